@@ -1,0 +1,36 @@
+# `make demo` and `make test` need only python3 (with venv) and make: each sets up .venv with what it uses.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint bench clean
+
+demo: .venv/.project
+	$(BIN)/python examples/demo.py
+
+test: .venv/.test
+	$(BIN)/python -m pytest
+
+lint: .venv/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/.bench
+	$(BIN)/python -m pytest benchmarks --import-mode=importlib --benchmark-only --benchmark-columns=min,median,rounds
+
+clean:
+	rm -rf .venv
+
+# One stamp per purpose: a second run installs nothing until pyproject.toml changes.
+.venv/.pip:
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'  # the first that reads dependency groups
+	touch $@
+
+.venv/.project: pyproject.toml | .venv/.pip
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+.venv/.%: pyproject.toml | .venv/.project
+	$(BIN)/python -m pip install --quiet --editable . --group $*
+	touch $@

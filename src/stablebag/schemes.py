@@ -1,0 +1,604 @@
+"""The resampling distributions Q_n: subbagging, Bernoulli subbagging, classical and Poissonized bagging, or one's own.
+
+A scheme is a rule for every number of rows. `resolve` fixes that number and gives the law Q_n itself: it knows its
+inclusion probability p and negative covariance q, draws bags, lists its support, and names Q_{n-1}.
+"""
+
+import itertools
+import math
+import numbers
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+
+from stablebag.arguments import as_fraction, check_integer, check_real, check_samples, refuse_type, refuse_value
+from stablebag.bags import Bags
+from stablebag.seeds import RandomState, Seeds
+
+Probability: TypeAlias = Fraction | float
+WeightedBag: TypeAlias = tuple[tuple[int, ...], Probability]
+
+_MOST_LISTED = 1_000_000  # bags of a user's scheme that are gone through to work out p and q
+_MOST_CHECKED = 20_000  # and to check its symmetry
+
+
+class ResamplingScheme(ABC):
+    """A symmetric way to draw bags of training rows.
+
+    A scheme of one's own defines `draw_bag` and either `inclusion_probability` and `negative_covariance`, or
+    `enumerate_bags`, from which both follow. It must treat all rows alike (Assumption 5 of the paper), put each row
+    into some bags and leave it out of others (0 < p < 1), and not make two rows likelier together than apart
+    (q >= 0, both Assumption 7); `resolve` refuses a scheme that says otherwise of itself.
+
+    Examples
+    --------
+    A scheme that draws one row or all but one, each half of the time, breaks Assumption 7: a row's presence makes the
+    presence of another likelier.
+
+    >>> class OneOrMost(ResamplingScheme):
+    ...     def draw_bag(self, n_samples, generator):
+    ...         size = generator.choice([1, n_samples - 1])
+    ...         return generator.choice(n_samples, size, replace=False)
+    ...     def enumerate_bags(self, n_samples):
+    ...         for size in (1, n_samples - 1):
+    ...             for bag in itertools.combinations(range(n_samples), size):
+    ...                 yield bag, Fraction(1, 2 * n_samples)
+    >>> OneOrMost().resolve(n_samples=6)
+    Traceback (most recent call last):
+    ...
+    ValueError: OneOrMost at n_samples=6 breaks Assumption 7 (q >= 0): its negative covariance is q = -0.0833333, \
+so one row's presence in a bag makes another's likelier, and the guarantees do not hold. Draw bags of a fixed size, or \
+rows independently.
+    """
+
+    @abstractmethod
+    def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
+        """Draw one bag: row numbers in [0, n_samples), in order and with repeats."""
+
+    def inclusion_probability(self, n_samples: int) -> Probability:
+        """Return p, the chance that a given row is in a bag."""
+        return _moments(self, n_samples)[0]
+
+    def negative_covariance(self, n_samples: int) -> Probability:
+        """Return q, minus the covariance of two rows' being in a bag."""
+        return _moments(self, n_samples)[1]
+
+    def enumerate_bags(self, n_samples: int) -> Iterable[WeightedBag] | None:
+        """Yield every bag up to order with its probability, or return None where that is not known."""
+        return None
+
+    def count_bags(self, n_samples: int) -> int | float:
+        """Return how many bags there are up to order."""
+        return sum(1 for _ in _listed(self, n_samples))
+
+    def without_one(self, n_samples: int) -> "ResamplingScheme":
+        """Return the scheme which, on n_samples - 1 rows, draws from Q_n given that the last row is out."""
+        return _GivenLastRowOut(self, n_samples)
+
+    def expected_size(self, n_samples: int) -> int | float:
+        """Return the expected number of rows in a bag, repeats counted."""
+        bags = self.enumerate_bags(n_samples)
+        return math.nan if bags is None else float(sum(len(bag) * weight for bag, weight in bags))
+
+    def describe(self, n_samples: int) -> str:
+        """Say in a few words what is drawn from how many rows."""
+        return f"{type(self).__name__} on {n_samples:,} rows"
+
+    def fix(self, n_samples: int) -> "ResamplingScheme":
+        """Return the same scheme with everything that depends on the number of rows worked out."""
+        return self
+
+    def resolve(self, n_samples: int) -> "ResolvedScheme":
+        """Fix the number of training rows.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many training rows there are, 2 at least.
+
+        Returns
+        -------
+        ResolvedScheme
+            The law Q_n of the bags.
+        """
+        n_samples = check_samples(n_samples, f"{type(self).__name__}.resolve")
+        law = ResolvedScheme(self.fix(n_samples), n_samples)
+        _check_assumptions(law)
+        return law
+
+    def _known_bags(self, n_samples: int) -> Iterable[WeightedBag]:
+        bags = self.enumerate_bags(n_samples)
+        if bags is None:
+            raise TypeError(
+                f"The bags of {type(self).__name__} cannot be listed, because it does not define enumerate_bags, "
+                "nor inclusion_probability and negative_covariance in its place."
+            )
+        return bags
+
+
+@dataclass(frozen=True)
+class ResolvedScheme:
+    """The law Q_n of the bags of `n_samples` rows; made by `ResamplingScheme.resolve`.
+
+    Examples
+    --------
+    >>> law = Subbagging(bag_size=0.5).resolve(n_samples=4)
+    >>> law.bag_size, law.inclusion_probability, law.support_size
+    (2, 0.5, 6)
+    >>> [(bag.tolist(), str(probability)) for bag, probability in law.support()][:2]
+    [([0, 1], '1/6'), ([0, 2], '1/6')]
+    >>> law.draw(3, random_state=0) == law.draw(5, random_state=0)[:3]
+    True
+    """
+
+    scheme: ResamplingScheme
+    n_samples: int
+
+    @property
+    def bag_size(self) -> int | float:
+        """The number of rows in a bag (m); its expectation where it is random."""
+        return self.scheme.expected_size(self.n_samples)
+
+    @cached_property
+    def inclusion_probability(self) -> float:
+        """The chance p that a given row is in a bag."""
+        return float(self.scheme.inclusion_probability(self.n_samples))
+
+    @cached_property
+    def negative_covariance(self) -> float:
+        """The number q: minus the covariance of "row i is in the bag" and "row j is in the bag"."""
+        return float(self.scheme.negative_covariance(self.n_samples))
+
+    @property
+    def support_size(self) -> int | float:
+        """The number of bags up to order; ``math.inf`` for Poissonized bagging."""
+        return self.scheme.count_bags(self.n_samples)
+
+    def support(self, mass: float = 1.0) -> Iterator[tuple[np.ndarray, Probability]]:
+        """List the bags up to order with their probabilities, exact fractions where the law is rational.
+
+        Parameters
+        ----------
+        mass : float, default=1.0
+            Stop once this much probability is listed. Poissonized bagging has infinitely many bags and needs
+            a mass below 1.
+
+        Yields
+        ------
+        bag : ndarray of int
+            The rows of the bag in increasing order, with repeats.
+        probability : Fraction or float
+            The chance of drawing this bag in any order.
+        """
+        mass = check_real(mass, "mass", "support", high=1.0)
+        if math.isinf(self.support_size) and mass == 1.0:
+            reason = "its bags are infinitely many. Use a mass below 1, such as 0.999999."
+            raise refuse_value("mass", f"support of {type(self.scheme).__name__}", "below 1", mass, reason)
+        return self._walk_support(mass)
+
+    def _walk_support(self, mass: float) -> Iterator[tuple[np.ndarray, Probability]]:
+        listed: Probability = Fraction(0)
+        for bag, probability in self.scheme._known_bags(self.n_samples):
+            yield np.array(bag, dtype=np.intp), probability
+            listed += probability
+            if mass < 1.0 and listed >= mass:
+                return
+
+    def draw(self, n_bags: int, random_state: RandomState = None, *, first: int = 0) -> Bags:
+        """Draw bags; bag b depends on (random_state, b) alone.
+
+        Parameters
+        ----------
+        n_bags : int
+            How many bags to draw.
+        random_state : None, int, RandomState or Generator, default=None
+            The source of randomness; an integer makes the bags reproducible.
+        first : int, default=0
+            The number of the first bag drawn: ``draw(100, 0, first=100)`` is ``draw(200, 0)[100:]``.
+
+        Returns
+        -------
+        Bags
+        """
+        owner = f"{type(self.scheme).__name__}.draw"
+        n_bags = check_integer(n_bags, "n_bags", owner, minimum=1, reason="an average needs at least one bag.")
+        first = check_integer(first, "first", owner, minimum=0)
+        generators = Seeds.from_random_state(random_state).bag_generators(first, first + n_bags)
+        return Bags((self.scheme.draw_bag(self.n_samples, generator) for generator in generators), self.n_samples)
+
+    def without_one(self) -> "ResolvedScheme":
+        """Return Q_{n-1}: the law of a bag given that the last row is not in it, on n_samples - 1 rows."""
+        return ResolvedScheme(self.scheme.without_one(self.n_samples), self.n_samples - 1)
+
+    def __str__(self) -> str:
+        return self.scheme.describe(self.n_samples)
+
+
+@dataclass(frozen=True)
+class _SizedScheme(ResamplingScheme):
+    """What the four schemes of the paper share: a bag size, given as a number of rows or as a fraction of them."""
+
+    bag_size: int | float | Fraction
+
+    def __post_init__(self) -> None:
+        size, name = self.bag_size, type(self).__name__
+        expected = "a positive number of rows (int) or fraction of the rows (float)"
+        if not isinstance(size, numbers.Real) or isinstance(size, bool):
+            raise refuse_type("bag_size", name, expected, size)
+        if not 0 < size < math.inf:  # NaN, too, ends here
+            raise refuse_value("bag_size", name, expected, size, "an empty bag teaches nothing. Try 0.5.")
+
+    def _share(self, n_samples: int) -> Fraction:
+        """m / n, exactly."""
+        if isinstance(self.bag_size, numbers.Integral):
+            return Fraction(int(self.bag_size), n_samples)
+        return as_fraction(self.bag_size)
+
+    def _whole_size(self, n_samples: int) -> int:
+        """m as a whole number of rows, one at the least."""
+        if isinstance(self.bag_size, int):
+            return self.bag_size
+        return max(1, math.floor(self._share(n_samples) * n_samples))
+
+    def _refuse_whole_bags(self, n_samples: int, largest: str) -> None:
+        """Refuse a bag of all rows, or of more, in the schemes that draw without replacement."""
+        if self._share(n_samples) >= 1:
+            size = "every bag would be the whole data set (p = 1)" if self._share(n_samples) == 1 else "it is more"
+            reason = f"{size} and no stability can be promised. Use at most {largest}, or ClassicalBagging."
+            expected = f"smaller than n_samples={n_samples}, and smaller than 1 as a fraction"
+            raise refuse_value("bag_size", type(self).__name__, expected, self.bag_size, reason)
+
+
+@dataclass(frozen=True)
+class Subbagging(_SizedScheme):
+    """Bags of m distinct rows, drawn without replacement.
+
+    Parameters
+    ----------
+    bag_size : int or float, default=0.5
+        The number of rows m, or the fraction of the rows, rounded down to whole rows. It must leave at least one
+        row out.
+
+    Examples
+    --------
+    >>> law = Subbagging(bag_size=250).resolve(n_samples=500)
+    >>> law.inclusion_probability, round(law.negative_covariance, 9)
+    (0.5, 0.000501002)
+    >>> law.without_one().bag_size  # the rows left in a bag do not change with the data set
+    250
+    """
+
+    bag_size: int | float | Fraction = 0.5
+
+    def fix(self, n_samples: int) -> "Subbagging":
+        self._refuse_whole_bags(n_samples, largest=f"{n_samples - 1}")
+        return Subbagging(self._whole_size(n_samples))
+
+    def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
+        return _draw_distinct(self._whole_size(n_samples), n_samples, generator)
+
+    def inclusion_probability(self, n_samples: int) -> Fraction:
+        return Fraction(self._whole_size(n_samples), n_samples)
+
+    def negative_covariance(self, n_samples: int) -> Fraction:
+        m = self._whole_size(n_samples)
+        return Fraction(m * (n_samples - m), n_samples**2 * max(1, n_samples - 1))
+
+    def enumerate_bags(self, n_samples: int) -> Iterator[WeightedBag]:
+        probability = Fraction(1, self.count_bags(n_samples))
+        for bag in itertools.combinations(range(n_samples), self._whole_size(n_samples)):
+            yield bag, probability
+
+    def count_bags(self, n_samples: int) -> int:
+        return math.comb(n_samples, self._whole_size(n_samples))
+
+    def without_one(self, n_samples: int) -> "Subbagging":
+        return Subbagging(self._whole_size(n_samples))
+
+    def expected_size(self, n_samples: int) -> int:
+        return self._whole_size(n_samples)
+
+    def describe(self, n_samples: int) -> str:
+        return f"subbagging, {self._whole_size(n_samples):,} of {n_samples:,} rows"
+
+
+@dataclass(frozen=True)
+class BernoulliSubbagging(_SizedScheme):
+    """Bags in which each row is, independently, with probability m/n; their size is random and may be zero.
+
+    Parameters
+    ----------
+    bag_size : int or float, default=0.5
+        The expected number of rows m, or the probability m/n itself. It must be below all rows.
+
+    Examples
+    --------
+    >>> law = BernoulliSubbagging(bag_size=100).resolve(n_samples=400)
+    >>> law.inclusion_probability, law.negative_covariance
+    (0.25, 0.0)
+    >>> law.without_one().bag_size  # the probability stays, so the expected size falls
+    99.75
+    """
+
+    bag_size: int | float | Fraction = 0.5
+
+    def fix(self, n_samples: int) -> "BernoulliSubbagging":
+        self._refuse_whole_bags(n_samples, largest=f"{n_samples - 1}, or a fraction below 1")
+        return BernoulliSubbagging(self._share(n_samples))
+
+    def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
+        size = int(generator.binomial(n_samples, float(self._share(n_samples))))
+        return _draw_distinct(size, n_samples, generator)
+
+    def inclusion_probability(self, n_samples: int) -> Fraction:
+        return self._share(n_samples)
+
+    def negative_covariance(self, n_samples: int) -> Fraction:
+        return Fraction(0)
+
+    def enumerate_bags(self, n_samples: int) -> Iterator[WeightedBag]:
+        p = self._share(n_samples)
+        for size in range(n_samples + 1):
+            probability = p**size * (1 - p) ** (n_samples - size)
+            for bag in itertools.combinations(range(n_samples), size):
+                yield bag, probability
+
+    def count_bags(self, n_samples: int) -> int:
+        return 1 << n_samples
+
+    def without_one(self, n_samples: int) -> "BernoulliSubbagging":
+        return BernoulliSubbagging(self._share(n_samples))
+
+    def expected_size(self, n_samples: int) -> float:
+        return float(self._share(n_samples) * n_samples)
+
+    def describe(self, n_samples: int) -> str:
+        share = float(self._share(n_samples))
+        return f"Bernoulli subbagging, each of {n_samples:,} rows with probability {share:.4g}"
+
+
+@dataclass(frozen=True)
+class ClassicalBagging(_SizedScheme):
+    """Bags of m rows drawn with replacement: the bootstrap where m = n.
+
+    Parameters
+    ----------
+    bag_size : int or float, default=1.0
+        The number of draws m, or their ratio to the number of rows, rounded down to whole draws. It may exceed the
+        number of rows; the law on n - 1 rows always does where m = n.
+
+    Examples
+    --------
+    >>> law = ClassicalBagging(bag_size=1.0).resolve(n_samples=500)
+    >>> round(law.inclusion_probability, 9), round(law.negative_covariance, 9)
+    (0.632488745, 0.000270941)
+    """
+
+    bag_size: int | float | Fraction = 1.0
+
+    def fix(self, n_samples: int) -> "ClassicalBagging":
+        return ClassicalBagging(self._whole_size(n_samples))
+
+    def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
+        return generator.integers(n_samples, size=self._whole_size(n_samples))
+
+    def inclusion_probability(self, n_samples: int) -> float:
+        if n_samples == 1:
+            return 1.0
+        return -math.expm1(self._whole_size(n_samples) * math.log1p(-1 / n_samples))
+
+    def negative_covariance(self, n_samples: int) -> float:
+        # (1 - 1/n)^2m - (1 - 2/n)^m, written so that two nearly equal powers are not subtracted.
+        m = self._whole_size(n_samples)
+        if n_samples <= 2:
+            return 0.25**m
+        ratio = m * math.log1p(1 / (n_samples * (n_samples - 2)))
+        return math.exp(m * math.log1p(-2 / n_samples)) * math.expm1(ratio)
+
+    def enumerate_bags(self, n_samples: int) -> Iterator[WeightedBag]:
+        m = self._whole_size(n_samples)
+        for bag in itertools.combinations_with_replacement(range(n_samples), m):
+            yield bag, Fraction(_orders(bag), n_samples**m)
+
+    def count_bags(self, n_samples: int) -> int:
+        m = self._whole_size(n_samples)
+        return math.comb(n_samples + m - 1, m)
+
+    def without_one(self, n_samples: int) -> "ClassicalBagging":
+        return ClassicalBagging(self._whole_size(n_samples))
+
+    def expected_size(self, n_samples: int) -> int:
+        return self._whole_size(n_samples)
+
+    def describe(self, n_samples: int) -> str:
+        return f"classical bagging, {self._whole_size(n_samples):,} draws from {n_samples:,} rows"
+
+
+@dataclass(frozen=True)
+class PoissonizedBagging(_SizedScheme):
+    """Bags in which each row is, independently, Poisson(m/n) times; their size is random and may be zero.
+
+    Parameters
+    ----------
+    bag_size : int or float, default=1.0
+        The expected number of draws m, or the rate m/n itself. It may exceed the number of rows.
+
+    Examples
+    --------
+    >>> law = PoissonizedBagging(bag_size=1.0).resolve(n_samples=500)
+    >>> round(law.inclusion_probability, 9), law.negative_covariance, law.support_size
+    (0.632120559, 0.0, inf)
+    """
+
+    bag_size: int | float | Fraction = 1.0
+
+    def fix(self, n_samples: int) -> "PoissonizedBagging":
+        return PoissonizedBagging(self._share(n_samples))
+
+    def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
+        return generator.integers(n_samples, size=int(generator.poisson(self.expected_size(n_samples))))
+
+    def inclusion_probability(self, n_samples: int) -> float:
+        return -math.expm1(-float(self._share(n_samples)))
+
+    def negative_covariance(self, n_samples: int) -> Fraction:
+        return Fraction(0)
+
+    def enumerate_bags(self, n_samples: int) -> Iterator[WeightedBag]:
+        m = self.expected_size(n_samples)
+        for size in itertools.count():
+            of_size = math.exp(size * math.log(m) - m - math.lgamma(size + 1))
+            for bag in itertools.combinations_with_replacement(range(n_samples), size):
+                yield bag, of_size * _orders(bag) / n_samples**size
+
+    def count_bags(self, n_samples: int) -> float:
+        return math.inf
+
+    def without_one(self, n_samples: int) -> "PoissonizedBagging":
+        return PoissonizedBagging(self._share(n_samples))
+
+    def expected_size(self, n_samples: int) -> float:
+        return float(self._share(n_samples) * n_samples)
+
+    def describe(self, n_samples: int) -> str:
+        return f"Poissonized bagging, {self.expected_size(n_samples):,.6g} draws expected from {n_samples:,} rows"
+
+
+SCHEMES: dict[str, type[_SizedScheme]] = {
+    "subbagging": Subbagging,
+    "bernoulli": BernoulliSubbagging,
+    "classical": ClassicalBagging,
+    "poissonized": PoissonizedBagging,
+}
+
+
+@dataclass(frozen=True)
+class _GivenLastRowOut(ResamplingScheme):
+    """Q_{n-1} of a user's scheme: Q_n given that the last row is not in the bag."""
+
+    scheme: ResamplingScheme
+    n_before: int
+
+    def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
+        while True:
+            bag = np.asarray(self.scheme.draw_bag(self.n_before, generator))
+            if not (bag == n_samples).any():
+                return bag
+
+    def inclusion_probability(self, n_samples: int) -> Probability:
+        # P(i in, n out) / P(n out), and P(i in, n in) = p^2 - q.
+        p = self.scheme.inclusion_probability(self.n_before)
+        return p + self.scheme.negative_covariance(self.n_before) / (1 - p)
+
+    def enumerate_bags(self, n_samples: int) -> Iterable[WeightedBag] | None:
+        bags = self.scheme.enumerate_bags(self.n_before)
+        if bags is None:
+            return None
+        kept = 1 - self.scheme.inclusion_probability(self.n_before)
+        return ((bag, probability / kept) for bag, probability in bags if n_samples not in bag)
+
+
+def _draw_distinct(size: int, n_samples: int, generator: Generator) -> np.ndarray:
+    """Draw a uniform sequence of distinct rows."""
+    # A full permutation is twice as fast as `choice` except for small bags, which `choice` draws in O(size).
+    if size * 50 > n_samples:
+        return generator.permutation(n_samples)[:size]
+    return generator.choice(n_samples, size, replace=False)
+
+
+def _orders(bag: tuple[int, ...]) -> int:
+    """Count the sequences that are this bag up to order."""
+    return math.factorial(len(bag)) // math.prod(math.factorial(k) for k in Counter(bag).values())
+
+
+def _listed(scheme: ResamplingScheme, n_samples: int) -> Iterator[WeightedBag]:
+    """Go through the bags of a user's scheme, unless they are too many to be gone through."""
+    for number, weighted in enumerate(scheme._known_bags(n_samples)):
+        if number == _MOST_LISTED:
+            raise ValueError(
+                f"{type(scheme).__name__} at n_samples={n_samples} lists more than {_MOST_LISTED:,} bags. Define "
+                "inclusion_probability, negative_covariance and count_bags beside enumerate_bags."
+            )
+        yield weighted
+
+
+def _moments(scheme: ResamplingScheme, n_samples: int) -> tuple[Probability, Probability]:
+    """Work out p and q from the listed bags, looking at the first two rows."""
+    first: Probability = Fraction(0)
+    second, both = first, first
+    for bag, probability in _listed(scheme, n_samples):
+        first += probability * (0 in bag)
+        second += probability * (1 in bag)
+        both += probability * (0 in bag and 1 in bag)
+    return first, first * second - both
+
+
+def _check_assumptions(law: ResolvedScheme) -> None:
+    """Refuse a law outside Assumptions 5 and 7, by name."""
+    who = f"{type(law.scheme).__name__} at n_samples={law.n_samples}"
+    p, q = law.inclusion_probability, law.negative_covariance
+    if not 0 < p < 1:
+        raise ValueError(
+            f"{who} breaks Assumption 7 (0 < p < 1): its inclusion probability is p = {p:g}, so every row is in "
+            f"{'every' if p >= 1 else 'no'} bag and leaving it out means nothing. Draw smaller, non-empty bags."
+        )
+    if not q >= -1e-15:
+        raise ValueError(
+            f"{who} breaks Assumption 7 (q >= 0): its negative covariance is q = {q:g}, so one row's presence in a "
+            "bag makes another's likelier, and the guarantees do not hold. Draw bags of a fixed size, or rows "
+            "independently."
+        )
+    largest = p * (1 - p) / (law.n_samples - 1)
+    if q > largest * (1 + 1e-9):
+        raise ValueError(
+            f"{who} breaks Assumption 5 (all rows alike): q = {q:g} is above p (1 - p) / (n_samples - 1) = "
+            f"{largest:g}, which no symmetric scheme exceeds. Check inclusion_probability and negative_covariance."
+        )
+    if not isinstance(law.scheme, _SizedScheme):
+        _check_listed_bags(law, who)
+
+
+def _check_listed_bags(law: ResolvedScheme, who: str) -> None:
+    """Check Assumption 5 exactly on the bags a user's scheme lists: total mass one, and all rows alike."""
+    bags = list(itertools.islice(law.scheme.enumerate_bags(law.n_samples) or (), _MOST_CHECKED + 1))
+    if not 0 < len(bags) <= _MOST_CHECKED:
+        return
+    mass: dict[tuple[int, ...], Probability] = {}
+    for bag, probability in bags:
+        key = tuple(sorted(bag))
+        mass[key] = mass.get(key, 0) + probability
+    if not math.isclose(total := float(sum(mass.values())), 1.0, abs_tol=1e-9):
+        raise ValueError(
+            f"{who} lists bags whose probabilities add up to {total:g} and not to 1. Check enumerate_bags."
+        )
+    # A swap and a cycle generate all permutations of the rows.
+    n = law.n_samples
+    for permutation in ([1, 0, *range(2, n)], [*range(1, n), 0]):
+        for bag, probability in mass.items():
+            image = tuple(sorted(permutation[row] for row in bag))
+            if not math.isclose(probability, mass.get(image, 0), rel_tol=1e-9):
+                raise ValueError(
+                    f"{who} breaks Assumption 5 (all rows alike): bag {bag} has probability {float(probability):g} and "
+                    f"bag {image} has {float(mass.get(image, 0)):g}. Give bags that differ only in the names of "
+                    "their rows the same probability."
+                )
+
+
+def as_law(scheme: Any, n_samples: int, owner: str) -> ResolvedScheme:
+    """Return the law of a scheme, or of one that is resolved already, on `n_samples` rows."""
+    if isinstance(scheme, ResolvedScheme):
+        if scheme.n_samples != n_samples:
+            reason = f"the scheme was resolved for n_samples={scheme.n_samples}. Resolve it again."
+            raise refuse_value("n_samples", owner, "the number of rows of its scheme", n_samples, reason)
+        return scheme
+    if not isinstance(scheme, ResamplingScheme):
+        expected = "a resampling scheme, such as Subbagging(bag_size=0.5)"
+        raise refuse_type("scheme", owner, expected, scheme)
+    return scheme.resolve(n_samples)
