@@ -1,0 +1,486 @@
+"""Every theorem of the paper as a pure function of numbers.
+
+Predictions are taken to lie in an interval of length 1; for length R multiply every epsilon by R. `delta` is a share of
+the training rows, never a confidence level. The letters p and q are the paper's: the chance that a row is in a bag, and
+minus the covariance of two rows' being in a bag. Numbers of theorems are those of Soloff, Barber and Willett (2024),
+"Bagging Provides Assumption-free Stability", JMLR 25(131).
+"""
+
+import math
+
+from scipy.optimize import brentq
+from scipy.stats import hypergeom
+
+from stablebag.arguments import check_bags, check_integer, check_real, check_samples, refuse_value, whole_rows
+
+# --------------------------------------------------------------------------------- the constant and the main theorem
+
+
+def bagging_constant(n_samples: int, p: float, q: float) -> float:
+    """Return c = (p / (1 - p) + q / (1 - p)^2) / n, the one number through which a scheme enters the guarantees.
+
+    By the proof of Theorem 8, the mean over rows of the squared leave-one-out perturbation of derandomized bagging
+    is at most c times the variance of the prediction over bags, hence at most c / 4.
+
+    >>> bagging_constant(n_samples=5, p=0.5, q=0.05)  # half of 4 rows left: (1 + 0.2) / 5
+    0.24
+    """
+    n_samples = check_samples(n_samples, "bagging_constant")
+    p = _check_inclusion(p, "bagging_constant")
+    q = check_real(q, "q", "bagging_constant")
+    return (p / (1 - p) + q / (1 - p) ** 2) / n_samples
+
+
+def average_case_epsilon(delta: float, constant: float) -> float:
+    """Return the smallest perturbation that Theorem 8 allows at most a share `delta` of the rows to exceed.
+
+    Theorem 8: derandomized bagging of any learner is (epsilon, delta)-stable as soon as delta epsilon^2 >= c / 4.
+    It says nothing of delta = 0, for which epsilon is infinite.
+
+    >>> average_case_epsilon(delta=0.25, constant=0.01)
+    0.1
+    """
+    delta = _check_delta(delta, "average_case_epsilon")
+    return math.inf if delta == 0 else math.sqrt(_check_constant(constant) / (4 * delta))
+
+
+def average_case_delta(epsilon: float, constant: float, n_samples: int) -> float:
+    """Return the share of rows that may be moved by more than `epsilon`, by Theorem 8.
+
+    Theorem 8 read the other way: the number of such rows is at most n c / (4 epsilon^2), and whole. Never above 1.
+
+    >>> average_case_delta(epsilon=0.1, constant=0.01, n_samples=10)  # 2.5 rows of 10, so 2
+    0.2
+    """
+    epsilon = _check_epsilon(epsilon, "average_case_delta")
+    rows = math.inf if epsilon == 0 else n_samples * _check_constant(constant) / 4 / epsilon / epsilon
+    return math.floor(rows) / n_samples if rows < n_samples else 1.0
+
+
+def kth_perturbation(rank: int, n_samples: int, constant: float, p: float) -> float:
+    """Bound the `rank`-th largest of the n leave-one-out perturbations, by Theorems 8 and 14.
+
+    Whole rows are counted: if the k-th largest perturbation is epsilon, then k epsilon^2 <= n c / 4 (mean square, proof
+    of Theorem 8), and no perturbation exceeds p (Theorem 14). So at most k - 1 rows move the prediction by more
+    than the value returned. This is a little sharper than Theorem 8 at delta = (k - 1) / n.
+
+    >>> kth_perturbation(rank=4, n_samples=16, constant=0.01, p=0.5)  # sqrt(16 * 0.01 / 4 / 4)
+    0.1
+    >>> kth_perturbation(rank=17, n_samples=16, constant=0.01, p=0.5)  # there is no 17th row
+    0.0
+    """
+    rank = check_integer(rank, "rank", "kth_perturbation", minimum=1)
+    if rank > n_samples:
+        return 0.0
+    return min(math.sqrt(n_samples * _check_constant(constant) / (4 * rank)), p)
+
+
+# ------------------------------------------------------------------------------------------------- finitely many bags
+
+
+def monte_carlo_radius(n_bags: float, monte_carlo_delta: float) -> float:
+    """Return what drawing finitely many bags adds to epsilon, at the price of `monte_carlo_delta`.
+
+    Theorem 9: if derandomized bagging is (epsilon, delta)-stable by Theorem 8, then bagging with B bags is
+    (epsilon + sqrt(2 / B log(4 / delta')), delta + delta')-stable, for any delta' > 0.
+
+    >>> round(monte_carlo_radius(n_bags=10_000, monte_carlo_delta=0.05), 6)
+    0.029604
+    """
+    n_bags = check_bags(n_bags, "monte_carlo_radius")
+    if math.isinf(n_bags):
+        return 0.0
+    monte_carlo_delta = _check_delta(monte_carlo_delta, "monte_carlo_radius")
+    return math.inf if monte_carlo_delta == 0 else math.sqrt(2 / n_bags * math.log(4 / monte_carlo_delta))
+
+
+def finite_bags_epsilon(delta: float, constant: float, n_bags: float) -> tuple[float, float]:
+    """Return Theorem 9's epsilon for a total share `delta`, and the part of it, delta', that the bags take.
+
+    Theorem 9 holds for every way to split delta between its two terms; this is the split with the smallest sum
+    sqrt(c / (4 (delta - delta'))) + sqrt(2 / B log(4 / delta')), which is convex in delta'.
+
+    >>> epsilon, monte_carlo_delta = finite_bags_epsilon(delta=0.05, constant=1 / 999, n_bags=1000)
+    >>> round(epsilon, 4), round(monte_carlo_delta, 4)
+    (0.1885, 0.0094)
+    """
+    delta = _check_delta(delta, "finite_bags_epsilon")
+    n_bags = check_bags(n_bags, "finite_bags_epsilon")
+    if math.isinf(n_bags):
+        return average_case_epsilon(delta, constant), 0.0
+    if delta == 0:
+        return math.inf, 0.0
+    split = _best_split(delta, _check_constant(constant) / 4, n_bags)
+    return average_case_epsilon(delta - split, constant) + monte_carlo_radius(n_bags, split), split
+
+
+def finite_bags_rows_epsilon(
+    delta: float, n_samples: int, constant: float, p: float, n_bags: float
+) -> tuple[float, int]:
+    """Return Theorem 9's epsilon counting whole rows, and the number of rows k that may exceed its first term.
+
+    The proof of Theorem 9 adds the bags' term to *any* bound on derandomized bagging: here to the bound on the
+    (k + 1)-th largest perturbation, by Theorems 8 and 14, with delta' = delta - k / n left for the bags. The best k is
+    taken. The result is never above Theorem 9's with its best split, and never above 1.
+
+    >>> epsilon, rows = finite_bags_rows_epsilon(0.05, n_samples=1000, constant=1 / 999, p=0.5, n_bags=1000)
+    >>> round(epsilon, 4), rows
+    (0.1876, 40)
+    """
+    delta = _check_delta(delta, "finite_bags_rows_epsilon")
+    n_bags = check_bags(n_bags, "finite_bags_rows_epsilon")
+    if math.isinf(n_bags):
+        rows = whole_rows(delta, n_samples)
+        return kth_perturbation(rows + 1, n_samples, constant, p), rows
+    if delta == 0:
+        return 1.0, 0
+    # In real k the sum is Theorem 9's for delta + 1 / n, which is convex: the best whole k is next to the best real
+    # one, or zero where p is the smaller bound on the rows.
+    real = n_samples * (delta - _best_split(delta + 1 / n_samples, _check_constant(constant) / 4, n_bags))
+    near = {0, max(0, math.floor(real)), max(0, math.floor(real) + 1)}
+
+    def total(rows: int) -> float:
+        rest = max(0.0, delta - rows / n_samples)
+        return kth_perturbation(rows + 1, n_samples, constant, p) + monte_carlo_radius(n_bags, rest)
+
+    epsilon, rows = min((total(rows), rows) for rows in near)
+    return min(1.0, epsilon), rows
+
+
+def finite_bags_delta(epsilon: float, constant: float, n_bags: float) -> float:
+    """Return the smallest total share delta + delta' for which Theorem 9, best split, promises `epsilon`.
+
+    With random bags delta bounds an average of probabilities over the rows, so it is not a multiple of 1 / n.
+
+    >>> round(finite_bags_delta(epsilon=0.18852, constant=1 / 999, n_bags=1000), 4)
+    0.05
+    """
+    epsilon = _check_epsilon(epsilon, "finite_bags_delta")
+    n_bags = check_bags(n_bags, "finite_bags_delta")
+    quarter = _check_constant(constant) / 4
+    if math.isinf(n_bags):
+        return 1.0 if quarter >= epsilon**2 else quarter / epsilon**2
+    # Split epsilon = first + rest; delta' = 4 exp(-B rest^2 / 2) is below 1, and then convex, where rest is at least:
+    widest = epsilon - math.sqrt(2 / n_bags * math.log(4))
+    if widest <= 0:
+        return 1.0
+
+    def slope(first: float) -> float:
+        rest = epsilon - first
+        return 4 * n_bags * rest * math.exp(-n_bags * rest**2 / 2) - 2 * quarter / first**3
+
+    first = brentq(slope, narrow, widest) if slope(narrow := widest * 1e-6) < 0 < slope(widest) else widest
+    return min(1.0, quarter / first**2 + 4 * math.exp(-n_bags * (epsilon - first) ** 2 / 2))
+
+
+def bags_to_double(epsilon: float, delta: float) -> int:
+    """Return how many bags turn a derandomized (epsilon, delta) into (2 epsilon, 2 delta), by Theorem 9.
+
+    >>> bags_to_double(epsilon=0.1, delta=0.05)  # 2 / 0.01 * log(80) = 876.4
+    877
+    """
+    epsilon = check_real(epsilon, "epsilon", "bags_to_double", open_low=True)
+    delta = check_real(delta, "delta", "bags_to_double", high=1.0, open_low=True)
+    return math.ceil(2 / epsilon**2 * math.log(4 / delta))
+
+
+# -------------------------------------------------------------------------------------------- what cannot be promised
+
+
+def threshold_perturbation(n_samples: int, bag_size: int, n_influential: int) -> float:
+    """Return by how much each of K rows moves the subbagged threshold learner, exactly.
+
+    Theorem 10's learner predicts 1 if its m rows have more than m K / n ones. On K ones and n - K zeros, leaving
+    out any one of the ones moves its subbagged prediction by ((m - h) / n) P{H = h}, where h = floor(m K / n) and
+    H is hypergeometric: m draws from n - 1 rows of which K - 1 are marked.
+
+    >>> threshold_perturbation(n_samples=6, bag_size=3, n_influential=2)  # h = 1: (2 / 6) * (1 * C(4, 2) / C(5, 3))
+    0.2
+    """
+    n, m = n_samples, bag_size
+    h = (m * n_influential) // n
+    return (m - h) / n * float(hypergeom.pmf(h, n - 1, n_influential - 1, m))
+
+
+def unstable_epsilon(n_samples: int, bag_size: int, delta: float, bound: str = "best") -> float:
+    """Return the level below which no promise can be made: some learner's subbagging is not (epsilon, delta)-stable.
+
+    Theorem 10: subbagging m of n rows fails to be (epsilon, delta)-stable for a certain learner with outputs in
+    [0, 1] (`stablebag.paper.counterexamples.ThresholdCount`), for every epsilon below this.
+
+    Parameters
+    ----------
+    n_samples : int
+        The number of training rows n.
+    bag_size : int
+        The number of rows in a bag, m < n.
+    delta : float
+        The share of rows that may be moved further; below 1, and below 1/2 for the paper's form.
+    bound : {"best", "paper"}, default="best"
+        The exact perturbation of that learner, or the slightly smaller value printed in the paper.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> round(unstable_epsilon(n_samples=500, bag_size=250, delta=0.1), 10)
+    0.0532538319
+    >>> round(unstable_epsilon(n_samples=500, bag_size=250, delta=0.1, bound="paper"), 10)
+    0.0531354901
+    """
+    owner = "unstable_epsilon"
+    n = check_samples(n_samples, owner)
+    m = check_integer(bag_size, "bag_size", owner, minimum=1)
+    if m >= n:
+        reason = "bags of all rows are as unstable as the learner itself. Theorem 10 is about subbagging."
+        raise refuse_value("bag_size", owner, f"smaller than n_samples={n}", m, reason)
+    if bound not in ("best", "paper"):
+        raise refuse_value("bound", owner, 'one of "best" and "paper"', bound)
+    delta = check_real(delta, "delta", owner, high=1.0)
+    if delta >= (limit := 0.5 if bound == "paper" else 1.0):
+        raise refuse_value("delta", owner, f"in [0, {limit:g})", delta, "there is no such lower bound.")
+    influential = 1 + whole_rows(delta, n)
+    if bound == "best":
+        return threshold_perturbation(n, m, influential)
+    chance = float(hypergeom.pmf((m * influential) // n, n - 1, influential - 1, m))
+    return (1 - delta - 1 / n) * (m / n) * chance
+
+
+# --------------------------------------------------------------------------------- outputs without a range in advance
+
+
+def data_dependent_scale(bag_variance: float) -> float:
+    """Return R*(D, x), twice the standard deviation of the prediction over bags: it stands for the range.
+
+    Theorem 12: without any bound on the outputs, derandomized bagging moves by more than epsilon R*(D, x) for at most a
+    share delta of the rows, as soon as delta epsilon^2 >= c / 4. R* never exceeds the range of the outputs. With
+    a variance estimated from drawn bags the result is an estimate and no certificate.
+
+    >>> data_dependent_scale(bag_variance=0.25)  # half of the bags say 0, half say 1: the range itself
+    1.0
+    """
+    return 2 * math.sqrt(check_real(bag_variance, "bag_variance", "data_dependent_scale"))
+
+
+def unbounded_epsilon(delta: float, constant: float, bag_variance: float) -> float:
+    """Return Theorem 12's epsilon in the units of the prediction: sqrt(c / (4 delta)) R*(D, x).
+
+    >>> unbounded_epsilon(delta=0.25, constant=0.01, bag_variance=4.0)  # 0.1 of R* = 4
+    0.4
+    """
+    return average_case_epsilon(delta, constant) * data_dependent_scale(bag_variance)
+
+
+def unbounded_delta(epsilon: float, constant: float, bag_variance: float, n_samples: int) -> float:
+    """Return Theorem 12's share of rows that may move the prediction by more than `epsilon`, in its own units.
+
+    >>> unbounded_delta(epsilon=0.4, constant=0.01, bag_variance=4.0, n_samples=10)  # 2.5 rows of 10, so 2
+    0.2
+    """
+    scale = data_dependent_scale(bag_variance)
+    epsilon = _check_epsilon(epsilon, "unbounded_delta")
+    return 0.0 if scale == 0 else average_case_delta(epsilon / scale, constant, n_samples)
+
+
+def finite_bags_unbounded_epsilon(delta: float, constant: float, n_bags: float, output_range: float) -> float:
+    """Return Theorem 19's epsilon in the units of the prediction, best split: Theorem 9 times `output_range`.
+
+    Theorem 19: with finitely many bags the scale is the range of the learner's outputs at x over all bags and seeds;
+    the standard deviation of Theorem 12 is not enough, because Hoeffding's inequality needs bounded outputs.
+
+    >>> round(finite_bags_unbounded_epsilon(delta=0.05, constant=1 / 999, n_bags=1000, output_range=10.0), 3)
+    1.885
+    """
+    output_range = check_real(output_range, "output_range", "finite_bags_unbounded_epsilon")
+    return finite_bags_epsilon(delta, constant, n_bags)[0] * output_range
+
+
+def clipped_epsilon(delta: float, constant: float, delta_range: float, n_bags: float = math.inf) -> float:
+    """Return the epsilon, relative to the length of I(D), for predictions clipped to a data-dependent interval I(D).
+
+    Theorem 13, and Theorem 20 for finitely many bags: if leaving out a row changes I(D) for at most a share delta_I of
+    the rows, clipped bagging is (epsilon, delta + delta_I)-stable on the scale of I(D)'s length wherever Theorem 8 (or
+    9) promises (epsilon, delta). A share below delta_I buys nothing: epsilon is infinite.
+
+    >>> clipped_epsilon(delta=0.75, constant=0.01, delta_range=0.5)
+    0.1
+    """
+    delta = _check_delta(delta, "clipped_epsilon")
+    rest = delta - _check_delta(delta_range, "clipped_epsilon", name="delta_range")
+    return math.inf if rest <= 0 else finite_bags_epsilon(rest, constant, n_bags)[0]
+
+
+# -------------------------------------------------------------------------------------- the worst case and the average
+
+
+def worst_case_epsilon(p: float) -> float:
+    """Return the largest perturbation that any one row can cause in derandomized bagging.
+
+    Theorem 14: it is p, for every learner, and the memorizing learner attains it.
+
+    >>> worst_case_epsilon(p=0.5)
+    0.5
+    """
+    return _check_inclusion(p, "worst_case_epsilon")
+
+
+def memorizer_in_sample_delta(epsilon: float, p: float) -> float:
+    """Return the share of rows that move the memorizing learner's prediction *at that row* by more than epsilon.
+
+    Section 5.2: at its own row each one moves it by exactly p. So the share is 1 for epsilon < p and 0 from p on
+    (the printed display has the boundary on the other side).
+
+    >>> memorizer_in_sample_delta(0.49, p=0.5), memorizer_in_sample_delta(0.5, p=0.5)
+    (1.0, 0.0)
+    """
+    epsilon = _check_epsilon(epsilon, "memorizer_in_sample_delta")
+    return 1.0 if epsilon < _check_inclusion(p, "memorizer_in_sample_delta") else 0.0
+
+
+def norm_perturbation(order: float, constant: float, p: float, n_bags: float = math.inf) -> float:
+    """Bound the l_k norm of the perturbations, (mean_i L_i^k)^(1/k), with k = `order`.
+
+    Theorem 18, for derandomized bagging: at most C^(2 / max(k, 2)) p^(1 - 2 / max(k, 2)), with C = min(sqrt(c / 4), p).
+    For finitely many bags the expectation of L_i^k stands for L_i^k, and integrating Hoeffding's inequality as in
+    Corollary 15 adds 2 (k Gamma(k / 2))^(1/k) / sqrt(2 B) for k >= 1 (an order below 1 is bounded by order 1); that
+    extension is this library's. No norm exceeds 1.
+
+    >>> round(norm_perturbation(order=4, constant=0.01, p=0.2), 9)  # sqrt(0.05 * 0.2)
+    0.1
+    """
+    owner = "norm_perturbation"
+    order = check_real(order, "order", owner, open_low=True)
+    p = _check_inclusion(p, owner)
+    n_bags = check_bags(n_bags, owner)
+    mean_square = min(math.sqrt(_check_constant(constant) / 4), p)
+    weight = 0.0 if math.isinf(order) else 2 / max(order, 2)
+    derandomized = math.pow(mean_square, weight) * math.pow(p, 1 - weight)
+    if math.isinf(n_bags):
+        return derandomized
+    if math.isinf(order):
+        return 1.0
+    k = max(order, 1.0)
+    noise = 2 * math.exp((math.log(k) + math.lgamma(k / 2)) / k) / math.sqrt(2 * n_bags)
+    return min(1.0, derandomized + noise)
+
+
+def mean_perturbation(constant: float, p: float, n_bags: float = math.inf) -> float:
+    """Bound the mean over rows of the expected perturbation: beta in Corollary 15.
+
+    Corollary 15: at most min(sqrt(c / 4), p) + sqrt(2 pi / B).
+
+    >>> mean_perturbation(constant=0.01, p=0.5)
+    0.05
+    >>> round(mean_perturbation(constant=0.01, p=0.5, n_bags=10_000), 6)  # 0.05 + 0.0250663
+    0.075066
+    """
+    return norm_perturbation(1, constant, p, n_bags)
+
+
+def loss_perturbation(perturbation: float, lipschitz: float) -> float:
+    """Bound how much a loss moves when the prediction moves: L epsilon for an L-Lipschitz loss.
+
+    Section 2 for tails (there misprinted as epsilon / L) and Corollary 16 for means.
+
+    >>> loss_perturbation(0.25, lipschitz=2.0)
+    0.5
+    """
+    lipschitz = check_real(lipschitz, "lipschitz", "loss_perturbation")
+    return lipschitz * check_real(perturbation, "perturbation", "loss_perturbation")
+
+
+def replace_one_perturbation(perturbation: float, lipschitz: float = 1.0) -> float:
+    """Bound how much a loss moves when a row is replaced by another: 2 L beta.
+
+    Corollary 17: replacing is leaving out one row and putting in another; either costs at most L beta on average.
+
+    >>> replace_one_perturbation(0.25, lipschitz=2.0)
+    1.0
+    """
+    return 2 * loss_perturbation(perturbation, lipschitz)
+
+
+# ------------------------------------------------------------------------------- results by others, for comparison
+
+
+def inherited_stability(lipschitz: float, p: float, base_stability: float) -> float:
+    """Return the stability in the loss that bagging inherits from a learner that has some: L p beta.
+
+    Elisseeff, Evgeniou and Pontil (2005), Proposition 4.4, as quoted in section 7.3 of the paper: beta is the stability
+    of the base learner on m rows in l_1 loss. Useful only where beta is known and small; Corollary 16 needs neither.
+
+    >>> inherited_stability(lipschitz=1.0, p=0.5, base_stability=0.25)
+    0.125
+    """
+    lipschitz = check_real(lipschitz, "lipschitz", "inherited_stability")
+    base_stability = check_real(base_stability, "base_stability", "inherited_stability")
+    return lipschitz * _check_inclusion(p, "inherited_stability") * base_stability
+
+
+def black_box_power_ceiling(
+    alpha: float, delta: float, n_available: int, n_samples: int, true_delta: float = 0.0
+) -> float:
+    """Return the largest power of any black-box test of (epsilon, delta)-stability.
+
+    Kim and Barber (2023), quoted in section 7.2 of the paper: a test that declares an unstable learner stable with
+    probability at most `alpha`, whatever the learner and the distribution, declares a learner that is exceeded by a
+    share delta* of the rows stable with probability at most alpha ((1 - delta*) / (1 - delta))^(N / n), and at most 1.
+    The paper prints the case delta* = 0.
+
+    >>> round(black_box_power_ceiling(alpha=0.05, delta=0.1, n_available=500, n_samples=500), 4)  # 0.05 / 0.9
+    0.0556
+    """
+    owner = "black_box_power_ceiling"
+    alpha = check_real(alpha, "alpha", owner, high=1.0)
+    delta = _check_delta(delta, owner)
+    true_delta = check_real(true_delta, "true_delta", owner, high=1.0)
+    n_available = check_integer(n_available, "n_available", owner, minimum=1)
+    n_samples = check_integer(n_samples, "n_samples", owner, minimum=1)
+    if alpha == 0 or true_delta == 1:
+        return 0.0
+    if delta == 1:
+        return 1.0
+    log_power = math.log(alpha) + n_available / n_samples * (math.log1p(-true_delta) - math.log1p(-delta))
+    return math.exp(min(0.0, log_power))
+
+
+# ------------------------------------------------------------------------------------------------------------ details
+
+
+def _best_split(delta: float, quarter: float, n_bags: float) -> float:
+    """Return the delta' in (0, delta) that minimizes sqrt(quarter / (delta - delta')) + sqrt(2 / B log(4 / delta'))."""
+
+    def rising_over_falling(split: float) -> float:
+        """The log of the ratio of the two terms' slopes; it grows with delta' and is zero at the minimum."""
+        rising = math.log(quarter) / 2 - 1.5 * math.log(delta - split)
+        return rising + math.log(split) + math.log(math.log(4 / split) * n_bags / 2) / 2
+
+    low, high = delta * 1e-12, delta * (1 - 1e-9)
+    if low == 0:  # a delta near the smallest float; every split is valid, and none is of use
+        return delta / 2
+    if quarter == 0 or rising_over_falling(high) <= 0:
+        return high
+    if rising_over_falling(low) >= 0:
+        return low
+    return float(brentq(rising_over_falling, low, high, xtol=delta * 1e-14))
+
+
+def _check_inclusion(p: float, owner: str) -> float:
+    p = check_real(p, "p", owner, high=1.0, open_low=True)
+    if p == 1:
+        raise refuse_value("p", owner, "below 1", p, "every row is in every bag, and nothing can be promised.")
+    return p
+
+
+def _check_constant(constant: float) -> float:
+    return check_real(constant, "constant", "bounds", low=0.0)
+
+
+def _check_delta(delta: float, owner: str, name: str = "delta") -> float:
+    return check_real(delta, name, owner, high=1.0)
+
+
+def _check_epsilon(epsilon: float, owner: str) -> float:
+    return check_real(epsilon, "epsilon", owner)

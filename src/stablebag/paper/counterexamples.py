@@ -1,0 +1,149 @@
+"""The two learners that show what no certificate can promise, each with the data set on which it does."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from stablebag.arguments import check_integer, check_samples, refuse_value
+
+
+class ThresholdCount(RegressorMixin, BaseEstimator):
+    """A-sharp of Theorem 10: predicts 1 if its rows have more ones than their share, and 0 otherwise.
+
+    Given m rows, it compares the sum of the first feature with m K / n, in whole numbers. Subbagged on K ones and n - K
+    zeros, its prediction moves by `bounds.threshold_perturbation` for each of the K ones, wherever it is asked.
+
+    Parameters
+    ----------
+    n_samples : int
+        The number of rows n of the whole data set, not of a bag.
+    n_influential : int
+        The number of ones, K = 1 + floor(n delta).
+
+    Examples
+    --------
+    >>> learner = ThresholdCount(n_samples=6, n_influential=2)
+    >>> X, y = learner.data_set()
+    >>> X.ravel()
+    array([1., 1., 0., 0., 0., 0.])
+    >>> bag = [0, 1, 3]  # two ones in three rows, and their share is one
+    >>> learner.fit(X[bag], y[bag]).predict(X[:1])
+    array([1.])
+    """
+
+    def __init__(self, n_samples: int, n_influential: int) -> None:
+        self.n_samples = n_samples
+        self.n_influential = n_influential
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Count the ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The rows; the first feature is summed.
+        y : array-like of shape (n_rows,)
+            Not looked at.
+
+        Returns
+        -------
+        ThresholdCount
+        """
+        n, influential = self._check_parameters()
+        X, y = validate_data(self, X, y)
+        self.prediction_ = float(n * X[:, 0].sum() > len(X) * influential)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the same 0 or 1 for every point.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+            The points; only their number matters.
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+        """
+        check_is_fitted(self)
+        return np.full(len(validate_data(self, X, reset=False)), self.prediction_)
+
+    def data_set(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the X and y on which Theorem 10's lower bound is attained: K ones, then zeros; y is zero."""
+        n, influential = self._check_parameters()
+        return (np.arange(n) < influential).astype(float)[:, None], np.zeros(n)
+
+    def _check_parameters(self) -> tuple[int, int]:
+        n = check_samples(self.n_samples, "ThresholdCount")
+        influential = check_integer(self.n_influential, "n_influential", "ThresholdCount", minimum=1)
+        if influential > n:
+            raise refuse_value("n_influential", "ThresholdCount", f"at most n_samples={n}", influential)
+        return n, influential
+
+
+class Memorizer(RegressorMixin, BaseEstimator):
+    """A-dagger of Theorem 14: predicts 1 at a point that it has seen, and 0 elsewhere.
+
+    Bagged on distinct rows, its prediction at row i is p, and 0 without that row: no bound on the worst case can be
+    below p, and the stability at the training rows themselves is no better.
+
+    Examples
+    --------
+    >>> X, y = Memorizer.data_set(n_samples=4)
+    >>> Memorizer().fit(X[[0, 2]], y[[0, 2]]).predict(X)
+    array([1., 0., 1., 0.])
+    """
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Memorize the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,)
+            Not looked at.
+
+        Returns
+        -------
+        Memorizer
+        """
+        X, y = validate_data(self, X, y)
+        self.rows_ = {tuple(row) for row in X.tolist()}
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return 1 at the points that were seen, 0 at the others.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_points, n_features)
+            The points.
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        return np.array([float(tuple(row) in self.rows_) for row in X.tolist()])
+
+    @staticmethod
+    def data_set(n_samples: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return an X of distinct rows, each of which is the most influential one at itself, and a y of zeros.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many rows.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, 1)
+        y : ndarray of shape (n_samples,)
+        """
+        n_samples = check_samples(n_samples, "Memorizer.data_set")
+        return np.arange(float(n_samples))[:, None], np.zeros(n_samples)
