@@ -1,0 +1,55 @@
+"""What can be promised before any data is seen: a certificate table and a plan, with how to read them."""
+
+import math
+
+from stablebag import Certificate, Subbagging, plan, unstable_epsilon
+
+N_SAMPLES, N_BAGS = 500, 10_000
+
+
+def certificate_table() -> None:
+    """Print epsilon for several delta: derandomized and with finitely many bags, and what is impossible."""
+    scheme = Subbagging(bag_size=0.5)
+    derandomized, finite = Certificate(scheme, N_SAMPLES), Certificate(scheme, N_SAMPLES, N_BAGS)
+    bag_size = scheme.resolve(N_SAMPLES).bag_size
+    print(f"A model is trained on {N_SAMPLES} rows, by averaging any learner over bags of {bag_size} of them drawn")
+    print("without replacement. Predictions lie between 0 and 1. How much can one row matter?\n")
+    print("  share of rows   | may move the prediction by more than epsilon:      | some learner does move")
+    print(f"  delta   (rows)  | all bags, Theorem 8   all bags, best   {N_BAGS:,} bags | by (Theorem 10)")
+    print("  ----------------+----------------------------------------------------+-----------------------")
+    for delta in (0.01, 0.05, 0.1, 0.25):
+        values = [derandomized.epsilon(delta, "paper"), derandomized.epsilon(delta), finite.epsilon(delta)]
+        line = f"{values[0]:>12.4f}{values[1]:>20.4f}{values[2]:>17.4f}"
+        below = unstable_epsilon(N_SAMPLES, int(bag_size), delta)
+        print(f"  {delta:<7.0%} {delta * N_SAMPLES:>6.0f}  |{line:<52}|{below:>12.4f}")
+    print(
+        "\nHow to read it. Take the row 5 %. Whatever the learner, the data and the test point, at most 25 of the 500"
+    )
+    print(f"rows can move the prediction by more than {derandomized.epsilon(0.05):.3f} when left out. Drawing only")
+    print(f"{N_BAGS:,} bags instead of all costs some more; and nobody can promise less than the last column.")
+    print("delta is a share of the training rows, not a confidence level. In the certificate's own words:\n")
+    print(finite.explain(0.05))
+
+
+def plans() -> None:
+    """Print what to run, scheme by scheme, for a wish."""
+    n_samples, epsilon, delta = 10_000, 0.05, 0.05
+    print(f"\n\nThe other way round. With {n_samples:,} rows you wish that at most {delta:.0%} of them can move a")
+    print(f"prediction by more than {epsilon} of its range. The largest bags that {N_BAGS:,} of them can certify:\n")
+    for name in ("subbagging", "bernoulli", "classical", "poissonized"):
+        found = plan(n_samples, epsilon, delta, name, max_bags=N_BAGS)
+        print(f"  {found.certificate.scheme}, {found.n_bags:,} bags")
+    ideal = plan(n_samples, epsilon, delta, max_bags=math.inf)
+    print(
+        f"\nWith no limit on the bags, subbagging could use {ideal.certificate.scheme.bag_size:,} of the rows in each."
+    )
+    print("A wish that cannot be met is answered by what can:\n")
+    try:
+        plan(1000, epsilon=0.02, delta=0.05)
+    except ValueError as error:
+        print(f"  {error}")
+
+
+if __name__ == "__main__":
+    certificate_table()
+    plans()

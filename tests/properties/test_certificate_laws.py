@@ -1,0 +1,114 @@
+"""Certificates move the way they must: in n, m, B, delta and epsilon, and back again."""
+
+import math
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from stablebag import (
+    BernoulliSubbagging,
+    Certificate,
+    ClassicalBagging,
+    PoissonizedBagging,
+    Subbagging,
+    unstable_epsilon,
+)
+
+schemes = st.sampled_from([Subbagging, BernoulliSubbagging, ClassicalBagging, PoissonizedBagging])
+n_samples = st.integers(2, 3000)
+shares = st.floats(0.0, 1.0)
+bags = st.one_of(st.just(math.inf), st.integers(1, 10**7))
+range_shares = st.one_of(st.just(0.0), st.floats(0, 0.5))
+bounds = st.sampled_from(["best", "paper"])
+ROUNDING = 1 + 1e-9
+
+
+@st.composite
+def certificates(draw, n_bags=bags, delta_range=range_shares):
+    n = draw(n_samples)
+    size = draw(st.integers(1, n - 1))
+    lengths = {"range_length": draw(st.floats(0.01, 1000)), "delta_range": draw(delta_range)}
+    return Certificate(draw(schemes)(size), n, draw(n_bags), **lengths)
+
+
+@given(certificates(), shares, shares, bounds)
+def test_more_rows_allowed_means_a_smaller_epsilon(certificate, one, other, bound):
+    few, many = sorted([one, other])
+    assert certificate.epsilon(many, bound) <= certificate.epsilon(few, bound) * ROUNDING
+
+
+@given(certificates(), st.floats(0, 2), st.floats(0, 2), bounds)
+def test_a_larger_epsilon_means_fewer_rows(certificate, one, other, bound):
+    small, large = sorted([one * certificate.range_length, other * certificate.range_length])
+    assert certificate.delta(large, bound) <= certificate.delta(small, bound) * ROUNDING
+
+
+@given(certificates(), shares)
+def test_best_is_never_above_the_paper_nor_above_the_range(certificate, delta):
+    best = certificate.epsilon(delta)
+    assert best <= certificate.epsilon(delta, "paper") * ROUNDING
+    assert best <= certificate.range_length
+
+
+@given(certificates(), st.floats(0, 2))
+def test_best_delta_is_never_above_the_papers(certificate, ratio):
+    epsilon = ratio * certificate.range_length
+    assert certificate.delta(epsilon) <= certificate.delta(epsilon, "paper") + 1e-9
+
+
+@given(certificates(n_bags=st.just(math.inf)), shares)
+def test_delta_of_epsilon_is_no_more_than_delta(certificate, delta):
+    assert certificate.delta(certificate.epsilon(delta)) <= delta
+
+
+@given(certificates(), st.floats(0, 2))
+def test_epsilon_of_delta_is_no_more_than_epsilon(certificate, ratio):
+    epsilon = ratio * certificate.range_length
+    assert certificate.epsilon(certificate.delta(epsilon)) <= epsilon * ROUNDING
+
+
+@given(certificates(n_bags=st.integers(1, 10**6)), shares, st.integers(1, 10**6), bounds)
+def test_more_bags_never_hurt(certificate, delta, more, bound):
+    lengths = {"range_length": certificate.range_length, "delta_range": certificate.delta_range}
+    larger = Certificate(certificate.scheme, certificate.n_samples, certificate.n_bags + more, **lengths)
+    assert larger.epsilon(delta, bound) <= certificate.epsilon(delta, bound) * ROUNDING
+    assert larger.mean() <= certificate.mean() * ROUNDING
+
+
+@given(schemes, n_samples, st.data(), shares, bags, bounds)
+def test_larger_bags_are_less_stable(scheme, n, data, delta, n_bags, bound):
+    assume(n > 2)
+    m = data.draw(st.integers(1, n - 2))
+    small, large = (Certificate(scheme(size), n, n_bags) for size in (m, m + 1))
+    assert small.epsilon(delta, bound) <= large.epsilon(delta, bound) * ROUNDING
+
+
+@given(schemes, n_samples, st.data(), st.floats(0.0, 1.0), bags)
+def test_more_rows_are_more_stable_at_the_same_rate(scheme, n, data, delta, n_bags):
+    m = data.draw(st.integers(1, n - 1))
+    small, large = Certificate(scheme(m), n, n_bags), Certificate(scheme(3 * m), 3 * n, n_bags)
+    assert large.epsilon(delta, "paper") <= small.epsilon(delta, "paper") * ROUNDING
+    assert large.mean() <= small.mean() * ROUNDING
+
+
+@given(certificates(st.just(math.inf), st.just(0.0)), st.floats(0.1, 20), st.floats(0.1, 20))
+def test_norms_grow_with_their_order_up_to_the_worst_case(certificate, one, other):
+    low, high = sorted([one, other])
+    assert certificate.norm(low) <= certificate.norm(high) * ROUNDING
+    assert certificate.norm(high) <= certificate.worst_case() * ROUNDING
+
+
+@given(n_samples, st.data(), st.floats(0.0, 0.99))
+def test_no_certificate_promises_what_theorem_10_forbids(n, data, delta):
+    m = data.draw(st.integers(1, n - 1))
+    assert unstable_epsilon(n, m, delta) <= Certificate(Subbagging(m), n).epsilon(delta) * ROUNDING
+
+
+@given(certificates(), shares)
+def test_explanations_never_fail(certificate, delta):
+    assert certificate.explain(delta).startswith("For every learner")
+
+
+@given(certificates())
+def test_dictionaries_read_back(certificate):
+    assert Certificate.from_dict(certificate.to_dict()) == certificate

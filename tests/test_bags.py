@@ -1,0 +1,123 @@
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from stablebag import Bags, ClassicalBagging, Subbagging
+
+
+@pytest.fixture
+def bags():
+    return Bags([[2, 0], [1, 1, 3], [], [3]], n_samples=4)
+
+
+def test_order_and_repeats_are_kept(bags):
+    assert [bag.tolist() for bag in bags] == [[2, 0], [1, 1, 3], [], [3]]
+    assert bags.sizes.tolist() == [2, 3, 0, 1]
+
+
+def test_inclusion_and_counts(bags):
+    assert bags.inclusion.astype(int).tolist() == [[1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 0], [0, 0, 0, 1]]
+    assert bags.counts.tolist() == [[1, 0, 1, 0], [0, 2, 0, 1], [0, 0, 0, 0], [0, 0, 0, 1]]
+
+
+def test_bags_without_a_row(bags):
+    assert bags.without(3).tolist() == [0, 2]
+    assert bags.n_without.tolist() == [3, 3, 3, 2]
+
+
+def test_numbers_and_slices_count_as_in_a_list(bags):
+    assert bags[-1].tolist() == [3]
+    assert bags[1:3] == Bags([[1, 1, 3], []], n_samples=4)
+    assert bags[::2] == Bags([[2, 0], []], n_samples=4)
+    assert bags[3:1] == Bags([], n_samples=4)
+    with pytest.raises(IndexError, match="Bag 4 was asked for, and there are 4 bags"):
+        bags[4]
+
+
+def test_a_bag_given_out_cannot_alter_the_bags(bags):
+    bags[0][:] = 1
+    assert bags[0].tolist() == [2, 0]
+    assert bags[0].dtype == np.intp
+
+
+def test_equality_looks_at_rows_order_and_number_of_samples(bags):
+    assert bags == Bags([[2, 0], [1, 1, 3], [], [3]], n_samples=4)
+    assert bags != Bags([[0, 2], [1, 1, 3], [], [3]], n_samples=4)
+    assert bags != Bags([[2, 0], [1, 1, 3], [], [3]], n_samples=5)
+    assert bags != "bags"
+
+
+def test_bags_survive_pickling(bags):
+    assert pickle.loads(pickle.dumps(bags)) == bags
+
+
+@pytest.mark.parametrize("n_bags", [1, 7, 8, 9, 500])
+@pytest.mark.parametrize(
+    "law", [Subbagging(0.5).resolve(37), Subbagging(2).resolve(1000), ClassicalBagging(1.0).resolve(20)], ids=str
+)
+@pytest.mark.parametrize("max_bytes", [1, 1000, 2**26])
+def test_blocks_put_together_are_the_inclusion_matrix(law, n_bags, max_bytes):
+    bags = law.draw(n_bags, random_state=0)
+    rows, blocks = zip(*bags.inclusion_blocks(max_bytes), strict=True)
+    assert [row for block in rows for row in range(law.n_samples)[block]] == list(range(law.n_samples))
+    assert all(block.dtype == bool and (block.size <= max_bytes or block.shape[1] == 1) for block in blocks)
+    np.testing.assert_array_equal(np.hstack(blocks), bags.inclusion)
+    np.testing.assert_array_equal(bags.n_without, (~bags.inclusion).sum(axis=0))
+    np.testing.assert_array_equal(bags.without(3), np.flatnonzero(~bags.inclusion[:, 3]))
+
+
+def test_the_inclusion_matrix_is_held_packed_or_sparse_whichever_is_smaller():
+    dense = Subbagging(0.5).resolve(1000).draw(800, random_state=0)
+    assert dense._inclusion_by_row.nbytes == 1000 * 100
+    thin = Subbagging(5).resolve(1000).draw(800, random_state=0)
+    assert thin._inclusion_by_row.nnz == 5 * 800
+
+
+def test_many_rows_and_small_bags_never_make_a_matrix_of_bags_times_rows():
+    tracemalloc.start()
+    bags = Subbagging(1000).resolve(1_000_000).draw(1000, random_state=0)
+    assert bags.n_without.sum() == 1000 * (1_000_000 - 1000)
+    assert len(bags.without(12)) == bags.n_without[12]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6  # a matrix would be 1,000 MB, and packed 125 MB
+
+
+def test_packing_does_not_make_a_matrix_of_bags_times_rows():
+    bags = Subbagging(0.1).resolve(20_000).draw(1000, random_state=0)
+    bags = Bags([bag for _ in range(16) for bag in bags], n_samples=20_000)  # drawing 16,000 would take longer
+    tracemalloc.start()
+    assert bags.n_without.shape == (20_000,)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 250e6  # a matrix of bool would be 320 MB, the packed one is 40 MB
+
+
+def test_rows_are_held_in_the_smallest_type_that_fits():
+    assert Bags([[255]], 256)._rows.dtype == np.uint8
+    assert Bags([[256]], 257)._rows.dtype == np.uint16
+    assert Bags([[2**16]], 2**16 + 1)._rows.dtype == np.uint32
+
+
+def test_repr_is_a_sentence(bags):
+    assert repr(bags) == "Bags of 4 training rows: 4 bags with 0 to 3 rows"
+    assert repr(Bags([], 1)) == "Bags of 1 training rows: 0 bags with 0 rows"
+
+
+@pytest.mark.parametrize(("rows", "error", "words"), [
+    ([0, 4], ValueError, "Bag 1 has row 4, and the rows are numbered from 0 to 3"),
+    ([-1], ValueError, "Bag 1 has row -1"),
+    ([0.5], TypeError, "sequence of row numbers"),
+    ([[1]], TypeError, "sequence of row numbers"),
+    ("ab", TypeError, "sequence of row numbers"),
+])  # fmt: skip
+def test_rows_that_are_none_are_refused(rows, error, words):
+    with pytest.raises(error, match=words):
+        Bags([[0], rows], n_samples=4)
+
+
+def test_a_row_outside_the_data_is_refused(bags):
+    with pytest.raises(IndexError, match="Row 4 was asked for, and there are 4 rows"):
+        bags.without(4)

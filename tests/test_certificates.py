@@ -1,0 +1,272 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from stablebag import (
+    BernoulliSubbagging,
+    Certificate,
+    ClassicalBagging,
+    PoissonizedBagging,
+    ResamplingScheme,
+    Subbagging,
+    plan,
+)
+
+GOLDEN = [
+    (Subbagging(0.5), 0.0707814950399), (BernoulliSubbagging(0.5), 0.0707106781187),
+    (ClassicalBagging(1.0), 0.092817323725), (ClassicalBagging(250), 0.0570329049323),
+    (PoissonizedBagging(1.0), 0.0926898545813),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("scheme", "epsilon"), GOLDEN, ids=str)
+def test_golden_values_of_the_paper(scheme, epsilon):
+    certificate = Certificate(scheme, n_samples=500)
+    assert certificate.epsilon(0.1, bound="paper") == pytest.approx(epsilon, abs=1e-12)
+    assert certificate.mean() == pytest.approx(epsilon * math.sqrt(0.1), abs=1e-12)
+
+
+def test_whole_rows_are_counted():
+    certificate = Certificate(Subbagging(0.5), n_samples=500)
+    # 50 rows may exceed it, so the 51st largest may not: sqrt(500 c / 4 / 51), a little below Theorem 8's.
+    assert certificate.epsilon(0.1) == pytest.approx(certificate.epsilon(0.1, "paper") * math.sqrt(50 / 51))
+    assert certificate.epsilon(0.1019) == certificate.epsilon(0.1)
+    assert certificate.delta(0.0707814950399) == pytest.approx(49 / 500)
+    assert certificate.delta(0.07, "paper") == 51 / 500
+
+
+def test_certified_delta_is_a_multiple_of_one_row_and_never_above_one():
+    certificate = Certificate(Subbagging(0.5), n_samples=30)
+    for epsilon in np.linspace(0, 1.5, 200):
+        for bound in ("best", "paper"):
+            delta = certificate.delta(epsilon, bound)
+            assert delta * 30 == pytest.approx(round(delta * 30), abs=1e-9)
+            assert 0 <= delta <= 1
+
+
+def test_no_row_exceeds_the_worst_case():
+    certificate = Certificate(Subbagging(0.25), n_samples=40, range_length=8.0)
+    assert certificate.worst_case() == 2.0
+    assert certificate.delta(2.0) == 0
+    assert certificate.delta(math.nextafter(2.0, 0)) > 0
+    assert certificate.epsilon(0.0) == 2.0
+    assert certificate.epsilon(0.0, bound="paper") == math.inf
+
+
+def test_all_rows_may_do_anything():
+    assert Certificate(Subbagging(0.5), n_samples=10).epsilon(1.0) == 0.0
+    assert Certificate(Subbagging(0.5), n_samples=10).delta(0.0) == 1.0
+
+
+def test_epsilon_is_in_the_units_of_the_prediction():
+    one, many = Certificate(Subbagging(0.5), 100, 500), Certificate(Subbagging(0.5), 100, 500, range_length=321.0)
+    for bound in ("best", "paper"):
+        assert many.epsilon(0.3, bound) == pytest.approx(321 * one.epsilon(0.3, bound))
+        assert many.delta(100.0, bound) == pytest.approx(one.delta(100 / 321, bound))
+    for name in ("worst_case", "mean", "loss", "replace_one"):
+        assert getattr(many, name)() == pytest.approx(321 * getattr(one, name)())
+
+
+def test_finite_bags_cost_something_and_less_the_more_they_are():
+    epsilons = [Certificate(Subbagging(0.5), 1000, b).epsilon(0.05) for b in (100, 1000, 10_000, 10**8, math.inf)]
+    assert epsilons == sorted(epsilons, reverse=True)
+    assert epsilons[-2] == pytest.approx(epsilons[-1], rel=0.02)
+    assert Certificate(Subbagging(0.5), 1000, 1000).epsilon(0.05, "paper") == pytest.approx(0.1885, abs=5e-5)
+
+
+def test_a_range_that_changes_with_some_rows_costs_their_share():
+    fixed = Certificate(Subbagging(0.5), 442)
+    observed = Certificate(Subbagging(0.5), 442, delta_range=2 / 442)
+    assert observed.epsilon(12 / 442) == fixed.epsilon(10 / 442)
+    assert observed.epsilon(12 / 442, "paper") == pytest.approx(fixed.epsilon(10 / 442, "paper"))
+    assert observed.delta(0.1) == pytest.approx(fixed.delta(0.1) + 2 / 442)
+    assert observed.worst_case() == observed.epsilon(0.0) == 1.0  # a row that moves the range may move all
+    assert observed.epsilon(0.0, "paper") == math.inf
+    assert observed.mean() == pytest.approx(fixed.mean() + 2 / 442)
+    assert observed.delta(1.0) == 0.0
+
+
+def test_a_range_of_no_length_leaves_nothing_to_move():
+    certificate = Certificate(Subbagging(0.5), 20, 100, range_length=0.0, delta_range=0.1)
+    assert certificate.epsilon(0.5) == certificate.epsilon(0.0) == certificate.epsilon(0.0, "paper") == 0.0
+    assert certificate.delta(0.0) == 0.0
+    assert certificate.worst_case() == certificate.mean() == 0.0
+    assert "more than 0 " in certificate.explain(0.5)
+
+
+@pytest.mark.parametrize("n_bags", [math.inf, 10_000])
+@pytest.mark.parametrize("scheme", [scheme for scheme, _ in GOLDEN], ids=str)
+def test_round_trips_through_json(scheme, n_bags):
+    certificate = Certificate(scheme, 300, n_bags, range_length=2.5, delta_range=0.01)
+    text = json.dumps(certificate.to_dict(), allow_nan=False)
+    assert Certificate.from_dict(json.loads(text)) == certificate
+    third = Certificate(BernoulliSubbagging(100), 300)
+    assert Certificate.from_dict(json.loads(json.dumps(third.to_dict()))) == third
+
+
+def test_equality_is_of_what_is_certified():
+    assert Certificate(Subbagging(0.5), 500) == Certificate(Subbagging(250), 500)
+    assert Certificate(Subbagging(0.5), 500) == Certificate(Subbagging(0.5).resolve(500), 500)
+    assert Certificate(Subbagging(0.5), 500) != Certificate(Subbagging(0.5), 500, 100)
+    assert len({Certificate(Subbagging(0.5), 500), Certificate(Subbagging(250), 500)}) == 1
+
+
+def test_a_certificate_cannot_be_altered():
+    with pytest.raises(AttributeError):
+        Certificate(Subbagging(0.5), 500).n_bags = 7
+
+
+def test_a_scheme_of_ones_own_is_certified_and_read_back_with_the_scheme_at_hand():
+    class Alternating(ResamplingScheme):
+        def draw_bag(self, n_samples, generator):
+            return np.flatnonzero(generator.random(n_samples) < 0.5)
+
+        def inclusion_probability(self, n_samples):
+            return 0.5
+
+        def negative_covariance(self, n_samples):
+            return 0.0
+
+    scheme = Alternating()
+    certificate = Certificate(scheme, 500)
+    assert certificate.epsilon(0.1) == Certificate(BernoulliSubbagging(0.5), 500).epsilon(0.1)
+    values = json.loads(json.dumps(certificate.to_dict()))
+    assert Certificate.from_dict(values, scheme) == certificate
+    with pytest.raises(ValueError, match=r"'Alternating' is not one of .* Give it as the second argument"):
+        Certificate.from_dict(values)
+    assert "Alternating on 500 rows" in str(certificate)
+
+
+# ------------------------------------------------------------------------------------------------------------- in words
+
+
+def joined(text):
+    return " ".join(text.split())
+
+
+def test_explanations_name_the_theorem_that_is_used():
+    derandomized = Certificate(Subbagging(0.5), 500)
+    assert "Proved by Theorem 8, counting whole rows" in joined(derandomized.explain(0.1))
+    assert "Proved by Theorem 14" in joined(derandomized.explain(0.0))
+    assert "Theorem 9 for the bags" in joined(Certificate(Subbagging(0.5), 500, 10_000).explain(0.1))
+    clipped = Certificate(Subbagging(0.5), 500, delta_range=0.004)
+    assert "Theorem 13 for the range" in joined(clipped.explain(0.1))
+    assert "Theorem 20 for the range" in joined(
+        Certificate(Subbagging(0.5), 500, 10_000, delta_range=0.004).explain(0.1)
+    )
+
+
+def test_explanations_of_finitely_many_bags_speak_of_chance():
+    text = joined(Certificate(Subbagging(0.5), 500, 10_000).explain(0.1))
+    assert "the chance, over the draw of bags and seeds," in text
+    assert "is at most 0.1 on average over the rows" in text
+
+
+def test_vacuous_bounds_say_so_and_what_would_help():
+    assert "vacuous. With infinitely many bags it would be 0.07008: use more bags." in joined(
+        Certificate(Subbagging(0.5), 500, 5).explain(0.1)
+    )
+    assert "ask for more" in joined(Certificate(Subbagging(0.5), 500, delta_range=0.2).explain(0.1))
+    assert "Of the mean over rows, too, nothing is proved" in joined(Certificate(Subbagging(0.5), 500, 5).explain(0.1))
+
+
+def test_printing_is_explaining():
+    certificate = Certificate(Subbagging(0.5), 500)
+    assert str(certificate) == certificate.explain()
+
+
+# ------------------------------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(("call", "error", "words"), [
+    (lambda: Certificate(Subbagging(1.0), 500), ValueError, "p = 1"),
+    (lambda: Certificate("subbagging", 500), TypeError, r"such as Subbagging\(bag_size=0.5\). Got 'subbagging'"),
+    (lambda: Certificate(Subbagging, 500), TypeError, "'scheme' parameter of Certificate"),
+    (lambda: Certificate(Subbagging(0.5).resolve(499), 500), ValueError, "resolved for n_samples=499"),
+    (lambda: Certificate(Subbagging(), 1), ValueError, "'n_samples' parameter of Certificate"),
+    (lambda: Certificate(Subbagging(), 500.0), TypeError, "'n_samples' parameter of Certificate"),
+    (lambda: Certificate(Subbagging(), 500, 0), ValueError, "'n_bags' parameter of Certificate"),
+    (lambda: Certificate(Subbagging(), 500, 2.5), TypeError, "'n_bags' parameter of Certificate"),
+    (lambda: Certificate(Subbagging(), 500, math.nan), TypeError, "'n_bags' parameter of Certificate"),
+    (lambda: Certificate(Subbagging(), 500, range_length=-1), ValueError, "'range_length'"),
+    (lambda: Certificate(Subbagging(), 500, range_length=math.inf), ValueError, "'range_length'"),
+    (lambda: Certificate(Subbagging(), 500, delta_range=1.5), ValueError, "'delta_range'"),
+    (lambda: Certificate(Subbagging(), 500).epsilon(1.5), ValueError, r"'delta' .* \[0, 1\]. Got 1.5"),
+    (lambda: Certificate(Subbagging(), 500).epsilon(-0.1), ValueError, "Got -0.1"),
+    (lambda: Certificate(Subbagging(), 500).epsilon(math.nan), ValueError, "Got nan"),
+    (lambda: Certificate(Subbagging(), 500).epsilon("0.1"), TypeError, "'delta'"),
+    (lambda: Certificate(Subbagging(), 500).epsilon(0.1, "tight"), ValueError, "Got 'tight'"),
+    (lambda: Certificate(Subbagging(), 500).delta(-0.1), ValueError, "'epsilon'"),
+    (lambda: Certificate(Subbagging(), 500).norm(0), ValueError, "'order'"),
+    (lambda: Certificate(Subbagging(), 500).loss(-1), ValueError, "'lipschitz'"),
+    (lambda: Certificate(Subbagging(), 500).explain(2), ValueError, "'delta'"),
+    (lambda: plan(1, 0.1, 0.1), ValueError, "'n_samples' parameter of plan"),
+    (lambda: plan(500, 0.0, 0.1), ValueError, "'epsilon' parameter of plan"),
+    (lambda: plan(500, 1.0, 0.1), ValueError, "below range_length=1. Got 1.0: no prediction moves further"),
+    (lambda: plan(500, 0.1, 0.0), ValueError, "'delta' parameter of plan"),
+    (lambda: plan(500, 0.1, 0.1, "bootstrap"), ValueError, r"one of \['bernoulli', .* Got 'bootstrap'"),
+    (lambda: plan(500, 0.1, 0.1, 0.5), TypeError, "'scheme' parameter of plan"),
+    (lambda: plan(500, 0.1, 0.1, max_bags=0), ValueError, "'max_bags' parameter of plan"),
+    (lambda: plan(500, 0.1, 0.1, range_length=0), ValueError, "'range_length' parameter of plan"),
+])  # fmt: skip
+def test_bad_input_is_refused_with_the_value(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+# ---------------------------------------------------------------------------------------------------------- the planner
+
+
+@pytest.mark.parametrize("name", ["subbagging", "bernoulli", "classical", "poissonized"])
+@pytest.mark.parametrize(("n", "epsilon", "delta", "max_bags"), [
+    (1000, 0.1, 0.1, 10_000), (1000, 0.1, 0.1, math.inf), (50, 0.5, 0.1, 1000), (100_000, 0.05, 0.01, 20_000),
+])  # fmt: skip
+def test_a_plan_is_certified_and_no_larger_bag_nor_fewer_bags_would_be(name, n, epsilon, delta, max_bags):
+    found = plan(n, epsilon, delta, name, max_bags=max_bags)
+    assert found.certificate.epsilon(delta) <= epsilon
+    assert found.certificate == Certificate(found.scheme, n, found.n_bags)
+    largest = n - 1 if name in ("subbagging", "bernoulli") else n
+    if found.scheme.bag_size < largest:
+        larger = type(found.scheme)(found.scheme.bag_size + 1)
+        assert Certificate(larger, n, max_bags).epsilon(delta) > epsilon
+    if found.n_bags == math.inf:
+        assert max_bags == math.inf
+    else:
+        assert found.n_bags <= max_bags
+        assert Certificate(found.scheme, n, found.n_bags - 1).epsilon(delta) > epsilon
+
+
+def test_a_scheme_with_its_own_bag_size_keeps_it():
+    found = plan(1000, 0.2, 0.1, Subbagging(0.5))
+    assert found.scheme == Subbagging(0.5)
+    assert Certificate(Subbagging(0.5), 1000, found.n_bags - 1).epsilon(0.1) > 0.2
+
+
+def test_a_plan_is_in_the_units_of_the_prediction_and_pays_for_the_range():
+    assert plan(1000, 20.0, 0.1, range_length=200.0).scheme == plan(1000, 0.1, 0.1).scheme
+    assert plan(1000, 0.1, 0.1, delta_range=0.01).scheme.bag_size < plan(1000, 0.1, 0.1).scheme.bag_size
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: plan(100, 0.001, 0.05), "Possible: epsilon >= 0.0396 for this delta, or more rows"),
+    (lambda: plan(1000, 0.02, 0.05), "or delta >= 0.6579 for this epsilon, or this very request with max_bags=24,278"),
+    (lambda: plan(100, 0.01, 0.001), "this very request with max_bags=inf"),
+    (lambda: plan(100, 0.1, 0.01, delta_range=0.02), "No plan .* Possible: .* more rows"),
+])  # fmt: skip
+def test_an_impossible_request_says_what_is_possible(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_what_an_impossible_request_is_told_is_indeed_possible():
+    assert plan(100, 0.0397, 0.05).certificate.epsilon(0.05) <= 0.0397
+    assert plan(1000, 0.02, 0.658).n_bags <= 10_000
+    assert plan(1000, 0.02, 0.05, max_bags=24_278).n_bags == 24_278
+
+
+def test_a_plan_reads_as_an_instruction():
+    text = joined(str(plan(10_000, 0.05, 0.05, "poissonized")))
+    assert text.startswith("Use Poissonized bagging, 3,272 draws expected from 10,000 rows, with")
+    assert "is at most 0.05 on average over the rows" in text

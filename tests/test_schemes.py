@@ -1,0 +1,280 @@
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from stablebag import (
+    BernoulliSubbagging,
+    ClassicalBagging,
+    PoissonizedBagging,
+    ResamplingScheme,
+    Subbagging,
+)
+
+ALL = [Subbagging, BernoulliSubbagging, ClassicalBagging, PoissonizedBagging]
+WITHOUT_REPLACEMENT = [Subbagging, BernoulliSubbagging]
+
+
+@pytest.mark.parametrize("scheme", ALL)
+def test_the_first_bags_do_not_depend_on_how_many_are_drawn(scheme):
+    law = scheme(0.5).resolve(40)
+    many = law.draw(300, random_state=1)
+    assert law.draw(5, random_state=1) == many[:5]
+    assert law.draw(100, random_state=1, first=100) == many[100:200]
+    assert law.draw(5, random_state=2) != many[:5]
+
+
+@pytest.mark.parametrize("scheme", ALL)
+def test_a_million_rows_draw_small_bags(scheme):
+    bags = scheme(1000).resolve(1_000_000).draw(3, random_state=0)
+    assert (abs(bags.sizes - 1000) < 200).all()
+
+
+def test_golden_constants():
+    expected = {
+        Subbagging(250): (0.5, 5.01002004008e-4),
+        BernoulliSubbagging(0.5): (0.5, 0.0),
+        ClassicalBagging(500): (0.632488745143, 2.70941236043e-4),
+        ClassicalBagging(250): (0.393772934572, 3.68801290916e-4),
+        PoissonizedBagging(500): (0.632120558829, 0.0),
+    }
+    for scheme, (p, q) in expected.items():
+        law = scheme.resolve(500)
+        assert law.inclusion_probability == pytest.approx(p, abs=1e-12)
+        assert law.negative_covariance == pytest.approx(q, abs=1e-15)
+
+
+def test_classical_q_is_accurate_where_the_two_powers_nearly_cancel():
+    n = m = 10**6
+    exact = Fraction(n - 1, n) ** 4 - Fraction(n - 2, n) ** 2
+    assert ClassicalBagging(2).resolve(n).negative_covariance == pytest.approx(float(exact), rel=1e-9)
+    assert ClassicalBagging(m).resolve(n).negative_covariance == pytest.approx(math.exp(-2) / n, rel=1e-5)
+
+
+@pytest.mark.parametrize(("size", "n", "rows"), [
+    (0.5, 7, 3), (0.29, 100, 29), (0.001, 10, 1), (3, 10, 3), (np.int64(3), 10, 3), (np.float32(0.29), 100, 29),
+    (Fraction(1, 3), 10, 3), (0.999, 10, 9),
+])  # fmt: skip
+def test_fractions_are_floored_to_whole_rows_as_written(size, n, rows):
+    assert Subbagging(size).resolve(n).bag_size == rows
+    assert ClassicalBagging(size).resolve(n).bag_size == rows
+
+
+def test_fractions_are_kept_exactly_where_the_size_is_random():
+    assert BernoulliSubbagging(0.29).resolve(7).inclusion_probability == 0.29
+    assert BernoulliSubbagging(0.29).resolve(7).bag_size == pytest.approx(2.03)
+    assert PoissonizedBagging(0.29).resolve(7).bag_size == pytest.approx(2.03)
+    assert BernoulliSubbagging(2).resolve(6).inclusion_probability == 1 / 3
+
+
+def test_the_law_without_one_keeps_the_size_or_the_rate():
+    assert Subbagging(0.5).resolve(500).without_one() == Subbagging(250).resolve(499)
+    assert ClassicalBagging(1.0).resolve(500).without_one() == ClassicalBagging(500).resolve(499)
+    assert BernoulliSubbagging(250).resolve(500).without_one() == BernoulliSubbagging(0.5).resolve(499)
+    assert PoissonizedBagging(500).resolve(500).without_one() == PoissonizedBagging(1.0).resolve(499)
+
+
+def test_the_law_without_one_exists_where_its_bags_are_everything_that_is_left():
+    law = Subbagging(4).resolve(5).without_one()
+    assert (law.n_samples, law.bag_size, law.inclusion_probability) == (4, 4, 1.0)
+    assert law.draw(1, random_state=0)[0].tolist() == law.draw(1, random_state=0)[0].tolist()
+    assert ClassicalBagging(2).resolve(2).without_one().inclusion_probability == 1.0
+
+
+def test_equal_laws_are_equal_however_they_were_written():
+    assert Subbagging(0.5).resolve(10) == Subbagging(5).resolve(10)
+    assert Subbagging(0.5).resolve(10) != Subbagging(0.4).resolve(10)
+    assert Subbagging(0.5) == Subbagging(0.5) != BernoulliSubbagging(0.5)
+
+
+@pytest.mark.parametrize("scheme", ALL)
+def test_two_rows_are_enough(scheme):
+    law = scheme(1).resolve(2)
+    assert 0 < law.inclusion_probability < 1
+    assert law.draw(3, random_state=0).n_samples == 2
+
+
+def test_draws_with_replacement_may_exceed_the_number_of_rows():
+    assert ClassicalBagging(2.0).resolve(10).bag_size == 20
+    assert PoissonizedBagging(25).resolve(10).bag_size == 25
+
+
+# ---------------------------------------------------------------------------------------------------------- the support
+
+
+@pytest.mark.parametrize(("law", "size"), [
+    (Subbagging(2).resolve(5), 10), (BernoulliSubbagging(2).resolve(5), 32), (ClassicalBagging(2).resolve(5), 15),
+    (PoissonizedBagging(2).resolve(5), math.inf), (Subbagging(250).resolve(500), math.comb(500, 250)),
+], ids=str)  # fmt: skip
+def test_support_size_needs_no_listing(law, size):
+    assert law.support_size == size
+
+
+def test_an_infinite_support_is_refused_before_it_is_walked():
+    with pytest.raises(ValueError, match=r"infinitely many. Use a mass below 1"):
+        PoissonizedBagging(2).resolve(5).support()
+
+
+def test_the_support_is_walked_until_the_mass_is_reached():
+    probabilities = [probability for _, probability in PoissonizedBagging(2).resolve(3).support(mass=0.9)]
+    assert 0.9 <= sum(probabilities) < 0.99
+    assert len(list(Subbagging(1).resolve(4).support(mass=0.5))) == 2
+
+
+# ------------------------------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize("scheme", ALL)
+@pytest.mark.parametrize("bad", [0, -1, 0.0, -0.5, math.nan, math.inf])
+def test_a_bag_size_that_is_no_size_is_refused_at_once(scheme, bad):
+    with pytest.raises(ValueError, match=rf"'bag_size' parameter of {scheme.__name__} must be a positive .* Got {bad}"):
+        scheme(bad)
+
+
+@pytest.mark.parametrize("scheme", ALL)
+@pytest.mark.parametrize("bad", ["half", None, True, [0.5], 1j])
+def test_a_bag_size_of_another_type_is_refused_at_once(scheme, bad):
+    with pytest.raises(TypeError, match=r"'bag_size' parameter of .* Got "):
+        scheme(bad)
+
+
+@pytest.mark.parametrize("scheme", WITHOUT_REPLACEMENT)
+@pytest.mark.parametrize("bad", [500, 1.0, 501, 1.5])
+def test_bags_of_all_rows_or_more_are_refused_without_replacement(scheme, bad):
+    with pytest.raises(ValueError, match=r"must be smaller than n_samples=500.*Use at most 499"):
+        scheme(bad).resolve(500)
+
+
+@pytest.mark.parametrize("scheme", ALL)
+@pytest.mark.parametrize("bad", [0, 1, -3])
+def test_too_few_rows_are_refused(scheme, bad):
+    with pytest.raises(ValueError, match=rf"'n_samples' parameter of .* >= 2. Got {bad}: one row is left out"):
+        scheme(1).resolve(bad)
+
+
+@pytest.mark.parametrize("bad", [10.0, "10", None, True])
+def test_a_number_of_rows_that_is_no_integer_is_refused(bad):
+    with pytest.raises(TypeError, match="'n_samples' parameter"):
+        Subbagging().resolve(bad)
+
+
+def test_a_number_of_bags_that_is_none_is_refused():
+    law = Subbagging().resolve(10)
+    with pytest.raises(ValueError, match=r"'n_bags' parameter of Subbagging.draw must be an integer >= 1. Got 0"):
+        law.draw(0)
+    with pytest.raises(TypeError, match="'n_bags'"):
+        law.draw(2.5)
+    with pytest.raises(ValueError, match="'first'"):
+        law.draw(2, first=-1)
+
+
+def test_so_many_draws_that_no_row_is_ever_out_are_refused_by_name():
+    with pytest.raises(ValueError, match=r"breaks Assumption 7 \(0 < p < 1\)"):
+        ClassicalBagging(50.0).resolve(10)
+
+
+# ------------------------------------------------------------------------------------------------ a scheme of one's own
+
+
+class Declared(ResamplingScheme):
+    """A scheme that says what p and q are."""
+
+    def __init__(self, p, q):
+        self.p, self.q = p, q
+
+    def draw_bag(self, n_samples, generator):
+        return np.flatnonzero(generator.random(n_samples) < self.p)
+
+    def inclusion_probability(self, n_samples):
+        return self.p
+
+    def negative_covariance(self, n_samples):
+        return self.q
+
+
+class Listed(ResamplingScheme):
+    """A scheme that lists its bags."""
+
+    def __init__(self, bags):
+        self.bags = bags
+
+    def draw_bag(self, n_samples, generator):
+        bags, weights = zip(*self.bags, strict=True)
+        return np.array(bags[generator.choice(len(bags), p=np.array(weights, dtype=float))])
+
+    def enumerate_bags(self, n_samples):
+        return iter(self.bags)
+
+
+PAIRS_OF_FIVE = [(pair, Fraction(1, 10)) for pair in itertools.combinations(range(5), 2)]
+
+
+def test_a_scheme_that_lists_its_bags_gets_p_q_and_q_n_minus_1_worked_out():
+    law, subbagging = Listed(PAIRS_OF_FIVE).resolve(5), Subbagging(2).resolve(5)
+    assert law.inclusion_probability == subbagging.inclusion_probability
+    assert law.negative_covariance == pytest.approx(subbagging.negative_covariance, abs=1e-15)
+    assert (law.support_size, law.bag_size) == (10, 2)
+    without, known = law.without_one(), subbagging.without_one()
+    assert {tuple(b): w for b, w in without.support()} == {tuple(b): w for b, w in known.support()}
+    assert without.inclusion_probability == pytest.approx(known.inclusion_probability, abs=1e-15)
+    assert without.negative_covariance == pytest.approx(known.negative_covariance, abs=1e-15)
+    assert max(bag.max() for bag in without.draw(200, random_state=0)) == 3
+
+
+def test_a_scheme_that_declares_p_and_q_is_taken_at_its_word():
+    law = Declared(0.3, 0.0).resolve(20)
+    assert (law.inclusion_probability, law.negative_covariance) == (0.3, 0.0)
+    assert law.draw(10, random_state=0) == law.draw(20, random_state=0)[:10]
+    assert law.without_one().inclusion_probability == pytest.approx(0.3)
+    assert all(19 not in bag for bag in law.without_one().draw(50, random_state=0))
+    with pytest.raises(TypeError, match="does not define enumerate_bags"):
+        list(law.support())
+
+
+@pytest.mark.parametrize(("p", "q", "words"), [
+    (1.0, 0.0, r"Declared at n_samples=20 breaks Assumption 7 \(0 < p < 1\).*p = 1, so every row is in every bag"),
+    (0.0, 0.0, "every row is in no bag"),
+    (math.nan, 0.0, "Assumption 7"),
+    (0.5, -0.1, r"breaks Assumption 7 \(q >= 0\).*q = -0.1"),
+    (0.5, 0.1, r"breaks Assumption 5 \(all rows alike\).*above p \(1 - p\)"),
+])  # fmt: skip
+def test_a_scheme_outside_the_assumptions_is_told_which(p, q, words):
+    with pytest.raises(ValueError, match=words):
+        Declared(p, q).resolve(20)
+
+
+def test_a_scheme_that_favours_a_row_is_told_which_bags_differ():
+    bags = [((0,), Fraction(1, 2)), ((1,), Fraction(1, 4)), ((2,), Fraction(1, 4))]
+    with pytest.raises(ValueError, match=r"breaks Assumption 5 \(all rows alike\): bag \(0,\) has probability 0.5"):
+        Listed(bags).resolve(3)
+
+
+def test_a_scheme_whose_probabilities_do_not_add_up_is_told_so():
+    with pytest.raises(ValueError, match=r"add up to 0\.9"):
+        Listed(PAIRS_OF_FIVE[:-1]).resolve(5)
+
+
+def test_a_scheme_that_says_nothing_of_p_and_q_is_asked_to():
+    class Silent(ResamplingScheme):
+        def draw_bag(self, n_samples, generator):
+            return generator.integers(n_samples, size=2)
+
+    with pytest.raises(TypeError, match="inclusion_probability and negative_covariance"):
+        Silent().resolve(10)
+
+
+def test_a_scheme_that_lists_too_many_bags_is_asked_for_p_and_q(monkeypatch):
+    monkeypatch.setattr("stablebag.schemes._MOST_LISTED", 5)
+    with pytest.raises(ValueError, match=r"lists more than 5 bags. Define inclusion_probability"):
+        Listed(PAIRS_OF_FIVE).resolve(5)
+
+
+def test_a_scheme_that_draws_rows_that_are_none_is_told_so():
+    class Wrong(Declared):
+        def draw_bag(self, n_samples, generator):
+            return np.array([n_samples])
+
+    with pytest.raises(ValueError, match="Bag 0 has row 20"):
+        Wrong(0.5, 0.0).resolve(20).draw(1)

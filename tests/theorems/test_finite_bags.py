@@ -1,0 +1,95 @@
+"""Theorems 9 and 20 and Corollaries 15 to 17, exactly.
+
+A learner that answers 0 or 1 makes the average over B bags a Binomial count: the law of |f_B - f_B^i| for independent
+draws is then a sum over two Binomials, with no simulation.
+"""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, Subbagging, bounds
+from theorems.enumeration import enumerate_law, learners
+
+LAWS = [Subbagging(2).resolve(4), Subbagging(3).resolve(6), BernoulliSubbagging(0.5).resolve(4),
+        ClassicalBagging(4).resolve(4), Subbagging(1).resolve(8)]  # fmt: skip
+
+
+def difference_law(f, left_out, n_bags):
+    """The values of |f_B - f_B^i| and their probabilities."""
+    counts = np.arange(n_bags + 1)
+    joint = np.outer(binom.pmf(counts, n_bags, min(f, 1.0)), binom.pmf(counts, n_bags, min(left_out, 1.0)))
+    return np.abs(counts[:, None] - counts[None, :]) / n_bags, joint
+
+
+def zero_one_learners(ensemble, seed):
+    for name, outputs in learners(ensemble, np.random.default_rng(seed)):
+        if set(np.unique(outputs)) <= {0.0, 1.0}:
+            yield name, ensemble.average(outputs), ensemble.left_out(outputs)
+
+
+@pytest.mark.parametrize("n_bags", [10, 200, 1000])
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_theorem_9_and_the_best_certificate_hold(law, n_bags, seed):
+    ensemble = enumerate_law(law)
+    certificate = Certificate(law, law.n_samples, n_bags)
+    deltas = (0.02, 0.1, 0.3, 0.6, 0.9)
+    for name, f, left_out in zero_one_learners(ensemble, seed):
+        tails = np.zeros((2, len(deltas)))
+        for without in left_out:
+            moved, chance = difference_law(f, without, n_bags)
+            for k, bound in enumerate(("best", "paper")):
+                for j, delta in enumerate(deltas):
+                    tails[k, j] += chance[moved > certificate.epsilon(delta, bound) + 1e-12].sum() / law.n_samples
+        assert (tails <= np.array(deltas) + 1e-12).all(), name
+
+
+@pytest.mark.parametrize("n_bags", [1, 10, 200])
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_corollaries_15_to_17_and_the_norms_hold(law, n_bags, seed):
+    ensemble = enumerate_law(law)
+    certificate = Certificate(law, law.n_samples, n_bags)
+    for name, f, left_out in zero_one_learners(ensemble, seed):
+        laws = [difference_law(f, without, n_bags) for without in left_out]
+        for order in (0.5, 1, 2, 4):
+            power = np.mean([np.sum(moved**order * chance) for moved, chance in laws])
+            assert power ** (1 / order) <= certificate.norm(order) + 1e-12, (name, order)
+    assert certificate.loss(3.0) == pytest.approx(3 * certificate.mean())
+    assert certificate.replace_one(3.0) == pytest.approx(6 * certificate.mean())
+
+
+@pytest.mark.parametrize("n_bags", [10, 200])
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_the_worst_case_of_finitely_many_bags_holds_for_each_row(law, n_bags, seed):
+    certificate = Certificate(law, law.n_samples, n_bags)
+    for name, f, left_out in zero_one_learners(enumerate_law(law), seed):
+        for without in left_out:
+            moved, chance = difference_law(f, without, n_bags)
+            for delta in (0.01, 0.2, 0.8):
+                assert chance[moved > certificate.worst_case(delta) + 1e-12].sum() <= delta + 1e-12, name
+
+
+def test_the_best_split_is_found():
+    for delta, constant, n_bags in [(0.05, 1 / 999, 1000), (0.5, 0.3, 10), (1e-4, 1e-6, 10**6), (0.9, 1e-9, 5)]:
+        epsilon, split = bounds.finite_bags_epsilon(delta, constant, n_bags)
+        grid = delta * np.concatenate([np.logspace(-8, -1e-6, 20_000), 1 - np.logspace(-8, -1e-6, 20_000)])
+        sums = np.sqrt(constant / 4 / (delta - grid)) + np.sqrt(2 / n_bags * np.log(4 / grid))
+        assert epsilon <= sums.min() * (1 + 1e-9)
+        assert 0 < split < delta
+
+
+def test_the_best_number_of_whole_rows_is_found():
+    for n, p, n_bags in [(1000, 0.5, 1000), (50, 0.9, 100), (10_000, 0.05, 10_000), (30, 0.01, 10**6)]:
+        constant = p / (1 - p) / (n - 1)
+        for delta in (0.001, 0.05, 0.3, 1.0):
+            rows = np.arange(n + 1)[np.arange(n + 1) < n * delta]
+            first = np.minimum(p, np.sqrt(n * constant / 4 / (rows + 1))) * (rows < n)
+            sums = first + np.sqrt(2 / n_bags * np.log(4 / (delta - rows / n)))
+            epsilon, _ = bounds.finite_bags_rows_epsilon(delta, n, constant, p, n_bags)
+            assert epsilon == pytest.approx(min(1.0, sums.min()), rel=1e-9)
+
+
+def test_finite_bags_delta_inverts_finite_bags_epsilon():
+    for delta in (1e-3, 0.05, 0.5):
+        epsilon, _ = bounds.finite_bags_epsilon(delta, 1 / 999, 10_000)
+        assert bounds.finite_bags_delta(epsilon, 1 / 999, 10_000) == pytest.approx(delta, rel=1e-6)
