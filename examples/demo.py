@@ -19,13 +19,15 @@ def certificate_table() -> None:
     print("  ----------------+----------------------------------------------------+-----------------------")
     for delta in (0.01, 0.05, 0.1, 0.25):
         values = [derandomized.epsilon(delta, "paper"), derandomized.epsilon(delta), finite.epsilon(delta)]
+        values = [math.ceil(value * 1e4) / 1e4 for value in values]  # rounded up: what is printed is proved
         line = f"{values[0]:>12.4f}{values[1]:>20.4f}{values[2]:>17.4f}"
-        below = unstable_epsilon(N_SAMPLES, int(bag_size), delta)
+        below = math.floor(unstable_epsilon(N_SAMPLES, int(bag_size), delta) * 1e4) / 1e4
         print(f"  {delta:<7.0%} {delta * N_SAMPLES:>6.0f}  |{line:<52}|{below:>12.4f}")
     print(
         "\nHow to read it. Take the row 5 %. Whatever the learner, the data and the test point, at most 25 of the 500"
     )
-    print(f"rows can move the prediction by more than {derandomized.epsilon(0.05):.3f} when left out. Drawing only")
+    epsilon = math.ceil(derandomized.epsilon(0.05) * 1e3) / 1e3
+    print(f"rows can move the prediction by more than {epsilon:.3f} when left out. Drawing only")
     print(f"{N_BAGS:,} bags instead of all costs some more; and nobody can promise less than the last column.")
     print("delta is a share of the training rows, not a confidence level. In the certificate's own words:\n")
     print(finite.explain(0.05))

@@ -118,6 +118,21 @@ def test_rows_that_are_none_are_refused(rows, error, words):
         Bags([[0], rows], n_samples=4)
 
 
+def test_a_bag_can_be_looked_for(bags):
+    assert [1, 1, 3] in bags
+    assert [1, 3, 1] not in bags
+
+
+def test_what_is_no_number_of_a_bag_is_refused(bags):
+    with pytest.raises(TypeError, match="use an integer or a slice"):
+        bags[[0, 1]]
+
+
+def test_counts_of_bags_without_a_row_cannot_be_altered(bags):
+    with pytest.raises(ValueError, match="read-only"):
+        bags.n_without[0] = 7
+
+
 def test_a_row_outside_the_data_is_refused(bags):
     with pytest.raises(IndexError, match="Row 4 was asked for, and there are 4 rows"):
         bags.without(4)

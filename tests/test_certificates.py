@@ -1,5 +1,6 @@
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from stablebag import (
     BernoulliSubbagging,
     Certificate,
     ClassicalBagging,
+    FixedRange,
     PoissonizedBagging,
     ResamplingScheme,
     Subbagging,
@@ -78,7 +80,7 @@ def test_finite_bags_cost_something_and_less_the_more_they_are():
 
 def test_a_range_that_changes_with_some_rows_costs_their_share():
     fixed = Certificate(Subbagging(0.5), 442)
-    observed = Certificate(Subbagging(0.5), 442, delta_range=2 / 442)
+    observed = Certificate(Subbagging(0.5), 442, delta_range=2 / 442, reach=1.0)
     assert observed.epsilon(12 / 442) == fixed.epsilon(10 / 442)
     assert observed.epsilon(12 / 442, "paper") == pytest.approx(fixed.epsilon(10 / 442, "paper"))
     assert observed.delta(0.1) == pytest.approx(fixed.delta(0.1) + 2 / 442)
@@ -86,10 +88,64 @@ def test_a_range_that_changes_with_some_rows_costs_their_share():
     assert observed.epsilon(0.0, "paper") == math.inf
     assert observed.mean() == pytest.approx(fixed.mean() + 2 / 442)
     assert observed.delta(1.0) == 0.0
+    assert observed.epsilon(0.5) == Certificate(Subbagging(0.5), 442, delta_range=0.0045).epsilon(0.5)  # rounded up
+
+
+def test_of_rows_that_change_the_range_nothing_is_known_unless_its_reach_is():
+    certificate = Certificate(Subbagging(0.5), 442, range_length=321.0, delta_range=2 / 442)
+    assert certificate.worst_case() == certificate.mean() == certificate.norm(2) == math.inf
+    assert certificate.epsilon(1 / 442) == math.inf
+    assert certificate.epsilon(12 / 442) < 321
+    assert certificate.delta(1e9) == 2 / 442
+    assert "Of the mean over rows nothing is proved" in certificate.explain()
+    moving = Certificate(Subbagging(2), 5, range_length=0.0, delta_range=0.6, reach=14.0)
+    assert moving.epsilon(0.5) == moving.worst_case() == 14.0
+    assert moving.epsilon(0.6) == moving.epsilon(0.7, "paper") == 0.0
+    assert moving.epsilon(0.6, "paper") == math.inf
+    assert moving.delta(13.0) == moving.delta(0.0, "paper") == 0.6
+    assert moving.mean() == pytest.approx(0.6 * 14)
+
+
+def test_replacing_a_row_needs_a_fixed_range():
+    for certificate in (
+        Certificate(Subbagging(0.5), 50, delta_range=0.04, reach=1.0),
+        Certificate(Subbagging(0.5), 50, range_kind="adaptive"),
+        Certificate(Subbagging(0.5), 50, range_kind="outputs"),
+    ):
+        with pytest.raises(ValueError, match="Corollary 17 needs a fixed range"):
+            certificate.replace_one()
+
+
+def test_a_certificate_is_made_of_a_range_and_its_targets():
+    y = [9.0, 12.0, 9.0, 15.5, 30.0, 11.8, 14.0, 17.3]
+    observed = Certificate.for_targets(Subbagging(2), y)
+    assert observed == Certificate(Subbagging(2), 8, range_length=21.0, delta_range=1 / 8, reach=21.0)
+    fixed = Certificate.for_targets(Subbagging(2), y, FixedRange(0, 50), n_bags=100)
+    assert fixed == Certificate(Subbagging(2), 8, 100, range_length=50.0)
+    median = Certificate.for_targets(Subbagging(2), [0, 1, 2, 30, 40], lambda v: (np.median(v), np.median(v)))
+    assert (median.range_length, median.reach, median.delta_range) == (0.0, 14.0, 1.0)
+    tied = Certificate.for_targets(Subbagging(2), [0, 0, 1, 1])
+    assert (tied.delta_range, tied.range_kind) == (0.0, "adaptive")
+
+
+def test_a_certificate_without_a_range_speaks_of_that_of_the_outputs():
+    text = joined(Certificate(Subbagging(0.5), 500, range_kind="outputs").explain(0.1))
+    assert "Theorem 12 for unbounded outputs" in text
+    assert "in units of the range of the learner's outputs" in text
+    assert "Theorem 19" in joined(Certificate(Subbagging(0.5), 500, 1000, range_kind="outputs").explain(0.1))
+
+
+def test_printed_bounds_are_proved():
+    for n in range(20, 300, 7):
+        for n_bags in (math.inf, 5000):
+            certificate = Certificate(Subbagging(0.3), n, n_bags, range_length=7.0)
+            printed = re.search(r"by more than ([\d.e-]+)", joined(certificate.explain(0.3))).group(1)
+            assert certificate.epsilon(0.3) <= float(printed) <= certificate.epsilon(0.3) * 1.001
+            assert certificate.delta(float(printed)) <= 0.3
 
 
 def test_a_range_of_no_length_leaves_nothing_to_move():
-    certificate = Certificate(Subbagging(0.5), 20, 100, range_length=0.0, delta_range=0.1)
+    certificate = Certificate(Subbagging(0.5), 20, 100, range_length=0.0)
     assert certificate.epsilon(0.5) == certificate.epsilon(0.0) == certificate.epsilon(0.0, "paper") == 0.0
     assert certificate.delta(0.0) == 0.0
     assert certificate.worst_case() == certificate.mean() == 0.0
@@ -165,11 +221,12 @@ def test_explanations_of_finitely_many_bags_speak_of_chance():
 
 
 def test_vacuous_bounds_say_so_and_what_would_help():
-    assert "vacuous. With infinitely many bags it would be 0.07008: use more bags." in joined(
-        Certificate(Subbagging(0.5), 500, 5).explain(0.1)
-    )
-    assert "ask for more" in joined(Certificate(Subbagging(0.5), 500, delta_range=0.2).explain(0.1))
-    assert "Of the mean over rows, too, nothing is proved" in joined(Certificate(Subbagging(0.5), 500, 5).explain(0.1))
+    few = Certificate(Subbagging(0.5), 500, 5)
+    assert "vacuous. With infinitely many bags it would be 0.07009: use more bags" in joined(few.explain(0.1))
+    assert "With infinitely many bags it would be 0.5: use more bags" in joined(few.explain(0.0))
+    changing = Certificate(Subbagging(0.5), 500, delta_range=0.2)
+    assert "A share 0.2 of the rows can each change the range itself" in joined(changing.explain(0.1))
+    assert "Of the mean over rows nothing is proved" in joined(few.explain(0.1))
 
 
 def test_printing_is_explaining():
@@ -205,7 +262,12 @@ def test_printing_is_explaining():
     (lambda: plan(1, 0.1, 0.1), ValueError, "'n_samples' parameter of plan"),
     (lambda: plan(500, 0.0, 0.1), ValueError, "'epsilon' parameter of plan"),
     (lambda: plan(500, 1.0, 0.1), ValueError, "below range_length=1. Got 1.0: no prediction moves further"),
-    (lambda: plan(500, 0.1, 0.0), ValueError, "'delta' parameter of plan"),
+    (lambda: plan(500, 0.1, -0.1), ValueError, r"'delta' parameter of plan .* share of the training rows"),
+    (lambda: Certificate(Subbagging(), 500, reach=0.5), ValueError, "'reach' parameter"),
+    (lambda: Certificate(Subbagging(), 500, range_kind="wide"), ValueError, "'range_kind' parameter"),
+    (lambda: Certificate(Subbagging(), 500, range_length=2.0, range_kind="outputs"), ValueError, "Leave the lengths"),
+    (lambda: Certificate.from_dict("{}"), TypeError, "json.loads"),
+    (lambda: Certificate.from_dict({}), TypeError, "as to_dict gives it"),
     (lambda: plan(500, 0.1, 0.1, "bootstrap"), ValueError, r"one of \['bernoulli', .* Got 'bootstrap'"),
     (lambda: plan(500, 0.1, 0.1, 0.5), TypeError, "'scheme' parameter of plan"),
     (lambda: plan(500, 0.1, 0.1, max_bags=0), ValueError, "'max_bags' parameter of plan"),
@@ -250,20 +312,51 @@ def test_a_plan_is_in_the_units_of_the_prediction_and_pays_for_the_range():
 
 
 @pytest.mark.parametrize(("call", "words"), [
-    (lambda: plan(100, 0.001, 0.05), "Possible: epsilon >= 0.0396 for this delta, or more rows"),
+    (lambda: plan(100, 0.001, 0.05), r"Possible: epsilon >= 0.03961 for this delta\."),
+    (lambda: plan(100, 0.05, 0.05, Subbagging(0.9)), "or more rows"),
     (lambda: plan(1000, 0.02, 0.05), "or delta >= 0.6579 for this epsilon, or this very request with max_bags=24,278"),
     (lambda: plan(100, 0.01, 0.001), "this very request with max_bags=inf"),
-    (lambda: plan(100, 0.1, 0.01, delta_range=0.02), "No plan .* Possible: .* more rows"),
+    (lambda: plan(100, 0.1, 0.01, delta_range=0.02), r"No plan .* Possible: delta >= 0.02"),
 ])  # fmt: skip
 def test_an_impossible_request_says_what_is_possible(call, words):
     with pytest.raises(ValueError, match=words):
         call()
 
 
-def test_what_an_impossible_request_is_told_is_indeed_possible():
-    assert plan(100, 0.0397, 0.05).certificate.epsilon(0.05) <= 0.0397
-    assert plan(1000, 0.02, 0.658).n_bags <= 10_000
-    assert plan(1000, 0.02, 0.05, max_bags=24_278).n_bags == 24_278
+@pytest.mark.parametrize("delta_range", [0.0, 0.02])
+@pytest.mark.parametrize(("n", "epsilon", "delta"), [
+    (100, 0.001, 0.05), (1000, 0.02, 0.05), (300, 0.03, 0.01), (100, 0.0101, 0.001), (20_000, 0.02, 0.03),
+])  # fmt: skip
+def test_what_an_impossible_request_is_told_is_indeed_possible(n, epsilon, delta, delta_range):
+    with pytest.raises(ValueError, match="No plan") as refusal:
+        plan(n, epsilon, delta, delta_range=delta_range)
+    pattern = r"(epsilon|delta|max_bags)(?: >= |=)([\d.,e-]+\d|inf)(?= for this|,? or|\.$|\. )"
+    offers = dict(re.findall(pattern, str(refusal.value).split("Possible")[1]))
+    offers = {name: float(value.replace(",", "")) for name, value in offers.items()}
+    assert offers or "use a fixed range" in str(refusal.value)
+    if "epsilon" in offers:
+        plan(n, offers["epsilon"], delta, delta_range=delta_range)
+    if "delta" in offers:
+        plan(n, epsilon, offers["delta"], delta_range=delta_range)
+    if "max_bags" in offers:
+        n_bags = offers["max_bags"]
+        plan(n, epsilon, delta, delta_range=delta_range, max_bags=n_bags if math.isinf(n_bags) else int(n_bags))
+
+
+def test_no_row_at_all_can_be_planned_for_with_infinitely_many_bags():
+    assert plan(100, 0.25, 0.0, max_bags=math.inf).scheme == Subbagging(25)
+
+
+def test_a_resolved_scheme_can_be_planned_for():
+    assert plan(1000, 0.2, 0.1, Subbagging(0.5).resolve(1000)).n_bags == plan(1000, 0.2, 0.1, Subbagging(0.5)).n_bags
+
+
+def test_a_dictionary_that_contradicts_itself_is_refused():
+    values = Certificate(Subbagging(0.1), 200).to_dict()
+    with pytest.raises(ValueError, match=r"says inclusion_probability=0.1, and its other entries give 0.2"):
+        Certificate.from_dict({**values, "bag_size": 40})
+    with pytest.raises(ValueError, match="says scheme='Subbagging'"):
+        Certificate.from_dict(values, scheme=BernoulliSubbagging(0.1))
 
 
 def test_a_plan_reads_as_an_instruction():

@@ -21,8 +21,10 @@ LAYERS = [
 ]  # fmt: skip
 MODULES = sorted(module.name for module in pkgutil.walk_packages([str(PACKAGE)], "stablebag."))
 PUBLIC = [
-    "Bags", "BernoulliSubbagging", "Certificate", "ClassicalBagging", "FixedRange", "FunctionRange", "ObservedRange",
-    "Plan", "PoissonizedBagging", "PredictionRange", "ResamplingScheme", "Subbagging", "TrimmedRange", "plan",
+    "BaggedClassifier", "BaggedRegressor", "Bags", "BernoulliSubbagging", "Certificate", "ClassicalBagging",
+    "FixedRange", "FunctionClassifier", "FunctionRange", "FunctionRegressor", "ObservedRange",
+    "Plan", "PoissonizedBagging", "PredictionRange", "ResamplingScheme", "Subbagging", "TrimmedRange", "certify",
+    "plan",
     "unstable_epsilon",
 ]  # fmt: skip
 
@@ -125,5 +127,7 @@ def test_every_public_name_has_an_example_or_is_made_by_one_that_has(name):
 
 
 @pytest.mark.parametrize("name", [name for name in OBJECTS if name.startswith("stablebag.bounds.")])
-def test_every_bound_opens_with_words_and_has_an_example(name):
-    assert ">>>" in inspect.getdoc(OBJECTS[name])
+def test_every_bound_says_whose_it_is_and_has_an_example(name):
+    docstring = inspect.getdoc(OBJECTS[name])
+    assert re.search(r"Theorem|Corollar|Section \d|Proposition|Kim and Barber", docstring)
+    assert ">>>" in docstring

@@ -46,6 +46,24 @@ def test_a_range_of_ones_own_needs_only_an_interval():
     assert AroundMedian().delta([1.0, 3.0, 3.0, 3.0, 5.0]) == 0.0
 
 
+def test_reach_is_the_length_unless_the_interval_moves_away():
+    y = [0.0, 1.0, 2.0, 30.0, 40.0]
+    assert ObservedRange().reach(y) == 40.0
+    assert TrimmedRange(2).reach(y) == 29.0
+    assert FixedRange(0, 1).reach(y) == 1.0
+    # The median is 2, and 16 without one of the first three rows: an interval of no length that moves by 14.
+    assert FunctionRange(lambda values: (np.median(values), np.median(values))).reach(y) == 14.0
+
+
+def test_a_range_of_ones_own_that_gives_no_interval_is_told_so():
+    class Five(PredictionRange):
+        def interval(self, y):
+            return 5
+
+    with pytest.raises(ValueError, match="Got 5 from Five"):
+        Five().delta([1.0, 2.0])
+
+
 @pytest.mark.parametrize("bad", [0.05, 1.0, np.float64(2)])
 def test_a_fractional_rank_is_refused_with_the_reason(bad):
     with pytest.raises(TypeError, match="a different rank for n and for n - 1 rows"):
@@ -78,21 +96,26 @@ def test_a_function_that_gives_no_interval_is_refused(result):
 def test_what_is_no_range_is_refused():
     with pytest.raises(TypeError, match="'function' parameter of FunctionRange"):
         FunctionRange((0, 1))
-    with pytest.raises(TypeError, match="'prediction_range' parameter of test"):
-        as_prediction_range((0, 1), "test")
+    for bad in ((0, 1), ObservedRange, "observed"):
+        with pytest.raises(TypeError, match="'prediction_range' parameter of test"):
+            as_prediction_range(bad, "test")
 
 
 @pytest.mark.parametrize("make", [ObservedRange, lambda: TrimmedRange(2), lambda: FunctionRange(lambda y: (0, 1))])
-@pytest.mark.parametrize("bad", [[1, math.nan, 2, 3], [1, math.inf, 2, 3], [[1, 2], [3, 4]], ["a", "b", "c", "d"], 3.0])
+@pytest.mark.parametrize(
+    "bad", [[1, math.nan, 2, 3], [1, math.inf, 2, 3], [[1, 2], [3, 4]], ["a", "b", "c", "d"], 3.0, [1j, 2, 3, 4]]
+)
 def test_targets_that_are_no_numbers_are_refused(make, bad):
     with pytest.raises(ValueError, match=r"[Tt]arget"):
         make().interval(bad)
 
 
 def test_too_few_targets_are_refused():
-    with pytest.raises(ValueError, match=r"At least 3 targets are needed for TrimmedRange\(rank=2\). Got 2"):
+    with pytest.raises(ValueError, match=r"Too few targets for rank 2: at least 3 needed. Got 2"):
         TrimmedRange(2).interval([1, 2])
-    with pytest.raises(ValueError, match=r"At least 4 targets are needed .* and one row left out. Got 3"):
+    with pytest.raises(
+        ValueError, match=r"Too few targets for rank 2, one row being left out: at least 4 needed. Got 3"
+    ):
         TrimmedRange(2).delta([1, 2, 3])
     with pytest.raises(ValueError, match="Got 0"):
         ObservedRange().interval([])

@@ -1,5 +1,6 @@
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -79,7 +80,9 @@ def test_the_law_without_one_keeps_the_size_or_the_rate():
 def test_the_law_without_one_exists_where_its_bags_are_everything_that_is_left():
     law = Subbagging(4).resolve(5).without_one()
     assert (law.n_samples, law.bag_size, law.inclusion_probability) == (4, 4, 1.0)
-    assert law.draw(1, random_state=0)[0].tolist() == law.draw(1, random_state=0)[0].tolist()
+    assert sorted(law.draw(1, random_state=0)[0].tolist()) == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="it is in every bag"):
+        law.without_one()
     assert ClassicalBagging(2).resolve(2).without_one().inclusion_probability == 1.0
 
 
@@ -113,7 +116,7 @@ def test_support_size_needs_no_listing(law, size):
 
 
 def test_an_infinite_support_is_refused_before_it_is_walked():
-    with pytest.raises(ValueError, match=r"infinitely many. Use a mass below 1"):
+    with pytest.raises(ValueError, match=r"infinitely many. Use a smaller mass"):
         PoissonizedBagging(2).resolve(5).support()
 
 
@@ -127,9 +130,10 @@ def test_the_support_is_walked_until_the_mass_is_reached():
 
 
 @pytest.mark.parametrize("scheme", ALL)
-@pytest.mark.parametrize("bad", [0, -1, 0.0, -0.5, math.nan, math.inf])
+@pytest.mark.parametrize("bad", [0, -1, 0.0, -0.5, math.nan, math.inf, 1e308])
 def test_a_bag_size_that_is_no_size_is_refused_at_once(scheme, bad):
-    with pytest.raises(ValueError, match=rf"'bag_size' parameter of {scheme.__name__} must be a positive .* Got {bad}"):
+    words = rf"'bag_size' parameter of {scheme.__name__} must be a positive .* Got {re.escape(str(bad))}"
+    with pytest.raises(ValueError, match=words):
         scheme(bad)
 
 
@@ -141,16 +145,38 @@ def test_a_bag_size_of_another_type_is_refused_at_once(scheme, bad):
 
 
 @pytest.mark.parametrize("scheme", WITHOUT_REPLACEMENT)
-@pytest.mark.parametrize("bad", [500, 1.0, 501, 1.5])
+@pytest.mark.parametrize("bad", [500, 1.0, 501])
 def test_bags_of_all_rows_or_more_are_refused_without_replacement(scheme, bad):
     with pytest.raises(ValueError, match=r"must be smaller than n_samples=500.*Use at most 499"):
         scheme(bad).resolve(500)
 
 
+@pytest.mark.parametrize("scheme", WITHOUT_REPLACEMENT)
+def test_a_float_above_one_is_asked_to_be_an_int(scheme):
+    with pytest.raises(
+        ValueError, match=r"Got 250.0: a float is a fraction of the rows. For a number of rows write 250"
+    ):
+        scheme(250.0)
+
+
+def test_laws_of_a_billion_rows_resolve():
+    for scheme in (Subbagging(10**9 - 1), BernoulliSubbagging(10**9 - 1), ClassicalBagging(10**9)):
+        assert 0 < scheme.resolve(10**9).inclusion_probability < 1
+    assert next(Subbagging(0.5).resolve(3000).support())[0].tolist() == list(range(1500))
+
+
+def test_every_k_of_n_given_as_a_fraction_is_k_rows():
+    assert all(Subbagging(k / n).resolve(n).bag_size == k for n in range(2, 120) for k in range(1, n))
+
+
+def test_a_slice_of_a_permutation_does_not_keep_the_permutation_alive():
+    assert Subbagging(0.5).draw_bag(1000, np.random.default_rng(0)).base is None
+
+
 @pytest.mark.parametrize("scheme", ALL)
 @pytest.mark.parametrize("bad", [0, 1, -3])
 def test_too_few_rows_are_refused(scheme, bad):
-    with pytest.raises(ValueError, match=rf"'n_samples' parameter of .* >= 2. Got {bad}: one row is left out"):
+    with pytest.raises(ValueError, match=rf"'n_samples' parameter of .* >= 2. Got {bad}: .*one is left out"):
         scheme(1).resolve(bad)
 
 
@@ -171,8 +197,9 @@ def test_a_number_of_bags_that_is_none_is_refused():
 
 
 def test_so_many_draws_that_no_row_is_ever_out_are_refused_by_name():
-    with pytest.raises(ValueError, match=r"breaks Assumption 7 \(0 < p < 1\)"):
-        ClassicalBagging(50.0).resolve(10)
+    for size, n in [(50.0, 10), (3000, 3), (10**14, 500)]:
+        with pytest.raises(ValueError, match=r"breaks Assumption 7 \(0 < p < 1\)"):
+            ClassicalBagging(size).resolve(n)
 
 
 # ------------------------------------------------------------------------------------------------ a scheme of one's own
@@ -236,7 +263,6 @@ def test_a_scheme_that_declares_p_and_q_is_taken_at_its_word():
 @pytest.mark.parametrize(("p", "q", "words"), [
     (1.0, 0.0, r"Declared at n_samples=20 breaks Assumption 7 \(0 < p < 1\).*p = 1, so every row is in every bag"),
     (0.0, 0.0, "every row is in no bag"),
-    (math.nan, 0.0, "Assumption 7"),
     (0.5, -0.1, r"breaks Assumption 7 \(q >= 0\).*q = -0.1"),
     (0.5, 0.1, r"breaks Assumption 5 \(all rows alike\).*above p \(1 - p\)"),
 ])  # fmt: skip
@@ -247,8 +273,92 @@ def test_a_scheme_outside_the_assumptions_is_told_which(p, q, words):
 
 def test_a_scheme_that_favours_a_row_is_told_which_bags_differ():
     bags = [((0,), Fraction(1, 2)), ((1,), Fraction(1, 4)), ((2,), Fraction(1, 4))]
-    with pytest.raises(ValueError, match=r"breaks Assumption 5 \(all rows alike\): bag \(0,\) has probability 0.5"):
+    words = r"breaks Assumption 5 \(all rows alike\): row 0 is in a bag with .* 0.5 and row 1"
+    with pytest.raises(ValueError, match=words):
         Listed(bags).resolve(3)
+
+
+def test_a_scheme_that_favours_pairs_is_told_which_bags_differ():
+    neighbours = [(tuple(sorted((row, (row + 1) % 5))), Fraction(1, 5)) for row in range(5)]
+    words = r"breaks Assumption 5 \(all rows alike\): bag \(1, 2\) has probability 0.2 and bag"
+    with pytest.raises(ValueError, match=words):
+        Listed(neighbours).resolve(5)
+
+
+def test_a_row_in_every_bag_is_found_among_many_bags(monkeypatch):
+    monkeypatch.setattr("stablebag.schemes._MOST_CHECKED", 3)
+    bags = [((*pair, 4), Fraction(1, 6)) for pair in itertools.combinations(range(4), 2)]
+    with pytest.raises(ValueError, match="row 4 with 1"):
+        Listed(bags).resolve(5)
+
+
+@pytest.mark.parametrize(("bags", "words"), [
+    ([((5,), 1.0)], r"lists bag \(5,\), and the rows are numbered from 0 to 4"),
+    ([((0,), -0.5), ((1,), 1.5)], r"with probability -0.5"),
+])  # fmt: skip
+def test_listed_bags_that_are_none_are_refused(bags, words):
+    with pytest.raises(ValueError, match=words):
+        Listed(bags).resolve(5)
+
+
+def test_what_is_declared_is_held_against_what_is_listed():
+    class Boasting(Listed):
+        def inclusion_probability(self, n_samples):
+            return 0.01
+
+        def negative_covariance(self, n_samples):
+            return 0.0
+
+    with pytest.raises(ValueError, match=r"declares inclusion_probability 0.01, and by its listed bags it is 0.4"):
+        Boasting(PAIRS_OF_FIVE).resolve(5)
+
+
+def test_what_is_drawn_is_held_against_what_is_listed():
+    class Straying(Listed):
+        def draw_bag(self, n_samples, generator):
+            return generator.choice(n_samples, 3, replace=False)
+
+    with pytest.raises(ValueError, match=r"draws bag .* which it does not list"):
+        Straying(PAIRS_OF_FIVE).resolve(5)
+
+
+def test_a_scheme_that_never_leaves_the_last_row_out_is_told_so_instead_of_drawing_for_ever():
+    class Whole(Declared):
+        def draw_bag(self, n_samples, generator):
+            return np.arange(n_samples)
+
+    with pytest.raises(ValueError, match="put the last row into 10,000 bags in a row"):
+        Whole(0.3, 0.0).resolve(8).without_one().draw(1, random_state=0)
+
+
+@pytest.mark.parametrize("value", ["0.5", math.nan, None])
+def test_a_probability_that_is_no_number_is_refused(value):
+    with pytest.raises(TypeError, match="inclusion_probability of Declared must be a number"):
+        Declared(value, 0.0).resolve(20)
+
+
+def test_a_number_in_the_place_of_a_method_is_refused():
+    class Numbered(Declared):
+        inclusion_probability = 0.5
+
+    with pytest.raises(TypeError, match=r"'inclusion_probability' .* must be a method of n_samples"):
+        Numbered(0.5, 0.0).resolve(20)
+
+
+def test_rounding_in_listed_probabilities_is_forgiven():
+    subsets = (bag for size in range(4) for bag in itertools.combinations(range(3), size))
+    law = Listed([(bag, 0.3 ** len(bag) * 0.7 ** (3 - len(bag))) for bag in subsets]).resolve(3)
+    assert 0 <= law.negative_covariance < 1e-15
+
+
+def test_subclasses_of_the_papers_schemes_stay_what_they_are():
+    class Sorted(Subbagging):
+        def draw_bag(self, n_samples, generator):
+            return np.sort(super().draw_bag(n_samples, generator))
+
+    bag = Sorted(0.5).resolve(20).draw(1, random_state=0)[0]
+    assert (np.diff(bag) > 0).all()
+    assert type(Sorted(0.5).resolve(20).without_one().scheme) is Sorted
 
 
 def test_a_scheme_whose_probabilities_do_not_add_up_is_told_so():

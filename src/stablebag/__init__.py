@@ -1,8 +1,11 @@
 """stablebag: wrap any learner, and its predictions provably stop hinging on any single training row."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from stablebag.bags import Bags
 from stablebag.bounds import unstable_epsilon
-from stablebag.certificates import Certificate, Plan, plan
+from stablebag.certificates import Certificate, Plan, certify, plan
 from stablebag.ranges import FixedRange, FunctionRange, ObservedRange, PredictionRange, TrimmedRange
 from stablebag.schemes import (
     BernoulliSubbagging,
@@ -12,13 +15,20 @@ from stablebag.schemes import (
     Subbagging,
 )
 
+if TYPE_CHECKING:
+    from stablebag.ensembles import BaggedClassifier, BaggedRegressor, FunctionClassifier, FunctionRegressor
+
 __all__ = [
+    "BaggedClassifier",
+    "BaggedRegressor",
     "Bags",
     "BernoulliSubbagging",
     "Certificate",
     "ClassicalBagging",
     "FixedRange",
+    "FunctionClassifier",
     "FunctionRange",
+    "FunctionRegressor",
     "ObservedRange",
     "Plan",
     "PoissonizedBagging",
@@ -26,7 +36,26 @@ __all__ = [
     "ResamplingScheme",
     "Subbagging",
     "TrimmedRange",
+    "certify",
     "plan",
     "unstable_epsilon",
 ]
 __version__ = "0.1.0.dev0"
+
+# What needs scikit-learn is imported when it is first asked for: certificates and plans come without it.
+_LATER = {
+    "BaggedClassifier": "stablebag.ensembles",
+    "BaggedRegressor": "stablebag.ensembles",
+    "FunctionClassifier": "stablebag.ensembles",
+    "FunctionRegressor": "stablebag.ensembles",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
+    raise AttributeError(f"module 'stablebag' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,47 +2,73 @@
 
 import math
 import numbers
+import reprlib
 from fractions import Fraction
 from typing import Any
 
 
-def refuse_type(name: str, owner: str, expected: str, value: Any) -> TypeError:
-    """Build the error for an argument of the wrong kind."""
-    return TypeError(f"The '{name}' parameter of {owner} must be {expected}. Got {value!r} instead.")
+def refuse_type(name: str, owner: str, expected: str, value: Any, reason: str = "") -> TypeError:
+    """Build the error for an argument of the wrong kind; `reason` ends with the way out."""
+    return TypeError(_sentence(name, owner, expected, value, reason))
 
 
 def refuse_value(name: str, owner: str, expected: str, value: Any, reason: str = "") -> ValueError:
     """Build the error for an argument of the right kind and a wrong value; `reason` ends with the way out."""
+    return ValueError(_sentence(name, owner, expected, value, reason))
+
+
+def _sentence(name: str, owner: str, expected: str, value: Any, reason: str) -> str:
     tail = f": {reason}" if reason else " instead."
-    return ValueError(f"The '{name}' parameter of {owner} must be {expected}. Got {value!r}{tail}")
+    return f"The '{name}' parameter of {owner} must be {expected}. Got {reprlib.repr(value)}{tail}"
 
 
 def check_integer(value: Any, name: str, owner: str, *, minimum: int, reason: str = "") -> int:
     """Return `value` as an int of at least `minimum`; a bool, a float or a string is not an integer."""
     expected = f"an integer >= {minimum}"
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
-        raise refuse_type(name, owner, expected, value)
+        raise refuse_type(name, owner, expected, value, reason)
     if value < minimum:
         raise refuse_value(name, owner, expected, int(value), reason)
     return int(value)
 
 
 def check_real(
-    value: Any, name: str, owner: str, *, low: float = 0.0, high: float = math.inf, open_low: bool = False
+    value: Any,
+    name: str,
+    owner: str,
+    *,
+    low: float = 0.0,
+    high: float = math.inf,
+    open_low: bool = False,
+    finite: bool = False,
+    reason: str = "",
 ) -> float:
     """Return `value` as a float in [low, high], or (low, high] where `open_low`; NaN lies nowhere."""
-    expected = f"a number in {'(' if open_low else '['}{low:g}, {high:g}{')' if math.isinf(high) else ']'}"
+    expected = f"a number in {'(' if open_low else '['}{low:g}, {high:g}{')' if finite else ']'}"
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise refuse_type(name, owner, expected, value)
+        raise refuse_type(name, owner, expected, value, reason)
     number = float(value)
-    if not (low < number if open_low else low <= number) or number > high:  # NaN fails the first comparison
-        raise refuse_value(name, owner, expected, number)
+    above = low < number if open_low else low <= number  # NaN is not
+    if not above or number > high or (finite and math.isinf(number)):
+        raise refuse_value(name, owner, expected, number, reason)
     return number
+
+
+def check_delta(value: Any, owner: str, name: str = "delta") -> float:
+    """Return a share of the training rows."""
+    reason = "it is a share of the training rows. For one row in twenty use 0.05."
+    return check_real(value, name, owner, high=1.0, reason=reason)
+
+
+def check_epsilon(value: Any, owner: str, *, open_low: bool = False) -> float:
+    """Return a perturbation."""
+    reason = "it is how far a prediction may move. Use a small part of the range of predictions, such as 0.05."
+    return check_real(value, "epsilon", owner, open_low=open_low, reason=reason)
 
 
 def check_samples(value: Any, owner: str) -> int:
     """Return the number of training rows: two at least, because one of them is left out."""
-    reason = "one row is left out and at least one must remain."
+    reason = "it is the number of training rows; one is left out and at least one must remain."
     return check_integer(value, "n_samples", owner, minimum=2, reason=reason)
 
 
@@ -50,7 +76,8 @@ def check_bags(value: Any, owner: str, name: str = "n_bags") -> int | float:
     """Return the number of bags; ``math.inf`` stands for derandomized bagging."""
     if isinstance(value, float) and value == math.inf:
         return math.inf
-    return check_integer(value, name, owner, minimum=1, reason="use math.inf for derandomized bagging.")
+    reason = "an average needs at least one bag. Use a whole number, or math.inf for derandomized bagging."
+    return check_integer(value, name, owner, minimum=1, reason=reason)
 
 
 def as_fraction(value: Any) -> Fraction:
@@ -62,15 +89,20 @@ def as_fraction(value: Any) -> Fraction:
     return Fraction(str(value))
 
 
-def whole_rows(share: float, n_samples: int) -> int:
-    """Return the largest whole number of rows in a share of `n_samples`: floor(n * share), without rounding traps.
+def as_share(value: Any, n_samples: int) -> Fraction:
+    """Return a share of the rows exactly: k / n where it is the nearest float to that, else as it was written.
 
-    A float that is the nearest one to k / n is read as k / n, any other as the decimal that was written.
+    >>> as_share(2 / 3, 3), as_share(0.29, 100), as_share(1 / 3, 7)
+    (Fraction(2, 3), Fraction(29, 100), Fraction(3333333333333333, 10000000000000000))
+    """
+    nearest = round(value * n_samples)
+    return Fraction(nearest, n_samples) if nearest / n_samples == value else as_fraction(value)
+
+
+def whole_rows(share: Any, n_samples: int) -> int:
+    """Return the largest whole number of rows in a share of `n_samples`: floor(n * share), without rounding traps.
 
     >>> whole_rows(0.29, 100), whole_rows(3 / 442, 442), whole_rows(0.5, 7)
     (29, 3, 3)
     """
-    nearest = round(share * n_samples)
-    if nearest / n_samples == share:
-        return nearest
-    return math.floor(as_fraction(share) * n_samples)
+    return math.floor(as_share(share, n_samples) * n_samples)

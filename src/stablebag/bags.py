@@ -1,6 +1,7 @@
 """Bags: the drawn index sequences, order and repeats kept, and who is in which."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import reprlib
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, overload
 
@@ -12,7 +13,7 @@ from stablebag.arguments import check_integer
 _BLOCK_BYTES = 2**26
 
 
-class Bags(Sequence[np.ndarray]):
+class Bags:
     """Index sequences over the training rows 0, ..., `n_samples` - 1, one per bag.
 
     ``bags[b]`` is the sequence of bag b as it was drawn; a slice gives `Bags` again. The rows are held in the
@@ -69,11 +70,19 @@ class Bags(Sequence[np.ndarray]):
                 return Bags([self[b] for b in range(first, stop, step)], self.n_samples)
             ends = self._ends[first : max(stop, first) + 1]
             return Bags._from_flat(self._rows[ends[0] : ends[-1]], ends - ends[0], self.n_samples)
+        if not isinstance(number, int | np.integer):
+            raise TypeError(f"Bags are numbered: use an integer or a slice. Got {reprlib.repr(number)}.")
         if not -len(self) <= number < len(self):
             raise IndexError(f"Bag {number} was asked for, and there are {len(self)} bags.")
         number = number % len(self)
         # A copy of the index type: every library's row selection takes it, and no caller can alter the bag.
         return self._rows[self._ends[number] : self._ends[number + 1]].astype(np.intp)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return (self[number] for number in range(len(self)))
+
+    def __contains__(self, rows: Any) -> bool:
+        return any(np.array_equal(bag, rows) for bag in self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Bags):
@@ -85,8 +94,9 @@ class Bags(Sequence[np.ndarray]):
 
     def __repr__(self) -> str:
         low, high = (int(self.sizes.min()), int(self.sizes.max())) if len(self) else (0, 0)
-        size = f"{low}" if low == high else f"{low} to {high}"
-        return f"Bags of {self.n_samples:,} training rows: {len(self):,} bags with {size} rows"
+        size = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        bags = "1 bag" if len(self) == 1 else f"{len(self):,} bags"
+        return f"Bags of {self.n_samples:,} training rows: {bags} with {size} rows"
 
     @property
     def sizes(self) -> np.ndarray:
@@ -116,6 +126,7 @@ class Bags(Sequence[np.ndarray]):
         else:
             inside = np.diff(by_row.indptr).astype(np.int64)
         missing: np.ndarray = len(self) - inside
+        missing.flags.writeable = False
         return missing
 
     def without(self, row: int) -> np.ndarray:
@@ -186,7 +197,7 @@ def _chunks(sequences: Iterable[Any]) -> Iterator[tuple[int, list[np.ndarray]]]:
         if rows.size == 0:
             rows = np.empty(0, np.intp)
         elif rows.ndim != 1 or rows.dtype.kind not in "iu":
-            raise TypeError(f"A bag must be a sequence of row numbers. Got {sequence!r} as bag {number}.")
+            raise TypeError(f"A bag must be a sequence of row numbers. Got {reprlib.repr(sequence)} as bag {number}.")
         chunk.append(rows.astype(np.intp, copy=False))
         n_rows += len(rows)
         if n_rows > 2**20:

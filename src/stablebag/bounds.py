@@ -7,28 +7,39 @@ minus the covariance of two rows' being in a bag. Numbers of theorems are those 
 """
 
 import math
+from fractions import Fraction
 
 from scipy.optimize import brentq
 from scipy.stats import hypergeom
 
-from stablebag.arguments import check_bags, check_integer, check_real, check_samples, refuse_value, whole_rows
+from stablebag.arguments import (
+    as_share,
+    check_bags,
+    check_delta,
+    check_epsilon,
+    check_integer,
+    check_real,
+    check_samples,
+    refuse_value,
+    whole_rows,
+)
 
 # --------------------------------------------------------------------------------- the constant and the main theorem
 
 
-def bagging_constant(n_samples: int, p: float, q: float) -> float:
+def bagging_constant(n_samples: int, p: float | Fraction, q: float | Fraction) -> float:
     """Return c = (p / (1 - p) + q / (1 - p)^2) / n, the one number through which a scheme enters the guarantees.
 
     By the proof of Theorem 8, the mean over rows of the squared leave-one-out perturbation of derandomized bagging
     is at most c times the variance of the prediction over bags, hence at most c / 4.
 
-    >>> bagging_constant(n_samples=5, p=0.5, q=0.05)  # half of 4 rows left: (1 + 0.2) / 5
+    >>> bagging_constant(n_samples=5, p=0.5, q=0.05)  # (1 + 0.2) / 5
     0.24
     """
     n_samples = check_samples(n_samples, "bagging_constant")
-    p = _check_inclusion(p, "bagging_constant")
-    q = check_real(q, "q", "bagging_constant")
-    return (p / (1 - p) + q / (1 - p) ** 2) / n_samples
+    _check_inclusion(p, "bagging_constant")
+    check_real(q, "q", "bagging_constant")
+    return float((p / (1 - p) + q / (1 - p) ** 2) / n_samples)  # exact, where p and q are fractions
 
 
 def average_case_epsilon(delta: float, constant: float) -> float:
@@ -40,8 +51,9 @@ def average_case_epsilon(delta: float, constant: float) -> float:
     >>> average_case_epsilon(delta=0.25, constant=0.01)
     0.1
     """
-    delta = _check_delta(delta, "average_case_epsilon")
-    return math.inf if delta == 0 else math.sqrt(_check_constant(constant) / (4 * delta))
+    delta = check_delta(delta, "average_case_epsilon")
+    constant = _check_constant(constant, "average_case_epsilon")
+    return math.inf if delta == 0 else math.sqrt(constant / (4 * delta))
 
 
 def average_case_delta(epsilon: float, constant: float, n_samples: int) -> float:
@@ -52,8 +64,10 @@ def average_case_delta(epsilon: float, constant: float, n_samples: int) -> float
     >>> average_case_delta(epsilon=0.1, constant=0.01, n_samples=10)  # 2.5 rows of 10, so 2
     0.2
     """
-    epsilon = _check_epsilon(epsilon, "average_case_delta")
-    rows = math.inf if epsilon == 0 else n_samples * _check_constant(constant) / 4 / epsilon / epsilon
+    epsilon = check_epsilon(epsilon, "average_case_delta")
+    n_samples = check_samples(n_samples, "average_case_delta")
+    constant = _check_constant(constant, "average_case_delta")
+    rows = math.inf if epsilon == 0 else n_samples * constant / 4 / epsilon / epsilon
     return math.floor(rows) / n_samples if rows < n_samples else 1.0
 
 
@@ -70,9 +84,10 @@ def kth_perturbation(rank: int, n_samples: int, constant: float, p: float) -> fl
     0.0
     """
     rank = check_integer(rank, "rank", "kth_perturbation", minimum=1)
+    p = _check_inclusion(p, "kth_perturbation")
     if rank > n_samples:
         return 0.0
-    return min(math.sqrt(n_samples * _check_constant(constant) / (4 * rank)), p)
+    return min(math.sqrt(n_samples * _check_constant(constant, "kth_perturbation") / (4 * rank)), p)
 
 
 # ------------------------------------------------------------------------------------------------- finitely many bags
@@ -90,7 +105,7 @@ def monte_carlo_radius(n_bags: float, monte_carlo_delta: float) -> float:
     n_bags = check_bags(n_bags, "monte_carlo_radius")
     if math.isinf(n_bags):
         return 0.0
-    monte_carlo_delta = _check_delta(monte_carlo_delta, "monte_carlo_radius")
+    monte_carlo_delta = check_delta(monte_carlo_delta, "monte_carlo_radius", name="monte_carlo_delta")
     return math.inf if monte_carlo_delta == 0 else math.sqrt(2 / n_bags * math.log(4 / monte_carlo_delta))
 
 
@@ -104,13 +119,13 @@ def finite_bags_epsilon(delta: float, constant: float, n_bags: float) -> tuple[f
     >>> round(epsilon, 4), round(monte_carlo_delta, 4)
     (0.1885, 0.0094)
     """
-    delta = _check_delta(delta, "finite_bags_epsilon")
+    delta = check_delta(delta, "finite_bags_epsilon")
     n_bags = check_bags(n_bags, "finite_bags_epsilon")
     if math.isinf(n_bags):
         return average_case_epsilon(delta, constant), 0.0
     if delta == 0:
         return math.inf, 0.0
-    split = _best_split(delta, _check_constant(constant) / 4, n_bags)
+    split = _best_split(delta, _check_constant(constant, "finite_bags_epsilon") / 4, n_bags)
     return average_case_epsilon(delta - split, constant) + monte_carlo_radius(n_bags, split), split
 
 
@@ -127,7 +142,7 @@ def finite_bags_rows_epsilon(
     >>> round(epsilon, 4), rows
     (0.1876, 40)
     """
-    delta = _check_delta(delta, "finite_bags_rows_epsilon")
+    delta = check_delta(delta, "finite_bags_rows_epsilon")
     n_bags = check_bags(n_bags, "finite_bags_rows_epsilon")
     if math.isinf(n_bags):
         rows = whole_rows(delta, n_samples)
@@ -136,11 +151,12 @@ def finite_bags_rows_epsilon(
         return 1.0, 0
     # In real k the sum is Theorem 9's for delta + 1 / n, which is convex: the best whole k is next to the best real
     # one, or zero where p is the smaller bound on the rows.
-    real = n_samples * (delta - _best_split(delta + 1 / n_samples, _check_constant(constant) / 4, n_bags))
+    quarter = _check_constant(constant, "finite_bags_rows_epsilon") / 4
+    real = n_samples * (delta - _best_split(delta + 1 / n_samples, quarter, n_bags))
     near = {0, max(0, math.floor(real)), max(0, math.floor(real) + 1)}
 
     def total(rows: int) -> float:
-        rest = max(0.0, delta - rows / n_samples)
+        rest = max(0.0, float(as_share(delta, n_samples) - Fraction(rows, n_samples)))
         return kth_perturbation(rows + 1, n_samples, constant, p) + monte_carlo_radius(n_bags, rest)
 
     epsilon, rows = min((total(rows), rows) for rows in near)
@@ -155,11 +171,13 @@ def finite_bags_delta(epsilon: float, constant: float, n_bags: float) -> float:
     >>> round(finite_bags_delta(epsilon=0.18852, constant=1 / 999, n_bags=1000), 4)
     0.05
     """
-    epsilon = _check_epsilon(epsilon, "finite_bags_delta")
+    epsilon = check_epsilon(epsilon, "finite_bags_delta")
     n_bags = check_bags(n_bags, "finite_bags_delta")
-    quarter = _check_constant(constant) / 4
+    quarter = _check_constant(constant, "finite_bags_delta") / 4
+    if math.isinf(epsilon):
+        return 0.0
     if math.isinf(n_bags):
-        return 1.0 if quarter >= epsilon**2 else quarter / epsilon**2
+        return 1.0 if quarter >= epsilon * epsilon else quarter / epsilon / epsilon
     # Split epsilon = first + rest; delta' = 4 exp(-B rest^2 / 2) is below 1, and then convex, where rest is at least:
     widest = epsilon - math.sqrt(2 / n_bags * math.log(4))
     if widest <= 0:
@@ -167,21 +185,29 @@ def finite_bags_delta(epsilon: float, constant: float, n_bags: float) -> float:
 
     def slope(first: float) -> float:
         rest = epsilon - first
-        return 4 * n_bags * rest * math.exp(-n_bags * rest**2 / 2) - 2 * quarter / first**3
+        return 4 * n_bags * rest * math.exp(-n_bags * rest * rest / 2) - 2 * quarter / first / first / first
 
-    first = brentq(slope, narrow, widest) if slope(narrow := widest * 1e-6) < 0 < slope(widest) else widest
-    return min(1.0, quarter / first**2 + 4 * math.exp(-n_bags * (epsilon - first) ** 2 / 2))
+    narrowest = widest * 1e-9
+    if slope(widest) <= 0:
+        first = widest
+    elif slope(narrowest) >= 0:
+        first = narrowest
+    else:
+        first = brentq(slope, narrowest, widest)
+    rest = epsilon - first
+    return min(1.0, quarter / first / first + 4 * math.exp(-n_bags * rest * rest / 2))
 
 
-def bags_to_double(epsilon: float, delta: float) -> int:
+def bags_to_double(epsilon: float, delta: float) -> int | float:
     """Return how many bags turn a derandomized (epsilon, delta) into (2 epsilon, 2 delta), by Theorem 9.
 
     >>> bags_to_double(epsilon=0.1, delta=0.05)  # 2 / 0.01 * log(80) = 876.4
     877
     """
-    epsilon = check_real(epsilon, "epsilon", "bags_to_double", open_low=True)
+    epsilon = check_epsilon(epsilon, "bags_to_double", open_low=True)
     delta = check_real(delta, "delta", "bags_to_double", high=1.0, open_low=True)
-    return math.ceil(2 / epsilon**2 * math.log(4 / delta))
+    n_bags = 2 / epsilon / epsilon * math.log(4 / delta)
+    return n_bags if math.isinf(n_bags) else math.ceil(n_bags)
 
 
 # -------------------------------------------------------------------------------------------- what cannot be promised
@@ -197,7 +223,12 @@ def threshold_perturbation(n_samples: int, bag_size: int, n_influential: int) ->
     >>> threshold_perturbation(n_samples=6, bag_size=3, n_influential=2)  # h = 1: (2 / 6) * (1 * C(4, 2) / C(5, 3))
     0.2
     """
-    n, m = n_samples, bag_size
+    owner = "threshold_perturbation"
+    n, m = _check_subbagging(n_samples, bag_size, owner)
+    n_influential = check_integer(n_influential, "n_influential", owner, minimum=1)
+    if n_influential > n:
+        reason = "they are some of the rows."
+        raise refuse_value("n_influential", owner, f"at most n_samples={n}", n_influential, reason)
     h = (m * n_influential) // n
     return (m - h) / n * float(hypergeom.pmf(h, n - 1, n_influential - 1, m))
 
@@ -231,14 +262,10 @@ def unstable_epsilon(n_samples: int, bag_size: int, delta: float, bound: str = "
     0.0531354901
     """
     owner = "unstable_epsilon"
-    n = check_samples(n_samples, owner)
-    m = check_integer(bag_size, "bag_size", owner, minimum=1)
-    if m >= n:
-        reason = "bags of all rows are as unstable as the learner itself. Theorem 10 is about subbagging."
-        raise refuse_value("bag_size", owner, f"smaller than n_samples={n}", m, reason)
+    n, m = _check_subbagging(n_samples, bag_size, owner)
     if bound not in ("best", "paper"):
         raise refuse_value("bound", owner, 'one of "best" and "paper"', bound)
-    delta = check_real(delta, "delta", owner, high=1.0)
+    delta = check_delta(delta, owner)
     if delta >= (limit := 0.5 if bound == "paper" else 1.0):
         raise refuse_value("delta", owner, f"in [0, {limit:g})", delta, "there is no such lower bound.")
     influential = 1 + whole_rows(delta, n)
@@ -280,7 +307,7 @@ def unbounded_delta(epsilon: float, constant: float, bag_variance: float, n_samp
     0.2
     """
     scale = data_dependent_scale(bag_variance)
-    epsilon = _check_epsilon(epsilon, "unbounded_delta")
+    epsilon = check_epsilon(epsilon, "unbounded_delta")
     return 0.0 if scale == 0 else average_case_delta(epsilon / scale, constant, n_samples)
 
 
@@ -293,8 +320,19 @@ def finite_bags_unbounded_epsilon(delta: float, constant: float, n_bags: float, 
     >>> round(finite_bags_unbounded_epsilon(delta=0.05, constant=1 / 999, n_bags=1000, output_range=10.0), 3)
     1.885
     """
-    output_range = check_real(output_range, "output_range", "finite_bags_unbounded_epsilon")
+    output_range = check_real(output_range, "output_range", "finite_bags_unbounded_epsilon", finite=True)
     return finite_bags_epsilon(delta, constant, n_bags)[0] * output_range
+
+
+def finite_bags_unbounded_delta(epsilon: float, constant: float, n_bags: float, output_range: float) -> float:
+    """Return Theorem 19's share for a perturbation in the units of the prediction, best split.
+
+    >>> round(finite_bags_unbounded_delta(epsilon=1.8852, constant=1 / 999, n_bags=1000, output_range=10.0), 4)
+    0.05
+    """
+    output_range = check_real(output_range, "output_range", "finite_bags_unbounded_delta", finite=True)
+    epsilon = check_epsilon(epsilon, "finite_bags_unbounded_delta")
+    return 0.0 if output_range == 0 else finite_bags_delta(epsilon / output_range, constant, n_bags)
 
 
 def clipped_epsilon(delta: float, constant: float, delta_range: float, n_bags: float = math.inf) -> float:
@@ -307,9 +345,26 @@ def clipped_epsilon(delta: float, constant: float, delta_range: float, n_bags: f
     >>> clipped_epsilon(delta=0.75, constant=0.01, delta_range=0.5)
     0.1
     """
-    delta = _check_delta(delta, "clipped_epsilon")
-    rest = delta - _check_delta(delta_range, "clipped_epsilon", name="delta_range")
+    delta = check_delta(delta, "clipped_epsilon")
+    rest = delta - check_delta(delta_range, "clipped_epsilon", name="delta_range")
     return math.inf if rest <= 0 else finite_bags_epsilon(rest, constant, n_bags)[0]
+
+
+def clipped_delta(
+    epsilon: float, constant: float, n_samples: int, delta_range: float, n_bags: float = math.inf
+) -> float:
+    """Return the share of rows, those that change I(D) included, that may exceed `epsilon` on the scale of its length.
+
+    Theorems 13 and 20 read the other way: Theorem 8's share (or 9's) and delta_I add up. Never above 1.
+
+    >>> clipped_delta(epsilon=0.1, constant=0.01, n_samples=10, delta_range=0.5)  # 2 of 10 rows, and 5 that change I(D)
+    0.7
+    """
+    delta_range = check_delta(delta_range, "clipped_delta", name="delta_range")
+    if math.isinf(check_bags(n_bags, "clipped_delta")):
+        share = average_case_delta(epsilon, constant, n_samples)
+        return min(1.0, float(as_share(share, n_samples) + as_share(delta_range, n_samples)))
+    return min(1.0, finite_bags_delta(epsilon, constant, n_bags) + delta_range)
 
 
 # -------------------------------------------------------------------------------------- the worst case and the average
@@ -335,7 +390,7 @@ def memorizer_in_sample_delta(epsilon: float, p: float) -> float:
     >>> memorizer_in_sample_delta(0.49, p=0.5), memorizer_in_sample_delta(0.5, p=0.5)
     (1.0, 0.0)
     """
-    epsilon = _check_epsilon(epsilon, "memorizer_in_sample_delta")
+    epsilon = check_epsilon(epsilon, "memorizer_in_sample_delta")
     return 1.0 if epsilon < _check_inclusion(p, "memorizer_in_sample_delta") else 0.0
 
 
@@ -354,7 +409,7 @@ def norm_perturbation(order: float, constant: float, p: float, n_bags: float = m
     order = check_real(order, "order", owner, open_low=True)
     p = _check_inclusion(p, owner)
     n_bags = check_bags(n_bags, owner)
-    mean_square = min(math.sqrt(_check_constant(constant) / 4), p)
+    mean_square = min(math.sqrt(_check_constant(constant, owner) / 4), p)
     weight = 0.0 if math.isinf(order) else 2 / max(order, 2)
     derandomized = math.pow(mean_square, weight) * math.pow(p, 1 - weight)
     if math.isinf(n_bags):
@@ -387,7 +442,7 @@ def loss_perturbation(perturbation: float, lipschitz: float) -> float:
     >>> loss_perturbation(0.25, lipschitz=2.0)
     0.5
     """
-    lipschitz = check_real(lipschitz, "lipschitz", "loss_perturbation")
+    lipschitz = check_real(lipschitz, "lipschitz", "loss_perturbation", finite=True)
     return lipschitz * check_real(perturbation, "perturbation", "loss_perturbation")
 
 
@@ -414,7 +469,7 @@ def inherited_stability(lipschitz: float, p: float, base_stability: float) -> fl
     >>> inherited_stability(lipschitz=1.0, p=0.5, base_stability=0.25)
     0.125
     """
-    lipschitz = check_real(lipschitz, "lipschitz", "inherited_stability")
+    lipschitz = check_real(lipschitz, "lipschitz", "inherited_stability", finite=True)
     base_stability = check_real(base_stability, "base_stability", "inherited_stability")
     return lipschitz * _check_inclusion(p, "inherited_stability") * base_stability
 
@@ -434,7 +489,7 @@ def black_box_power_ceiling(
     """
     owner = "black_box_power_ceiling"
     alpha = check_real(alpha, "alpha", owner, high=1.0)
-    delta = _check_delta(delta, owner)
+    delta = check_delta(delta, owner)
     true_delta = check_real(true_delta, "true_delta", owner, high=1.0)
     n_available = check_integer(n_available, "n_available", owner, minimum=1)
     n_samples = check_integer(n_samples, "n_samples", owner, minimum=1)
@@ -467,20 +522,21 @@ def _best_split(delta: float, quarter: float, n_bags: float) -> float:
     return float(brentq(rising_over_falling, low, high, xtol=delta * 1e-14))
 
 
-def _check_inclusion(p: float, owner: str) -> float:
+def _check_inclusion(p: float | Fraction, owner: str) -> float:
     p = check_real(p, "p", owner, high=1.0, open_low=True)
     if p == 1:
-        raise refuse_value("p", owner, "below 1", p, "every row is in every bag, and nothing can be promised.")
+        raise refuse_value("p", owner, "below 1", p, "every row is in every bag. Use smaller bags.")
     return p
 
 
-def _check_constant(constant: float) -> float:
-    return check_real(constant, "constant", "bounds", low=0.0)
+def _check_constant(constant: float, owner: str) -> float:
+    return check_real(constant, "constant", owner, reason="it is what bagging_constant returns.")
 
 
-def _check_delta(delta: float, owner: str, name: str = "delta") -> float:
-    return check_real(delta, name, owner, high=1.0)
-
-
-def _check_epsilon(epsilon: float, owner: str) -> float:
-    return check_real(epsilon, "epsilon", owner)
+def _check_subbagging(n_samples: int, bag_size: int, owner: str) -> tuple[int, int]:
+    n = check_samples(n_samples, owner)
+    m = check_integer(bag_size, "bag_size", owner, minimum=1)
+    if m >= n:
+        reason = "bags of all rows are as unstable as the learner itself. Theorem 10 is about subbagging."
+        raise refuse_value("bag_size", owner, f"smaller than n_samples={n}", m, reason)
+    return n, m

@@ -1,5 +1,6 @@
 """The interval I(D) to which predictions are clipped, and delta_I: the share of rows whose removal changes it."""
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,17 +28,37 @@ class PredictionRange(ABC):
     def delta(self, y: Any) -> float:
         """Return the share of rows whose removal changes the interval, by as many evaluations as there are rows."""
         y = _check_targets(y, minimum=2)
-        whole = self.interval(y)
-        changed = sum(self.interval(np.delete(y, row)) != whole for row in range(len(y)))
+        whole = self(y)
+        changed = sum(self(np.delete(y, row)) != whole for row in range(len(y)))
         return changed / len(y)
 
+    def reach(self, y: Any) -> float:
+        """Return the length of the longest interval that I(D) and I(D without a row) span together.
+
+        No prediction moves further when a row is left out. It is the length of I(D) itself for the ranges of this
+        library, which do not reach further without a row; one that does is evaluated once per row.
+        """
+        y = _check_targets(y, minimum=2)
+        low, high = self(y)
+        without = (self(np.delete(y, row)) for row in range(len(y)))
+        return max(max(high, high_without) - min(low, low_without) for low_without, high_without in without)
+
     def __call__(self, y: Any) -> Interval:
-        """Return (low, high) for these targets."""
-        return self.interval(y)
+        """Return (low, high) for these targets, checked to be an interval."""
+        return _as_interval(self.interval(y), self)
+
+
+class _ShrinkingRange(PredictionRange):
+    """A range that does not reach further when a row is left out."""
+
+    def reach(self, y: Any) -> float:
+        """Return the length of the interval."""
+        low, high = self.interval(y)
+        return high - low
 
 
 @dataclass(frozen=True)
-class FixedRange(PredictionRange):
+class FixedRange(_ShrinkingRange):
     """The interval [low, high], whatever the data: probabilities are in [0, 1], a grade in [1, 6].
 
     Parameters
@@ -57,9 +78,9 @@ class FixedRange(PredictionRange):
     high: float
 
     def __post_init__(self) -> None:
-        largest = float(np.finfo(float).max)
         for name in ("low", "high"):
-            check_real(getattr(self, name), name, "FixedRange", low=-largest, high=largest)
+            reason = "for predictions without a range use prediction_range=None."
+            check_real(getattr(self, name), name, "FixedRange", low=-sys.float_info.max, finite=True, reason=reason)
         if self.low > self.high:
             reason = f"the interval [{self.low!r}, {self.high!r}] is empty. Exchange its ends?"
             raise refuse_value("low", "FixedRange", f"at most high={self.high!r}", self.low, reason)
@@ -74,7 +95,7 @@ class FixedRange(PredictionRange):
 
 
 @dataclass(frozen=True)
-class TrimmedRange(PredictionRange):
+class TrimmedRange(_ShrinkingRange):
     """From the rank-th smallest to the rank-th largest target, so that fewer than `rank` outliers cannot stretch it.
 
     Parameters
@@ -104,14 +125,14 @@ class TrimmedRange(PredictionRange):
         check_integer(self.rank, "rank", "TrimmedRange", minimum=1)
 
     def interval(self, y: Any) -> Interval:
-        y = _check_targets(y, minimum=2 * self.rank - 1, why=f" for {self}")
+        y = _check_targets(y, minimum=2 * self.rank - 1, why=f" for rank {self.rank}")
         low, high = self.rank - 1, len(y) - self.rank
         ordered = np.partition(y, (low, high))
         return float(ordered[low]), float(ordered[high])
 
     def delta(self, y: Any) -> float:
         """Return the share of rows whose removal changes the interval; ties make it smaller than 2 rank / n."""
-        y = _check_targets(y, minimum=2 * self.rank, why=f" for {self} and one row left out")
+        y = _check_targets(y, minimum=2 * self.rank, why=f" for rank {self.rank}, one row being left out")
         k, n = self.rank, len(y)
         ordered = np.sort(y)
         # Without one of the k smallest, the low end moves up to the next target: a change unless the two are tied.
@@ -120,7 +141,7 @@ class TrimmedRange(PredictionRange):
 
 
 @dataclass(frozen=True)
-class ObservedRange(PredictionRange):
+class ObservedRange(_ShrinkingRange):
     """From the smallest to the largest target: no prediction outside of what was observed.
 
     Examples
@@ -146,7 +167,7 @@ class FunctionRange(PredictionRange):
     Parameters
     ----------
     function : callable
-        From an array of targets to a pair (low, high). `delta` calls it once per row.
+        From an array of targets to a pair (low, high). `delta` and `reach` call it once per row.
 
     Examples
     --------
@@ -163,38 +184,42 @@ class FunctionRange(PredictionRange):
             raise refuse_type("function", "FunctionRange", "callable, from y to (low, high)", self.function)
 
     def interval(self, y: Any) -> Interval:
-        result = self.function(_check_targets(y, minimum=1))
-        try:
-            low, high = (float(end) for end in result)
-        except (TypeError, ValueError):
-            low, high = np.nan, np.nan
-        if not -np.inf < low <= high < np.inf:
-            raise ValueError(f"A prediction range must be a pair (low, high) of numbers, low <= high. Got {result!r}.")
-        return low, high
+        return _as_interval(self.function(_check_targets(y, minimum=1)), self)
 
 
 def as_prediction_range(value: Any, owner: str) -> PredictionRange:
     """Return a prediction range: one that is given, or a function made into one."""
     if isinstance(value, PredictionRange):
         return value
-    if callable(value):
+    if callable(value) and not isinstance(value, type):
         return FunctionRange(value)
     expected = "a prediction range, such as ObservedRange(), or a function from y to (low, high)"
     raise refuse_type("prediction_range", owner, expected, value)
 
 
+def _as_interval(value: Any, owner: PredictionRange) -> Interval:
+    try:
+        low, high = (float(end) for end in value)
+    except (TypeError, ValueError):
+        low, high = np.nan, np.nan
+    if not -np.inf < low <= high < np.inf:
+        raise ValueError(
+            f"A prediction range must be a pair (low, high) of finite numbers, low <= high. Got {value!r} from "
+            f"{type(owner).__name__}."
+        )
+    return low, high
+
+
 def _check_targets(y: Any, minimum: int, why: str = "") -> np.ndarray:
     array = np.asarray(y)
-    if array.ndim != 1 or not (np.issubdtype(array.dtype, np.number) or array.dtype == bool):
+    if array.ndim != 1 or array.dtype.kind not in "biuf":
         raise ValueError(
-            f"The targets of a prediction range must be a one-dimensional array of numbers. Got an array of shape "
-            f"{array.shape} and type {array.dtype}."
+            "The targets of a prediction range must be a one-dimensional array of real numbers. Got an array of shape "
+            f"{array.shape} and type {array.dtype}: convert it, as by np.asarray(y, dtype=float)."
         )
     array = array.astype(float)
     if len(array) < minimum:
-        raise ValueError(
-            f"At least {minimum} targets are needed{why}. Got {len(array)}: use more rows or a lower rank."
-        )
+        raise ValueError(f"Too few targets{why}: at least {minimum} needed. Got {len(array)}: use more rows.")
     if not np.isfinite(array).all():
         raise ValueError(f"Target {np.flatnonzero(~np.isfinite(array))[0]} is NaN or infinite. Remove or repair it.")
     return array

@@ -10,15 +10,15 @@ import numbers
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 
-from stablebag.arguments import as_fraction, check_integer, check_real, check_samples, refuse_type, refuse_value
+from stablebag.arguments import as_share, check_integer, check_real, check_samples, refuse_type, refuse_value
 from stablebag.bags import Bags
 from stablebag.seeds import RandomState, Seeds
 
@@ -26,7 +26,9 @@ Probability: TypeAlias = Fraction | float
 WeightedBag: TypeAlias = tuple[tuple[int, ...], Probability]
 
 _MOST_LISTED = 1_000_000  # bags of a user's scheme that are gone through to work out p and q
-_MOST_CHECKED = 20_000  # and to check its symmetry
+_MOST_CHECKED = 20_000  # and to check that all permutations of the rows are alike
+_MOST_TRIES = 10_000  # to draw a bag without a given row
+_LARGEST_BAG = 1e15  # whole numbers up to here are exact as floats
 
 
 class ResamplingScheme(ABC):
@@ -42,6 +44,9 @@ class ResamplingScheme(ABC):
     A scheme that draws one row or all but one, each half of the time, breaks Assumption 7: a row's presence makes the
     presence of another likelier.
 
+    >>> import itertools
+    >>> from fractions import Fraction
+    >>> from stablebag import ResamplingScheme
     >>> class OneOrMost(ResamplingScheme):
     ...     def draw_bag(self, n_samples, generator):
     ...         size = generator.choice([1, n_samples - 1])
@@ -57,6 +62,8 @@ class ResamplingScheme(ABC):
 so one row's presence in a bag makes another's likelier, and the guarantees do not hold. Draw bags of a fixed size, or \
 rows independently.
     """
+
+    has_finite_support: ClassVar[bool] = True
 
     @abstractmethod
     def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
@@ -84,8 +91,7 @@ rows independently.
 
     def expected_size(self, n_samples: int) -> int | float:
         """Return the expected number of rows in a bag, repeats counted."""
-        bags = self.enumerate_bags(n_samples)
-        return math.nan if bags is None else float(sum(len(bag) * weight for bag, weight in bags))
+        return float(sum(len(bag) * weight for bag, weight in _listed(self, n_samples)))
 
     def describe(self, n_samples: int) -> str:
         """Say in a few words what is drawn from how many rows."""
@@ -109,16 +115,29 @@ rows independently.
             The law Q_n of the bags.
         """
         n_samples = check_samples(n_samples, f"{type(self).__name__}.resolve")
+        for name in ("draw_bag", "inclusion_probability", "negative_covariance", "enumerate_bags"):
+            if not callable(getattr(self, name)):
+                raise refuse_type(name, type(self).__name__, "a method of n_samples", getattr(self, name))
         law = ResolvedScheme(self.fix(n_samples), n_samples)
         _check_assumptions(law)
         return law
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __call__(self, n_samples: int) -> "ResolvedScheme":
+        """Fix the number of training rows: a scheme is a function from n to Q_n."""
+        return self.resolve(n_samples)
 
     def _known_bags(self, n_samples: int) -> Iterable[WeightedBag]:
         bags = self.enumerate_bags(n_samples)
         if bags is None:
             raise TypeError(
-                f"The bags of {type(self).__name__} cannot be listed, because it does not define enumerate_bags, "
-                "nor inclusion_probability and negative_covariance in its place."
+                f"The bags of {type(self).__name__} cannot be listed, because it does not define enumerate_bags. For "
+                "certificates it is enough to define inclusion_probability and negative_covariance."
             )
         return bags
 
@@ -149,19 +168,55 @@ class ResolvedScheme:
     @cached_property
     def inclusion_probability(self) -> float:
         """The chance p that a given row is in a bag."""
-        return float(self.scheme.inclusion_probability(self.n_samples))
+        return float(self._moment("inclusion_probability"))
 
     @cached_property
     def negative_covariance(self) -> float:
         """The number q: minus the covariance of "row i is in the bag" and "row j is in the bag"."""
-        return float(self.scheme.negative_covariance(self.n_samples))
+        return float(self._moment("negative_covariance"))
+
+    @cached_property
+    def moments(self) -> tuple[Probability, Probability]:
+        """The numbers p and q, exact where they are rational; what rounding has left below zero of q is zero."""
+        return self._moment("inclusion_probability"), self._moment("negative_covariance")
+
+    def _moment(self, name: str) -> Probability:
+        value: Any = getattr(self.scheme, name)(self.n_samples)
+        if not isinstance(value, numbers.Real) or math.isnan(value):
+            raise TypeError(f"The {name} of {type(self.scheme).__name__} must be a number. Got {value!r}.")
+        number: Probability = value  # type: ignore[assignment]
+        return 0.0 if -1e-12 <= number < 0 else number
 
     @property
     def support_size(self) -> int | float:
         """The number of bags up to order; ``math.inf`` for Poissonized bagging."""
         return self.scheme.count_bags(self.n_samples)
 
-    def support(self, mass: float = 1.0) -> Iterator[tuple[np.ndarray, Probability]]:
+    def count_support(self, *, ordered: bool = False, limit: float = math.inf) -> int | float:
+        """Count the bags up to order, or in every order; stop counting the latter beyond `limit`.
+
+        Parameters
+        ----------
+        ordered : bool, default=False
+            Whether two orders of the same rows are two bags.
+        limit : float, default=inf
+            Beyond this number, a larger one is returned that need not be exact.
+
+        Returns
+        -------
+        int or math.inf
+        """
+        size = self.support_size
+        if not ordered or size > limit:
+            return size
+        total = 0
+        for bag, _ in self.scheme._known_bags(self.n_samples):
+            total += _orders(tuple(bag))
+            if total > limit:
+                break
+        return total
+
+    def support(self, mass: float = 1.0, *, ordered: bool = False) -> Iterator[tuple[np.ndarray, Probability]]:
         """List the bags up to order with their probabilities, exact fractions where the law is rational.
 
         Parameters
@@ -169,24 +224,31 @@ class ResolvedScheme:
         mass : float, default=1.0
             Stop once this much probability is listed. Poissonized bagging has infinitely many bags and needs
             a mass below 1.
+        ordered : bool, default=False
+            Whether to list a bag in each of its orders, which are equally likely, for learners that depend on it.
 
         Yields
         ------
         bag : ndarray of int
-            The rows of the bag in increasing order, with repeats.
+            The rows of the bag, with repeats; in increasing order, unless `ordered`.
         probability : Fraction or float
-            The chance of drawing this bag in any order.
+            The chance of drawing this bag: in any order, or in this one.
         """
         mass = check_real(mass, "mass", "support", high=1.0)
-        if math.isinf(self.support_size) and mass == 1.0:
-            reason = "its bags are infinitely many. Use a mass below 1, such as 0.999999."
-            raise refuse_value("mass", f"support of {type(self.scheme).__name__}", "below 1", mass, reason)
-        return self._walk_support(mass)
+        if not self.scheme.has_finite_support and mass > 1 - 1e-9:
+            reason = "its bags are infinitely many. Use a smaller mass, such as 0.999999."
+            raise refuse_value("mass", f"support of {type(self.scheme).__name__}", "at most 1 - 1e-9", mass, reason)
+        return self._walk_support(mass, ordered)
 
-    def _walk_support(self, mass: float) -> Iterator[tuple[np.ndarray, Probability]]:
+    def _walk_support(self, mass: float, ordered: bool) -> Iterator[tuple[np.ndarray, Probability]]:
         listed: Probability = Fraction(0)
         for bag, probability in self.scheme._known_bags(self.n_samples):
-            yield np.array(bag, dtype=np.intp), probability
+            if ordered:
+                each = probability / _orders(tuple(bag))
+                for order in _orderings(Counter(bag)):
+                    yield np.array(order, dtype=np.intp), each
+            else:
+                yield np.array(bag, dtype=np.intp), probability
             listed += probability
             if mass < 1.0 and listed >= mass:
                 return
@@ -210,11 +272,14 @@ class ResolvedScheme:
         owner = f"{type(self.scheme).__name__}.draw"
         n_bags = check_integer(n_bags, "n_bags", owner, minimum=1, reason="an average needs at least one bag.")
         first = check_integer(first, "first", owner, minimum=0)
-        generators = Seeds.from_random_state(random_state).bag_generators(first, first + n_bags)
+        generators = Seeds.from_random_state(random_state, owner).bag_generators(first, first + n_bags)
         return Bags((self.scheme.draw_bag(self.n_samples, generator) for generator in generators), self.n_samples)
 
     def without_one(self) -> "ResolvedScheme":
         """Return Q_{n-1}: the law of a bag given that the last row is not in it, on n_samples - 1 rows."""
+        if self.n_samples < 2 or self.inclusion_probability >= 1:
+            why = "it is the only one" if self.n_samples < 2 else "it is in every bag"
+            raise ValueError(f"There is no law without one row of {self}: {why}. Use more rows or smaller bags.")
         return ResolvedScheme(self.scheme.without_one(self.n_samples), self.n_samples - 1)
 
     def __str__(self) -> str:
@@ -226,20 +291,24 @@ class _SizedScheme(ResamplingScheme):
     """What the four schemes of the paper share: a bag size, given as a number of rows or as a fraction of them."""
 
     bag_size: int | float | Fraction
+    _repeats: ClassVar[bool] = False  # whether a row can be in a bag more than once
 
     def __post_init__(self) -> None:
         size, name = self.bag_size, type(self).__name__
         expected = "a positive number of rows (int) or fraction of the rows (float)"
         if not isinstance(size, numbers.Real) or isinstance(size, bool):
             raise refuse_type("bag_size", name, expected, size)
-        if not 0 < size < math.inf:  # NaN, too, ends here
-            raise refuse_value("bag_size", name, expected, size, "an empty bag teaches nothing. Try 0.5.")
+        if not 0 < size < _LARGEST_BAG:  # NaN, too, ends here
+            raise refuse_value("bag_size", name, expected, size, "a bag needs rows to learn from. Try 0.5.")
+        if size > 1 and not self._repeats and not isinstance(size, numbers.Integral):
+            reason = f"a float is a fraction of the rows. For a number of rows write {math.floor(size)}."
+            raise refuse_value("bag_size", name, "a fraction below 1, or an int", size, reason)
 
     def _share(self, n_samples: int) -> Fraction:
         """m / n, exactly."""
         if isinstance(self.bag_size, numbers.Integral):
             return Fraction(int(self.bag_size), n_samples)
-        return as_fraction(self.bag_size)
+        return self.bag_size if isinstance(self.bag_size, Fraction) else as_share(self.bag_size, n_samples)
 
     def _whole_size(self, n_samples: int) -> int:
         """m as a whole number of rows, one at the least."""
@@ -250,8 +319,9 @@ class _SizedScheme(ResamplingScheme):
     def _refuse_whole_bags(self, n_samples: int, largest: str) -> None:
         """Refuse a bag of all rows, or of more, in the schemes that draw without replacement."""
         if self._share(n_samples) >= 1:
-            size = "every bag would be the whole data set (p = 1)" if self._share(n_samples) == 1 else "it is more"
-            reason = f"{size} and no stability can be promised. Use at most {largest}, or ClassicalBagging."
+            whole = self._share(n_samples) == 1
+            size = "every bag would be the whole data set (p = 1)" if whole else "there are not so many rows"
+            reason = f"{size}, and no stability can be promised. Use at most {largest}, or ClassicalBagging."
             expected = f"smaller than n_samples={n_samples}, and smaller than 1 as a fraction"
             raise refuse_value("bag_size", type(self).__name__, expected, self.bag_size, reason)
 
@@ -263,8 +333,8 @@ class Subbagging(_SizedScheme):
     Parameters
     ----------
     bag_size : int or float, default=0.5
-        The number of rows m, or the fraction of the rows, rounded down to whole rows. It must leave at least one
-        row out.
+        The number of rows m, or the fraction of the rows, rounded down to whole rows, one at the least. It must leave
+        at least one row out.
 
     Examples
     --------
@@ -277,9 +347,9 @@ class Subbagging(_SizedScheme):
 
     bag_size: int | float | Fraction = 0.5
 
-    def fix(self, n_samples: int) -> "Subbagging":
+    def fix(self, n_samples: int) -> Self:
         self._refuse_whole_bags(n_samples, largest=f"{n_samples - 1}")
-        return Subbagging(self._whole_size(n_samples))
+        return replace(self, bag_size=self._whole_size(n_samples))
 
     def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
         return _draw_distinct(self._whole_size(n_samples), n_samples, generator)
@@ -299,8 +369,8 @@ class Subbagging(_SizedScheme):
     def count_bags(self, n_samples: int) -> int:
         return math.comb(n_samples, self._whole_size(n_samples))
 
-    def without_one(self, n_samples: int) -> "Subbagging":
-        return Subbagging(self._whole_size(n_samples))
+    def without_one(self, n_samples: int) -> Self:
+        return replace(self, bag_size=self._whole_size(n_samples))
 
     def expected_size(self, n_samples: int) -> int:
         return self._whole_size(n_samples)
@@ -329,9 +399,9 @@ class BernoulliSubbagging(_SizedScheme):
 
     bag_size: int | float | Fraction = 0.5
 
-    def fix(self, n_samples: int) -> "BernoulliSubbagging":
+    def fix(self, n_samples: int) -> Self:
         self._refuse_whole_bags(n_samples, largest=f"{n_samples - 1}, or a fraction below 1")
-        return BernoulliSubbagging(self._share(n_samples))
+        return replace(self, bag_size=self._share(n_samples))
 
     def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
         size = int(generator.binomial(n_samples, float(self._share(n_samples))))
@@ -353,8 +423,8 @@ class BernoulliSubbagging(_SizedScheme):
     def count_bags(self, n_samples: int) -> int:
         return 1 << n_samples
 
-    def without_one(self, n_samples: int) -> "BernoulliSubbagging":
-        return BernoulliSubbagging(self._share(n_samples))
+    def without_one(self, n_samples: int) -> Self:
+        return replace(self, bag_size=self._share(n_samples))
 
     def expected_size(self, n_samples: int) -> float:
         return float(self._share(n_samples) * n_samples)
@@ -371,8 +441,8 @@ class ClassicalBagging(_SizedScheme):
     Parameters
     ----------
     bag_size : int or float, default=1.0
-        The number of draws m, or their ratio to the number of rows, rounded down to whole draws. It may exceed the
-        number of rows; the law on n - 1 rows always does where m = n.
+        The number of draws m, or their ratio to the number of rows, rounded down to whole draws, one at the least. It
+        may exceed the number of rows; the law on n - 1 rows always does where m = n.
 
     Examples
     --------
@@ -382,9 +452,10 @@ class ClassicalBagging(_SizedScheme):
     """
 
     bag_size: int | float | Fraction = 1.0
+    _repeats: ClassVar[bool] = True
 
-    def fix(self, n_samples: int) -> "ClassicalBagging":
-        return ClassicalBagging(self._whole_size(n_samples))
+    def fix(self, n_samples: int) -> Self:
+        return replace(self, bag_size=self._whole_size(n_samples))
 
     def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
         return generator.integers(n_samples, size=self._whole_size(n_samples))
@@ -398,9 +469,9 @@ class ClassicalBagging(_SizedScheme):
         # (1 - 1/n)^2m - (1 - 2/n)^m, written so that two nearly equal powers are not subtracted.
         m = self._whole_size(n_samples)
         if n_samples <= 2:
-            return 0.25**m
-        ratio = m * math.log1p(1 / (n_samples * (n_samples - 2)))
-        return math.exp(m * math.log1p(-2 / n_samples)) * math.expm1(ratio)
+            return math.exp(-m * math.log(4)) if n_samples == 2 else 0.0
+        log_ratio = m * math.log1p(1 / (n_samples * (n_samples - 2)))
+        return -math.exp(2 * m * math.log1p(-1 / n_samples)) * math.expm1(-log_ratio)
 
     def enumerate_bags(self, n_samples: int) -> Iterator[WeightedBag]:
         m = self._whole_size(n_samples)
@@ -411,8 +482,8 @@ class ClassicalBagging(_SizedScheme):
         m = self._whole_size(n_samples)
         return math.comb(n_samples + m - 1, m)
 
-    def without_one(self, n_samples: int) -> "ClassicalBagging":
-        return ClassicalBagging(self._whole_size(n_samples))
+    def without_one(self, n_samples: int) -> Self:
+        return replace(self, bag_size=self._whole_size(n_samples))
 
     def expected_size(self, n_samples: int) -> int:
         return self._whole_size(n_samples)
@@ -438,9 +509,11 @@ class PoissonizedBagging(_SizedScheme):
     """
 
     bag_size: int | float | Fraction = 1.0
+    _repeats: ClassVar[bool] = True
+    has_finite_support: ClassVar[bool] = False
 
-    def fix(self, n_samples: int) -> "PoissonizedBagging":
-        return PoissonizedBagging(self._share(n_samples))
+    def fix(self, n_samples: int) -> Self:
+        return replace(self, bag_size=self._share(n_samples))
 
     def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
         return generator.integers(n_samples, size=int(generator.poisson(self.expected_size(n_samples))))
@@ -461,8 +534,8 @@ class PoissonizedBagging(_SizedScheme):
     def count_bags(self, n_samples: int) -> float:
         return math.inf
 
-    def without_one(self, n_samples: int) -> "PoissonizedBagging":
-        return PoissonizedBagging(self._share(n_samples))
+    def without_one(self, n_samples: int) -> Self:
+        return replace(self, bag_size=self._share(n_samples))
 
     def expected_size(self, n_samples: int) -> float:
         return float(self._share(n_samples) * n_samples)
@@ -487,15 +560,27 @@ class _GivenLastRowOut(ResamplingScheme):
     n_before: int
 
     def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
-        while True:
+        for _ in range(_MOST_TRIES):
             bag = np.asarray(self.scheme.draw_bag(self.n_before, generator))
             if not (bag == n_samples).any():
                 return bag
+        raise ValueError(
+            f"{type(self.scheme).__name__}.draw_bag put the last row into {_MOST_TRIES:,} bags in a row, although its "
+            f"inclusion_probability is {float(self.scheme.inclusion_probability(self.n_before)):g}. Make them agree."
+        )
 
     def inclusion_probability(self, n_samples: int) -> Probability:
         # P(i in, n out) / P(n out), and P(i in, n in) = p^2 - q.
         p = self.scheme.inclusion_probability(self.n_before)
         return p + self.scheme.negative_covariance(self.n_before) / (1 - p)
+
+    def negative_covariance(self, n_samples: int) -> Probability:
+        if self.scheme.enumerate_bags(self.n_before) is None:
+            raise TypeError(
+                f"The negative covariance of {type(self.scheme).__name__} without one row is not known, because it "
+                "does not define enumerate_bags. Define that, or without_one."
+            )
+        return super().negative_covariance(n_samples)
 
     def enumerate_bags(self, n_samples: int) -> Iterable[WeightedBag] | None:
         bags = self.scheme.enumerate_bags(self.n_before)
@@ -509,13 +594,22 @@ def _draw_distinct(size: int, n_samples: int, generator: Generator) -> np.ndarra
     """Draw a uniform sequence of distinct rows."""
     # A full permutation is twice as fast as `choice` except for small bags, which `choice` draws in O(size).
     if size * 50 > n_samples:
-        return generator.permutation(n_samples)[:size]
+        return generator.permutation(n_samples)[:size].copy()  # a view would keep all of it alive
     return generator.choice(n_samples, size, replace=False)
 
 
 def _orders(bag: tuple[int, ...]) -> int:
     """Count the sequences that are this bag up to order."""
     return math.factorial(len(bag)) // math.prod(math.factorial(k) for k in Counter(bag).values())
+
+
+def _orderings(counts: "Counter[int]") -> Iterator[tuple[int, ...]]:
+    """List the sequences with these rows, each as often as it is counted."""
+    if not counts:
+        yield ()
+    for row in sorted(counts):
+        for rest in _orderings(counts - Counter([row])):
+            yield row, *rest
 
 
 def _listed(scheme: ResamplingScheme, n_samples: int) -> Iterator[WeightedBag]:
@@ -543,44 +637,70 @@ def _moments(scheme: ResamplingScheme, n_samples: int) -> tuple[Probability, Pro
 def _check_assumptions(law: ResolvedScheme) -> None:
     """Refuse a law outside Assumptions 5 and 7, by name."""
     who = f"{type(law.scheme).__name__} at n_samples={law.n_samples}"
-    p, q = law.inclusion_probability, law.negative_covariance
-    if not 0 < p < 1:
+    of_the_paper = isinstance(law.scheme, _SizedScheme)
+    if not of_the_paper and law.scheme.enumerate_bags(law.n_samples) is not None:
+        _check_listed_bags(law, who)
+    p, q = law.moments
+    if not 0 < float(p) < 1:
         raise ValueError(
-            f"{who} breaks Assumption 7 (0 < p < 1): its inclusion probability is p = {p:g}, so every row is in "
+            f"{who} breaks Assumption 7 (0 < p < 1): its inclusion probability is p = {float(p):g}, so every row is in "
             f"{'every' if p >= 1 else 'no'} bag and leaving it out means nothing. Draw smaller, non-empty bags."
         )
-    if not q >= -1e-15:
+    if q < 0:
         raise ValueError(
-            f"{who} breaks Assumption 7 (q >= 0): its negative covariance is q = {q:g}, so one row's presence in a "
-            "bag makes another's likelier, and the guarantees do not hold. Draw bags of a fixed size, or rows "
+            f"{who} breaks Assumption 7 (q >= 0): its negative covariance is q = {float(q):g}, so one row's presence "
+            "in a bag makes another's likelier, and the guarantees do not hold. Draw bags of a fixed size, or rows "
             "independently."
         )
     largest = p * (1 - p) / (law.n_samples - 1)
-    if q > largest * (1 + 1e-9):
+    if not of_the_paper and q > largest * (1 + 1e-9):
         raise ValueError(
-            f"{who} breaks Assumption 5 (all rows alike): q = {q:g} is above p (1 - p) / (n_samples - 1) = "
-            f"{largest:g}, which no symmetric scheme exceeds. Check inclusion_probability and negative_covariance."
+            f"{who} breaks Assumption 5 (all rows alike): q = {float(q):g} is above p (1 - p) / (n_samples - 1) = "
+            f"{float(largest):g}, which no symmetric scheme exceeds. Check inclusion_probability and "
+            "negative_covariance."
         )
-    if not isinstance(law.scheme, _SizedScheme):
-        _check_listed_bags(law, who)
 
 
 def _check_listed_bags(law: ResolvedScheme, who: str) -> None:
-    """Check Assumption 5 exactly on the bags a user's scheme lists: total mass one, and all rows alike."""
-    bags = list(itertools.islice(law.scheme.enumerate_bags(law.n_samples) or (), _MOST_CHECKED + 1))
-    if not 0 < len(bags) <= _MOST_CHECKED:
-        return
+    """Check what a user's scheme lists against Assumption 5, against what it declares and against what it draws."""
+    n = law.n_samples
     mass: dict[tuple[int, ...], Probability] = {}
-    for bag, probability in bags:
+    by_row: list[Probability] = [Fraction(0)] * n
+    for bag, probability in itertools.islice(law.scheme._known_bags(n), _MOST_LISTED):
+        if any(not 0 <= row < n for row in bag):
+            raise ValueError(f"{who} lists bag {tuple(bag)}, and the rows are numbered from 0 to {n - 1}.")
+        if not probability >= 0:
+            raise ValueError(f"{who} lists bag {tuple(bag)} with probability {probability}. Check enumerate_bags.")
         key = tuple(sorted(bag))
         mass[key] = mass.get(key, 0) + probability
+        for row in set(bag):
+            by_row[row] += probability
+    if len(mass) == _MOST_LISTED:
+        return  # there may be more, and no sum of these means anything
     if not math.isclose(total := float(sum(mass.values())), 1.0, abs_tol=1e-9):
+        raise ValueError(f"{who} lists probabilities that add up to {total:g} and not to 1. Check enumerate_bags.")
+    if not math.isclose(declared := law.inclusion_probability, float(by_row[0]), rel_tol=1e-6):
         raise ValueError(
-            f"{who} lists bags whose probabilities add up to {total:g} and not to 1. Check enumerate_bags."
+            f"{who} declares inclusion_probability {declared:g}, and by its listed bags it is {float(by_row[0]):g}."
         )
-    # A swap and a cycle generate all permutations of the rows.
-    n = law.n_samples
-    for permutation in ([1, 0, *range(2, n)], [*range(1, n), 0]):
+    _check_symmetry(mass, by_row, who)
+    for drawn in law.draw(20, random_state=0):
+        if tuple(sorted(drawn.tolist())) not in mass:
+            raise ValueError(f"{who} draws bag {tuple(drawn.tolist())}, which it does not list. Check enumerate_bags.")
+
+
+def _check_symmetry(mass: dict[tuple[int, ...], Probability], by_row: list[Probability], who: str) -> None:
+    """Check that bags which differ only in the names of their rows are equally likely; of many, that rows are."""
+    n = len(by_row)
+    for row in range(n):
+        if not math.isclose(by_row[row], by_row[0], rel_tol=1e-9):
+            raise ValueError(
+                f"{who} breaks Assumption 5 (all rows alike): row 0 is in a bag with probability {float(by_row[0]):g} "
+                f"and row {row} with {float(by_row[row]):g}. Treat all rows alike."
+            )
+    if len(mass) > _MOST_CHECKED:
+        return
+    for permutation in ([1, 0, *range(2, n)], [*range(1, n), 0]):  # a swap and a cycle generate all permutations
         for bag, probability in mass.items():
             image = tuple(sorted(permutation[row] for row in bag))
             if not math.isclose(probability, mass.get(image, 0), rel_tol=1e-9):

@@ -44,11 +44,12 @@ class Seeds:
         object.__setattr__(self, "_keys", keys)
 
     @classmethod
-    def from_random_state(cls, random_state: RandomState) -> "Seeds":
+    def from_random_state(cls, random_state: RandomState, owner: str = "Seeds") -> "Seeds":
         """Read scikit-learn's `random_state`.
 
         An integer is the root itself. A RandomState or a Generator gives up one number, so that a second call goes
-        on where the first stopped; None takes that number from numpy's global state, as scikit-learn does.
+        on where the first stopped; None takes that number from numpy's global state, as scikit-learn does. `owner` is
+        whose parameter it is, should it have to be refused.
         """
         if isinstance(random_state, Seeds):
             return random_state
@@ -58,7 +59,7 @@ class Seeds:
             return cls(int(np.random.randint(_LARGEST_ROOT, dtype=np.int64)))
         if isinstance(random_state, np.random.RandomState):
             return cls(int(random_state.randint(_LARGEST_ROOT, dtype=np.int64)))
-        return cls(_check_root(random_state))
+        return cls(_check_root(random_state, owner))
 
     def bag_generators(self, first: int, stop: int) -> Iterator[Generator]:
         """Yield the generator of bag `first`, `first + 1`, ..., `stop - 1`.
@@ -81,10 +82,10 @@ class Seeds:
         return (words % np.uint64(_LARGEST_LEARNER_SEED)).astype(np.int64)
 
 
-def _check_root(value: Any) -> int:
+def _check_root(value: Any, owner: str) -> int:
     expected = "None, an integer in [0, 2**32 - 1], a numpy RandomState or a numpy Generator"
     if not isinstance(value, int | np.integer) or isinstance(value, bool):
-        raise refuse_type("random_state", "Seeds", expected, value)
+        raise refuse_type("random_state", owner, expected, value)
     if not 0 <= value <= _LARGEST_ROOT:
-        raise refuse_value("random_state", "Seeds", expected, int(value))
+        raise refuse_value("random_state", owner, expected, int(value))
     return int(value)

@@ -27,7 +27,12 @@ ROUNDING = 1 + 1e-9
 def certificates(draw, n_bags=bags, delta_range=range_shares):
     n = draw(n_samples)
     size = draw(st.integers(1, n - 1))
-    lengths = {"range_length": draw(st.floats(0.01, 1000)), "delta_range": draw(delta_range)}
+    length = draw(st.floats(0.01, 1000))
+    lengths = {
+        "range_length": length,
+        "delta_range": draw(delta_range),
+        "reach": draw(st.sampled_from([None, 2 * length])),
+    }
     return Certificate(draw(schemes)(size), n, draw(n_bags), **lengths)
 
 
@@ -47,7 +52,7 @@ def test_a_larger_epsilon_means_fewer_rows(certificate, one, other, bound):
 def test_best_is_never_above_the_paper_nor_above_the_range(certificate, delta):
     best = certificate.epsilon(delta)
     assert best <= certificate.epsilon(delta, "paper") * ROUNDING
-    assert best <= certificate.range_length
+    assert best <= certificate.reach
 
 
 @given(certificates(), st.floats(0, 2))
@@ -69,7 +74,7 @@ def test_epsilon_of_delta_is_no_more_than_epsilon(certificate, ratio):
 
 @given(certificates(n_bags=st.integers(1, 10**6)), shares, st.integers(1, 10**6), bounds)
 def test_more_bags_never_hurt(certificate, delta, more, bound):
-    lengths = {"range_length": certificate.range_length, "delta_range": certificate.delta_range}
+    lengths = {name: getattr(certificate, name) for name in ("range_length", "delta_range", "reach")}
     larger = Certificate(certificate.scheme, certificate.n_samples, certificate.n_bags + more, **lengths)
     assert larger.epsilon(delta, bound) <= certificate.epsilon(delta, bound) * ROUNDING
     assert larger.mean() <= certificate.mean() * ROUNDING

@@ -49,12 +49,12 @@ def test_the_law_without_one_is_the_law_given_that_the_last_row_is_out(law):
 @pytest.mark.parametrize("n", [2, 3])
 def test_poissonized_bags_obey_p_q_and_the_conditional_law(n, m):
     law = PoissonizedBagging(m).resolve(n)
-    ensemble = enumerate_law(law, mass=1 - 1e-10)
-    assert ensemble.weights.sum() == pytest.approx(1, abs=1e-9)
+    ensemble = enumerate_law(law, mass=1 - 1e-9)
+    assert ensemble.weights.sum() == pytest.approx(1, abs=2e-9)
     p = ensemble.weights @ ensemble.inside
-    np.testing.assert_allclose(p, law.inclusion_probability, atol=1e-9)
+    np.testing.assert_allclose(p, law.inclusion_probability, atol=2e-9)
     both = ensemble.weights @ (ensemble.inside[:, 0] & ensemble.inside[:, 1])
-    assert p[0] * p[1] - both == pytest.approx(0, abs=1e-9)
+    assert p[0] * p[1] - both == pytest.approx(0, abs=4e-9)
     out = {tuple(b.tolist()): w for b, w in zip(ensemble.bags, ensemble.weights, strict=True) if n - 1 not in b}
     for bag, weight in law.without_one().support(mass=0.99):
         assert weight == pytest.approx(out[tuple(bag.tolist())] / (1 - law.inclusion_probability), rel=1e-12)
