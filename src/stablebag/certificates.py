@@ -327,7 +327,7 @@ class Certificate:
         """
         delta = check_delta(delta, "Certificate.explain")
         epsilon, theorem = self._best(delta)
-        vacuous = epsilon >= self.reach > 0
+        vacuous = epsilon >= self.range_length > 0
         promise = self._vacuous_promise(delta) if vacuous else self._promise(delta, epsilon)
         such = " with this range of targets" if self.range_kind == "adaptive" else ""
         sentences = [
@@ -404,13 +404,13 @@ class Certificate:
             return 0.0, "counting all rows"
         n, p = self.n_samples, self.scheme.inclusion_probability
         rest = self._without_rows_changing_range(delta)
-        trivial = self.reach, "that no prediction leaves its range"
+        trivial = "that no prediction leaves its range"
         if rest < 0:
-            return trivial
+            return self.reach, trivial
         normalized, rows = bounds.finite_bags_rows_epsilon(rest, n, self._constant, p, self.n_bags)
         epsilon = normalized * self.range_length
-        if normalized >= 1.0 and self.range_length > 0:
-            return trivial
+        if normalized >= 1.0:
+            return epsilon, trivial
         theorems = ["Theorem 14" if bounds.kth_perturbation(rows + 1, n, self._constant, p) == p else "Theorem 8"]
         derandomized = math.isinf(self.n_bags)
         if not derandomized:
@@ -427,8 +427,7 @@ class Certificate:
         changing = as_share(self.delta_range, n)
         if math.isinf(self.n_bags):
             return (whole_rows(delta, n) - round(changing * n)) / n
-        rest = as_share(delta, n) - changing
-        return float(rest) if rest > 0 or changing == 0 else -1.0
+        return float(as_share(delta, n) - changing)
 
     def _smallest_delta(self, epsilon: float) -> float:
         """The smallest delta whose best epsilon is at most this one; the best epsilon falls as delta grows."""
