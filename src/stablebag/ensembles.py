@@ -10,7 +10,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, is_classifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils import check_consistent_length, column_or_1d, get_tags
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
@@ -190,10 +190,12 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             bags = law.draw(int(self.n_bags), self._seeds)
             return bags, np.full(len(bags), 1 / len(bags))
         ordered = bool(getattr(learner, "order_matters", False))
-        size = law.count_support(ordered=ordered, limit=_MOST_BAGS)
+        # There are as many bags as rows at the least; for very many rows, even counting them all would take long.
+        size: int | float = law.n_samples
+        if size <= _MOST_BAGS:
+            size = law.count_support(ordered=ordered, limit=_MOST_BAGS)
         if size > _MOST_BAGS:
-            many = "infinitely many" if math.isinf(size) else f"{size:,}" if size < 10**15 else f"{size:.3g}"
-            reason = f"{law} has {many} bags, and more than {_MOST_BAGS:,} are not listed. Draw some: n_bags=10000."
+            reason = f"{law} has {_many(size)} bags, and over {_MOST_BAGS:,} are not listed. Draw some: n_bags=10000."
             raise refuse_value("n_bags", type(self).__name__, "an integer for this scheme", "all", reason)
         sequences, probabilities = zip(*law.support(ordered=ordered), strict=True)
         return Bags(sequences, law.n_samples), np.array(probabilities, dtype=float)
@@ -382,8 +384,7 @@ class BaggedRegressor(RegressorMixin, _BaggedEnsemble):
         y = y.astype(float) if y.dtype.kind in "biufO" else y
         if y.dtype.kind != "f":
             raise ValueError(f"Unknown label type: the targets of a regressor must be numbers. Got type {y.dtype}.")
-        if not np.isfinite(y).all():
-            raise ValueError(f"Input y contains NaN or infinity, first in row {np.flatnonzero(~np.isfinite(y))[0]}.")
+        assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
         return y
 
     def _learn_targets(self, y: np.ndarray) -> None:
@@ -486,7 +487,8 @@ class BaggedClassifier(ClassifierMixin, _BaggedEnsemble):
         -------
         ndarray of shape (n_points,)
         """
-        labels: np.ndarray = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        labels: np.ndarray = self.classes_[best]
         return labels
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -507,6 +509,7 @@ class BaggedClassifier(ClassifierMixin, _BaggedEnsemble):
         return DecisionTreeClassifier()
 
     def _check_targets(self, y: np.ndarray) -> np.ndarray:
+        assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
         check_classification_targets(y)
         if len(classes := np.unique(y)) == 1:
             raise ValueError(
@@ -562,9 +565,7 @@ class _FunctionLearner(BaseEstimator):
             seed = int(Seeds.from_random_state(seed).learner_seeds(0, 1)[0])
         predict = self.algorithm(X, y, int(seed))
         if not callable(predict):
-            raise TypeError(
-                f"The algorithm must return a predict function, from points to predictions. Got {predict!r}."
-            )
+            raise TypeError(f"The algorithm must return a function from points to predictions. Got {predict!r}.")
         self.predict_ = predict
         return self
 
@@ -661,7 +662,8 @@ class FunctionClassifier(ClassifierMixin, _FunctionLearner):
         -------
         ndarray of shape (n_points,)
         """
-        labels: np.ndarray = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        labels: np.ndarray = self.classes_[best]
         return labels
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -688,8 +690,14 @@ class FunctionClassifier(ClassifierMixin, _FunctionLearner):
         return y
 
 
+def _many(number: int | float) -> str:
+    if number == math.inf:
+        return "infinitely many"
+    return f"{number:,}" if number < 10**15 else f"about 10^{math.log10(number):.0f}"
+
+
 def _validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: int) -> Any:
-    """Check X as far as can be known without the learner; a frame stays a frame, and NaN is the learner's business."""
+    """Check X as far as can be done without the learner: a frame stays a frame; sparse and NaN are its business."""
     if hasattr(X, "columns") and hasattr(X, "shape"):
         X = validate_data(estimator, X, reset=reset, skip_check_array=True)
         if X.shape[0] < ensure_min_samples:
@@ -704,6 +712,6 @@ def _validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: 
         reset=reset,
         dtype=None,
         ensure_all_finite=False,
-        accept_sparse=get_tags(estimator).input_tags.sparse and "csr",
+        accept_sparse="csr",
         ensure_min_samples=ensure_min_samples,
     )

@@ -1,0 +1,102 @@
+"""Learners that tell what they were given, and learners that misbehave."""
+
+import os
+import time
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+
+class RowRecorder(RegressorMixin, BaseEstimator):
+    """Keeps the X, y, weights and seed of its fit; predicts the mean of y."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y, sample_weight=None, tag=None):
+        self.X_, self.y_, self.sample_weight_, self.tag_, self.seed_ = X, y, sample_weight, tag, self.random_state
+        return self
+
+    def predict(self, X):
+        return np.full(X.shape[0], np.mean(self.y_))
+
+
+class Voter(ClassifierMixin, BaseEstimator):
+    """A classifier without probabilities: predicts the most frequent label of its rows."""
+
+    def fit(self, X, y):
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self.winner_ = self.classes_[counts.argmax()]
+        return self
+
+    def predict(self, X):
+        return np.full(X.shape[0], self.winner_)
+
+
+class NeedsAllClasses(Voter):
+    """Raises on a bag with fewer classes than it was told."""
+
+    def __init__(self, n_classes=2):
+        self.n_classes = n_classes
+
+    def fit(self, X, y):
+        if len(np.unique(y)) < self.n_classes:
+            raise ValueError(f"{len(np.unique(y))} classes are not {self.n_classes}")
+        return super().fit(X, y)
+
+
+class UnpicklableError(Exception):
+    """An error that cannot leave its process."""
+
+    def __init__(self, one, two):
+        super().__init__(one)
+
+
+class FailsOn(RegressorMixin, BaseEstimator):
+    """Raises in a bag whose first row is this one."""
+
+    def __init__(self, row=0, error=RuntimeError, in_predict=False):
+        self.row = row
+        self.error = error
+        self.in_predict = in_predict
+
+    def fit(self, X, y):
+        self.bad_ = X[0, 0] == self.row
+        if self.bad_ and not self.in_predict:
+            self.fail()
+        return self
+
+    def predict(self, X):
+        if self.bad_:
+            self.fail()
+        return np.zeros(X.shape[0])
+
+    def fail(self):
+        raise UnpicklableError("boom", 2) if self.error is UnpicklableError else self.error("boom")
+
+
+class PredictsNaN(RegressorMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return np.where(np.arange(X.shape[0]) == 1, np.nan, 0.0)
+
+
+class Sleeper(RegressorMixin, BaseEstimator):
+    """Writes its process's number to a file and sleeps."""
+
+    def __init__(self, folder=None, seconds=0.2):
+        self.folder = folder
+        self.seconds = seconds
+
+    def fit(self, X, y):
+        with open(os.path.join(self.folder, str(os.getpid())), "a") as file:
+            file.write(".")
+        time.sleep(self.seconds)
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return np.zeros(X.shape[0])

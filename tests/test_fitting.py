@@ -1,0 +1,348 @@
+"""The seam: what reaches a learner, in which order, with which seed, and what comes back whatever the backend."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.random_projection import GaussianRandomProjection
+from sklearn.svm import SVR
+from sklearn.tree import DecisionTreeRegressor
+
+from learners import FailsOn, NeedsAllClasses, PredictsNaN, RowRecorder, UnpicklableError
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    BernoulliSubbagging,
+    ClassicalBagging,
+    PoissonizedBagging,
+    Subbagging,
+)
+from stablebag.fitting import Assignment, fit_and_predict_bags, fit_bags, predict_bags, random_state_names, take_rows
+from stablebag.seeds import Seeds
+
+SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.3), ClassicalBagging(1.0), PoissonizedBagging(0.7)]
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = np.arange(60.0).reshape(30, 2)
+    return X, rng.normal(size=30)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+def test_a_learner_gets_exactly_its_rows_in_order_with_repeats_and_its_own_seed(scheme, data):
+    X, y = data
+    model = BaggedRegressor(RowRecorder(), scheme=scheme, n_bags=40, random_state=3).fit(X, y)
+    seeds = Seeds(3).learner_seeds(0, 40)
+    recorded = 0
+    for bag, seed, learner in zip(model.bags_, seeds, model.estimators_, strict=True):
+        if len(bag):
+            np.testing.assert_array_equal(learner.X_, X[bag])
+            np.testing.assert_array_equal(learner.y_, y[bag])
+            assert learner.seed_ == seed
+            recorded += 1
+    assert recorded > 35
+
+
+def test_a_seed_that_the_user_wrote_is_kept(data):
+    model = BaggedRegressor(RowRecorder(random_state=7), n_bags=5, random_state=3).fit(*data)
+    assert [learner.seed_ for learner in model.estimators_] == [7] * 5
+
+
+def test_nested_random_states_that_are_none_are_filled_differently(data):
+    X, y = data
+    learner = make_pipeline(GaussianRandomProjection(2), GaussianRandomProjection(1, random_state=5), SGDRegressor())
+    assert random_state_names(learner) == ["gaussianrandomprojection-1__random_state", "sgdregressor__random_state"]
+    learner = make_pipeline(GaussianRandomProjection(2), SGDRegressor())
+    model = BaggedRegressor(learner, n_bags=3, random_state=0).fit(X, y)
+    seeds = [[step.random_state for _, step in fitted.steps] for fitted in model.estimators_]
+    assert len({seed for pair in seeds for seed in pair}) == 6
+    again = BaggedRegressor(learner, n_bags=3, random_state=0).fit(X, y)
+    assert seeds == [[step.random_state for _, step in fitted.steps] for fitted in again.estimators_]
+
+
+@pytest.mark.parametrize("learner", [
+    SVR(), SGDRegressor(max_iter=20, tol=None), HistGradientBoostingRegressor(max_iter=5, min_samples_leaf=5),
+    make_pipeline(StandardScaler(), SVR()), DecisionTreeRegressor(),
+], ids=lambda learner: type(learner).__name__)  # fmt: skip
+def test_a_row_outside_of_a_bag_does_not_reach_its_model(learner):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
+    X_other, y_other = X.copy(), y.copy()
+    X_other[17] += 1000
+    y_other[17] -= 1000
+    settings = {"n_bags": 12, "prediction_range": None, "random_state": 0}
+    model, other = (BaggedRegressor(learner, **settings).fit(*some) for some in ((X, y), (X_other, y_other)))
+    points = rng.normal(size=(20, 3))
+    before, after = model.bag_predictions(points), other.bag_predictions(points)
+    without = model.bags_.without(17)
+    assert 0 < len(without) < 12
+    np.testing.assert_array_equal(before[without], after[without])
+    inside = np.setdiff1d(np.arange(12), without)
+    assert (before[inside] != after[inside]).any(axis=1).all()
+
+
+def test_an_ensemble_is_the_loop_over_its_bags(data):
+    X, y = data
+    model = BaggedRegressor(DecisionTreeRegressor(random_state=0), n_bags=25, random_state=1).fit(X, y)
+    total = np.zeros(30)
+    for bag in model.bags_:
+        total += np.clip(DecisionTreeRegressor(random_state=0).fit(X[bag], y[bag]).predict(X), y.min(), y.max())
+    np.testing.assert_array_equal(model.predict(X), total / 25)
+
+
+# -------------------------------------------------------------------------------------------- rows of any kind of table
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_matrix, sparse.coo_array, pd.DataFrame])
+def test_rows_of_any_table_are_taken_in_order(make, data):
+    X, y = data
+    table = make(X)
+    model = BaggedRegressor(RowRecorder(), n_bags=4, random_state=0).fit(table, y)
+    for bag, learner in zip(model.bags_, model.estimators_, strict=True):
+        seen = learner.X_
+        seen = seen.toarray() if sparse.issparse(seen) else np.asarray(seen)
+        np.testing.assert_array_equal(seen, X[bag])
+
+
+def test_polars_frames_stay_polars_frames(data):
+    polars = pytest.importorskip("polars")
+    X, y = data
+    model = BaggedRegressor(RowRecorder(), n_bags=2, random_state=0).fit(polars.DataFrame(X, schema=["a", "b"]), y)
+    assert isinstance(model.estimators_[0].X_, polars.DataFrame)
+    np.testing.assert_array_equal(model.estimators_[0].X_.to_numpy(), X[model.bags_[0]])
+
+
+def test_weights_and_other_parameters_per_row_are_sliced_and_others_are_not(data):
+    X, y = data
+    weight, names = np.arange(30.0), [f"row {i}" for i in range(30)]
+    model = BaggedRegressor(RowRecorder(), n_bags=3, random_state=0).fit(X, y, sample_weight=weight, tag=names)
+    for bag, learner in zip(model.bags_, model.estimators_, strict=True):
+        np.testing.assert_array_equal(learner.sample_weight_, weight[bag])
+        assert list(learner.tag_) == [names[row] for row in bag]
+    model.fit(X, y, tag="the same for all")
+    assert model.estimators_[0].tag_ == "the same for all"
+
+
+def test_take_rows_of_a_list():
+    assert take_rows(["a", "b", "c"], np.array([2, 0, 2])) == ["c", "a", "c"]
+
+
+# ------------------------------------------------------------------------------------------------------ degenerate bags
+
+
+def test_an_empty_bag_predicts_the_middle_of_the_range(data):
+    X, y = data
+    scheme = BernoulliSubbagging(0.02)
+    model = BaggedRegressor(DecisionTreeRegressor(), scheme=scheme, n_bags=60, random_state=0).fit(X, y)
+    empty = model.bags_.sizes == 0
+    assert empty.any()
+    middle = (y.min() + y.max()) / 2
+    np.testing.assert_allclose(model.bag_predictions(X)[empty], middle)
+    free = BaggedRegressor(scheme=scheme, n_bags=60, prediction_range=None, random_state=0).fit(X, y)
+    assert (free.bag_predictions(X)[empty] == 0).all()
+
+
+def test_empty_and_single_class_bags_never_reach_a_learner_that_cannot_take_them():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 2)), np.array(["a"] * 17 + ["b", "b", "c"])
+    for scheme in (BernoulliSubbagging(0.05), PoissonizedBagging(0.1), Subbagging(2)):
+        model = BaggedClassifier(LogisticRegression(), scheme=scheme, n_bags=100, random_state=0).fit(X, y)
+        probabilities = model.bag_predictions(X[:3])
+        assert probabilities.shape == (100, 3, 3)
+        np.testing.assert_allclose(probabilities.sum(axis=2), 1)
+        for bag, probability in zip(model.bags_, probabilities, strict=True):
+            seen = np.isin(model.classes_, y[bag])
+            if len(bag) == 0:
+                np.testing.assert_allclose(probability, 1 / 3)
+            else:
+                assert (probability[:, ~seen] == 0).all()
+            if seen.sum() == 1:
+                assert (probability[:, seen] == 1).all()
+
+
+# --------------------------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_names_the_bag_its_size_and_its_classes_and_keeps_its_cause(n_jobs):
+    X, y = np.zeros((12, 1)), np.repeat(["x", "y", "z"], 4)
+    model = BaggedClassifier(NeedsAllClasses(3), scheme=Subbagging(4), n_bags=50, n_jobs=n_jobs, random_state=0)
+    with pytest.raises(ValueError, match=r"NeedsAllClasses failed to fit on bag (\d+) \(4 rows; classes") as caught:
+        model.fit(X, y)
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert "2 classes are not 3" in str(caught.value)
+    number = int(re.search(r"bag (\d+)", str(caught.value)).group(1))
+    bags = Subbagging(4).resolve(12).draw(50, random_state=0)
+    assert len(np.unique(y[bags[number]])) == 2
+    assert all(len(np.unique(y[bag])) != 2 for bag in bags[:number])
+    assert not hasattr(model, "bags_")
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(("error", "kind"), [
+    (RuntimeError, RuntimeError), (TypeError, TypeError), (KeyError, RuntimeError), (UnpicklableError, RuntimeError),
+])  # fmt: skip
+def test_an_error_is_of_the_learners_kind_or_a_runtime_error(error, kind, n_jobs):
+    X = np.arange(10.0)[:, None]
+    with pytest.raises(kind, match=r"FailsOn failed to fit on bag .*boom"):
+        BaggedRegressor(FailsOn(3, error), n_bags=60, n_jobs=n_jobs, random_state=0).fit(X, X.ravel())
+
+
+def test_an_error_in_prediction_names_the_bag(data):
+    X, y = data
+    model = BaggedRegressor(FailsOn(0.0, in_predict=True), n_bags=300, random_state=0).fit(X, y)
+    with pytest.raises(RuntimeError, match=r"FailsOn failed to predict with the model of bag \d+: RuntimeError: boom"):
+        model.predict(X)
+
+
+def test_a_prediction_that_is_nan_is_an_error_and_not_an_average(data):
+    X, y = data
+    model = BaggedRegressor(PredictsNaN(), n_bags=3).fit(X, y)
+    with pytest.raises(ValueError, match=r"bag 0.*prediction at point 1 is NaN"):
+        model.predict(X)
+
+
+# ------------------------------------------------------------------------------------------------- jobs, backends, bits
+
+
+def fitted_bits(**settings):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 30)), rng.integers(0, 3, 80)
+    model = BaggedClassifier(LogisticRegression(max_iter=50), n_bags=37, random_state=0, **settings).fit(X, y)
+    return model.predict_proba(rng.normal(size=(50, 30)))
+
+
+@pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_the_same_bits_for_any_number_of_jobs_and_backend(backend):
+    serial = fitted_bits(n_jobs=1)
+    with joblib.parallel_config(backend=backend):
+        np.testing.assert_array_equal(fitted_bits(n_jobs=2), serial)
+        np.testing.assert_array_equal(fitted_bits(n_jobs=3), serial)
+
+
+@pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
+def test_the_same_bits_for_any_batching(monkeypatch):
+    serial = fitted_bits(n_jobs=1)
+    for batches in (1, 5, 1000):
+        monkeypatch.setattr("stablebag.fitting._BATCHES_PER_WORKER", batches)
+        np.testing.assert_array_equal(fitted_bits(n_jobs=2), serial)
+
+
+@pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
+def test_the_same_bits_however_predictions_are_handed_out(monkeypatch):
+    serial = fitted_bits(n_jobs=1)
+    monkeypatch.setattr("stablebag.fitting._SMALL_PREDICTION", 0)
+    np.testing.assert_array_equal(fitted_bits(n_jobs=2), serial)
+    monkeypatch.setattr("stablebag.fitting._BLOCK_BYTES", 1)
+    np.testing.assert_array_equal(fitted_bits(n_jobs=2), serial)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_same_bits_on_a_dask_cluster():
+    distributed = pytest.importorskip("distributed")
+    serial = fitted_bits(n_jobs=1)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        np.testing.assert_array_equal(fitted_bits(n_jobs=-1), serial)
+
+
+def test_streaming_gives_the_same_predictions_and_keeps_no_model(data):
+    X, y = data
+    bags, seeds = Subbagging(0.5).resolve(30).draw(20, random_state=0), Seeds(0).learner_seeds(0, 20)
+    work = Assignment(DecisionTreeRegressor(), X, y)
+    kept = list(predict_bags(fit_bags(work, bags, seeds), X))
+    for n_jobs in (1, 2):
+        streamed = list(fit_and_predict_bags(work, bags, seeds, X, n_jobs=n_jobs))
+        np.testing.assert_array_equal(streamed, kept)
+
+
+def test_progress_is_called_once_per_bag(data):
+    X, y = data
+    bags, seeds = Subbagging(0.5).resolve(30).draw(20, random_state=0), Seeds(0).learner_seeds(0, 20)
+    for n_jobs in (1, 2):
+        calls = []
+        fit_bags(Assignment(RowRecorder(), X, y), bags, seeds, n_jobs=n_jobs, on_bag=lambda: calls.append(1))  # noqa: B023
+        assert len(calls) == 20
+
+
+def test_read_only_memory_maps_are_taken(tmp_path, data):
+    X, y = data
+    joblib.dump((X, y), tmp_path / "data")
+    X_map, y_map = joblib.load(tmp_path / "data", mmap_mode="r")
+    for n_jobs in (1, 2):
+        model = BaggedRegressor(SVR(), n_bags=8, n_jobs=n_jobs, random_state=0).fit(X_map, y_map)
+        expected = BaggedRegressor(SVR(), n_bags=8, random_state=0).fit(X, y).predict(X)
+        np.testing.assert_array_equal(model.predict(X_map), expected)
+
+
+def test_every_bag_is_fitted_by_one_thread_of_blas():
+    from threadpoolctl import threadpool_info
+
+    def threads(X, y, seed):
+        return lambda points: np.full(len(points), max(pool["num_threads"] for pool in threadpool_info()))
+
+    from stablebag import FunctionRegressor
+
+    X = np.zeros((10, 1))
+    for n_jobs in (1, 2):
+        model = BaggedRegressor(FunctionRegressor(threads), n_bags=4, prediction_range=None, n_jobs=n_jobs)
+        assert (model.fit(X, X.ravel()).predict(X) == 1).all()
+
+
+INTERRUPTED = """
+import sys
+import numpy as np
+sys.path.insert(0, {tests!r})
+from learners import Sleeper
+from stablebag import BaggedRegressor
+X = np.zeros((20, 1))
+print("fitting", flush=True)
+try:
+    BaggedRegressor(Sleeper({folder!r}), n_bags=10_000, n_jobs={n_jobs}).fit(X, X.ravel())
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupt_stops_promptly_and_leaves_no_workers(n_jobs, tmp_path):
+    code = INTERRUPTED.format(tests=os.path.dirname(__file__), folder=str(tmp_path), n_jobs=n_jobs)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        while len(list(tmp_path.iterdir())) < n_jobs:  # until the workers are at work
+            time.sleep(0.05)
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    assert "interrupted" in output
+    for name in tmp_path.iterdir():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(name.name), 0)
+
+
+def test_streams_of_votes(data):
+    X, _ = data
+    y = np.repeat([0, 1, 2], 10)
+    bags, seeds = Subbagging(0.5).resolve(30).draw(10, random_state=0), Seeds(0).learner_seeds(0, 10)
+    work = Assignment(SGDClassifier(loss="hinge"), X, y, classes=np.unique(y))
+    votes = np.array(list(fit_and_predict_bags(work, bags, seeds, X)))
+    assert votes.shape == (10, 30, 3)
+    assert set(np.unique(votes)) == {0.0, 1.0}
+    np.testing.assert_array_equal(votes.sum(axis=2), 1)
