@@ -2,7 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, Self
 
@@ -85,10 +86,9 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         bags, weights = self._draw(law, learner)
         self._learn_targets(y)
         work = Assignment(learner, X, y, self._classes(), self._middle(), params)
-        new = slice(fitted_before, len(bags))
-        progress = self._progress(len(bags) - fitted_before, X, y)
-        seeds = self._seeds.learner_seeds(fitted_before, len(bags))
-        models = fit_bags(work, bags[new], seeds, first=fitted_before, n_jobs=self.n_jobs, on_bag=progress)
+        new, seeds = bags[fitted_before:], self._seeds.learner_seeds(fitted_before, len(bags))
+        with self._progress(len(new), X, y) as after_bag:
+            models = fit_bags(work, new, seeds, first=fitted_before, n_jobs=self.n_jobs, on_bag=after_bag)
         self.estimators_ = (self.estimators_ if fitted_before else []) + models
         self.bags_, self.bag_weights_, self.scheme_, self.y_ = bags, weights, law, y
         return self
@@ -153,7 +153,7 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         X = _validated_rows(self, X, reset=True, ensure_min_samples=2)
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        y = self._check_targets(column_or_1d(y, warn=True))
+        y = self._check_targets(np.array(column_or_1d(y, warn=True)))  # a copy: it is kept, and the caller's may change
         check_consistent_length(X, y)
         return X, y
 
@@ -220,27 +220,25 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             )
         return fit_params
 
-    def _progress(self, n_new: int, X: Any, y: np.ndarray) -> Callable[[], None]:
-        """What is called after each bag: scikit-learn's callbacks, where they are installed."""
+    @contextmanager
+    def _progress(self, n_new: int, X: Any, y: np.ndarray) -> Iterator[Callable[[], None] | None]:
+        """What is to be called after each bag: scikit-learn's callbacks, where this version has them."""
         if not hasattr(self, "_init_callback_context"):
-            return lambda: None
+            yield None
+            return
         context = self._init_callback_context(max_subtasks=n_new)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        done = 0
 
         def after_bag() -> None:
-            nonlocal done
-            done += 1
             bag = context.subcontext(task_name="bag").call_on_fit_task_begin(estimator=self)
             if bag.call_on_fit_task_end(estimator=self):
                 raise ValueError(
                     "A callback asked to stop before all bags were fitted. A certificate speaks of a number of bags "
                     "fixed beforehand, so fitting cannot stop early. Remove the callback, or lower n_bags."
                 )
-            if done == n_new:
-                context.call_on_fit_task_end(estimator=self, X=X, y=y)
 
-        return after_bag
+        yield after_bag
+        context.call_on_fit_task_end(estimator=self, X=X, y=y)
 
     def _average(self, X: Any) -> np.ndarray:
         """The average, added up one bag after the other: the same bits however the bags were handed out."""
@@ -293,7 +291,7 @@ class BaggedRegressor(RegressorMixin, _BaggedEnsemble):
     n_jobs : int or None, default=None
         How many bags are fitted at once; the result is the same to the last bit.
     warm_start : bool, default=False
-        Whether a second `fit` with a larger `n_bags` keeps the bags of the first and fits only the new ones.
+        Whether a second `fit` to the same data with a larger `n_bags` keeps its bags and fits only the new ones.
     random_state : None, int, RandomState or Generator, default=None
         The source of bags and seeds. Bag b depends on it and on b alone.
 
@@ -421,7 +419,7 @@ class BaggedClassifier(ClassifierMixin, _BaggedEnsemble):
     n_jobs : int or None, default=None
         How many bags are fitted at once; the result is the same to the last bit.
     warm_start : bool, default=False
-        Whether a second `fit` with a larger `n_bags` keeps the bags of the first and fits only the new ones.
+        Whether a second `fit` to the same data with a larger `n_bags` keeps its bags and fits only the new ones.
     random_state : None, int, RandomState or Generator, default=None
         The source of bags and seeds. Bag b depends on it and on b alone.
 

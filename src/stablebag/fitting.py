@@ -6,25 +6,30 @@ bag is fitted by one thread, from its own rows and its own seed.
 """
 
 import pickle
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
-from sklearn.base import clone
+from sklearn import config_context
+from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
 from sklearn.utils import _safe_indexing  # underscored, but what scikit-learn's users have for rows of any frame
 from sklearn.utils.parallel import Parallel, delayed
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from stablebag.bags import Bags
 
-_BATCHES_PER_WORKER = 16  # enough for even loads and a lively progress bar, few enough for cheap dispatch
+_BATCHES_PER_WORKER = 8  # enough for even loads and a lively progress bar, few enough for cheap dispatch
 _BLOCK_BYTES = 2**26
 _SMALL_PREDICTION = 100_000  # bags times points below which threads cost more than they save
+_TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
 
 
 @dataclass(frozen=True)
@@ -95,11 +100,10 @@ def fit_bags(
         In bag order.
     """
     models: list[Any] = []
-    for batch in _in_batches(_fit_batch, work, bags, seeds, first, n_jobs):
-        for model in batch:
-            models.append(model)
-            if on_bag:
-                on_bag()
+    for model in _one_by_one(_fit_each, work, bags, seeds, first, n_jobs):
+        models.append(model)
+        if on_bag:
+            on_bag()
     return models
 
 
@@ -134,11 +138,10 @@ def fit_and_predict_bags(
     prediction : ndarray of shape (n_points,) or (n_points, n_classes)
         One bag's prediction after the other, in bag order.
     """
-    for batch in _in_batches(_fit_and_predict_batch, work, bags, seeds, 0, n_jobs, X):
-        for prediction in batch:
-            yield prediction
-            if on_bag:
-                on_bag()
+    for prediction in _one_by_one(_fit_and_predict_each, work, bags, seeds, 0, n_jobs, _Points(X)):
+        yield prediction
+        if on_bag:
+            on_bag()
 
 
 def predict_bags(
@@ -200,46 +203,69 @@ def random_state_names(learner: Any) -> list[str]:
 # ----------------------------------------------------------------------------------------------------- one bag's worth
 
 
-def _fit_batch(work: Assignment, first: int, bags: Bags, seeds: np.ndarray) -> list[Any]:
-    return [model for _, model in _fit_each(work, first, bags, seeds)]
-
-
-def _fit_and_predict_batch(work: Assignment, first: int, bags: Bags, seeds: np.ndarray, X: Any) -> list[np.ndarray]:
-    fitted = _fit_each(work, first, bags, seeds)
-    return [_predict(number, model, X, work.classes) for number, model in fitted]
-
-
-def _fit_each(work: Assignment, first: int, bags: Bags, seeds: np.ndarray) -> Iterator[tuple[int, Any]]:
-    names = random_state_names(work.learner)
-    n_samples = len(work.y)
-    by_row = {name for name, value in (work.fit_params or {}).items() if _is_per_row(value, n_samples)}
+def _fit_each(work: Assignment, first: int, bags: Bags, seeds: np.ndarray) -> Iterator[Any]:
+    """Yield the model of each bag."""
+    fresh = _Copies(work.learner)
+    given = work.fit_params or {}
+    by_row = {name for name, value in given.items() if _is_per_row(value, len(work.y))}
+    validated = False
     for offset, seed in enumerate(seeds):
         rows = bags[offset]
+        params = {name: take_rows(value, rows) if name in by_row else value for name, value in given.items()}
         try:
-            yield first + offset, _fit(work, rows, int(seed), names, by_row)
+            model = _model_without_learner(work, rows)
+            if model is None:
+                model = fresh.copy(int(seed))
+                # The parameters are the same in all bags: scikit-learn need not validate them again after the first.
+                with config_context(skip_parameter_validation=validated):
+                    model.fit(take_rows(work.X, rows), work.y[rows], **params)
+                validated = True
         except Exception as error:
             raise BagError(first + offset, "fit", _portable(error)) from error
+        yield model
 
 
-def _fit(work: Assignment, rows: np.ndarray, seed: int, names: list[str], by_row: set[str]) -> Any:
-    y = work.y[rows]
-    if len(rows) == 0:
-        return _model_of_an_empty_bag(work)
-    if work.classes is not None and (y == y[0]).all():
-        return DummyClassifier(strategy="prior").fit(np.zeros((1, 1)), y[:1])
-    model = clone(work.learner)
-    if names:
-        model.set_params(**dict(zip(names, _spread(seed, len(names)), strict=True)))
-    given = work.fit_params or {}
-    params = {name: take_rows(value, rows) if name in by_row else value for name, value in given.items()}
-    model.fit(take_rows(work.X, rows), y, **params)
-    return model
+def _fit_and_predict_each(
+    work: Assignment, first: int, bags: Bags, seeds: np.ndarray, points: "_Points"
+) -> Iterator[np.ndarray]:
+    """Yield the prediction of each bag's model."""
+    for number, model in enumerate(_fit_each(work, first, bags, seeds), start=first):
+        yield _predict(number, model, points, work.classes)
 
 
-def _model_of_an_empty_bag(work: Assignment) -> Any:
-    if work.classes is None:
+def _model_without_learner(work: Assignment, rows: np.ndarray) -> Any:
+    """The constant model of a bag that a learner might not take: without rows, or with a single class; else None."""
+    y, classes = work.y[rows], work.classes
+    if classes is None:
+        if len(y):
+            return None
         return DummyRegressor(strategy="constant", constant=work.empty_value).fit([[0.0]], [0.0])
-    return DummyClassifier(strategy="uniform", random_state=0).fit(np.zeros((len(work.classes), 1)), work.classes)
+    if len(y) == 0:
+        return DummyClassifier(strategy="uniform", random_state=0).fit(np.zeros((len(classes), 1)), classes)
+    return DummyClassifier(strategy="prior").fit([[0.0]], y[:1]) if (y == y[0]).all() else None
+
+
+class _Copies:
+    """Unfitted copies of a learner, each with a seed of its own: `clone` and `set_params`, with a short cut.
+
+    A learner whose parameters are plain values, and which has nothing else, is copied by calling its class: the same
+    thing, at a tenth of the time.
+    """
+
+    def __init__(self, learner: Any) -> None:
+        self.learner = learner
+        self.seed_names = random_state_names(learner)
+        self.parameters = learner.get_params(deep=False)
+        plain = all(value is None or isinstance(value, bool | int | float | str) for value in self.parameters.values())
+        usual = getattr(type(learner), "__sklearn_clone__", None) is BaseEstimator.__sklearn_clone__
+        self.by_class = plain and usual and vars(learner).keys() == self.parameters.keys()
+
+    def copy(self, seed: int) -> Any:
+        seeds = dict(zip(self.seed_names, _spread(seed, len(self.seed_names)), strict=True))
+        if self.by_class:
+            return type(self.learner)(**{**self.parameters, **seeds})
+        model = clone(self.learner)
+        return model.set_params(**seeds) if seeds else model
 
 
 def _spread(seed: int, count: int) -> list[int]:
@@ -249,9 +275,21 @@ def _spread(seed: int, count: int) -> list[int]:
     return [int(word) % (2**31 - 1) for word in np.random.SeedSequence(seed).generate_state(count)]
 
 
-def _predict(number: int, model: Any, X: Any, classes: np.ndarray | None) -> np.ndarray:
+class _Points:
+    """Points at which to predict; trees get them in their own type, converted once and not once per tree."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = X
+        self.n_points = _n_rows(X)
+
+    @cached_property
+    def for_trees(self) -> np.ndarray | None:
+        return _as_trees_want_it(self.X)
+
+
+def _predict(number: int, model: Any, points: _Points, classes: np.ndarray | None) -> np.ndarray:
     try:
-        prediction = _raw_prediction(model, X) if classes is None else _class_probabilities(model, X, classes)
+        prediction = _raw_prediction(model, points) if classes is None else _class_probabilities(model, points, classes)
         if np.isnan(prediction).any():
             point = int(np.argwhere(np.isnan(prediction))[0][0])
             raise ValueError(f"its prediction at point {point} is NaN.")
@@ -260,104 +298,132 @@ def _predict(number: int, model: Any, X: Any, classes: np.ndarray | None) -> np.
     return prediction
 
 
-def _raw_prediction(model: Any, X: Any) -> np.ndarray:
-    prediction = np.asarray(model.predict(X), dtype=float)
-    if prediction.size != _n_rows(X):
-        raise ValueError(f"it predicted an array of shape {prediction.shape} for {_n_rows(X)} points.")
+def _raw_prediction(model: Any, points: _Points) -> np.ndarray:
+    prediction = np.asarray(_ask(model, "predict", points), dtype=float)
+    if prediction.size != points.n_points:
+        raise ValueError(f"it predicted an array of shape {prediction.shape} for {points.n_points} points.")
     return prediction.reshape(-1)
 
 
-def _class_probabilities(model: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+def _class_probabilities(model: Any, points: _Points, classes: np.ndarray) -> np.ndarray:
     """Probabilities of all classes, zero for those the model has not seen; one-hot votes where it has none."""
     if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
-        probabilities = np.asarray(model.predict_proba(X), dtype=float)
+        probabilities = np.asarray(_ask(model, "predict_proba", points), dtype=float)
         if len(model.classes_) == len(classes):
             return probabilities
         aligned = np.zeros((len(probabilities), len(classes)))
         aligned[:, np.searchsorted(classes, model.classes_)] = probabilities
         return aligned
-    labels = np.asarray(model.predict(X)).reshape(-1)
+    labels = np.asarray(_ask(model, "predict", points)).reshape(-1)
     votes: np.ndarray = np.equal(labels[:, None], classes[None, :]).astype(float)
     return votes
+
+
+def _ask(model: Any, method: str, points: _Points) -> Any:
+    if type(model) in _TREES and points.for_trees is not None:
+        return getattr(model, method)(points.for_trees, check_input=False)
+    return getattr(model, method)(points.X)
+
+
+def _prepared(work: Assignment) -> Assignment:
+    """Convert the rows once where every bag would have to: for trees, and for sparse formats without quick rows."""
+    if sparse.issparse(work.X) and work.X.format != "csr":
+        return replace(work, X=work.X.tocsr())
+    if type(work.learner) in _TREES and work.learner.criterion != "poisson":  # which checks y together with X
+        X = _as_trees_want_it(work.X)
+        if X is not None:
+            return replace(work, X=X, fit_params={**(work.fit_params or {}), "check_input": False})
+    return work
+
+
+def _as_trees_want_it(X: Any) -> np.ndarray | None:
+    """Float32 in rows, as scikit-learn's trees make of any X; None where they should look at it themselves."""
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf":
+        return None
+    with np.errstate(over="ignore"):
+        converted = np.ascontiguousarray(X, dtype=np.float32)
+    return converted if np.isfinite(converted).all() else None
 
 
 # ------------------------------------------------------------------------------------------------------------ all bags
 
 
-def _in_batches(
-    task: Callable[..., list[Any]],
+def _one_by_one(
+    each: Callable[..., Iterator[Any]],
     work: Assignment,
     bags: Bags,
     seeds: np.ndarray,
     first: int,
     n_jobs: int | None,
     *more: Any,
-) -> Iterator[list[Any]]:
-    """Run a task on batches of bags, and give out what it returns in bag order."""
-    if sparse.issparse(work.X) and work.X.format != "csr":
-        work = Assignment(**{**vars(work), "X": work.X.tocsr()})  # rows of other formats cannot be taken, or slowly
+) -> Iterator[Any]:
+    """What `each` yields for all bags, in bag order, from as many workers as there are."""
+    work = _prepared(work)
     workers = effective_n_jobs(n_jobs)
-    step = 1 if workers == 1 else max(1, len(bags) // (_BATCHES_PER_WORKER * workers))
-
-    def arguments() -> Iterator[tuple[Any, ...]]:
-        for start in range(0, len(bags), step):
-            stop = start + step
-            yield work, first + start, bags[start:stop], seeds[start:stop], *more
-
+    step = max(1, len(bags) // (_BATCHES_PER_WORKER * workers))
+    starts = range(0, len(bags), step)
+    batches = ((work, first + s, bags[s : s + step], seeds[s : s + step], *more) for s in starts)
     try:
-        with _one_thread_each(), _results(task, arguments(), n_jobs) as results:
-            yield from results
+        with _one_thread_each():
+            if workers == 1:
+                yield from each(work, first, bags, seeds, *more)
+            else:
+                with _results(each, batches, n_jobs) as results:
+                    for batch in results:
+                        yield from batch
     except BagError as failure:
         raise _explained(failure, work, bags, first) from failure.cause
 
 
 def _predict_all(models: list[Any], X: Any, classes: np.ndarray | None, n_jobs: int | None) -> Iterator[np.ndarray]:
-    n_points = _n_rows(X)
-    if len(models) * n_points < _SMALL_PREDICTION or effective_n_jobs(n_jobs) == 1:
+    points, workers = _Points(X), effective_n_jobs(n_jobs)
+    if len(models) * points.n_points < _SMALL_PREDICTION or workers == 1:
         with _one_thread_each():
-            for number, model in enumerate(models):
-                yield _predict(number, model, X, classes)
+            yield from (_predict(number, model, points, classes) for number, model in enumerate(models))
         return
     # Threads share the models, where processes would have to be sent all of them.
-    bytes_per_bag = 8 * n_points * (1 if classes is None else len(classes))
-    step = max(1, min(_BLOCK_BYTES // bytes_per_bag, -(-len(models) // (4 * effective_n_jobs(n_jobs)))))
+    bytes_per_bag = 8 * points.n_points * (1 if classes is None else len(classes))
+    step = max(1, min(_BLOCK_BYTES // bytes_per_bag, len(models) // (4 * workers)))
 
-    def predict_some(first: int) -> list[np.ndarray]:
+    def predict_some(first: int) -> Iterator[np.ndarray]:
         some = enumerate(models[first : first + step], start=first)
-        return [_predict(number, model, X, classes) for number, model in some]
+        return (_predict(number, model, points, classes) for number, model in some)
 
-    starts = range(0, len(models), step)
-    with _one_thread_each(), _results(predict_some, ((s,) for s in starts), n_jobs, require="sharedmem") as blocks:
+    starts = ((first,) for first in range(0, len(models), step))
+    with _one_thread_each(), _results(predict_some, starts, n_jobs, require="sharedmem") as blocks:
         for block in blocks:
             yield from block
 
 
 @contextmanager
 def _results(
-    task: Callable[..., Any], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None, **options: Any
-) -> Iterator[Iterator[Any]]:
-    """The results of a task on many arguments, in order, as they come; leaving the block stops the workers."""
-    if effective_n_jobs(n_jobs) == 1:
-        yield (task(*some) for some in arguments)
-        return
+    task: Callable[..., Iterator[Any]], arguments: Iterable[tuple[Any, ...]], n_jobs: int | None, **options: Any
+) -> Iterator[Iterator[list[Any]]]:
+    """What a task yields for many arguments, as lists, in order, as they come; leaving the block stops the workers."""
     parallel = Parallel(n_jobs=n_jobs, return_as="generator", **options)
-    results = parallel(delayed(_with_one_thread)(task, *some) for some in arguments)
+    results = parallel(delayed(_listed)(task, *some) for some in arguments)
     try:
         yield results
     finally:
         results.close()
 
 
-def _with_one_thread(task: Callable[..., Any], *arguments: Any) -> Any:
+def _listed(task: Callable[..., Iterator[Any]], *arguments: Any) -> list[Any]:
     with _one_thread_each():
-        return task(*arguments)
+        return list(task(*arguments))
 
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
     """One thread of BLAS and OpenMP per bag: jobs do not crowd each other, and sums do not depend on their number."""
-    with threadpool_limits(limits=1):
+    with _thread_pools(len(sys.modules)).limit(limits=1):
         yield
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(n_modules: int) -> ThreadpoolController:
+    """The pools of this process, looked up anew (which takes milliseconds) only when more modules are loaded."""
+    return ThreadpoolController()
 
 
 def _explained(failure: BagError, work: Assignment, bags: Bags, first: int) -> Exception:
