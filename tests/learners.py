@@ -84,6 +84,79 @@ class PredictsNaN(RegressorMixin, BaseEstimator):
         return np.where(np.arange(X.shape[0]) == 1, np.nan, 0.0)
 
 
+class Bare:
+    """A learner in scikit-learn's style that inherits nothing from it, and whose methods return nothing."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def get_params(self, deep=True):
+        return {"random_state": self.random_state}
+
+    def set_params(self, **params):
+        self.random_state = params.get("random_state", self.random_state)
+
+    def fit(self, X, y):
+        self.mean = float(np.mean(y))
+
+    def predict(self, X):
+        return np.full(len(X), self.mean)
+
+
+class OwnClone(RegressorMixin, BaseEstimator):
+    """Says that it is its own clone, as a frozen estimator does."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def __sklearn_clone__(self):
+        return self
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.zeros(X.shape[0])
+
+
+class Reversed(ClassifierMixin, BaseEstimator):
+    """Keeps its classes, and the columns of its probabilities, in falling order."""
+
+    def fit(self, X, y):
+        self.classes_, counts = np.unique(y, return_counts=True)
+        self.classes_, self.share_ = self.classes_[::-1], (counts / counts.sum())[::-1]
+        return self
+
+    def predict_proba(self, X):
+        return np.tile(self.share_, (X.shape[0], 1))
+
+    def predict(self, X):
+        return np.full(X.shape[0], self.classes_[self.share_.argmax()])
+
+
+class Says(ClassifierMixin, BaseEstimator):
+    """Gives whatever it was told as probabilities, or as labels."""
+
+    def __init__(self, probabilities=None, label=None):
+        self.probabilities = probabilities
+        self.label = label
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(X.shape[0], self.label)
+
+    def __getattribute__(self, name):
+        if name == "predict_proba" and self.probabilities is None:
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+    def predict_proba(self, X):
+        return np.tile(self.probabilities, (X.shape[0], 1)) if np.ndim(self.probabilities) else np.zeros(X.shape[0])
+
+
 class Sleeper(RegressorMixin, BaseEstimator):
     """Writes its process's number to a file and sleeps."""
 

@@ -5,7 +5,9 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
+import warnings
 
 import joblib
 import numpy as np
@@ -14,18 +16,32 @@ import pytest
 from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
+from threadpoolctl import threadpool_info
 
-from learners import FailsOn, NeedsAllClasses, PredictsNaN, RowRecorder, UnpicklableError
+from learners import (
+    Bare,
+    FailsOn,
+    NeedsAllClasses,
+    OwnClone,
+    PredictsNaN,
+    Reversed,
+    RowRecorder,
+    Says,
+    Sleeper,
+    UnpicklableError,
+)
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
     BernoulliSubbagging,
     ClassicalBagging,
+    FunctionRegressor,
     PoissonizedBagging,
     Subbagging,
 )
@@ -294,12 +310,8 @@ def test_read_only_memory_maps_are_taken(tmp_path, data):
 
 
 def test_every_bag_is_fitted_by_one_thread_of_blas():
-    from threadpoolctl import threadpool_info
-
     def threads(X, y, seed):
         return lambda points: np.full(len(points), max(pool["num_threads"] for pool in threadpool_info()))
-
-    from stablebag import FunctionRegressor
 
     X = np.zeros((10, 1))
     for n_jobs in (1, 2):
@@ -346,3 +358,137 @@ def test_streams_of_votes(data):
     assert votes.shape == (10, 30, 3)
     assert set(np.unique(votes)) == {0.0, 1.0}
     np.testing.assert_array_equal(votes.sum(axis=2), 1)
+
+
+# --------------------------------------------------------------------------------------------- what a second look found
+
+
+def invalid_for_even_seeds(X, y, seed):
+    DecisionTreeRegressor(max_depth=seed % 2).fit(X, y)  # max_depth=0 is refused, whoever else was validated before
+    return lambda points: np.zeros(len(points))
+
+
+def test_learners_that_validate_inside_do_so_in_every_bag(data):
+    X, y = data
+    messages = []
+    for n_jobs in (1, 2):
+        model = BaggedRegressor(FunctionRegressor(invalid_for_even_seeds), n_bags=32, n_jobs=n_jobs, random_state=0)
+        with pytest.raises(ValueError, match="max_depth") as caught:
+            model.fit(X, y)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+def test_a_search_inside_gives_the_same_for_any_number_of_jobs(data):
+    X, y = data
+    search = GridSearchCV(DecisionTreeRegressor(random_state=0), {"max_depth": [0, 3]}, cv=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        models = [BaggedRegressor(search, n_bags=8, n_jobs=n_jobs, random_state=0).fit(X, y) for n_jobs in (1, 2)]
+    assert all(fitted.best_params_ == {"max_depth": 3} for model in models for fitted in model.estimators_)
+    np.testing.assert_array_equal(*[model.predict(X) for model in models])
+
+
+def test_the_learners_order_of_classes_does_not_matter():
+    X, y = np.zeros((40, 1)), np.array(["a"] * 30 + ["b"] * 8 + ["c"] * 2)
+    model = BaggedClassifier(Reversed(), n_bags=50, random_state=0).fit(X, y)
+    assert model.predict(X[:1]) == ["a"]
+    np.testing.assert_allclose(model.predict_proba(X[:1])[0], [0.75, 0.2, 0.05], atol=0.04)
+
+
+@pytest.mark.parametrize(("learner", "words"), [
+    (Says(probabilities=[-50.0, 50.0]), "not between 0 and 1"),
+    (Says(probabilities=[0.2, 0.2]), "not between 0 and 1 with sum 1"),
+    (Says(probabilities=[1.0]), "have shape"),
+    (Says(probabilities=0.0), "have shape"),
+    (Says(label=99), "predicts the class .*99.*, which is not among"),
+])  # fmt: skip
+def test_what_is_no_probability_and_no_class_is_an_error(learner, words):
+    X, y = np.zeros((10, 1)), np.repeat([0, 1], 5)
+    model = BaggedClassifier(learner, n_bags=3, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=words):
+        model.predict_proba(X)
+
+
+def test_ensembles_inside_ensembles_seed_their_own_learners(data):
+    X, y = data
+    inner = BaggedRegressor(SGDRegressor(), n_bags=4)
+    assert random_state_names(inner) == ["random_state"]
+    model = BaggedRegressor(inner, n_bags=2, random_state=0).fit(X, y)
+    seeds = [fitted.random_state for outer in model.estimators_ for fitted in outer.estimators_]
+    assert len(set(seeds)) == 8
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int64, np.uint8, bool, object])
+def test_trees_give_the_same_bits_as_scikit_learn_for_any_type(dtype):
+    rng = np.random.default_rng(0)
+    X, y = (rng.random((40, 3)) * 5).astype(dtype), rng.normal(size=40)
+    model = BaggedRegressor(DecisionTreeRegressor(random_state=0), n_bags=5, random_state=0).fit(X, y)
+    each = model.bag_predictions(X)
+    for bag, prediction in zip(model.bags_, each, strict=True):
+        tree = DecisionTreeRegressor(random_state=0).fit(X[bag], y[bag])
+        np.testing.assert_array_equal(np.clip(tree.predict(X), y.min(), y.max()), prediction)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+@pytest.mark.parametrize("value", [np.inf, 1e300])
+def test_values_that_trees_cannot_hold_are_refused_by_them(value, data):
+    X, y = data
+    X = X.copy()
+    X[:, 0] = value
+    with pytest.raises(ValueError, match=r"failed to fit on bag 0.*(infinity|too large)"):
+        BaggedRegressor(n_bags=2).fit(X, y)
+
+
+def test_a_learner_that_inherits_nothing_is_taken(data):
+    X, y = data
+    model = BaggedRegressor(Bare(), n_bags=30, random_state=0).fit(X, y)
+    assert [fitted.random_state for fitted in model.estimators_] == Seeds(0).learner_seeds(0, 30).tolist()
+    assert abs(model.predict(X)[0] - y.mean()) < 0.2
+    assert "Bare" in model._repr_html_()
+
+
+def test_a_learner_that_is_its_own_clone_is_not_seeded(data):
+    learner = OwnClone()
+    BaggedRegressor(learner, n_bags=3, random_state=0).fit(*data)
+    assert learner.random_state is None
+
+
+@pytest.mark.parametrize("value", [np.array(3), {1, 2}, "text", 7, {"a": 1}, None])
+def test_fit_parameters_that_are_not_per_row_are_passed_as_they_are(value, data):
+    model = BaggedRegressor(RowRecorder(), n_bags=2).fit(*data, tag=value)
+    assert model.estimators_[0].tag_ is value
+
+
+def test_threads_that_overlap_leave_the_process_as_it_was(data):
+    X, y = data
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    models = [BaggedRegressor(n_bags=n_bags, random_state=0) for n_bags in (20, 60, 40)]
+    threads = [threading.Thread(target=model.fit, args=(X, y)) for model in models]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
+    stream = fit_and_predict_bags(
+        Assignment(RowRecorder(), X, y), Subbagging(0.5).resolve(30).draw(5, 0), Seeds(0).learner_seeds(0, 5), X
+    )
+    next(stream)
+    assert [pool["num_threads"] for pool in threadpool_info()] == before  # also between two predictions
+
+
+@pytest.mark.filterwarnings("ignore:.*have been cancelled")  # warning filters are not safe among threads
+def test_threads_stop_when_their_results_are_no_longer_wanted(data, tmp_path):
+    X, y = data
+    bags, seeds = Subbagging(0.5).resolve(30).draw(2000, random_state=0), Seeds(0).learner_seeds(0, 2000)
+
+    def stop():
+        raise KeyboardInterrupt
+
+    work = Assignment(Sleeper(str(tmp_path), 0.001), X, y)
+    with joblib.parallel_config(backend="threading"), pytest.raises(KeyboardInterrupt):
+        fit_bags(work, bags, seeds, n_jobs=2, on_bag=stop)
+    time.sleep(0.3)
+    fitted = sum(len(file.read_text()) for file in tmp_path.iterdir())
+    time.sleep(0.5)
+    assert sum(len(file.read_text()) for file in tmp_path.iterdir()) == fitted < 2000

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from stablebag.bags import Bags
 from stablebag.bounds import unstable_epsilon
 from stablebag.certificates import Certificate, Plan, certify, plan
+from stablebag.perturbations import Perturbations
 from stablebag.ranges import FixedRange, FunctionRange, ObservedRange, PredictionRange, TrimmedRange
 from stablebag.schemes import (
     BernoulliSubbagging,
@@ -17,6 +18,7 @@ from stablebag.schemes import (
 
 if TYPE_CHECKING:
     from stablebag.ensembles import BaggedClassifier, BaggedRegressor, FunctionClassifier, FunctionRegressor
+    from stablebag.left_out import leave_one_out, leave_one_out_refit, replace_one_refit, stream_leave_one_out
 
 __all__ = [
     "BaggedClassifier",
@@ -30,6 +32,7 @@ __all__ = [
     "FunctionRange",
     "FunctionRegressor",
     "ObservedRange",
+    "Perturbations",
     "Plan",
     "PoissonizedBagging",
     "PredictionRange",
@@ -37,7 +40,11 @@ __all__ = [
     "Subbagging",
     "TrimmedRange",
     "certify",
+    "leave_one_out",
+    "leave_one_out_refit",
     "plan",
+    "replace_one_refit",
+    "stream_leave_one_out",
     "unstable_epsilon",
 ]
 __version__ = "0.1.0.dev0"
@@ -48,6 +55,10 @@ _LATER = {
     "BaggedRegressor": "stablebag.ensembles",
     "FunctionClassifier": "stablebag.ensembles",
     "FunctionRegressor": "stablebag.ensembles",
+    "leave_one_out": "stablebag.left_out",
+    "leave_one_out_refit": "stablebag.left_out",
+    "replace_one_refit": "stablebag.left_out",
+    "stream_leave_one_out": "stablebag.left_out",
 }
 
 

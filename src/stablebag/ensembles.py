@@ -1,5 +1,6 @@
 """Bagging as scikit-learn estimators: generic, derandomized and adaptively clipped, around any learner."""
 
+import inspect
 import math
 import warnings
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -18,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from stablebag.arguments import check_integer, refuse_type, refuse_value
 from stablebag.bags import Bags
-from stablebag.fitting import Assignment, fit_bags, predict_bags
+from stablebag.fitting import Assignment, fit_bags, one_hot, predict_bags
 from stablebag.ranges import Interval, ObservedRange, PredictionRange, as_prediction_range
 from stablebag.schemes import ResamplingScheme, ResolvedScheme, Subbagging, as_law
 from stablebag.seeds import RandomState, Seeds
@@ -74,23 +75,13 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
-        learner = self._learner()
-        X, y = self._validated(X, y)
-        law = as_law(self.scheme, len(y), type(self).__name__)
-        params = self._routed(learner, len(y), sample_weight, fit_params)
-        fitted_before = self._resume(law, y)
-        if not fitted_before:
-            self._forget()
-            self._seeds = Seeds.from_random_state(self.random_state, type(self).__name__)
-        bags, weights = self._draw(law, learner)
-        self._learn_targets(y)
-        work = Assignment(learner, X, y, self._classes(), self._middle(), params)
-        new, seeds = bags[fitted_before:], self._seeds.learner_seeds(fitted_before, len(bags))
-        with self._progress(len(new), X, y) as after_bag:
-            models = fit_bags(work, new, seeds, first=fitted_before, n_jobs=self.n_jobs, on_bag=after_bag)
-        self.estimators_ = (self.estimators_ if fitted_before else []) + models
-        self.bags_, self.bag_weights_, self.scheme_, self.y_ = bags, weights, law, y
+        work, bags, weights = self._prepared(X, y, {"sample_weight": sample_weight, **fit_params})
+        done = len(getattr(self, "estimators_", []))  # of a warm start; a fit that begins anew has forgotten them
+        new, seeds = bags[done:], self._learner_seeds(done, len(bags))
+        with self._progress(len(new), work.X, work.y) as after_bag:
+            models = fit_bags(work, new, seeds, first=done, n_jobs=self.n_jobs, on_bag=after_bag)
+        self.estimators_ = [*getattr(self, "estimators_", []), *models]
+        self.bags_, self.bag_weights_, self.y_ = bags, weights, work.y
         return self
 
     def bag_predictions(self, X: Any) -> np.ndarray:
@@ -130,6 +121,32 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     # -------------------------------------------------------------------------------------------------------- the fit
 
+    def _prepared(self, X: Any, y: Any, fit_params: dict[str, Any]) -> tuple[Assignment, Bags, np.ndarray]:
+        """Everything up to the fitting itself: the work, the bags and their weights."""
+        self._check_parameters()
+        learner = self._learner()
+        resumes = self._resumes()
+        if not resumes:
+            self._forget()
+        X, y = self._validated(X, y, reset=not resumes)
+        law = as_law(self.scheme, len(y), type(self).__name__)
+        params = self._routed(learner, len(y), **fit_params)
+        if resumes:
+            self._check_resumed(law, y)
+        else:
+            self._seeds = Seeds.from_random_state(self.random_state, type(self).__name__)
+            self._settings = self._what_must_stay()
+        self.scheme_ = law
+        bags, weights = self._draw(law, learner)
+        self._learn_targets(y)
+        return Assignment(learner, X, y, self._classes(), self._middle(), params), bags, weights
+
+    def _learner_seeds(self, first: int, stop: int) -> np.ndarray:
+        """The learner's seed in each bag; over all bags it is the same: with it, the learner is one fixed function."""
+        if self.derandomized_:
+            return np.repeat(self._seeds.learner_seeds(0, 1), stop - first)
+        return self._seeds.learner_seeds(first, stop)
+
     def _check_parameters(self) -> None:
         name = type(self).__name__
         if isinstance(self.n_bags, str):
@@ -149,22 +166,30 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             raise refuse_type("estimator", type(self).__name__, expected, learner)
         return learner
 
-    def _validated(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        X = _validated_rows(self, X, reset=True, ensure_min_samples=2)
+    def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
+        X = _validated_rows(self, X, reset=reset, ensure_min_samples=2)
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        y = self._check_targets(np.array(column_or_1d(y, warn=True)))  # a copy: it is kept, and the caller's may change
+        y = np.array(column_or_1d(y, warn=True))  # a copy: it is kept, and the caller's may change
+        if y.dtype.kind == "O" and any(str(value) in ("None", "nan", "NaN", "<NA>", "NaT") for value in y):
+            raise ValueError("Input y contains NaN or missing values. Remove those rows.")
+        y = self._check_targets(y)
         check_consistent_length(X, y)
         return X, y
 
     def _validated_points(self, X: Any) -> Any:
         check_is_fitted(self)
+        return self._validated_rows(X)
+
+    def _validated_rows(self, X: Any) -> Any:
         return _validated_rows(self, X, reset=False, ensure_min_samples=1)
 
-    def _resume(self, law: ResolvedScheme, y: np.ndarray) -> int:
-        """Return how many of the bags are fitted already, by a warm start."""
-        if not (self.warm_start and hasattr(self, "bags_")) or self.n_bags == "all" or self.derandomized_:
-            return 0
+    def _resumes(self) -> bool:
+        """Return whether a warm start goes on with the bags that are fitted already."""
+        return self.warm_start and hasattr(self, "bags_") and self.n_bags != "all" and not self.derandomized_
+
+    def _check_resumed(self, law: ResolvedScheme, y: np.ndarray) -> None:
+        """Refuse a warm start that would not equal a cold one."""
         fitted = len(self.bags_)
         if self.n_bags < fitted:
             reason = f"with warm_start=True there are {fitted} bags already. Raise n_bags or fit a clone."
@@ -174,9 +199,21 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 "warm_start=True adds bags of the same data and scheme, and these are others than in the first fit. "
                 "Fit a clone, or set warm_start=False."
             )
+        now = self._what_must_stay()
+        changed = sorted(name for name in now | self._settings if now.get(name) != self._settings.get(name))
+        if changed:
+            raise ValueError(
+                f"warm_start=True adds bags to the same ensemble, and {', '.join(changed)} changed since the first "
+                "fit. Fit a clone, or set warm_start=False."
+            )
         if self.n_bags == fitted:
-            warnings.warn("Warm-start fitting without raising n_bags does not fit new bags.", stacklevel=4)
-        return fitted
+            warnings.warn("Warm-start fitting without raising n_bags does not fit new bags.", stacklevel=5)
+
+    def _what_must_stay(self) -> dict[str, str]:
+        """The parameters that all bags share, as text."""
+        free = {"n_bags", "n_jobs", "warm_start", "scheme"}
+        parameters = self.get_params(deep=True).items()
+        return {name: repr(value) for name, value in parameters if name not in free and not hasattr(value, "fit")}
 
     def _forget(self) -> None:
         """Leave nothing of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
@@ -189,7 +226,8 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if not self.derandomized_:
             bags = law.draw(int(self.n_bags), self._seeds)
             return bags, np.full(len(bags), 1 / len(bags))
-        ordered = bool(getattr(learner, "order_matters", False))
+        parameters = {"order_matters": getattr(learner, "order_matters", False), **learner.get_params(deep=True)}
+        ordered = any(value is True for name, value in parameters.items() if name.split("__")[-1] == "order_matters")
         # There are as many bags as rows at the least; for very many rows, even counting them all would take long.
         size: int | float = law.n_samples
         if size <= _MOST_BAGS:
@@ -200,20 +238,25 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         sequences, probabilities = zip(*law.support(ordered=ordered), strict=True)
         return Bags(sequences, law.n_samples), np.array(probabilities, dtype=float)
 
-    def _routed(self, learner: Any, n_samples: int, sample_weight: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
+    def _routed(self, learner: Any, n_samples: int, sample_weight: Any = None, **fit_params: Any) -> dict[str, Any]:
         """The parameters for the learner's fit, by metadata routing where it is switched on."""
         if sample_weight is not None:
             sample_weight = np.asarray(sample_weight)
             if sample_weight.ndim == 0:
                 sample_weight = np.full(n_samples, sample_weight)
+            if sample_weight.ndim != 1:
+                raise ValueError(
+                    f"Sample weights must be 1D array or scalar. Got an array of {sample_weight.ndim} axes."
+                )
             check_consistent_length(sample_weight, np.empty(n_samples))
+            assert_all_finite(sample_weight, input_name="sample_weight")
             fit_params = {"sample_weight": sample_weight, **fit_params}
         if not fit_params:
             return {}
         if get_config()["enable_metadata_routing"]:
             routed: dict[str, Any] = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
             return routed
-        if sample_weight is not None and not has_fit_parameter(learner, "sample_weight"):
+        if sample_weight is not None and not _takes_weights(learner):
             raise ValueError(
                 f"The learner {type(learner).__name__} does not take sample_weight. Leave it out, pass it under the "
                 "name of a pipeline's step (step__sample_weight), or switch on scikit-learn's metadata routing."
@@ -256,13 +299,19 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        learner = self._default_learner() if self.estimator is None else self.estimator
-        theirs = get_tags(learner)
+        theirs = self._learner_tags()
+        if theirs is None:
+            return tags
         for name in ("sparse", "allow_nan", "categorical", "string", "positive_only"):
             setattr(tags.input_tags, name, getattr(theirs.input_tags, name))
         tags.target_tags.positive_only = theirs.target_tags.positive_only
         tags.non_deterministic = theirs.non_deterministic
         return tags
+
+    def _learner_tags(self) -> Any:
+        """The learner's tags; None where it is none of scikit-learn's making and has no such thing."""
+        learner = self._default_learner() if self.estimator is None else self.estimator
+        return get_tags(learner) if hasattr(learner, "__sklearn_tags__") else None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "bags_")
@@ -284,7 +333,8 @@ class BaggedRegressor(RegressorMixin, _BaggedEnsemble):
     scheme : ResamplingScheme, default=Subbagging(0.5)
         How bags are drawn.
     n_bags : int or "all", default=500
-        How many bags are drawn; "all" fits every bag there is and weights it by its probability.
+        How many bags are drawn; "all" fits every bag there is and weights it by its probability. The learner then has
+        the same seed in every bag, with which it is the deterministic learner that the certificate speaks of.
     prediction_range : PredictionRange, callable or None, default=ObservedRange()
         The interval to which predictions are clipped, from the targets. None leaves them as they are; certificates
         then speak of the range of the learner's outputs, which is known only afterwards.
@@ -367,6 +417,9 @@ class BaggedRegressor(RegressorMixin, _BaggedEnsemble):
         ndarray of shape (n_points,)
         """
         average = self._average(self._validated_points(X))
+        if self.range_ is None and not np.isfinite(average).all():
+            point = int(np.flatnonzero(~np.isfinite(average))[0])
+            raise ValueError(f"The prediction at point {point} is infinite. Clip predictions by a prediction_range.")
         # An average of numbers in an interval is in it; rounding may put it out by an ulp.
         return average if self.range_ is None else np.clip(average, *self.range_)
 
@@ -391,6 +444,7 @@ class BaggedRegressor(RegressorMixin, _BaggedEnsemble):
             return
         self.prediction_range_ = as_prediction_range(self.prediction_range, type(self).__name__)
         self.range_ = self.prediction_range_(y)
+        self.prediction_range_(y[1:])  # it has to be defined without a row as well; better to hear of it now
 
     def _middle(self) -> float:
         return 0.0 if self.range_ is None else sum(self.range_) / 2
@@ -415,7 +469,8 @@ class BaggedClassifier(ClassifierMixin, _BaggedEnsemble):
     scheme : ResamplingScheme, default=Subbagging(0.5)
         How bags are drawn.
     n_bags : int or "all", default=500
-        How many bags are drawn; "all" fits every bag there is and weights it by its probability.
+        How many bags are drawn; "all" fits every bag there is and weights it by its probability. The learner then has
+        the same seed in every bag, with which it is the deterministic learner that the certificate speaks of.
     n_jobs : int or None, default=None
         How many bags are fitted at once; the result is the same to the last bit.
     warm_start : bool, default=False
@@ -524,9 +579,9 @@ class BaggedClassifier(ClassifierMixin, _BaggedEnsemble):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        learner = self._default_learner() if self.estimator is None else self.estimator
-        if is_classifier(learner):
-            tags.classifier_tags.multi_class = get_tags(learner).classifier_tags.multi_class
+        theirs = self._learner_tags()
+        if theirs is not None and theirs.classifier_tags is not None:
+            tags.classifier_tags.multi_class = theirs.classifier_tags.multi_class
         return tags
 
 
@@ -677,15 +732,20 @@ class FunctionClassifier(ClassifierMixin, _FunctionLearner):
         ndarray of shape (n_points, n_classes)
         """
         given = self._call(X)
-        if given.ndim == 2:
+        if given.ndim == 2 and given.shape[1] == len(self.classes_) != 1:
             return given.astype(float)
-        votes: np.ndarray = np.equal(given[:, None], self.classes_[None, :]).astype(float)
-        return votes
+        return one_hot(given, self.classes_)
 
     def _check_targets(self, y: np.ndarray) -> np.ndarray:
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         return y
+
+
+def _takes_weights(learner: Any) -> bool:
+    """Whether the learner's fit has sample_weight, or passes on what it is given; a pipeline wants a step's name."""
+    passes_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(learner.fit).parameters.values())
+    return has_fit_parameter(learner, "sample_weight") or (passes_on and not hasattr(learner, "steps"))
 
 
 def _many(number: int | float) -> str:

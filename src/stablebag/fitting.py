@@ -5,10 +5,13 @@ even with weight zero. The same numbers come out, to the last bit, for any numbe
 bag is fitted by one thread, from its own rows and its own seed.
 """
 
+import itertools
 import pickle
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+import threading
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -29,6 +32,7 @@ from stablebag.bags import Bags
 _BATCHES_PER_WORKER = 8  # enough for even loads and a lively progress bar, few enough for cheap dispatch
 _BLOCK_BYTES = 2**26
 _SMALL_PREDICTION = 100_000  # bags times points below which threads cost more than they save
+_tokens, _stopped = itertools.count(), set[int]()  # of parallel work, and of that which was given up
 _TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
 
 
@@ -100,10 +104,11 @@ def fit_bags(
         In bag order.
     """
     models: list[Any] = []
-    for model in _one_by_one(_fit_each, work, bags, seeds, first, n_jobs):
-        models.append(model)
-        if on_bag:
-            on_bag()
+    with closing(_one_by_one(_fit_each, work, bags, seeds, first, n_jobs)) as fitted:
+        for model in fitted:
+            models.append(model)
+            if on_bag:
+                on_bag()
     return models
 
 
@@ -138,10 +143,11 @@ def fit_and_predict_bags(
     prediction : ndarray of shape (n_points,) or (n_points, n_classes)
         One bag's prediction after the other, in bag order.
     """
-    for prediction in _one_by_one(_fit_and_predict_each, work, bags, seeds, 0, n_jobs, _Points(X)):
-        yield prediction
-        if on_bag:
-            on_bag()
+    with closing(_one_by_one(_fit_and_predict_each, work, bags, seeds, 0, n_jobs, _Points(X))) as predictions:
+        for prediction in predictions:
+            yield prediction
+            if on_bag:
+                on_bag()
 
 
 def predict_bags(
@@ -195,9 +201,20 @@ def random_state_names(learner: Any) -> list[str]:
     ['sgdclassifier__random_state']
     """
     parameters = learner.get_params(deep=True)
-    return sorted(
-        name for name, value in parameters.items() if name.split("__")[-1] == "random_state" and value is None
-    )
+    names = {name for name, value in parameters.items() if name.split("__")[-1] == "random_state" and value is None}
+
+    def seeds_its_parts(prefix: str) -> bool:
+        return f"{prefix}random_state" in names
+
+    # An estimator that is seeded itself seeds the estimators inside it.
+    parents = {name: [name[:end] for end in _starts_of_parts(name)] for name in names}
+    return sorted(name for name in names if not any(map(seeds_its_parts, parents[name])))
+
+
+def _starts_of_parts(name: str) -> list[int]:
+    """Where the names of the enclosing estimators end in ``a__b__random_state``: before a, and before b."""
+    parts = name.split("__")[:-1]
+    return [sum(len(part) + 2 for part in parts[:depth]) for depth in range(len(parts))]
 
 
 # ----------------------------------------------------------------------------------------------------- one bag's worth
@@ -211,15 +228,15 @@ def _fit_each(work: Assignment, first: int, bags: Bags, seeds: np.ndarray) -> It
     validated = False
     for offset, seed in enumerate(seeds):
         rows = bags[offset]
-        params = {name: take_rows(value, rows) if name in by_row else value for name, value in given.items()}
         try:
-            model = _model_without_learner(work, rows)
-            if model is None:
-                model = fresh.copy(int(seed))
-                # The parameters are the same in all bags: scikit-learn need not validate them again after the first.
-                with config_context(skip_parameter_validation=validated):
-                    model.fit(take_rows(work.X, rows), work.y[rows], **params)
-                validated = True
+            with _one_thread_each():
+                model = _model_without_learner(work, rows)
+                if model is None:
+                    model = fresh.copy(int(seed))
+                    params = {k: take_rows(v, rows) if k in by_row else v for k, v in given.items()}
+                    with _validation_skipped() if validated else nullcontext():
+                        model.fit(take_rows(work.X, rows), work.y[rows], **params)
+                    validated = fresh.validated_once
         except Exception as error:
             raise BagError(first + offset, "fit", _portable(error)) from error
         yield model
@@ -259,13 +276,18 @@ class _Copies:
         plain = all(value is None or isinstance(value, bool | int | float | str) for value in self.parameters.values())
         usual = getattr(type(learner), "__sklearn_clone__", None) is BaseEstimator.__sklearn_clone__
         self.by_class = plain and usual and vars(learner).keys() == self.parameters.keys()
+        # Such a learner of scikit-learn has the same parameters in all bags and no other estimators in it: validating
+        # them in the first bag is enough. Of any other learner it is not known what it validates while it fits.
+        self.validated_once = self.by_class and type(learner).__module__.startswith("sklearn.")
 
     def copy(self, seed: int) -> Any:
         seeds = dict(zip(self.seed_names, _spread(seed, len(self.seed_names)), strict=True))
         if self.by_class:
             return type(self.learner)(**{**self.parameters, **seeds})
         model = clone(self.learner)
-        return model.set_params(**seeds) if seeds else model
+        if seeds and model is not self.learner:  # a learner may say that it is its own clone
+            model.set_params(**seeds)
+        return model
 
 
 def _spread(seed: int, count: int) -> list[int]:
@@ -307,15 +329,33 @@ def _raw_prediction(model: Any, points: _Points) -> np.ndarray:
 
 def _class_probabilities(model: Any, points: _Points, classes: np.ndarray) -> np.ndarray:
     """Probabilities of all classes, zero for those the model has not seen; one-hot votes where it has none."""
-    if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
-        probabilities = np.asarray(_ask(model, "predict_proba", points), dtype=float)
-        if len(model.classes_) == len(classes):
-            return probabilities
-        aligned = np.zeros((len(probabilities), len(classes)))
-        aligned[:, np.searchsorted(classes, model.classes_)] = probabilities
-        return aligned
-    labels = np.asarray(_ask(model, "predict", points)).reshape(-1)
+    if not (hasattr(model, "predict_proba") and hasattr(model, "classes_")):
+        return one_hot(_ask(model, "predict", points), classes)
+    probabilities = np.asarray(_ask(model, "predict_proba", points), dtype=float)
+    if probabilities.shape != (points.n_points, len(model.classes_)):
+        expected = (points.n_points, len(model.classes_))
+        raise ValueError(f"its probabilities have shape {probabilities.shape} and not {expected}.")
+    if (np.abs(probabilities - 0.5) > 0.5 + 1e-6).any() or (np.abs(probabilities.sum(axis=1) - 1) > 1e-3).any():
+        raise ValueError("its probabilities are not between 0 and 1 with sum 1.")
+    if np.array_equal(model.classes_, classes):
+        return probabilities
+    aligned = np.zeros((points.n_points, len(classes)))
+    aligned[:, one_hot(model.classes_, classes).argmax(axis=1)] = probabilities
+    return aligned
+
+
+def one_hot(labels: Any, classes: np.ndarray) -> np.ndarray:
+    """Return one row per label, with a one in the column of its class.
+
+    >>> one_hot(["b", "a"], np.array(["a", "b", "c"]))
+    array([[0., 1., 0.],
+           [1., 0., 0.]])
+    """
+    labels = np.asarray(labels).reshape(-1)
     votes: np.ndarray = np.equal(labels[:, None], classes[None, :]).astype(float)
+    if not votes.any(axis=1).all():
+        unknown = labels[~votes.any(axis=1)][0]
+        raise ValueError(f"it predicts the class {unknown!r}, which is not among {classes.tolist()}.")
     return votes
 
 
@@ -356,32 +396,36 @@ def _one_by_one(
     first: int,
     n_jobs: int | None,
     *more: Any,
-) -> Iterator[Any]:
+) -> Generator[Any, None, None]:
     """What `each` yields for all bags, in bag order, from as many workers as there are."""
     work = _prepared(work)
     workers = effective_n_jobs(n_jobs)
     step = max(1, len(bags) // (_BATCHES_PER_WORKER * workers))
     starts = range(0, len(bags), step)
-    batches = ((work, first + s, bags[s : s + step], seeds[s : s + step], *more) for s in starts)
+    # X and y travel as arguments of their own, where backends look for large ones to send only once.
+    light = replace(work, X=None, y=np.empty(0))
+    batches = ((each, work.X, work.y, light, first + s, bags[s : s + step], seeds[s : s + step], *more) for s in starts)
     try:
-        with _one_thread_each():
-            if workers == 1:
-                yield from each(work, first, bags, seeds, *more)
-            else:
-                with _results(each, batches, n_jobs) as results:
-                    for batch in results:
-                        yield from batch
+        if workers == 1:
+            yield from each(work, first, bags, seeds, *more)
+        else:
+            with _results(_fit_remotely, batches, n_jobs) as results:
+                for batch in results:
+                    yield from batch
     except BagError as failure:
         raise _explained(failure, work, bags, first) from failure.cause
 
 
+def _fit_remotely(
+    each: Callable[..., Iterator[Any]], X: Any, y: np.ndarray, light: Assignment, *arguments: Any
+) -> Iterator[Any]:
+    return each(replace(light, X=X, y=y), *arguments)
+
+
 def _predict_all(models: list[Any], X: Any, classes: np.ndarray | None, n_jobs: int | None) -> Iterator[np.ndarray]:
     points, workers = _Points(X), effective_n_jobs(n_jobs)
-    if len(models) * points.n_points < _SMALL_PREDICTION or workers == 1:
-        with _one_thread_each():
-            yield from (_predict(number, model, points, classes) for number, model in enumerate(models))
-        return
-    # Threads share the models, where processes would have to be sent all of them.
+    small = len(models) * points.n_points < _SMALL_PREDICTION
+    workers = 1 if small else workers
     bytes_per_bag = 8 * points.n_points * (1 if classes is None else len(classes))
     step = max(1, min(_BLOCK_BYTES // bytes_per_bag, len(models) // (4 * workers)))
 
@@ -389,8 +433,15 @@ def _predict_all(models: list[Any], X: Any, classes: np.ndarray | None, n_jobs: 
         some = enumerate(models[first : first + step], start=first)
         return (_predict(number, model, points, classes) for number, model in some)
 
-    starts = ((first,) for first in range(0, len(models), step))
-    with _one_thread_each(), _results(predict_some, starts, n_jobs, require="sharedmem") as blocks:
+    starts = [(first,) for first in range(0, len(models), step)]
+    if workers == 1:
+        for start in starts:
+            with _one_thread_each():
+                block = list(predict_some(*start))
+            yield from block
+        return
+    # Threads share the models, where processes would have to be sent all of them.
+    with _results(predict_some, starts, n_jobs, require="sharedmem") as blocks:
         for block in blocks:
             yield from block
 
@@ -401,29 +452,69 @@ def _results(
 ) -> Iterator[Iterator[list[Any]]]:
     """What a task yields for many arguments, as lists, in order, as they come; leaving the block stops the workers."""
     parallel = Parallel(n_jobs=n_jobs, return_as="generator", **options)
-    results = parallel(delayed(_listed)(task, *some) for some in arguments)
+    token = next(_tokens)
+    results = parallel(delayed(_listed)(token, task, *some) for some in arguments)
     try:
         yield results
+    except BaseException:
+        _stopped.add(token)
+        raise
     finally:
-        results.close()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*have been cancelled", category=UserWarning)
+            results.close()  # which is what cancels them
 
 
-def _listed(task: Callable[..., Iterator[Any]], *arguments: Any) -> list[Any]:
+def _listed(token: int, task: Callable[..., Iterator[Any]], *arguments: Any) -> list[Any]:
+    """What a task yields, unless its results are no longer wanted: threads cannot be ended, they have to look."""
+    found = []
     with _one_thread_each():
-        return list(task(*arguments))
+        for item in task(*arguments):
+            if token in _stopped:
+                break
+            found.append(item)
+    return found
 
 
-@contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """One thread of BLAS and OpenMP per bag: jobs do not crowd each other, and sums do not depend on their number."""
-    with _thread_pools(len(sys.modules)).limit(limits=1):
-        yield
+class _OneThread:
+    """One thread of BLAS and OpenMP per bag: jobs do not crowd each other, and sums do not depend on their number.
+
+    The limit is the whole process's. The first to ask for it sets it and the last to leave lifts it, in whatever order
+    threads come and go.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.users = threading.Lock(), 0
+        self.limit: Any = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self.lock:
+            self.users += 1
+            if self.users == 1:
+                self.limit = _thread_pools(len(sys.modules)).limit(limits=1)
+                self.limit.__enter__()
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.users -= 1
+                if self.users == 0:
+                    self.limit.__exit__(None, None, None)
+
+
+_one_thread_each = _OneThread()
 
 
 @lru_cache(maxsize=1)
 def _thread_pools(n_modules: int) -> ThreadpoolController:
     """The pools of this process, looked up anew (which takes milliseconds) only when more modules are loaded."""
     return ThreadpoolController()
+
+
+def _validation_skipped() -> AbstractContextManager[None]:
+    context: AbstractContextManager[None] = config_context(skip_parameter_validation=True)
+    return context
 
 
 def _explained(failure: BagError, work: Assignment, bags: Bags, first: int) -> Exception:
@@ -438,7 +529,7 @@ def _explained(failure: BagError, work: Assignment, bags: Bags, first: int) -> E
 
 def _same_kind(failure: BagError, what: str, about: str = "") -> Exception:
     cause = failure.cause
-    kind = next((kind for kind in (TypeError, ValueError) if isinstance(cause, kind)), RuntimeError)
+    kind = next((kind for kind in (ValueError, TypeError) if isinstance(cause, kind)), RuntimeError)
     return kind(f"{what} bag {failure.number}{about}: {type(cause).__name__}: {cause}")
 
 
@@ -452,7 +543,11 @@ def _portable(error: Exception) -> Exception:
 
 
 def _is_per_row(value: Any, n_samples: int) -> bool:
-    return hasattr(value, "__len__") and not isinstance(value, str | Mapping) and _n_rows(value) == n_samples
+    """Whether a fit parameter has one entry per training row: an array, a column or a list of that length."""
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return len(shape) >= 1 and shape[0] == n_samples
+    return isinstance(value, list | tuple) and len(value) == n_samples
 
 
 def _n_rows(X: Any) -> int:

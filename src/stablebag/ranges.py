@@ -25,40 +25,34 @@ class PredictionRange(ABC):
     def interval(self, y: Any) -> Interval:
         """Return (low, high) for these targets."""
 
-    def delta(self, y: Any) -> float:
-        """Return the share of rows whose removal changes the interval, by as many evaluations as there are rows."""
+    def changes(self, y: Any) -> dict[int, Interval]:
+        """Return the interval without row i for each row i whose removal changes it, by one evaluation per row."""
         y = _check_targets(y, minimum=2)
         whole = self(y)
-        changed = sum(self(np.delete(y, row)) != whole for row in range(len(y)))
-        return changed / len(y)
+        without = {row: self(np.delete(y, row)) for row in range(len(y))}
+        return {row: interval for row, interval in without.items() if interval != whole}
+
+    def delta(self, y: Any) -> float:
+        """Return the share of rows whose removal changes the interval."""
+        return len(self.changes(y)) / len(y)
 
     def reach(self, y: Any) -> float:
         """Return the length of the longest interval that I(D) and I(D without a row) span together.
 
-        No prediction moves further when a row is left out. It is the length of I(D) itself for the ranges of this
-        library, which do not reach further without a row; one that does is evaluated once per row.
+        No prediction moves further when a row is left out. It is the length of I(D) itself unless that grows without a
+        row, as the ranges of this library do not.
         """
-        y = _check_targets(y, minimum=2)
         low, high = self(y)
-        without = (self(np.delete(y, row)) for row in range(len(y)))
-        return max(max(high, high_without) - min(low, low_without) for low_without, high_without in without)
+        ends = [(low, high), *self.changes(y).values()]
+        return max(max(high, h) - min(low, l) for l, h in ends)  # noqa: E741
 
     def __call__(self, y: Any) -> Interval:
         """Return (low, high) for these targets, checked to be an interval."""
         return _as_interval(self.interval(y), self)
 
 
-class _ShrinkingRange(PredictionRange):
-    """A range that does not reach further when a row is left out."""
-
-    def reach(self, y: Any) -> float:
-        """Return the length of the interval."""
-        low, high = self.interval(y)
-        return high - low
-
-
 @dataclass(frozen=True)
-class FixedRange(_ShrinkingRange):
+class FixedRange(PredictionRange):
     """The interval [low, high], whatever the data: probabilities are in [0, 1], a grade in [1, 6].
 
     Parameters
@@ -88,14 +82,14 @@ class FixedRange(_ShrinkingRange):
     def interval(self, y: Any) -> Interval:
         return float(self.low), float(self.high)
 
-    def delta(self, y: Any) -> float:
-        """Return 0: no row changes a fixed interval."""
+    def changes(self, y: Any) -> dict[int, Interval]:
+        """Return nothing: no row changes a fixed interval."""
         _check_targets(y, minimum=2)
-        return 0.0
+        return {}
 
 
 @dataclass(frozen=True)
-class TrimmedRange(_ShrinkingRange):
+class TrimmedRange(PredictionRange):
     """From the rank-th smallest to the rank-th largest target, so that fewer than `rank` outliers cannot stretch it.
 
     Parameters
@@ -130,18 +124,21 @@ class TrimmedRange(_ShrinkingRange):
         ordered = np.partition(y, (low, high))
         return float(ordered[low]), float(ordered[high])
 
-    def delta(self, y: Any) -> float:
-        """Return the share of rows whose removal changes the interval; ties make it smaller than 2 rank / n."""
+    def changes(self, y: Any) -> dict[int, Interval]:
+        """Return the interval without each row that changes it: at most 2 rank of them, fewer with ties."""
         y = _check_targets(y, minimum=2 * self.rank, why=f" for rank {self.rank}, one row being left out")
         k, n = self.rank, len(y)
-        ordered = np.sort(y)
+        order = np.argsort(y, kind="stable")
+        ordered = y[order]
+        low, next_low = float(ordered[k - 1]), float(ordered[k])
+        high, next_high = float(ordered[n - k]), float(ordered[n - k - 1])
         # Without one of the k smallest, the low end moves up to the next target: a change unless the two are tied.
-        changed = k * bool(ordered[k - 1] != ordered[k]) + k * bool(ordered[n - k] != ordered[n - k - 1])
-        return changed / n
+        changed = {int(row): (next_low, high) for row in order[:k]} if low != next_low else {}
+        return changed | ({int(row): (low, next_high) for row in order[n - k :]} if high != next_high else {})
 
 
 @dataclass(frozen=True)
-class ObservedRange(_ShrinkingRange):
+class ObservedRange(PredictionRange):
     """From the smallest to the largest target: no prediction outside of what was observed.
 
     Examples
@@ -155,9 +152,9 @@ class ObservedRange(_ShrinkingRange):
     def interval(self, y: Any) -> Interval:
         return TrimmedRange(rank=1).interval(y)
 
-    def delta(self, y: Any) -> float:
-        """Return the share of rows whose removal changes the interval: at most two rows do."""
-        return TrimmedRange(rank=1).delta(y)
+    def changes(self, y: Any) -> dict[int, Interval]:
+        """Return the interval without each row that changes it: at most two do."""
+        return TrimmedRange(rank=1).changes(y)
 
 
 @dataclass(frozen=True)
@@ -167,7 +164,7 @@ class FunctionRange(PredictionRange):
     Parameters
     ----------
     function : callable
-        From an array of targets to a pair (low, high). `delta` and `reach` call it once per row.
+        From an array of targets to a pair (low, high). `changes`, `delta` and `reach` call it once per row.
 
     Examples
     --------

@@ -1,0 +1,371 @@
+"""The prediction without each training row: from the bags already fitted, by refitting, or with a row replaced."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from stablebag.arguments import check_integer, refuse_type
+from stablebag.bags import Bags
+from stablebag.ensembles import BaggedRegressor, _BaggedEnsemble
+from stablebag.fitting import Assignment, fit_and_predict_bags, predict_bags
+from stablebag.perturbations import Perturbations
+from stablebag.ranges import Interval
+from stablebag.seeds import RandomState, Seeds
+
+_BLOCK_BYTES = 2**27
+_ROWS_AT_ONCE = 256  # refits are handed out in portions: the rows of n refits are n^2 numbers
+
+
+def leave_one_out(model: Any, X: Any) -> Perturbations:
+    """Measure how far each training row moves the predictions of a fitted model, without a refit.
+
+    The prediction without row i is the average over the bags that do not contain it: one matrix product for all rows
+    and points. Where leaving out row i changes the range to which predictions are clipped, they are clipped to the
+    range without it, as fitting without it would.
+
+    Parameters
+    ----------
+    model : BaggedRegressor or BaggedClassifier
+        A fitted model.
+    X : array-like, sparse array or data frame of shape (n_points, n_features)
+        The points at which to predict.
+
+    Returns
+    -------
+    Perturbations
+        Of a classifier, of each class's probability.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stablebag import BaggedRegressor, leave_one_out
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BaggedRegressor(n_bags=400, random_state=0).fit(X[:400], y[:400])
+    >>> leave_one_out(model, X[400:]).left_out.shape
+    (400, 42)
+    """
+    if not isinstance(model, _BaggedEnsemble):
+        reason = "for other estimators use leave_one_out_refit."
+        raise refuse_type("model", "leave_one_out", "a fitted BaggedRegressor or BaggedClassifier", model, reason)
+    check_is_fitted(model)
+    points = model._validated_points(X)
+    raw = np.stack(list(predict_bags(model.estimators_, points, model._classes(), n_jobs=model.n_jobs)))
+    return _from_bags(model, raw, model.bags_, model.bag_weights_, model.y_)
+
+
+def stream_leave_one_out(model: Any, X: Any, y: Any, X_test: Any, **fit_params: Any) -> Perturbations:
+    """Fit, predict and forget: the same as `leave_one_out` of the fitted model, without keeping any fitted learner.
+
+    Parameters
+    ----------
+    model : BaggedRegressor or BaggedClassifier
+        An unfitted model; it stays unfitted.
+    X : array-like, sparse array or data frame of shape (n_samples, n_features)
+        The training rows.
+    y : array-like of shape (n_samples,)
+        Their targets.
+    X_test : array-like, sparse array or data frame of shape (n_points, n_features)
+        The points at which to predict.
+    **fit_params : dict
+        As for the model's `fit`.
+
+    Returns
+    -------
+    Perturbations
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stablebag import BaggedRegressor, stream_leave_one_out
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> stream_leave_one_out(BaggedRegressor(n_bags=50, random_state=0), X[:400], y[:400], X[400:]).left_out.shape
+    (400, 42)
+    """
+    if not isinstance(model, _BaggedEnsemble):
+        raise refuse_type("model", "stream_leave_one_out", "a BaggedRegressor or BaggedClassifier", model)
+    model = clone(model)
+    work, bags, weights = model._prepared(X, y, fit_params)
+    points = model._validated_rows(X_test)
+    seeds = model._learner_seeds(0, len(bags))
+    raw = np.stack(list(fit_and_predict_bags(work, bags, seeds, points, n_jobs=model.n_jobs)))
+    return _from_bags(model, raw, bags, weights, work.y)
+
+
+def leave_one_out_refit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    X_test: Any,
+    *,
+    rows: Any = None,
+    n_repeats: int = 1,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    on_fit: Callable[[], None] | None = None,
+) -> Perturbations:
+    """Measure how far each training row moves the predictions of any estimator, by fitting once without each row.
+
+    This is Definition 4 of the paper, literally: the same seed with and without the row, and for a bagged model the law
+    Q_{n-1} without it. It costs n + 1 fits for each repeat.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any scikit-learn regressor or classifier, bagged or not.
+    X : array-like, sparse array or data frame of shape (n_samples, n_features)
+        The training rows.
+    y : array-like of shape (n_samples,)
+        Their targets.
+    X_test : array-like, sparse array or data frame of shape (n_points, n_features)
+        The points at which to predict.
+    rows : array-like of int or None, default=None
+        The rows to leave out, one at a time; None is each of them.
+    n_repeats : int, default=1
+        Over how many seeds a randomized learner is averaged; shares of rows are then shares of rows and seeds.
+    n_jobs : int or None, default=None
+        How many fits at once.
+    random_state : None, int, RandomState or Generator, default=None
+        Where the seeds come from.
+    on_fit : callable or None, default=None
+        Called after each fit, to show progress.
+
+    Returns
+    -------
+    Perturbations
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyRegressor
+    >>> from stablebag import leave_one_out_refit
+    >>> moved = leave_one_out_refit(DummyRegressor(), [[0], [0], [0]], [0.0, 1.0, 5.0], [[0]])
+    >>> moved.prediction.tolist(), moved.left_out.ravel().tolist()  # the mean of all, and of the other two
+    ([2.0], [3.0, 2.5, 0.5])
+    """
+    X, y, classes = _checked(estimator, X, y, "leave_one_out_refit")
+    n = len(y)
+    chosen = _checked_rows(rows, n)
+    smaller = estimator
+    if isinstance(estimator, _BaggedEnsemble):
+        smaller = clone(estimator).set_params(scheme=estimator.scheme.resolve(n).without_one())
+
+    def sequences(some: np.ndarray) -> Iterator[np.ndarray]:
+        return (np.delete(np.arange(n), row) for row in some)
+
+    works = Assignment(estimator, X, y, classes), Assignment(smaller, X, y, classes)
+    return _refit(works, n, chosen, sequences, X_test, n_repeats, n_jobs, random_state, on_fit, "refit")
+
+
+def replace_one_refit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    X_replacement: Any,
+    y_replacement: Any,
+    X_test: Any,
+    *,
+    rows: Any = None,
+    n_repeats: int = 1,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    on_fit: Callable[[], None] | None = None,
+) -> Perturbations:
+    """Measure how far the predictions of any estimator move when a training row is replaced by another (Corollary 17).
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any scikit-learn regressor or classifier, bagged or not.
+    X : array-like, sparse array or data frame of shape (n_samples, n_features)
+        The training rows.
+    y : array-like of shape (n_samples,)
+        Their targets.
+    X_replacement : like X
+        Row i of it takes the place of row i of X.
+    y_replacement : array-like of shape (n_samples,)
+        The targets of the replacements.
+    X_test : array-like, sparse array or data frame of shape (n_points, n_features)
+        The points at which to predict.
+    rows : array-like of int or None, default=None
+        The rows to replace, one at a time; None is each of them.
+    n_repeats : int, default=1
+        Over how many seeds a randomized learner is averaged.
+    n_jobs : int or None, default=None
+        How many fits at once.
+    random_state : None, int, RandomState or Generator, default=None
+        Where the seeds come from.
+    on_fit : callable or None, default=None
+        Called after each fit, to show progress.
+
+    Returns
+    -------
+    Perturbations
+        `left_out` is the prediction with the row replaced.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from stablebag import replace_one_refit
+    >>> X, y = [[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]
+    >>> moved = replace_one_refit(LinearRegression(), X, y, X, [3.0, 1.0, 2.0], [[1.0]])
+    >>> moved.values.ravel().round(3).tolist()  # the first target from 0 to 3 moves the mean by 1, the others stay
+    [1.0, 0.0, 0.0]
+    """
+    X, y, _ = _checked(estimator, X, y, "replace_one_refit")
+    check_consistent_length(X, X_replacement, y_replacement)
+    X_replacement, y_replacement, _ = _checked(estimator, X_replacement, y_replacement, "replace_one_refit")
+    n = len(y)
+    both = _stacked(X, X_replacement)
+    targets = np.concatenate([y, y_replacement])
+    classes = np.unique(targets) if is_classifier(estimator) else None
+
+    def sequences(some: np.ndarray) -> Iterator[np.ndarray]:
+        return (np.where(np.arange(n) == row, n + row, np.arange(n)) for row in some)
+
+    work = Assignment(estimator, both, targets, classes)
+    chosen = _checked_rows(rows, n)
+    return _refit((work, work), n, chosen, sequences, X_test, n_repeats, n_jobs, random_state, on_fit, "replaced")
+
+
+# ---------------------------------------------------------------------------------------------------------- from bags
+
+
+def _from_bags(model: Any, raw: np.ndarray, bags: Bags, weights: np.ndarray, y: np.ndarray) -> Perturbations:
+    """The perturbations that the predictions of each bag, not yet clipped, make up."""
+    _refuse_rows_in_every_bag(bags, model)
+    empty = bags.sizes == 0
+    interval = model.range_ if isinstance(model, BaggedRegressor) else None
+    clipped = raw if interval is None else _clipped(raw, interval, empty)
+    prediction = _weighted_sum(clipped, weights)
+    left_out = _averages_without(clipped, bags, weights)
+    if interval is not None and model.prediction_range_ is not None:
+        for row, other in model.prediction_range_.changes(y).items():
+            without = bags.without(row)
+            again = _clipped(raw[without], other, empty[without])
+            left_out[row] = _weighted_sum(again, weights[without] / weights[without].sum())
+    drawn = not model.derandomized_
+    centred = (clipped - prediction) ** 2
+    variance = centred.sum(axis=0) / max(1, len(bags) - 1) if drawn else np.tensordot(weights, centred, axes=1)
+    return Perturbations(
+        prediction,
+        left_out,
+        np.arange(bags.n_samples),
+        how="reused bags" if drawn else "all bags",
+        bag_variance=variance,
+        bag_range=np.ptp(clipped, axis=0),
+        n_bags=len(bags) if drawn else None,
+        n_without=bags.n_without if drawn else None,
+    )
+
+
+def _refuse_rows_in_every_bag(bags: Bags, model: Any) -> None:
+    always = np.flatnonzero(bags.n_without == 0)
+    if len(always):
+        law, others = model.scheme_, f" (and {len(always) - 1:,} others)" if len(always) > 1 else ""
+        chance = law.n_samples * law.inclusion_probability ** len(bags)
+        raise ValueError(
+            f"Row {always[0]}{others} is in all {len(bags)} bags, so its leave-one-out prediction is undefined. Raise "
+            f"n_bags (about {chance:.2g} such rows are expected with {len(bags)}) or lower the scheme's bag_size."
+        )
+
+
+def _clipped(raw: np.ndarray, interval: Interval, empty: np.ndarray) -> np.ndarray:
+    """Clip to an interval; a bag without rows predicts its middle."""
+    clipped: np.ndarray = np.clip(raw, *interval)
+    clipped[empty] = sum(interval) / 2
+    return clipped
+
+
+def _weighted_sum(predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    total: np.ndarray = np.tensordot(weights, predictions, axes=1)
+    return total
+
+
+def _averages_without(predictions: np.ndarray, bags: Bags, weights: np.ndarray) -> np.ndarray:
+    """The average over the bags without row i, for every row i, by one matrix product per block of rows."""
+    columns = predictions.reshape(len(bags), -1)
+    result = np.empty((bags.n_samples, columns.shape[1]))
+    equal = bool((weights == weights[0]).all())
+    weighted = columns if equal else columns * weights[:, None]
+    # A block of bool, and as many floats for the product.
+    for rows, inside in bags.inclusion_blocks(max_bytes=max(1, _BLOCK_BYTES // 9)):
+        outside = (~inside.T).astype(float)
+        total = outside.sum(axis=1) if equal else outside @ weights
+        np.matmul(outside, weighted, out=result[rows])
+        result[rows] /= total[:, None]
+    shaped: np.ndarray = result.reshape(bags.n_samples, *predictions.shape[1:])
+    return shaped
+
+
+# ---------------------------------------------------------------------------------------------------------- by refits
+
+
+def _refit(
+    works: tuple[Assignment, Assignment],
+    n_samples: int,
+    rows: np.ndarray,
+    sequences: Callable[[np.ndarray], Iterator[np.ndarray]],
+    X_test: Any,
+    n_repeats: int,
+    n_jobs: int | None,
+    random_state: RandomState,
+    on_fit: Callable[[], None] | None,
+    how: str,
+) -> Perturbations:
+    """Fit with all rows and with each altered sequence of rows: each is a bag, so the seam for bags fits them."""
+    n_repeats = check_integer(n_repeats, "n_repeats", "leave_one_out_refit", minimum=1)
+    seeds = Seeds.from_random_state(random_state, "leave_one_out_refit").learner_seeds(0, n_repeats)
+    whole, altered = works
+    n_total = len(whole.y)
+    everything = Bags([np.arange(n_samples)] * n_repeats, n_total)
+    predictions = np.stack(list(fit_and_predict_bags(whole, everything, seeds, X_test, n_jobs=n_jobs, on_bag=on_fit)))
+    without = np.empty((n_repeats, len(rows), *predictions.shape[1:]))
+    for repeat, seed in enumerate(seeds):
+        for first in range(0, len(rows), _ROWS_AT_ONCE):
+            some = rows[first : first + _ROWS_AT_ONCE]
+            bags, same = Bags(sequences(some), n_total), np.full(len(some), seed)
+            refits = fit_and_predict_bags(altered, bags, same, X_test, n_jobs=n_jobs, on_bag=on_fit)
+            for place, prediction in enumerate(refits, start=first):
+                without[repeat, place] = prediction
+    distances = np.abs(predictions[:, None] - without) if n_repeats > 1 else None
+    return Perturbations(predictions.mean(axis=0), without.mean(axis=0), rows, how=how, distances=distances)
+
+
+def _checked(estimator: Any, X: Any, y: Any, owner: str) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")) or isinstance(estimator, type):
+        raise refuse_type("estimator", owner, "an unfitted scikit-learn regressor or classifier", estimator)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    y = np.asarray(column_or_1d(y))
+    check_consistent_length(X, y)
+    if len(y) < 2:
+        raise ValueError(f"Found array with {len(y)} sample(s) while a minimum of 2 is required to leave one out.")
+    return X, y, np.unique(y) if is_classifier(estimator) else None
+
+
+def _checked_rows(rows: Any, n_samples: int) -> np.ndarray:
+    if rows is None:
+        return np.arange(n_samples)
+    chosen = np.asarray(rows)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or len(chosen) == 0:
+        raise refuse_type("rows", "leave_one_out_refit", "a list of row numbers, or None for all", rows)
+    if chosen.min() < 0 or chosen.max() >= n_samples:
+        raise ValueError(f"The rows are numbered from 0 to {n_samples - 1}. Got {chosen.min()} to {chosen.max()}.")
+    return chosen.astype(np.intp)
+
+
+def _stacked(X: Any, more: Any) -> Any:
+    """Put two tables of the same kind one below the other."""
+    if hasattr(X, "iloc"):
+        import pandas as pd
+
+        return pd.concat([X, more], ignore_index=True)
+    if hasattr(X, "vstack"):
+        return X.vstack(more)
+    if hasattr(X, "tocsr"):
+        from scipy import sparse
+
+        return sparse.vstack([X, more]).tocsr()
+    return np.concatenate([np.asarray(X), np.asarray(more)])

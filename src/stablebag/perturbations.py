@@ -1,0 +1,395 @@
+"""Perturbations: how far each training row moves each prediction, measured."""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stablebag.arguments import check_delta, check_epsilon, check_integer, check_real, refuse_value, whole_rows
+
+_MOST_STEPS = 1000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Perturbations:
+    """The predictions at some points with all training rows and without each of them.
+
+    Made by `leave_one_out` and its relatives. Every summary has one value per test point (and class), or one for all
+    points with ``over_points="max"`` or ``"mean"``. What is measured here is of these data and these points; what holds
+    for all is a `Certificate`. With bags drawn at random, a part of what is measured is their noise.
+
+    Parameters
+    ----------
+    prediction : ndarray of shape (n_points,) or (n_points, n_classes)
+        The prediction with all rows.
+    left_out : ndarray of shape (n_rows, n_points) or (n_rows, n_points, n_classes)
+        The prediction without each row.
+    rows : ndarray of shape (n_rows,)
+        Which training rows were left out.
+    how : str, default="refit"
+        How they were left out: "reused bags", "all bags", "refit" or "replaced".
+    distances : ndarray of shape (n_repeats, n_rows, n_points) or None, default=None
+        The distances under several seeds of a randomized learner, of which the two above are then the averages.
+    bag_variance : ndarray or None, default=None
+        The variance of the prediction over bags, shaped like `prediction`.
+    bag_range : ndarray or None, default=None
+        The difference of the largest and the smallest prediction over bags, shaped like `prediction`.
+    n_bags : int or None, default=None
+        How many bags were drawn.
+    n_without : ndarray or None, default=None
+        How many of them do not contain each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stablebag import Perturbations
+    >>> moved = Perturbations(np.array([0.5]), np.array([[0.4], [0.8], [0.5], [0.6]]), rows=np.arange(4))
+    >>> moved.values.ravel().round(3).tolist()
+    [0.1, 0.3, 0.0, 0.1]
+    >>> moved.delta(0.2), moved.epsilon(0.25).round(3), moved.max().round(3)
+    (array([0.25]), array([0.1]), array([0.3]))
+    """
+
+    prediction: np.ndarray
+    left_out: np.ndarray
+    rows: np.ndarray
+    how: str = "refit"
+    distances: np.ndarray | None = None
+    bag_variance: np.ndarray | None = None
+    bag_range: np.ndarray | None = None
+    n_bags: int | None = None
+    n_without: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        expected = (len(self.rows), *self.prediction.shape)
+        if self.left_out.shape != expected:
+            reason = "one prediction without each row, shaped like the one with all."
+            raise refuse_value("left_out", "Perturbations", f"of shape {expected}", self.left_out.shape, reason)
+
+    # ------------------------------------------------------------------------------------------------ what is measured
+
+    @property
+    def differences(self) -> np.ndarray:
+        """The prediction with all rows minus that without row i: positive where the row pulls it up."""
+        signed: np.ndarray = self.prediction - self.left_out
+        return signed
+
+    @property
+    def values(self) -> np.ndarray:
+        """L_i, how far row i moves each prediction; shaped like `left_out`."""
+        mean: np.ndarray = np.abs(self.differences) if self.distances is None else self.distances.mean(axis=0)
+        return mean
+
+    @property
+    def _pooled(self) -> np.ndarray:
+        """All distances, rows and repeats along the first axis: a probability over seeds is a share of the repeats."""
+        if self.distances is None:
+            return self.values
+        return self.distances.reshape(-1, *self.distances.shape[2:])
+
+    def delta(self, epsilon: float, over_points: str | None = None) -> Any:
+        """Return the share of rows that move the prediction by more than `epsilon`.
+
+        Parameters
+        ----------
+        epsilon : float
+            A distance in the units of the prediction.
+        over_points : {"max", "mean"} or None, default=None
+            How to summarize over points; None gives one value per point.
+
+        Returns
+        -------
+        ndarray or float
+        """
+        epsilon = check_epsilon(epsilon, "Perturbations.delta")
+        return _summary((self._pooled > epsilon).mean(axis=0), over_points)
+
+    def epsilon(self, delta: float, over_points: str | None = None) -> Any:
+        """Return the smallest distance that at most a share `delta` of the rows exceeds.
+
+        Parameters
+        ----------
+        delta : float
+            A share of the rows.
+        over_points : {"max", "mean"} or None, default=None
+            How to summarize over points; None gives one value per point.
+
+        Returns
+        -------
+        ndarray or float
+        """
+        pooled = self._pooled
+        allowed = whole_rows(check_delta(delta, "Perturbations.epsilon"), len(pooled))
+        if allowed >= len(pooled):
+            return _summary(np.zeros(pooled.shape[1:]), over_points)
+        # The largest `allowed` may exceed it, so it is the next one in order; strictly more than it are no more.
+        place = len(pooled) - 1 - allowed
+        return _summary(np.partition(pooled, place, axis=0)[place], over_points)
+
+    def curve(self, over_points: str | None = "max") -> tuple[np.ndarray, np.ndarray]:
+        """Return delta as a function of epsilon.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"} or None, default="max"
+            How to summarize over points; None gives one column per point.
+
+        Returns
+        -------
+        epsilon : ndarray of shape (n_steps,)
+            Zero, and the distances at which some share changes; 1,000 of them, evenly spread, if there are more.
+        delta : ndarray of shape (n_steps,) or (n_steps, n_points)
+            The share of rows that move the prediction by more than that.
+        """
+        pooled = self._pooled
+        steps = np.unique(pooled)
+        if len(steps) > _MOST_STEPS:
+            steps = steps[np.linspace(0, len(steps) - 1, _MOST_STEPS).round().astype(int)]
+        epsilon = np.unique(np.concatenate([[0.0], steps]))
+        ordered = np.sort(pooled.reshape(len(pooled), -1), axis=0)
+        above = [len(pooled) - np.searchsorted(column, epsilon, side="right") for column in ordered.T]
+        delta = np.stack(above, axis=1).reshape(len(epsilon), *pooled.shape[1:]) / len(pooled)
+        return epsilon, np.stack([_summary(row, over_points) for row in delta])
+
+    def mean(self, over_points: str | None = None) -> Any:
+        """Return the mean over rows.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"} or None, default=None
+            How to summarize over points; None gives one value per point.
+
+        Returns
+        -------
+        ndarray or float
+        """
+        return self.norm(1, over_points)
+
+    def max(self, over_points: str | None = None) -> Any:
+        """Return the largest over rows: the worst case.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"} or None, default=None
+            How to summarize over points; None gives one value per point.
+
+        Returns
+        -------
+        ndarray or float
+        """
+        return self.norm(math.inf, over_points)
+
+    def norm(self, order: float, over_points: str | None = None) -> Any:
+        """Return (mean of L_i^order)^(1 / order) over rows.
+
+        Parameters
+        ----------
+        order : float
+            Positive; 1 is the mean, 2 the root mean square, ``math.inf`` the largest.
+        over_points : {"max", "mean"} or None, default=None
+            How to summarize over points; None gives one value per point.
+
+        Returns
+        -------
+        ndarray or float
+        """
+        order = check_real(order, "order", "Perturbations.norm", open_low=True)
+        pooled = self._pooled
+        if math.isinf(order):
+            return _summary(pooled.max(axis=0), over_points)
+        return _summary(np.mean(pooled**order, axis=0) ** (1 / order), over_points)
+
+    def in_sample(self) -> np.ndarray:
+        """Return how far each row moves the prediction *at that row*, where the points are the rows left out."""
+        if self.prediction.shape[0] != len(self.rows):
+            raise ValueError(
+                f"In-sample perturbations need the training rows as points, and there are {self.prediction.shape[0]} "
+                f"points and {len(self.rows)} rows. Ask for the predictions at the training rows."
+            )
+        index = np.arange(len(self.rows))
+        diagonal: np.ndarray = self.values[index, index]
+        return diagonal
+
+    def loss(self, function: Callable[[np.ndarray, np.ndarray], Any], y_test: Any) -> "Perturbations":
+        """Return the perturbations of a loss at the points.
+
+        Parameters
+        ----------
+        function : callable
+            ``function(prediction, y_test)`` gives the loss at each point, elementwise.
+        y_test : array-like of shape (n_points,)
+            The targets of the points.
+
+        Returns
+        -------
+        Perturbations
+            Of the loss in place of the prediction. At the training rows themselves, `in_sample` gives how much each
+            row's own loss depends on it.
+        """
+        y_test = np.asarray(y_test)
+        if y_test.shape[:1] != self.prediction.shape[:1]:
+            reason = "one target for each point."
+            raise refuse_value("y_test", "Perturbations.loss", f"{len(self.prediction)} targets", y_test.shape, reason)
+        if self.distances is not None:
+            raise ValueError("A loss cannot be taken of distances under several seeds. Measure with n_repeats=1.")
+        with_all = np.asarray(function(self.prediction, y_test), dtype=float)
+        without = np.stack([np.asarray(function(prediction, y_test), dtype=float) for prediction in self.left_out])
+        return Perturbations(with_all, without, self.rows, how=self.how)
+
+    def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows that move each prediction most, and by how much, with sign.
+
+        Parameters
+        ----------
+        k : int, default=5
+            How many rows.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_points, k)
+            The training rows, the most influential first; of a classifier, in Euclidean norm over classes.
+        effects : ndarray of shape (n_points, k) or (n_points, k, n_classes)
+            The prediction with all rows minus that without this one: positive where the row pulls it up.
+        """
+        k = min(check_integer(k, "k", "Perturbations.most_influential", minimum=1), len(self.rows))
+        size = self.values if self.prediction.ndim == 1 else np.sqrt((self.values**2).sum(axis=-1))
+        order = np.argsort(-size, axis=0, kind="stable")[:k].T
+        points = np.arange(len(self.prediction))[:, None]
+        return self.rows[order], self.differences[order, points]
+
+    # ----------------------------------------------------------------------------- noise and scale, which are estimates
+
+    @property
+    def noise(self) -> np.ndarray:
+        """The root mean square, over rows, of the noise of drawing bags at random; zero where none were drawn.
+
+        With B bags of which k_i do not contain row i, the difference of the two averages has variance
+        s^2 (1 / k_i - 1 / B), where s^2 is the variance over bags: an estimate.
+        """
+        if self.n_bags is None or self.n_without is None or self.bag_variance is None:
+            return np.zeros(self.prediction.shape)
+        share = np.mean(1 / self.n_without - 1 / self.n_bags)
+        root: np.ndarray = np.sqrt(self.bag_variance * share)
+        return root
+
+    def debiased_rms(self, over_points: str | None = None) -> Any:
+        """Return the root mean square over rows with the noise of the bags taken off; zero where noise is all there is.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"} or None, default=None
+            How to summarize over points; None gives one value per point.
+
+        Returns
+        -------
+        ndarray or float
+        """
+        square = np.mean(self._pooled**2, axis=0) - self.noise**2
+        return _summary(np.sqrt(np.maximum(square, 0.0)), over_points)
+
+    @property
+    def estimated_scale(self) -> np.ndarray:
+        """Twice the standard deviation over bags, R*(D, x) of Theorem 12: estimated from the bags that were drawn."""
+        if self.bag_variance is None:
+            raise ValueError("There are no bags to estimate a scale from. Use leave_one_out on a bagged model.")
+        scale: np.ndarray = 2 * np.sqrt(self.bag_variance)
+        return scale
+
+    @property
+    def estimated_range(self) -> np.ndarray:
+        """The range of the predictions over the bags that were drawn; over all bags it can only be larger."""
+        if self.bag_range is None:
+            raise ValueError("There are no bags to estimate a range from. Use leave_one_out on a bagged model.")
+        return self.bag_range
+
+    # ------------------------------------------------------------------------------------------------- in and out again
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with one line per row, point (and class): left out, difference, distance."""
+        import pandas as pd
+
+        names = ["row", "point", "class"][: self.left_out.ndim]
+        index = [self.rows, *(range(size) for size in self.prediction.shape)]
+        frame = pd.MultiIndex.from_product(index, names=names).to_frame(index=False)
+        frame["prediction"] = np.broadcast_to(self.prediction, self.left_out.shape).ravel()
+        frame["left_out"] = self.left_out.ravel()
+        frame["difference"] = self.differences.ravel()
+        frame["distance"] = self.values.ravel()
+        return frame
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file, by its ending a ``.npz`` or a ``.json`` file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to.
+        """
+        values = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
+        if _ending(path) == ".npz":
+            np.savez_compressed(path, **values)
+        else:
+            plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
+            Path(path).write_text(json.dumps(plain))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Perturbations":
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where from.
+
+        Returns
+        -------
+        Perturbations
+        """
+        if _ending(path) == ".npz":
+            with np.load(path) as archive:
+                values = {name: archive[name] for name in archive.files}
+        else:
+            values = {name: np.array(value) for name, value in json.loads(Path(path).read_text()).items()}
+        # A number or a word comes back as an array without axes.
+        return cls(**{name: value if value.ndim else value.item() for name, value in values.items()})
+
+    def __repr__(self) -> str:
+        n_points = self.prediction.shape[0]
+        classes = f" of {self.prediction.shape[1]} classes" if self.prediction.ndim == 2 else ""
+        points = f"{n_points:,} point{'' if n_points == 1 else 's'}{classes}"
+        lines = [
+            f"Perturbations by {len(self.rows):,} rows at {points} ({self.how})",
+            f"{'':<22}{'mean point':>12}{'worst point':>14}",
+        ]
+        table = {
+            "mean over rows": self.mean(),
+            "95 % of rows below": self.epsilon(0.05),
+            "largest": self.max(),
+            "root mean square": self.norm(2),
+        }
+        if self.n_bags is not None:
+            table["  of it, noise of bags"] = self.noise
+            table["  without that noise"] = self.debiased_rms()
+        lines += [f"{name:<22}{np.mean(value):>12.4g}{np.max(value):>14.4g}" for name, value in table.items()]
+        return "\n".join(lines)
+
+
+def _summary(values: np.ndarray, over_points: str | None) -> Any:
+    if over_points is None:
+        return values
+    if over_points == "max":
+        return values.max(axis=0)
+    if over_points == "mean":
+        return values.mean(axis=0)
+    raise refuse_value("over_points", "Perturbations", '"max", "mean" or None', over_points)
+
+
+def _ending(path: str | Path) -> str:
+    ending = Path(path).suffix
+    if ending not in (".npz", ".json"):
+        raise refuse_value("path", "Perturbations", "a .npz or .json file", str(path))
+    return ending
