@@ -22,8 +22,9 @@ LAYERS = [
 MODULES = sorted(module.name for module in pkgutil.walk_packages([str(PACKAGE)], "stablebag."))
 PUBLIC = [
     "BaggedClassifier", "BaggedRegressor", "Bags", "BernoulliSubbagging", "Certificate", "ClassicalBagging",
-    "FixedRange", "FunctionClassifier", "FunctionRange", "FunctionRegressor", "ObservedRange", "Perturbations",
-    "Plan", "PoissonizedBagging", "PredictionRange", "ResamplingScheme", "Subbagging", "TrimmedRange", "certify",
+    "FixedRange", "FunctionClassifier", "FunctionRange", "FunctionRegressor", "ObservedRange",
+    "PerturbationDisplay", "Perturbations", "PhaseDiagramDisplay", "Plan", "PoissonizedBagging",
+    "PredictionRange", "ResamplingScheme", "StabilityCurveDisplay", "Subbagging", "TrimmedRange", "certify",
     "leave_one_out", "leave_one_out_refit", "plan", "replace_one_refit", "stream_leave_one_out",
     "unstable_epsilon",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from stablebag.schemes import (
 )
 
 if TYPE_CHECKING:
+    from stablebag.displays import PerturbationDisplay, PhaseDiagramDisplay, StabilityCurveDisplay
     from stablebag.ensembles import BaggedClassifier, BaggedRegressor, FunctionClassifier, FunctionRegressor
     from stablebag.left_out import leave_one_out, leave_one_out_refit, replace_one_refit, stream_leave_one_out
 
@@ -32,11 +33,14 @@ __all__ = [
     "FunctionRange",
     "FunctionRegressor",
     "ObservedRange",
+    "PerturbationDisplay",
     "Perturbations",
+    "PhaseDiagramDisplay",
     "Plan",
     "PoissonizedBagging",
     "PredictionRange",
     "ResamplingScheme",
+    "StabilityCurveDisplay",
     "Subbagging",
     "TrimmedRange",
     "certify",
@@ -55,6 +59,9 @@ _LATER = {
     "BaggedRegressor": "stablebag.ensembles",
     "FunctionClassifier": "stablebag.ensembles",
     "FunctionRegressor": "stablebag.ensembles",
+    "PerturbationDisplay": "stablebag.displays",
+    "PhaseDiagramDisplay": "stablebag.displays",
+    "StabilityCurveDisplay": "stablebag.displays",
     "leave_one_out": "stablebag.left_out",
     "leave_one_out_refit": "stablebag.left_out",
     "replace_one_refit": "stablebag.left_out",

@@ -1,0 +1,92 @@
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from stablebag import (
+    Certificate,
+    ClassicalBagging,
+    PerturbationDisplay,
+    Perturbations,
+    PhaseDiagramDisplay,
+    StabilityCurveDisplay,
+    Subbagging,
+    unstable_epsilon,
+)
+
+mpl.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    settings = dict(mpl.rcParams)
+    yield
+    plt.close("all")
+    assert dict(mpl.rcParams) == settings  # no display alters them
+
+
+@pytest.fixture
+def measured():
+    rng = np.random.default_rng(0)
+    base = Perturbations(np.zeros(3), rng.normal(size=(100, 3)), np.arange(100))
+    settings = {"bag_variance": np.ones(3), "n_bags": 400, "n_without": np.full(100, 200)}
+    bagged = Perturbations(np.zeros(3), 0.1 * rng.normal(size=(100, 3)), np.arange(100), how="reused bags", **settings)
+    return {"base learner": base, "bagged": bagged}
+
+
+def test_histograms_count_all_rows_and_keep_their_bars(measured):
+    display = PerturbationDisplay.from_perturbations(measured, point=1, bins=10)
+    assert list(display.bars_) == ["base learner", "bagged"]
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["base learner", "bagged"]
+    np.testing.assert_array_equal(display.distances["bagged"], measured["bagged"].values[:, 1])
+    assert len(PerturbationDisplay.from_perturbations(measured["bagged"]).distances["reused bags"]) == 300
+
+
+def test_curves_are_those_of_the_perturbations_and_of_the_certificate(measured):
+    certificate = Certificate(Subbagging(0.5), 100, 400)
+    display = StabilityCurveDisplay.from_perturbations(measured, certificate=certificate, show_noise=True)
+    epsilon, delta = measured["bagged"].curve("max")
+    np.testing.assert_array_equal(display.lines_["bagged"].get_xdata(), epsilon)
+    np.testing.assert_array_equal(display.lines_["bagged"].get_ydata(), delta)
+    for epsilon, delta in zip(*display.guarantee_.get_data(), strict=True):
+        assert certificate.epsilon(delta) == epsilon
+    assert display.noise == {"bagged": pytest.approx(np.sqrt(1 / 400))}
+
+
+def test_a_classifiers_curve_is_of_the_class_that_moves_most():
+    rng = np.random.default_rng(0)
+    moved = Perturbations(np.zeros((2, 3)), rng.random((50, 2, 3)), np.arange(50))
+    epsilon, delta = StabilityCurveDisplay.from_perturbations(moved).curves["refit"]
+    assert delta[10] == moved.delta(epsilon[10], "max").max()
+
+
+def test_the_phase_diagram_has_the_papers_borders():
+    display = PhaseDiagramDisplay.from_certificate(Certificate(Subbagging(0.5), 500), bound="paper")
+    delta = display.delta
+    np.testing.assert_allclose(display.guaranteed, 1 / np.sqrt(4 * 499 * delta))
+    np.testing.assert_allclose(display.impossible, [unstable_epsilon(500, 250, share) for share in delta])
+    assert (display.impossible < display.guaranteed).all()
+    assert PhaseDiagramDisplay.from_certificate(Certificate(ClassicalBagging(), 500)).impossible is None
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])
+def test_any_scale_and_no_spread_can_be_drawn(scale):
+    moved = {"one": Perturbations(np.zeros(1), scale * np.ones((5, 1)), np.arange(5)),
+             "none": Perturbations(np.zeros(1), np.zeros((5, 1)), np.arange(5))}  # fmt: skip
+    for display in (PerturbationDisplay, StabilityCurveDisplay):
+        display.from_perturbations(moved).figure_.canvas.draw()
+        display.from_perturbations(moved["none"]).figure_.canvas.draw()
+    PhaseDiagramDisplay.from_certificate(Certificate(Subbagging(1), 2, range_length=scale)).figure_.canvas.draw()
+
+
+def test_a_given_axes_is_drawn_on(measured):
+    figure, ax = plt.subplots()
+    assert StabilityCurveDisplay.from_perturbations(measured, ax=ax).figure_ is figure
+    assert PerturbationDisplay({"a": np.ones(3)}).plot(ax=ax).ax_ is ax
+
+
+@pytest.mark.parametrize("display", [PerturbationDisplay, StabilityCurveDisplay])
+def test_what_was_not_measured_is_refused(display):
+    for bad in (np.zeros(3), {"a": np.zeros(3)}, None):
+        with pytest.raises(TypeError, match="'perturbations' parameter"):
+            display.from_perturbations(bad)
