@@ -50,6 +50,7 @@ def test_curves_are_those_of_the_perturbations_and_of_the_certificate(measured):
     np.testing.assert_array_equal(display.lines_["bagged"].get_ydata(), delta)
     for epsilon, delta in zip(*display.guarantee_.get_data(), strict=True):
         assert certificate.epsilon(delta) == epsilon
+    assert display.ax_.get_xlim()[1] > certificate.epsilon(0.1)
     assert display.noise == {"bagged": pytest.approx(np.sqrt(1 / 400))}
 
 
@@ -83,6 +84,13 @@ def test_a_given_axes_is_drawn_on(measured):
     figure, ax = plt.subplots()
     assert StabilityCurveDisplay.from_perturbations(measured, ax=ax).figure_ is figure
     assert PerturbationDisplay({"a": np.ones(3)}).plot(ax=ax).ax_ is ax
+
+
+def test_certificates_that_promise_nothing_are_not_drawn(measured):
+    nothing = Certificate(Subbagging(0.5), 100, delta_range=1.0)
+    StabilityCurveDisplay.from_perturbations(measured, certificate=nothing).figure_.canvas.draw()
+    with pytest.raises(ValueError, match="Nothing is guaranteed"):
+        PhaseDiagramDisplay.from_certificate(nothing)
 
 
 @pytest.mark.parametrize("display", [PerturbationDisplay, StabilityCurveDisplay])

@@ -6,8 +6,10 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.neighbors import KNeighborsRegressor
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from learners import RowRecorder
@@ -299,5 +301,61 @@ def test_the_memorizer_moves_by_p_at_its_own_rows():
     model = BaggedRegressor(Memorizer(), scheme=Subbagging(2), n_bags="all", prediction_range=FixedRange(0, 1))
     in_sample = leave_one_out(model.fit(X, y), X).in_sample()
     np.testing.assert_allclose(in_sample, 1 / 3)
-    for epsilon in (0.2, 1 / 3 - 1e-9, 1 / 3 + 1e-9):
-        assert np.mean(in_sample > epsilon) == memorizer_in_sample_delta(epsilon, p=1 / 3)
+
+
+@pytest.mark.parametrize(("n", "m"), [(6, 2), (7, 3), (9, 4)])
+def test_the_memorizer_is_unstable_at_its_own_rows_below_p_and_stable_from_p_on(n, m):
+    X, y = Memorizer.data_set(n)
+    model = BaggedRegressor(Memorizer(), scheme=Subbagging(m), n_bags="all", prediction_range=FixedRange(0, 1))
+    moved = leave_one_out(model.fit(X, y), X)
+    for epsilon in (0.2 * m / n, m / n - 1e-9, m / n, m / n + 1e-9):
+        assert moved.in_sample_delta(epsilon) == memorizer_in_sample_delta(epsilon, p=m / n)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+def test_a_resolved_scheme_is_refitted_under_its_own_law_without_one(scheme, data):
+    X, y, points = data
+    settings = {"n_bags": 10, "random_state": 0}
+    plain = leave_one_out_refit(BaggedRegressor(Ridge(), scheme=scheme, **settings), X, y, points, rows=[2])
+    law = leave_one_out_refit(BaggedRegressor(Ridge(), scheme=scheme.resolve(25), **settings), X, y, points, rows=[2])
+    np.testing.assert_array_equal(plain.left_out, law.left_out)
+    with pytest.raises(ValueError, match="noise of the bags is not known"):
+        _ = plain.noise
+
+
+def test_a_bagged_model_inside_a_pipeline_is_refitted_under_the_law_without_one(data):
+    X, y, points = data
+    bagged = BaggedRegressor(Ridge(), scheme=Subbagging(0.5), n_bags=10, random_state=0)
+    inside = leave_one_out_refit(make_pipeline(FunctionTransformer(), bagged), X[:24], y[:24], points, rows=[0, 5])
+    alone = leave_one_out_refit(bagged, X[:24], y[:24], points, rows=[0, 5])
+    np.testing.assert_array_equal(inside.left_out, alone.left_out)
+
+
+def test_repeats_of_a_learner_without_seeds_are_refused(data):
+    X, y, points = data
+    for learner in (Ridge(random_state=3), LinearRegression(), BaggedRegressor(LinearRegression(), random_state=0)):
+        with pytest.raises(ValueError, match="every repeat would be the same"):
+            leave_one_out_refit(learner, X, y, points, n_repeats=2)
+
+
+def test_replacements_must_look_like_what_they_replace(data):
+    X, y, _ = data
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    for other, targets in ((frame[["c", "b", "a"]], y), (frame[["a", "b"]], y), (X, y), (frame, y.astype(str))):
+        with pytest.raises(ValueError, match="must look like what they replace"):
+            replace_one_refit(Ridge(), frame, y, other, targets, frame[:2])
+
+
+def test_a_class_that_vanishes_with_its_row_is_forgotten_by_empty_bags():
+    X, y = np.arange(6.0)[:, None], np.array(list("aabbbc"))
+    model = BaggedClassifier(KNeighborsClassifier(1), scheme=BernoulliSubbagging(0.4), n_bags="all").fit(X, y)
+    refitted = leave_one_out_refit(model, X, y, X)
+    np.testing.assert_allclose(leave_one_out(model, X).left_out, refitted.left_out, atol=1e-12)
+
+
+def test_infinite_predictions_are_not_perfect_stability(data):
+    X, y, points = data
+    learner = FunctionRegressor(lambda X, y, seed: lambda points: np.full(len(points), np.inf if seed % 2 else 0.0))
+    model = BaggedRegressor(learner, n_bags=40, prediction_range=None, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="NaN or infinite"), np.errstate(invalid="ignore"):
+        leave_one_out(model, points)

@@ -21,7 +21,8 @@ def test_values_are_distances_and_differences_have_a_sign(moved):
 def test_delta_counts_strictly_larger_distances():
     moved = Perturbations(np.zeros(1), np.array([[0.25], [0.25], [0.5], [0.0]]), rows=np.arange(4))
     assert moved.delta(0.25) == [0.25]
-    assert moved.delta(np.nextafter(0.25, 0)) == [0.75]
+    assert moved.delta(np.nextafter(0.25, 0)) == [0.25]  # a difference of one rounding is a tie
+    assert moved.delta(0.25 - 1e-12) == [0.75]
     assert moved.delta(0.5) == [0.0]
     assert moved.delta(0.0) == [0.75]
 
@@ -92,11 +93,25 @@ def test_losses_are_perturbed_too(moved):
     np.testing.assert_allclose(squared.left_out[3], [0.36, 0.0])
     with pytest.raises(ValueError, match="2 targets"):
         moved.loss(lambda f, y: f, [1.0])
+    with pytest.raises(ValueError, match="elementwise"):
+        moved.loss(lambda f, y: np.mean((f - y) ** 2), [0.0, 1.0])
+
+
+def test_what_is_not_finite_is_refused_with_its_point():
+    with pytest.raises(ValueError, match="prediction at point 1 is NaN or infinite"):
+        Perturbations(np.array([0.0, np.nan]), np.zeros((2, 2)), rows=np.arange(2))
+    with pytest.raises(ValueError, match="left_out at point 0 is NaN or infinite"):
+        Perturbations(np.zeros(2), np.array([[np.inf, 0.0]]), rows=np.arange(1))
+
+
+def test_norms_of_a_large_order_do_not_underflow():
+    assert Perturbations(np.zeros(1), np.full((3, 1), 0.1), rows=np.arange(3)).norm(400) == pytest.approx(0.1)
 
 
 def test_in_sample_is_the_diagonal():
     moved = Perturbations(np.zeros(2), np.array([[1.0, 2.0], [3.0, 4.0]]), rows=np.arange(2))
     assert moved.in_sample().tolist() == [1.0, 4.0]
+    assert Perturbations(np.zeros(2), np.array([[3.0, 4.0]]), rows=np.array([1])).in_sample().tolist() == [4.0]
     with pytest.raises(ValueError, match="need the training rows as points"):
         Perturbations(np.zeros(1), np.zeros((2, 1)), rows=np.arange(2)).in_sample()
 

@@ -202,7 +202,8 @@ class StabilityCurveDisplay(_Display):
         named = _named(perturbations, cls.__name__)
         curves = {name: _over_classes(moved.curve(over_points)) for name, moved in named.items()}
         drawn = {name: moved for name, moved in named.items() if moved.n_bags is not None}
-        noise = {name: float(np.max(moved.noise)) for name, moved in drawn.items()} if show_noise else None
+        summary = np.mean if over_points == "mean" else np.max
+        noise = {name: float(summary(moved.noise)) for name, moved in drawn.items()} if show_noise else None
         guarantee = None if certificate is None else _guarantee(certificate)
         return cls(curves, guarantee, noise).plot(ax=ax)
 
@@ -228,9 +229,9 @@ class StabilityCurveDisplay(_Display):
                 mark = {"marker": "^", "markersize": 9, "linestyle": "none", "color": style["color"]}
                 ax.plot(self.noise[name], 0, clip_on=False, label=label, **mark)
         widest = max((float(epsilon[-1]) for epsilon, _ in self.curves.values()), default=1.0) or 1.0
-        if self.guarantee is not None:
+        if self.guarantee is not None and len(self.guarantee[0]):
             (self.guarantee_,) = ax.plot(*self.guarantee, ":", color="black", label="guarantee")
-            widest = max(widest, float(np.interp(-0.1, -self.guarantee[1], self.guarantee[0])))
+            widest = max(widest, float(np.interp(0.1, self.guarantee[1], self.guarantee[0])))
         ax.set(xlabel="$\\varepsilon$", ylabel="$\\delta$: share of rows that move the prediction by more")
         ax.set(xlim=(0, 1.05 * widest), ylim=(0, 1.02))
         ax.legend()
@@ -337,6 +338,8 @@ class PhaseDiagramDisplay(_Display):
         """
         ax = self._start(ax)
         shown = np.isfinite(self.guaranteed)
+        if not shown.any():
+            raise ValueError("Nothing is guaranteed for any share of rows, so there is no diagram to draw.")
         delta, guaranteed = self.delta[shown], self.guaranteed[shown]
         top = 1.15 * float(guaranteed.max())
         (self.guaranteed_,) = ax.plot(delta, guaranteed, "-", color="tab:blue")

@@ -410,8 +410,7 @@ def _one_by_one(
             yield from each(work, first, bags, seeds, *more)
         else:
             with _results(_fit_remotely, batches, n_jobs) as results:
-                for batch in results:
-                    yield from batch
+                yield from _in_order(results)
     except BagError as failure:
         raise _explained(failure, work, bags, first) from failure.cause
 
@@ -442,8 +441,7 @@ def _predict_all(models: list[Any], X: Any, classes: np.ndarray | None, n_jobs: 
         return
     # Threads share the models, where processes would have to be sent all of them.
     with _results(predict_some, starts, n_jobs, require="sharedmem") as blocks:
-        for block in blocks:
-            yield from block
+        yield from _in_order(blocks)
 
 
 @contextmanager
@@ -467,13 +465,24 @@ def _results(
 
 def _listed(token: int, task: Callable[..., Iterator[Any]], *arguments: Any) -> list[Any]:
     """What a task yields, unless its results are no longer wanted: threads cannot be ended, they have to look."""
-    found = []
+    found: list[Any] = []
     with _one_thread_each():
-        for item in task(*arguments):
-            if token in _stopped:
-                break
-            found.append(item)
+        try:
+            for item in task(*arguments):
+                if token in _stopped:
+                    break
+                found.append(item)
+        except BagError as failure:
+            found.append(failure)  # in its place: so the first bag that fails is the one told of, for any n_jobs
     return found
+
+
+def _in_order(batches: Iterable[list[Any]]) -> Iterator[Any]:
+    for batch in batches:
+        for item in batch:
+            if isinstance(item, BagError):
+                raise item
+            yield item
 
 
 class _OneThread:

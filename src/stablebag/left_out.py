@@ -1,6 +1,7 @@
 """The prediction without each training row: from the bags already fitted, by refitting, or with a row replaced."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,13 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from stablebag.arguments import check_integer, refuse_type
+from stablebag.arguments import check_integer, refuse_type, refuse_value
 from stablebag.bags import Bags
 from stablebag.ensembles import BaggedRegressor, _BaggedEnsemble
-from stablebag.fitting import Assignment, fit_and_predict_bags, predict_bags
+from stablebag.fitting import Assignment, fit_and_predict_bags, predict_bags, random_state_names
 from stablebag.perturbations import Perturbations
 from stablebag.ranges import Interval
+from stablebag.schemes import as_law
 from stablebag.seeds import RandomState, Seeds
 
 _BLOCK_BYTES = 2**27
@@ -148,15 +150,18 @@ def leave_one_out_refit(
     X, y, classes = _checked(estimator, X, y, "leave_one_out_refit")
     n = len(y)
     chosen = _checked_rows(rows, n)
-    smaller = estimator
-    if isinstance(estimator, _BaggedEnsemble):
-        smaller = clone(estimator).set_params(scheme=estimator.scheme.resolve(n).without_one())
+    smaller = clone(estimator)
+    inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
+    bagged = {prefix: part for prefix, part in inner.items() if isinstance(part, _BaggedEnsemble)}
+    for prefix, part in bagged.items():  # wherever it is: Q_{n-1}, and not the scheme at n - 1
+        smaller.set_params(**{f"{prefix}scheme": as_law(part.scheme, n, "leave_one_out_refit").without_one()})
 
     def sequences(some: np.ndarray) -> Iterator[np.ndarray]:
         return (np.delete(np.arange(n), row) for row in some)
 
     works = Assignment(estimator, X, y, classes), Assignment(smaller, X, y, classes)
-    return _refit(works, n, chosen, sequences, X_test, n_repeats, n_jobs, random_state, on_fit, "refit")
+    moved = _refit(works, n, chosen, sequences, X_test, n_repeats, n_jobs, random_state, on_fit, "refit")
+    return replace(moved, noise_known=not any(part.n_bags != "all" for part in bagged.values()))
 
 
 def replace_one_refit(
@@ -218,6 +223,13 @@ def replace_one_refit(
     check_consistent_length(X, X_replacement, y_replacement)
     X_replacement, y_replacement, _ = _checked(estimator, X_replacement, y_replacement, "replace_one_refit")
     n = len(y)
+    columns = [list(getattr(table, "columns", range(table.shape[1]))) for table in (X, X_replacement)]
+    if type(X) is not type(X_replacement) or columns[0] != columns[1] or y.dtype.kind != y_replacement.dtype.kind:
+        raise ValueError(
+            "Replacements must look like what they replace: the same kind of table with the same columns in the same "
+            f"order, and targets of the same kind. Got {type(X).__name__} with columns {columns[0]} and targets of "
+            f"type {y.dtype}, and {type(X_replacement).__name__} with {columns[1]} and {y_replacement.dtype}."
+        )
     both = _stacked(X, X_replacement)
     targets = np.concatenate([y, y_replacement])
     classes = np.unique(targets) if is_classifier(estimator) else None
@@ -246,6 +258,8 @@ def _from_bags(model: Any, raw: np.ndarray, bags: Bags, weights: np.ndarray, y: 
             without = bags.without(row)
             again = _clipped(raw[without], other, empty[without])
             left_out[row] = _weighted_sum(again, weights[without] / weights[without].sum())
+    elif model._classes() is not None and empty.any():
+        _forget_lonely_classes(left_out, raw, bags, weights, y)
     drawn = not model.derandomized_
     centred = (clipped - prediction) ** 2
     variance = centred.sum(axis=0) / max(1, len(bags) - 1) if drawn else np.tensordot(weights, centred, axes=1)
@@ -259,6 +273,20 @@ def _from_bags(model: Any, raw: np.ndarray, bags: Bags, weights: np.ndarray, y: 
         n_bags=len(bags) if drawn else None,
         n_without=bags.n_without if drawn else None,
     )
+
+
+def _forget_lonely_classes(
+    left_out: np.ndarray, raw: np.ndarray, bags: Bags, weights: np.ndarray, y: np.ndarray
+) -> None:
+    """Without the only row of a class, a bag without rows gives probability to the other classes alone."""
+    classes, counts = np.unique(y, return_counts=True)
+    for lonely in np.flatnonzero(counts == 1):
+        row = int(np.flatnonzero(y == classes[lonely])[0])
+        without = bags.without(row)
+        again = raw[without]
+        others = (np.arange(len(classes)) != lonely) / (len(classes) - 1)
+        again[bags.sizes[without] == 0] = others
+        left_out[row] = _weighted_sum(again, weights[without] / weights[without].sum())
 
 
 def _refuse_rows_in_every_bag(bags: Bags, model: Any) -> None:
@@ -317,6 +345,9 @@ def _refit(
 ) -> Perturbations:
     """Fit with all rows and with each altered sequence of rows: each is a bag, so the seam for bags fits them."""
     n_repeats = check_integer(n_repeats, "n_repeats", "leave_one_out_refit", minimum=1)
+    if n_repeats > 1 and not random_state_names(works[0].learner):
+        reason = "the estimator has no random_state that is None, so every repeat would be the same. Use 1."
+        raise refuse_value("n_repeats", "leave_one_out_refit", "1 for this estimator", n_repeats, reason)
     seeds = Seeds.from_random_state(random_state, "leave_one_out_refit").learner_seeds(0, n_repeats)
     whole, altered = works
     n_total = len(whole.y)

@@ -42,6 +42,8 @@ class Perturbations:
         How many bags were drawn.
     n_without : ndarray or None, default=None
         How many of them do not contain each row.
+    noise_known : bool, default=True
+        Whether the noise of drawing bags is known: not where bags were drawn anew for each row, nor of a loss.
 
     Examples
     --------
@@ -63,12 +65,18 @@ class Perturbations:
     bag_range: np.ndarray | None = None
     n_bags: int | None = None
     n_without: np.ndarray | None = None
+    noise_known: bool = True
 
     def __post_init__(self) -> None:
         expected = (len(self.rows), *self.prediction.shape)
         if self.left_out.shape != expected:
             reason = "one prediction without each row, shaped like the one with all."
             raise refuse_value("left_out", "Perturbations", f"of shape {expected}", self.left_out.shape, reason)
+        for name in ("prediction", "left_out"):
+            finite = np.isfinite(getattr(self, name))
+            if not finite.all():
+                point = int(np.argwhere(~finite)[0][0 if name == "prediction" else 1])
+                raise ValueError(f"The {name} at point {point} is NaN or infinite. Clip predictions to a range.")
 
     # ------------------------------------------------------------------------------------------------ what is measured
 
@@ -91,6 +99,12 @@ class Perturbations:
             return self.values
         return self.distances.reshape(-1, *self.distances.shape[2:])
 
+    @property
+    def _rounding(self) -> float:
+        """A few roundings of the predictions: a distance no further than this above epsilon is a tie."""
+        scale = max(np.abs(self.prediction).max(initial=0.0), np.abs(self.left_out).max(initial=0.0))
+        return 8 * float(np.finfo(float).eps * scale)
+
     def delta(self, epsilon: float, over_points: str | None = None) -> Any:
         """Return the share of rows that move the prediction by more than `epsilon`.
 
@@ -106,7 +120,7 @@ class Perturbations:
         ndarray or float
         """
         epsilon = check_epsilon(epsilon, "Perturbations.delta")
-        return _summary((self._pooled > epsilon).mean(axis=0), over_points)
+        return _summary((self._pooled > epsilon + self._rounding).mean(axis=0), over_points)
 
     def epsilon(self, delta: float, over_points: str | None = None) -> Any:
         """Return the smallest distance that at most a share `delta` of the rows exceeds.
@@ -151,7 +165,7 @@ class Perturbations:
             steps = steps[np.linspace(0, len(steps) - 1, _MOST_STEPS).round().astype(int)]
         epsilon = np.unique(np.concatenate([[0.0], steps]))
         ordered = np.sort(pooled.reshape(len(pooled), -1), axis=0)
-        above = [len(pooled) - np.searchsorted(column, epsilon, side="right") for column in ordered.T]
+        above = [len(pooled) - np.searchsorted(column, epsilon + self._rounding, side="right") for column in ordered.T]
         delta = np.stack(above, axis=1).reshape(len(epsilon), *pooled.shape[1:]) / len(pooled)
         return epsilon, np.stack([_summary(row, over_points) for row in delta])
 
@@ -199,20 +213,36 @@ class Perturbations:
         """
         order = check_real(order, "order", "Perturbations.norm", open_low=True)
         pooled = self._pooled
+        largest = pooled.max(axis=0)
         if math.isinf(order):
-            return _summary(pooled.max(axis=0), over_points)
-        return _summary(np.mean(pooled**order, axis=0) ** (1 / order), over_points)
+            return _summary(largest, over_points)
+        unit = np.where(largest > 0, largest, 1.0)  # powers of a large order of anything else leave the floats
+        return _summary(unit * np.mean((pooled / unit) ** order, axis=0) ** (1 / order), over_points)
 
     def in_sample(self) -> np.ndarray:
-        """Return how far each row moves the prediction *at that row*, where the points are the rows left out."""
-        if self.prediction.shape[0] != len(self.rows):
+        """Return how far each row moves the prediction *at that row*; the points must be the training rows in order."""
+        if len(self.prediction) <= self.rows.max():
             raise ValueError(
-                f"In-sample perturbations need the training rows as points, and there are {self.prediction.shape[0]} "
-                f"points and {len(self.rows)} rows. Ask for the predictions at the training rows."
+                f"In-sample perturbations need the training rows as points, and there are {len(self.prediction)} "
+                f"points and a row {self.rows.max()}. Ask for the predictions at all training rows."
             )
-        index = np.arange(len(self.rows))
-        diagonal: np.ndarray = self.values[index, index]
-        return diagonal
+        at_own_row: np.ndarray = self.values[np.arange(len(self.rows)), self.rows]
+        return at_own_row
+
+    def in_sample_delta(self, epsilon: float) -> float:
+        """Return the share of rows that move the prediction at that row by more than `epsilon`.
+
+        Parameters
+        ----------
+        epsilon : float
+            A distance in the units of the prediction.
+
+        Returns
+        -------
+        float
+        """
+        epsilon = check_epsilon(epsilon, "Perturbations.in_sample_delta")
+        return float(np.mean(self.in_sample() > epsilon + self._rounding))
 
     def loss(self, function: Callable[[np.ndarray, np.ndarray], Any], y_test: Any) -> "Perturbations":
         """Return the perturbations of a loss at the points.
@@ -237,8 +267,11 @@ class Perturbations:
         if self.distances is not None:
             raise ValueError("A loss cannot be taken of distances under several seeds. Measure with n_repeats=1.")
         with_all = np.asarray(function(self.prediction, y_test), dtype=float)
+        if with_all.shape[:1] != y_test.shape[:1]:
+            raise ValueError(f"The loss must be elementwise: one value for each of {len(y_test)} points, no average.")
         without = np.stack([np.asarray(function(prediction, y_test), dtype=float) for prediction in self.left_out])
-        return Perturbations(with_all, without, self.rows, how=self.how)
+        drawn = self.n_bags is not None
+        return Perturbations(with_all, without, self.rows, how=self.how, noise_known=self.noise_known and not drawn)
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows that move each prediction most, and by how much, with sign.
@@ -270,6 +303,11 @@ class Perturbations:
         With B bags of which k_i do not contain row i, the difference of the two averages has variance
         s^2 (1 / k_i - 1 / B), where s^2 is the variance over bags: an estimate.
         """
+        if not self.noise_known:
+            raise ValueError(
+                "The noise of the bags is not known here: they were drawn anew for each row, or a loss was taken of "
+                "the predictions. Use leave_one_out on a fitted model, before any loss."
+            )
         if self.n_bags is None or self.n_without is None or self.bag_variance is None:
             return np.zeros(self.prediction.shape)
         share = np.mean(1 / self.n_without - 1 / self.n_bags)
@@ -282,13 +320,16 @@ class Perturbations:
         Parameters
         ----------
         over_points : {"max", "mean"} or None, default=None
-            How to summarize over points; None gives one value per point.
+            How to summarize over points; None gives one value per point. "mean" is the root of the mean square, which
+            takes the noise off all points together and is the most precise.
 
         Returns
         -------
         ndarray or float
         """
         square = np.mean(self._pooled**2, axis=0) - self.noise**2
+        if over_points == "mean":
+            return np.sqrt(np.maximum(square.mean(axis=0), 0.0))
         return _summary(np.sqrt(np.maximum(square, 0.0)), over_points)
 
     @property

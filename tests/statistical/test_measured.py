@@ -58,18 +58,20 @@ def test_noise_is_what_repeated_draws_show(seed):
 
 
 def test_at_few_bags_most_is_noise_and_without_it_little_changes_with_more_bags(seed):
-    """On diabetes with deep trees. False alarms: none in 30 seeds tried; the margins are four standard deviations."""
+    """On diabetes with deep trees.
+
+    Over 40 seeds, 200 bags gave a root mean square of 0.01401 with standard deviation 0.00018, and of 0.00391 with
+    0.00043 after the noise was taken off; over 3 seeds, 6,000 bags gave 0.00406 with 0.00003. The margins are five
+    standard deviations: a false alarm in two million runs, if they are normal.
+    """
     X, y = load_diabetes(return_X_y=True)
     y = (y - y.min()) / np.ptp(y)
     train, points = slice(0, 342), X[342::5]
     raw, clean = {}, {}
-    for n_bags in (200, 1500):
+    for n_bags in (200, 6000):
         model = BaggedRegressor(DecisionTreeRegressor(), n_bags=n_bags, n_jobs=2, random_state=seed)
         moved = leave_one_out(model.fit(X[train], y[train]), points)
-        raw[n_bags], clean[n_bags] = (
-            np.sqrt(np.mean(moved.norm(2) ** 2)),
-            np.sqrt(np.mean(moved.values**2 - moved.noise**2)),
-        )
-    assert raw[200] > 3 * clean[200]
-    assert raw[200] > 2 * raw[1500]
-    assert 0.75 < clean[200] / clean[1500] < 1.35
+        raw[n_bags], clean[n_bags] = np.sqrt(np.mean(moved.values**2)), moved.debiased_rms("mean")
+    assert raw[200] > 2 * clean[200]
+    assert raw[200] > 2 * raw[6000]
+    assert abs(clean[200] - clean[6000]) < 5 * 0.00043
