@@ -93,6 +93,13 @@ def test_certificates_that_promise_nothing_are_not_drawn(measured):
         PhaseDiagramDisplay.from_certificate(nothing)
 
 
+def test_points_and_certificates_that_are_none_are_refused(measured):
+    with pytest.raises(IndexError, match="Point 99 was asked for, and there are 3 points"):
+        PerturbationDisplay.from_perturbations(measured, point=99)
+    with pytest.raises(TypeError, match="certify"):
+        PhaseDiagramDisplay.from_certificate("subbagging")
+
+
 @pytest.mark.parametrize("display", [PerturbationDisplay, StabilityCurveDisplay])
 def test_what_was_not_measured_is_refused(display):
     for bad in (np.zeros(3), {"a": np.zeros(3)}, None):

@@ -671,6 +671,13 @@ def test_weights_are_looked_at_before_any_bag_is(diabetes):
     BaggedRegressor(search, n_bags=2).fit(X, y, sample_weight=np.ones(442))
 
 
+def test_a_classifier_is_not_averaged_as_a_regressor_nor_the_other_way_round(diabetes, iris):
+    with pytest.raises(TypeError, match=r"must be a regressor.*it is a classifier. Use the other"):
+        BaggedRegressor(LogisticRegression(), n_bags=2).fit(*iris)
+    with pytest.raises(TypeError, match=r"must be a classifier.*it is a regressor"):
+        BaggedClassifier(make_pipeline(StandardScaler(), Ridge()), n_bags=2).fit(*iris)
+
+
 def test_labels_in_a_column_are_labels():
     X, y = np.zeros((10, 1)), np.repeat([0, 1], 5)
     learner = FunctionClassifier(lambda X, y, seed: lambda points: np.ones((len(points), 1)))

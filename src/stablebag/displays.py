@@ -95,6 +95,9 @@ class PerturbationDisplay(_Display):
         named = _named(perturbations, cls.__name__)
         if point is not None:
             point = check_integer(point, "point", cls.__name__, minimum=0)
+            for moved in named.values():
+                if point >= len(moved.prediction):
+                    raise IndexError(f"Point {point} was asked for, and there are {len(moved.prediction)} points.")
         values = {name: moved.values if point is None else moved.values[:, point] for name, moved in named.items()}
         return cls({name: value.ravel() for name, value in values.items()}).plot(bins=bins, ax=ax)
 
@@ -294,6 +297,9 @@ class PhaseDiagramDisplay(_Display):
         -------
         PhaseDiagramDisplay
         """
+        if not isinstance(certificate, Certificate):
+            reason = "certify(model) makes that of a fitted model."
+            raise refuse_type("certificate", cls.__name__, "a Certificate", certificate, reason)
         n = certificate.n_samples
         rows = np.unique(np.geomspace(1, n // 2 + 1, 200).astype(int)) if n > 2 else np.array([1])
         delta = rows[rows < n] / n
@@ -307,7 +313,7 @@ class PhaseDiagramDisplay(_Display):
 
     @classmethod
     def from_certificate(cls, certificate: Certificate, *, bound: str = "best", ax: Any = None) -> Self:
-        """Draw what a certificate guarantees, and for subbagging what is impossible.
+        """Draw what a certificate guarantees, and for subbagging on a fixed range what is impossible.
 
         Parameters
         ----------

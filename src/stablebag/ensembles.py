@@ -55,6 +55,7 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     scheme_: ResolvedScheme
     derandomized_: bool
     y_: np.ndarray
+    _estimator_type_wanted: str
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
@@ -154,7 +155,7 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 reason = 'the only word is "all", for derandomized bagging.'
                 raise refuse_value("n_bags", name, 'an integer >= 1 or "all"', self.n_bags, reason)
         else:
-            check_integer(self.n_bags, "n_bags", name, minimum=1, reason="an average needs at least one bag.")
+            check_integer(self.n_bags, "n_bags", name, minimum=1, reason='use a whole number, or "all".')
         if not isinstance(self.scheme, ResamplingScheme | ResolvedScheme):
             raise refuse_type("scheme", name, "a resampling scheme, such as Subbagging(bag_size=0.5)", self.scheme)
 
@@ -164,6 +165,10 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if missing or isinstance(learner, type):
             expected = "an unfitted scikit-learn estimator, or FunctionRegressor or FunctionClassifier of a function"
             raise refuse_type("estimator", type(self).__name__, expected, learner)
+        tags, own = get_tags(learner) if hasattr(learner, "__sklearn_tags__") else None, self._estimator_type_wanted
+        if tags is not None and tags.estimator_type not in (own, None):
+            reason = f"it is a {tags.estimator_type}. Use the other of BaggedRegressor and BaggedClassifier."
+            raise refuse_type("estimator", type(self).__name__, f"a {own}", learner, reason)
         return learner
 
     def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
@@ -384,6 +389,7 @@ class BaggedRegressor(RegressorMixin, _BaggedEnsemble):
 
     prediction_range_: PredictionRange | None
     range_: Interval | None
+    _estimator_type_wanted = "regressor"
 
     def __init__(
         self,
@@ -510,6 +516,7 @@ class BaggedClassifier(ClassifierMixin, _BaggedEnsemble):
     """
 
     classes_: np.ndarray
+    _estimator_type_wanted = "classifier"
 
     def __init__(
         self,

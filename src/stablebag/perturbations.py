@@ -276,10 +276,12 @@ class Perturbations:
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows that move each prediction most, and by how much, with sign.
 
+        Effects below `noise` are mostly that: with other bags, other rows would come first. More bags make it smaller.
+
         Parameters
         ----------
         k : int, default=5
-            How many rows.
+            How many rows; all of them where there are fewer.
 
         Returns
         -------
@@ -400,11 +402,12 @@ class Perturbations:
 
     def __repr__(self) -> str:
         n_points = self.prediction.shape[0]
+        of = "point" if self.prediction.ndim == 1 else "class"
         classes = f" of {self.prediction.shape[1]} classes" if self.prediction.ndim == 2 else ""
         points = f"{n_points:,} point{'' if n_points == 1 else 's'}{classes}"
         lines = [
             f"Perturbations by {len(self.rows):,} rows at {points} ({self.how})",
-            f"{'':<22}{'mean point':>12}{'worst point':>14}",
+            f"{'':<22}{f'mean {of}':>12}{f'worst {of}':>14}",
         ]
         table = {
             "mean over rows": self.mean(),
@@ -416,6 +419,8 @@ class Perturbations:
             table["  of it, noise of bags"] = self.noise
             table["  without that noise"] = self.debiased_rms()
         lines += [f"{name:<22}{np.mean(value):>12.4g}{np.max(value):>14.4g}" for name, value in table.items()]
+        if not self.noise_known:
+            lines.append("  how much of it is noise of bags drawn at random is not known")
         return "\n".join(lines)
 
 

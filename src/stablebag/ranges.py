@@ -190,7 +190,7 @@ def as_prediction_range(value: Any, owner: str) -> PredictionRange:
         return value
     if callable(value) and not isinstance(value, type):
         return FunctionRange(value)
-    expected = "a prediction range, such as ObservedRange(), or a function from y to (low, high)"
+    expected = "a prediction range, such as ObservedRange() or FixedRange(0, 1), or a function from y to (low, high)"
     raise refuse_type("prediction_range", owner, expected, value)
 
 
