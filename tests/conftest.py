@@ -1,6 +1,11 @@
 import os
 
+import hypothesis
 import pytest
+
+# Machines are shared: how long an example takes says nothing about it.
+hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.load_profile("unhurried")
 
 
 @pytest.fixture

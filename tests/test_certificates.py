@@ -27,16 +27,27 @@ GOLDEN = [
 def test_golden_values_of_the_paper(scheme, epsilon):
     certificate = Certificate(scheme, n_samples=500)
     assert certificate.epsilon(0.1, bound="paper") == pytest.approx(epsilon, abs=1e-12)
-    assert certificate.mean() == pytest.approx(epsilon * math.sqrt(0.1), abs=1e-12)
+    assert certificate.mean(bound="paper") == pytest.approx(epsilon * math.sqrt(0.1), abs=1e-12)
 
 
 def test_whole_rows_are_counted():
     certificate = Certificate(Subbagging(0.5), n_samples=500)
-    # 50 rows may exceed it, so the 51st largest may not: sqrt(500 c / 4 / 51), a little below Theorem 8's.
-    assert certificate.epsilon(0.1) == pytest.approx(certificate.epsilon(0.1, "paper") * math.sqrt(50 / 51))
+    # 50 rows may exceed it, so the 51st largest may not.
+    assert certificate.epsilon(0.1) == pytest.approx(0.0561874494, abs=1e-10)
     assert certificate.epsilon(0.1019) == certificate.epsilon(0.1)
-    assert certificate.delta(0.0707814950399) == pytest.approx(49 / 500)
+    assert certificate.delta(0.0561874495) == pytest.approx(50 / 500)
+    assert certificate.delta(0.0561874493) == pytest.approx(51 / 500)
     assert certificate.delta(0.07, "paper") == 51 / 500
+
+
+def test_a_law_without_a_frontier_counts_whole_rows_in_theorem_8():
+    certificate = Certificate(ClassicalBagging(1.0), n_samples=10**6)
+    assert certificate.epsilon(1e-5) == pytest.approx(certificate.epsilon(1e-5, "paper") * math.sqrt(10 / 11))
+    assert "the exact frontier is not worked out for this law" in joined(certificate.explain(1e-5))
+    many = Certificate(Subbagging(0.5), n_samples=10**6)
+    assert many.epsilon(0.005) > many.epsilon(0.0101) > many.epsilon(0.05)
+    assert many.epsilon(0.0101) == many.epsilon(0.012)  # the frontier at 10,000 rows, until Theorem 8 is below it
+    assert "not worked out beyond 10,000 rows" in joined(many.explain(0.05))
 
 
 def test_certified_delta_is_a_multiple_of_one_row_and_never_above_one():
@@ -76,6 +87,33 @@ def test_finite_bags_cost_something_and_less_the_more_they_are():
     assert epsilons == sorted(epsilons, reverse=True)
     assert epsilons[-2] == pytest.approx(epsilons[-1], rel=0.02)
     assert Certificate(Subbagging(0.5), 1000, 1000).epsilon(0.05, "paper") == pytest.approx(0.1885, abs=5e-5)
+
+
+def test_finitely_many_bags_have_the_smallest_of_all_bounds():
+    for n in (50, 500, 3000):
+        for n_bags in (10, 1000, 10**5, 10**7):
+            certificate = Certificate(Subbagging(0.3), n, n_bags)
+            for delta in (0.001, 0.01, 0.05, 0.3):
+                paper, exact, best = (certificate.epsilon(delta, bound) for bound in ("paper", "exact", "best"))
+                second = math.sqrt((certificate._constant / 4 + 1 / n_bags) / delta)
+                assert best <= min(paper, exact, second, 1.0) * (1 + 1e-12)
+                assert best == pytest.approx(min(exact, second, 1.0))
+                independent = Certificate(Subbagging(0.3), n, n_bags, coupling="independent")
+                assert independent.epsilon(delta) <= best
+
+
+def test_means_and_norms_are_never_above_the_papers_and_grow():
+    for n_bags in (100, 10_000, math.inf):
+        certificate = Certificate(ClassicalBagging(1.0), 300, n_bags)
+        for order in (0.5, 1, 2, 3, 10, math.inf):
+            assert certificate.norm(order) <= certificate.norm(order, "paper")
+        norms = [certificate.norm(order) for order in (1, 2, 3, 10, math.inf)]
+        assert norms == sorted(norms)
+    mean = Certificate(Subbagging(10), 20).mean()
+    assert mean == pytest.approx(0.0945225054, abs=1e-10)
+    assert Certificate(Subbagging(10), 20, 10**6).mean() == pytest.approx(mean + 0.001, abs=1e-12)
+    few = Certificate(Subbagging(10), 20, 10**6, coupling="independent")
+    assert few.mean() == pytest.approx(mean + 0.001 / math.sqrt(2), abs=1e-12)
 
 
 def test_a_range_that_changes_with_some_rows_costs_their_share():
@@ -187,7 +225,9 @@ def test_a_scheme_of_ones_own_is_certified_and_read_back_with_the_scheme_at_hand
 
     scheme = Alternating()
     certificate = Certificate(scheme, 500)
-    assert certificate.epsilon(0.1) == Certificate(BernoulliSubbagging(0.5), 500).epsilon(0.1)
+    bernoulli = Certificate(BernoulliSubbagging(0.5), 500)
+    assert bernoulli.epsilon(0.1) < certificate.epsilon(0.1) < bernoulli.epsilon(0.1, "paper")
+    assert certificate.epsilon(0.1, "paper") == bernoulli.epsilon(0.1, "paper")
     values = json.loads(json.dumps(certificate.to_dict()))
     assert Certificate.from_dict(values, scheme) == certificate
     with pytest.raises(ValueError, match=r"'Alternating' is not one of .* Give it as the second argument"):
@@ -204,9 +244,15 @@ def joined(text):
 
 def test_explanations_name_the_theorem_that_is_used():
     derandomized = Certificate(Subbagging(0.5), 500)
-    assert "Proved by Theorem 8, counting whole rows" in joined(derandomized.explain(0.1))
+    assert "Proved by the exact frontier, and no smaller number holds" in joined(derandomized.explain(0.1))
     assert "Proved by Theorem 14" in joined(derandomized.explain(0.0))
-    assert "Theorem 9 for the bags" in joined(Certificate(Subbagging(0.5), 500, 10_000).explain(0.1))
+    assert "second moments of the bags, however" in joined(Certificate(Subbagging(0.5), 500, 1000).explain(0.1))
+    assert "exact frontier, Theorem 9 for the bags" in joined(Certificate(Subbagging(0.5), 500, 10**6).explain(0.1))
+    assert "Theorem 14, Theorem 9 for the bags" in joined(Certificate(Subbagging(10), 500, 10**5).explain(0.001))
+    independent = Certificate(Subbagging(0.5), 500, 1000, coupling="independent")
+    assert "bags, drawn independently with and without a row" in joined(independent.explain(0.1))
+    independent = Certificate(Subbagging(0.5), 500, 10**6, coupling="independent")
+    assert "for bags drawn independently with and without a row" in joined(independent.explain(0.1))
     clipped = Certificate(Subbagging(0.5), 500, delta_range=0.004)
     assert "Theorem 13 for the range" in joined(clipped.explain(0.1))
     assert "Theorem 20 for the range" in joined(
@@ -222,11 +268,12 @@ def test_explanations_of_finitely_many_bags_speak_of_chance():
 
 def test_vacuous_bounds_say_so_and_what_would_help():
     few = Certificate(Subbagging(0.5), 500, 5)
-    assert "vacuous. With infinitely many bags it would be 0.07009: use more bags" in joined(few.explain(0.1))
+    assert "vacuous. With infinitely many bags it would be 0.05619: use more bags" in joined(few.explain(0.1))
     assert "With infinitely many bags it would be 0.5: use more bags" in joined(few.explain(0.0))
     changing = Certificate(Subbagging(0.5), 500, delta_range=0.2)
     assert "A share 0.2 of the rows can each change the range itself" in joined(changing.explain(0.1))
-    assert "Of the mean over rows nothing is proved" in joined(few.explain(0.1))
+    one = Certificate(Subbagging(0.5), 500, 1)
+    assert "Of the mean over rows nothing is proved" in joined(one.explain(0.1))
 
 
 def test_printing_is_explaining():
@@ -257,6 +304,8 @@ def test_printing_is_explaining():
     (lambda: Certificate(Subbagging(), 500).epsilon(0.1, "tight"), ValueError, "Got 'tight'"),
     (lambda: Certificate(Subbagging(), 500).delta(-0.1), ValueError, "'epsilon'"),
     (lambda: Certificate(Subbagging(), 500).norm(0), ValueError, "'order'"),
+    (lambda: Certificate(Subbagging(), 500).norm(2, "exact"), ValueError, "'bound'"),
+    (lambda: Certificate(Subbagging(), 500, 100, coupling="none"), ValueError, "'coupling'"),
     (lambda: Certificate(Subbagging(), 500).loss(-1), ValueError, "'lipschitz'"),
     (lambda: Certificate(Subbagging(), 500).explain(2), ValueError, "'delta'"),
     (lambda: plan(1, 0.1, 0.1), ValueError, "'n_samples' parameter of plan"),
@@ -314,7 +363,7 @@ def test_a_plan_is_in_the_units_of_the_prediction_and_pays_for_the_range():
 @pytest.mark.parametrize(("call", "words"), [
     (lambda: plan(100, 0.001, 0.05), r"Possible: epsilon >= 0.03961 for this delta\."),
     (lambda: plan(100, 0.05, 0.05, Subbagging(0.9)), "or more rows"),
-    (lambda: plan(1000, 0.02, 0.05), "or delta >= 0.6579 for this epsilon, or this very request with max_bags=24,278"),
+    (lambda: plan(1000, 0.02, 0.05), "or delta >= 0.2507 for this epsilon, or this very request with max_bags=24,278"),
     (lambda: plan(100, 0.01, 0.001), "this very request with max_bags=inf"),
     (lambda: plan(100, 0.1, 0.01, delta_range=0.02), r"No plan .* Possible: delta >= 0.02"),
 ])  # fmt: skip
@@ -361,5 +410,5 @@ def test_a_dictionary_that_contradicts_itself_is_refused():
 
 def test_a_plan_reads_as_an_instruction():
     text = joined(str(plan(10_000, 0.05, 0.05, "poissonized")))
-    assert text.startswith("Use Poissonized bagging, 3,272 draws expected from 10,000 rows, with")
+    assert text.startswith("Use Poissonized bagging, 6,931 draws expected from 10,000 rows, with")
     assert "is at most 0.05 on average over the rows" in text

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from stablebag.bags import Bags
 from stablebag.bounds import unstable_epsilon
-from stablebag.certificates import Certificate, Plan, certify, plan
+from stablebag.certificates import Certificate, Plan, plan
+from stablebag.observed import PointCertificate, ReusedBagsCertificate, certify, certify_reused
 from stablebag.perturbations import Perturbations
 from stablebag.ranges import FixedRange, FunctionRange, ObservedRange, PredictionRange, TrimmedRange
 from stablebag.schemes import (
@@ -15,6 +16,7 @@ from stablebag.schemes import (
     ResamplingScheme,
     Subbagging,
 )
+from stablebag.vectors import VectorCertificate
 
 if TYPE_CHECKING:
     from stablebag.displays import PerturbationDisplay, PhaseDiagramDisplay, StabilityCurveDisplay
@@ -37,13 +39,17 @@ __all__ = [
     "Perturbations",
     "PhaseDiagramDisplay",
     "Plan",
+    "PointCertificate",
     "PoissonizedBagging",
     "PredictionRange",
     "ResamplingScheme",
+    "ReusedBagsCertificate",
     "StabilityCurveDisplay",
     "Subbagging",
     "TrimmedRange",
+    "VectorCertificate",
     "certify",
+    "certify_reused",
     "leave_one_out",
     "leave_one_out_refit",
     "plan",

@@ -110,6 +110,15 @@ class Bags:
         dense[self._bag_numbers(), self._rows] = True
         return dense
 
+    def to_sparse(self) -> sparse.csr_array:
+        """Return the inclusion matrix as a sparse array of ones, of shape (n_bags, n_samples)."""
+        ones = np.ones(len(self._rows))
+        rows = self._rows.astype(np.int32 if self.n_samples < 2**31 else np.int64)
+        matrix = sparse.csr_array((ones, rows, self._ends), shape=(len(self), self.n_samples))
+        matrix.sum_duplicates()  # a row that was drawn repeatedly is in the bag once
+        matrix.data[:] = 1.0
+        return matrix
+
     @property
     def counts(self) -> np.ndarray:
         """How often row i is in bag b, as a dense array of shape (n_bags, n_samples)."""

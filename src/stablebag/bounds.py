@@ -1,4 +1,4 @@
-"""Every theorem of the paper as a pure function of numbers.
+"""Every theorem as a pure function of numbers: the paper's, and the sharper ones that are proved in docs/proofs.md.
 
 Predictions are taken to lie in an interval of length 1; for length R multiply every epsilon by R. `delta` is a share of
 the training rows, never a confidence level. The letters p and q are the paper's: the chance that a row is in a bag, and
@@ -7,6 +7,7 @@ minus the covariance of two rows' being in a bag. Numbers of theorems are those 
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 from scipy.optimize import brentq
@@ -23,6 +24,8 @@ from stablebag.arguments import (
     refuse_value,
     whole_rows,
 )
+
+COUPLINGS = ("any", "independent")
 
 # --------------------------------------------------------------------------------- the constant and the main theorem
 
@@ -93,11 +96,13 @@ def kth_perturbation(rank: int, n_samples: int, constant: float, p: float) -> fl
 # ------------------------------------------------------------------------------------------------- finitely many bags
 
 
-def monte_carlo_radius(n_bags: float, monte_carlo_delta: float) -> float:
+def monte_carlo_radius(n_bags: float, monte_carlo_delta: float, coupling: str = "any") -> float:
     """Return what drawing finitely many bags adds to epsilon, at the price of `monte_carlo_delta`.
 
     Theorem 9: if derandomized bagging is (epsilon, delta)-stable by Theorem 8, then bagging with B bags is
-    (epsilon + sqrt(2 / B log(4 / delta')), delta + delta')-stable, for any delta' > 0.
+    (epsilon + sqrt(2 / B log(4 / delta')), delta + delta')-stable, for any delta' > 0. Proved here (docs/proofs.md, 4):
+    if the bags with and without a row are drawn independently of each other (`coupling` "independent"), Hoeffding's
+    inequality for all 2 B of them gives sqrt(1 / B log(2 / delta')).
 
     >>> round(monte_carlo_radius(n_bags=10_000, monte_carlo_delta=0.05), 6)
     0.029604
@@ -106,7 +111,11 @@ def monte_carlo_radius(n_bags: float, monte_carlo_delta: float) -> float:
     if math.isinf(n_bags):
         return 0.0
     monte_carlo_delta = check_delta(monte_carlo_delta, "monte_carlo_radius", name="monte_carlo_delta")
-    return math.inf if monte_carlo_delta == 0 else math.sqrt(2 / n_bags * math.log(4 / monte_carlo_delta))
+    if monte_carlo_delta == 0:
+        return math.inf
+    if _independent(coupling, "monte_carlo_radius"):
+        return math.sqrt(math.log(2 / monte_carlo_delta) / n_bags)
+    return math.sqrt(2 / n_bags * math.log(4 / monte_carlo_delta))
 
 
 def finite_bags_epsilon(delta: float, constant: float, n_bags: float) -> tuple[float, float]:
@@ -130,13 +139,20 @@ def finite_bags_epsilon(delta: float, constant: float, n_bags: float) -> tuple[f
 
 
 def finite_bags_rows_epsilon(
-    delta: float, n_samples: int, constant: float, p: float, n_bags: float
+    delta: float,
+    n_samples: int,
+    constant: float,
+    p: float,
+    n_bags: float,
+    coupling: str = "any",
+    of_rank: Callable[[int], float] | None = None,
 ) -> tuple[float, int]:
     """Return Theorem 9's epsilon counting whole rows, and the number of rows k that may exceed its first term.
 
     The proof of Theorem 9 adds the bags' term to *any* bound on derandomized bagging: here to the bound on the
     (k + 1)-th largest perturbation, by Theorems 8 and 14, with delta' = delta - k / n left for the bags. The best k is
-    taken. The result is never above Theorem 9's with its best split, and never above 1.
+    taken. The result is never above Theorem 9's with its best split, and never above 1. A sharper bound on the rank-th
+    largest can be given as `of_rank`; the constant then only says near which k to look.
 
     >>> epsilon, rows = finite_bags_rows_epsilon(0.05, n_samples=1000, constant=1 / 999, p=0.5, n_bags=1000)
     >>> round(epsilon, 4), rows
@@ -144,20 +160,26 @@ def finite_bags_rows_epsilon(
     """
     delta = check_delta(delta, "finite_bags_rows_epsilon")
     n_bags = check_bags(n_bags, "finite_bags_rows_epsilon")
+    if of_rank is None:
+
+        def of_rank(rank: int) -> float:
+            return kth_perturbation(rank, n_samples, constant, p)
+
     if math.isinf(n_bags):
         rows = whole_rows(delta, n_samples)
-        return kth_perturbation(rows + 1, n_samples, constant, p), rows
+        return of_rank(rows + 1), rows
     if delta == 0:
         return 1.0, 0
     # In real k the sum is Theorem 9's for delta + 1 / n, which is convex: the best whole k is next to the best real
     # one, or zero where p is the smaller bound on the rows.
     quarter = _check_constant(constant, "finite_bags_rows_epsilon") / 4
-    real = n_samples * (delta - _best_split(delta + 1 / n_samples, quarter, n_bags))
-    near = {0, max(0, math.floor(real)), max(0, math.floor(real) + 1)}
+    real = math.floor(n_samples * (delta - _best_split(delta + 1 / n_samples, quarter, n_bags)))
+    near = {0, *(max(0, real + step) for step in (0, 1))}
 
     def total(rows: int) -> float:
         rest = max(0.0, float(as_share(delta, n_samples) - Fraction(rows, n_samples)))
-        return kth_perturbation(rows + 1, n_samples, constant, p) + monte_carlo_radius(n_bags, rest)
+        radius = monte_carlo_radius(n_bags, rest, coupling)
+        return radius if math.isinf(radius) else of_rank(rows + 1) + radius
 
     epsilon, rows = min((total(rows), rows) for rows in near)
     return min(1.0, epsilon), rows
@@ -196,6 +218,49 @@ def finite_bags_delta(epsilon: float, constant: float, n_bags: float) -> float:
         first = brentq(slope, narrowest, widest)
     rest = epsilon - first
     return min(1.0, quarter / first / first + 4 * math.exp(-n_bags * rest * rest / 2))
+
+
+def second_moment_epsilon(delta: float, constant: float, n_bags: float, coupling: str = "any") -> float:
+    """Return the perturbation that finitely many bags exceed for at most a share `delta` of the rows, by Chebyshev.
+
+    Proved here (docs/proofs.md, 4): both predictions are unbiased for their limits with infinitely many bags, so the
+    squares of the limit's perturbation and of the noise add up, and delta epsilon^2 >= c / 4 + 1 / B is enough,
+    however the bags with and without a row are coupled. If they are drawn independently, c / 4 + 1 / (2 B) is.
+
+    >>> round(second_moment_epsilon(delta=0.05, constant=1 / 999, n_bags=1000), 4)
+    0.1581
+    >>> round(second_moment_epsilon(delta=0.05, constant=1 / 999, n_bags=1000, coupling="independent"), 4)
+    0.1225
+    """
+    delta = check_delta(delta, "second_moment_epsilon")
+    return math.inf if delta == 0 else mean_square_perturbation(constant, n_bags, coupling) / math.sqrt(delta)
+
+
+def second_moment_delta(epsilon: float, constant: float, n_bags: float, coupling: str = "any") -> float:
+    """Return the share of rows that may exceed `epsilon` with finitely many bags: (c / 4 + 1 / B) / epsilon^2.
+
+    Proved here (docs/proofs.md, 4), as `second_moment_epsilon`. Never above 1.
+
+    >>> second_moment_delta(epsilon=0.5, constant=0.04, n_bags=100)
+    0.08
+    """
+    epsilon = check_epsilon(epsilon, "second_moment_delta")
+    root = mean_square_perturbation(constant, n_bags, coupling)
+    return 1.0 if root >= epsilon else (root / epsilon) ** 2
+
+
+def mean_square_perturbation(constant: float, n_bags: float = math.inf, coupling: str = "any") -> float:
+    """Bound the root, over rows, of the mean expected squared perturbation: sqrt(c / 4 + 1 / B).
+
+    The proof of Theorem 8 for infinitely many bags; proved here (docs/proofs.md, 4) for B of them. With bags drawn
+    independently with and without a row, 1 / (2 B) takes the place of 1 / B.
+
+    >>> round(mean_square_perturbation(constant=0.04, n_bags=100), 9)
+    0.141421356
+    """
+    n_bags = check_bags(n_bags, "mean_square_perturbation")
+    noise = 1 / (2 * n_bags) if _independent(coupling, "mean_square_perturbation") else 1 / n_bags
+    return math.sqrt(_check_constant(constant, "mean_square_perturbation") / 4 + noise)
 
 
 def bags_to_double(epsilon: float, delta: float) -> int | float:
@@ -434,6 +499,19 @@ def mean_perturbation(constant: float, p: float, n_bags: float = math.inf) -> fl
     return norm_perturbation(1, constant, p, n_bags)
 
 
+def finite_bags_mean(derandomized: float, n_bags: float, coupling: str = "any") -> float:
+    """Bound the mean over rows of the expected perturbation with B bags by that with infinitely many, plus 1 / sqrt(B).
+
+    Proved here (docs/proofs.md, 4), by the second moment of the noise where Corollary 15 integrates Hoeffding's
+    inequality and adds sqrt(2 pi / B). With bags drawn independently with and without a row, 1 / sqrt(2 B) is added.
+
+    >>> round(finite_bags_mean(0.05, n_bags=10_000), 6)
+    0.06
+    """
+    derandomized = check_real(derandomized, "derandomized", "finite_bags_mean")
+    return min(1.0, derandomized + mean_square_perturbation(0.0, n_bags, coupling))
+
+
 def loss_perturbation(perturbation: float, lipschitz: float) -> float:
     """Bound how much a loss moves when the prediction moves: L epsilon for an L-Lipschitz loss.
 
@@ -455,6 +533,97 @@ def replace_one_perturbation(perturbation: float, lipschitz: float = 1.0) -> flo
     1.0
     """
     return 2 * loss_perturbation(perturbation, lipschitz)
+
+
+# ------------------------------------------------------------------------------------------------------ vector outputs
+
+
+def simplex_radius(n_classes: int) -> float:
+    """Return sqrt(1 - 1 / L): how far a vector of L class probabilities can be from the uniform one.
+
+    It is what `vector_epsilon` takes for class probabilities, as in Soloff, Barber and Willett (2024b).
+
+    >>> round(simplex_radius(n_classes=4) ** 2, 9)
+    0.75
+    """
+    return math.sqrt(1 - 1 / check_integer(n_classes, "n_classes", "simplex_radius", minimum=1))
+
+
+def vector_epsilon(
+    delta: float, constant: float, radius: float, n_bags: float = math.inf, coupling: str = "any"
+) -> float:
+    """Return the Euclidean distance that at most a share `delta` of the rows moves a vector of outputs by more than.
+
+    Soloff, Barber and Willett (2024b), "Stability via resampling", arXiv 2405.09511, for infinitely many bags: outputs
+    within `radius` of some point give delta epsilon^2 >= radius^2 c. For B bags proved here (docs/proofs.md, 5):
+    radius^2 (c + 4 / B), and radius^2 (c + 2 / B) with bags drawn independently with and without a row.
+
+    >>> vector_epsilon(delta=0.25, constant=0.01, radius=0.5)  # an interval of length 1: Theorem 8
+    0.1
+    """
+    radius = check_real(radius, "radius", "vector_epsilon", finite=True)
+    return 2 * radius * second_moment_epsilon(delta, constant, n_bags, coupling)
+
+
+def vector_monte_carlo_radius(n_bags: float, monte_carlo_delta: float, radius: float, diameter: float) -> float:
+    """Return what drawing B bags adds to a distance of vectors, at the price of `monte_carlo_delta`.
+
+    Proved here (docs/proofs.md, 5): 2 radius / sqrt(B) + diameter sqrt(2 / B log(2 / delta')), by McDiarmid's
+    inequality, in place of Theorem 9's term for numbers.
+
+    >>> round(vector_monte_carlo_radius(n_bags=10_000, monte_carlo_delta=0.05, radius=0.9, diameter=2**0.5), 6)
+    0.056413
+    """
+    n_bags = check_bags(n_bags, "vector_monte_carlo_radius")
+    if math.isinf(n_bags):
+        return 0.0
+    delta = check_delta(monte_carlo_delta, "vector_monte_carlo_radius", name="monte_carlo_delta")
+    if delta == 0:
+        return math.inf
+    return 2 * radius / math.sqrt(n_bags) + diameter * math.sqrt(2 / n_bags * math.log(2 / delta))
+
+
+# --------------------------------------------------------------------------------- bounds that look at the drawn bags
+
+
+def standard_deviation_bound(bag_variance: float, n_bags: int, confidence: float) -> float:
+    """Bound the standard deviation of the output over bags from that of B drawn ones, for outputs in [0, 1].
+
+    Maurer and Pontil (2009), "Empirical Bernstein bounds and sample variance penalization", Theorem 10: with
+    probability `confidence` over the bags it is at most sqrt(V) + sqrt(2 log(1 / t) / (B - 1)), where V is the variance
+    of the sample (divided by B - 1) and t = 1 - confidence. Nor is it ever above 1/2.
+
+    >>> round(standard_deviation_bound(bag_variance=0.04, n_bags=1000, confidence=0.95), 9)
+    0.277443283
+    """
+    owner = "standard_deviation_bound"
+    n_bags = check_integer(n_bags, "n_bags", owner, minimum=2, reason="one bag has no variance.")
+    confidence = check_real(confidence, "confidence", owner, high=1.0)
+    if confidence == 1:
+        return 0.5
+    bag_variance = check_real(bag_variance, "bag_variance", owner)
+    slack = math.sqrt(-2 * math.log(1 - confidence) / (n_bags - 1))
+    return min(0.5, math.sqrt(bag_variance) + slack)
+
+
+def observed_mean_square(
+    bag_variance: float, constant: float, n_bags: float = math.inf, ragged: float = 1.0, coupling: str = "any"
+) -> float:
+    """Bound the mean over rows of the expected squared perturbation by the variance of the output over bags.
+
+    The proof of Theorem 8 for infinitely many bags: c s^2. For B bags proved here (docs/proofs.md, 6):
+    s^2 (c + (1 + sqrt(g))^2 / B), and s^2 (c + (1 + g) / B) with bags drawn independently with and without a row,
+    where g = `ragged` bounds the variance over the bags without a row, averaged over rows, in units of s^2: 1 where all
+    bags have as many distinct rows, and 1 / (1 - p) in any case.
+
+    >>> round(observed_mean_square(bag_variance=0.25, constant=0.04, n_bags=100), 9)  # c / 4 + 1 / B
+    0.02
+    """
+    owner = "observed_mean_square"
+    bag_variance = check_real(bag_variance, "bag_variance", owner)
+    ragged = check_real(ragged, "ragged", owner, low=1.0)
+    noise = 1 + ragged if _independent(coupling, owner) else (1 + math.sqrt(ragged)) ** 2
+    return bag_variance * (_check_constant(constant, owner) + noise / check_bags(n_bags, owner))
 
 
 # ------------------------------------------------------------------------------- results by others, for comparison
@@ -520,6 +689,13 @@ def _best_split(delta: float, quarter: float, n_bags: float) -> float:
     if rising_over_falling(low) >= 0:
         return low
     return float(brentq(rising_over_falling, low, high, xtol=delta * 1e-14))
+
+
+def _independent(coupling: str, owner: str) -> bool:
+    if coupling not in COUPLINGS:
+        reason = "how the bags with and without a row depend on each other."
+        raise refuse_value("coupling", owner, f"one of {COUPLINGS}", coupling, reason)
+    return coupling == "independent"
 
 
 def _check_inclusion(p: float | Fraction, owner: str) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 
 from scipy.special import logsumexp
 
-from stablebag import bounds
+from stablebag import bounds, frontier
 from stablebag.arguments import (
     as_share,
     check_bags,
@@ -33,7 +33,10 @@ from stablebag.schemes import (
     as_law,
 )
 
+_BOUNDS = ("best", "exact", "paper")
 _RANGE_KINDS = ("fixed", "adaptive", "outputs")
+_THEOREM_8 = "Theorem 8, counting whole rows"
+_EXACT = "the exact frontier"
 _MANY_BAGS = 10**9  # more than anyone fits; a plan that needs more is not offered
 
 
@@ -72,6 +75,10 @@ class Certificate:
         Whether the interval is known beforehand ("fixed"), or taken from the targets ("adaptive", which a positive
         `delta_range` implies; Theorems 13 and 20), or whether there is none and every epsilon is a multiple of the
         range of the learner's outputs at the test point over all bags ("outputs"; Theorems 12 and 19).
+    coupling : {"any", "independent"}, default="any"
+        For finitely many bags: what is assumed of those drawn with and without a row. "any" is nothing, and holds for
+        the same seed in both. "independent" assumes that they, and the seeds of the learners, are drawn independently,
+        as in two runs without a common seed; the bounds are then sharper, and `explain` names the assumption.
 
     Examples
     --------
@@ -81,11 +88,11 @@ class Certificate:
     0.070781495
     >>> print(certificate.explain(delta=0.1))
     For every learner, every data set of 500 rows and every test point: at most 50 of the 500
-    rows (delta = 0.1) move the prediction by more than 0.07009 when left out.
-    Proved by Theorem 8, counting whole rows (subbagging, 250 of 500 rows: p = 0.5, q = 0.000501;
-    infinitely many bags; predictions in a range of length 1).
-    No row at all moves it by more than 0.5 (Theorem 14); the mean over rows is at most 0.02239
-    (Corollary 15).
+    rows (delta = 0.1) move the prediction by more than 0.05619 when left out.
+    Proved by the exact frontier, and no smaller number holds for every learner (subbagging, 250
+    of 500 rows: p = 0.5, q = 0.000501; infinitely many bags; predictions in a range of length 1).
+    No row at all moves it by more than 0.5 (Theorem 14); the mean over rows is at most 0.01789
+    (largest possible mean).
     """
 
     scheme: ResolvedScheme
@@ -95,6 +102,7 @@ class Certificate:
     delta_range: float
     reach: float
     range_kind: str
+    coupling: str
 
     def __init__(
         self,
@@ -106,6 +114,7 @@ class Certificate:
         delta_range: float = 0.0,
         reach: float | None = None,
         range_kind: str = "fixed",
+        coupling: str = "any",
     ) -> None:
         owner = "Certificate"
         n_samples = check_samples(n_samples, owner)
@@ -118,6 +127,8 @@ class Certificate:
         if range_kind == "outputs" and (range_length, delta_range) != (1.0, 0.0):
             reason = "then the range of the outputs is the unit, and no row changes it. Leave the lengths out."
             raise refuse_value("range_kind", owner, "'fixed' or 'adaptive' with a range", range_kind, reason)
+        if coupling not in bounds.COUPLINGS:
+            raise refuse_value("coupling", owner, f"one of {bounds.COUPLINGS}", coupling)
         if reach is None:
             reach = math.inf if delta_range > 0 else range_length
         reach = check_real(reach, "reach", owner, low=range_length, reason="no less than range_length.")
@@ -129,6 +140,7 @@ class Certificate:
             "delta_range": delta_range,
             "reach": reach if delta_range > 0 else range_length,
             "range_kind": "adaptive" if delta_range > 0 else range_kind,
+            "coupling": coupling,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -140,6 +152,8 @@ class Certificate:
         y: Any,
         prediction_range: Any = ObservedRange(),  # noqa: B008 (frozen)
         n_bags: int | float = math.inf,
+        *,
+        coupling: str = "any",
     ) -> "Certificate":
         """Return the certificate of predictions clipped to a range taken from these targets.
 
@@ -153,6 +167,8 @@ class Certificate:
             The rule for the interval.
         n_bags : int or math.inf, default=inf
             The number of bags.
+        coupling : {"any", "independent"}, default="any"
+            What is assumed of the bags with and without a row.
 
         Returns
         -------
@@ -169,7 +185,7 @@ class Certificate:
         low, high = rule(y)
         lengths = {"range_length": high - low, "delta_range": rule.delta(y), "reach": rule.reach(y)}
         kind = "fixed" if isinstance(rule, FixedRange) else "adaptive"
-        return cls(scheme, len(y), n_bags, **lengths, range_kind=kind)
+        return cls(scheme, len(y), n_bags, **lengths, range_kind=kind, coupling=coupling)
 
     # ------------------------------------------------------------------------------------------------ the guarantees
 
@@ -180,9 +196,13 @@ class Certificate:
         ----------
         delta : float
             A share of the training rows, in [0, 1].
-        bound : {"best", "paper"}, default="best"
-            "paper" is the formula of Theorem 8 (9 for finitely many bags, 13 and 20 with `delta_range`); "best" is the
-            smallest bound that is proved, and never larger. `explain` names it.
+        bound : {"best", "exact", "paper"}, default="best"
+            "paper" is the formula of Theorem 8 (9 for finitely many bags, 13 and 20 with `delta_range`). "exact" is the
+            exact frontier: with infinitely many bags the smallest epsilon that holds for every learner; with
+            finitely many, Theorem 9's term for the bags comes on top. Where the frontier cannot be worked out
+            (beyond 10,000 rows that may exceed epsilon, or for a scheme that does not say how many rows are in a bag)
+            it is Theorem 8's bound, counting whole rows. "best" is the smallest of all bounds that are proved, and
+            never above the others. `explain` names it.
 
         Returns
         -------
@@ -190,8 +210,8 @@ class Certificate:
             In the units of the prediction. Infinite where nothing is known.
         """
         delta = check_delta(delta, "Certificate.epsilon")
-        if _check_bound(bound, "Certificate.epsilon") == "best":
-            return self._best(delta)[0]
+        if _check_bound(bound, "Certificate.epsilon") != "paper":
+            return self._best(delta, bound)[0]
         normalized = bounds.clipped_epsilon(delta, self._constant, self.delta_range, self.n_bags)
         if self.range_length == 0 and not 0 < self.delta_range >= delta:
             return 0.0  # and not 0 times infinity: within an interval of no length nothing moves
@@ -204,7 +224,7 @@ class Certificate:
         ----------
         epsilon : float
             A perturbation, in the units of the prediction.
-        bound : {"best", "paper"}, default="best"
+        bound : {"best", "exact", "paper"}, default="best"
             As in `epsilon`; "paper" is zero from the worst case of Theorem 14 on.
 
         Returns
@@ -214,8 +234,8 @@ class Certificate:
             many it bounds a mean of probabilities.
         """
         epsilon = check_epsilon(epsilon, "Certificate.delta")
-        if _check_bound(bound, "Certificate.delta") == "best":
-            return self._smallest_delta(epsilon)
+        if _check_bound(bound, "Certificate.delta") != "paper":
+            return self._smallest_delta(epsilon, bound)
         if epsilon >= self.worst_case():
             return 0.0
         if self.range_length == 0:
@@ -243,19 +263,32 @@ class Certificate:
         p = bounds.worst_case_epsilon(self.scheme.inclusion_probability)
         return min(1.0, p + bounds.monte_carlo_radius(self.n_bags, monte_carlo_delta)) * self.range_length
 
-    def mean(self) -> float:
-        """Return a bound on the mean over rows of the expected perturbation, by Corollary 15."""
-        return self.norm(1)
+    def mean(self, bound: str = "best") -> float:
+        """Return a bound on the mean over rows of the expected perturbation.
 
-    def norm(self, order: float) -> float:
-        """Return a bound on (mean of L_i^order)^(1 / order) over rows, by Theorem 18.
+        Parameters
+        ----------
+        bound : {"best", "paper"}, default="best"
+            "paper" is Corollary 15. "best" is the smallest that is proved: with infinitely many bags the largest mean
+            that any learner has, where it can be worked out.
+
+        Returns
+        -------
+        float
+        """
+        return self.norm(1, bound)
+
+    def norm(self, order: float, bound: str = "best") -> float:
+        """Return a bound on (mean of L_i^order)^(1 / order) over rows.
 
         Parameters
         ----------
         order : float
             Positive; ``math.inf`` is the worst case, 1 the mean. Rows that change the prediction range count with
-            its whole `reach`. With finitely many bags a higher order may have the smaller bound, which is then one for
-            the lower order, too.
+            its whole `reach`.
+        bound : {"best", "paper"}, default="best"
+            "paper" is Theorem 18, and for finitely many bags Corollary 15 and its like. "best" is the smallest that is
+            proved.
 
         Returns
         -------
@@ -264,8 +297,9 @@ class Certificate:
         order = check_real(
             order, "order", "Certificate.norm", open_low=True, reason="1 is the mean, 2 the mean square."
         )
-        p = self.scheme.inclusion_probability
-        norm = bounds.norm_perturbation(order, self._constant, p, self.n_bags) * self.range_length
+        if bound not in ("best", "paper"):
+            raise refuse_value("bound", "Certificate.norm", 'one of "best" and "paper"', bound)
+        norm = self._norm(order, bound)[0] * self.range_length
         if self.delta_range == 0:
             return norm
         if math.isinf(order) or math.isinf(self.reach):
@@ -352,6 +386,7 @@ class Certificate:
             "delta_range": self.delta_range,
             "reach": None if math.isinf(self.reach) else self.reach,
             "range_kind": self.range_kind,
+            "coupling": self.coupling,
             "inclusion_probability": self.scheme.inclusion_probability,
             "negative_covariance": self.scheme.negative_covariance,
         }
@@ -384,7 +419,7 @@ class Certificate:
             size = values["bag_size"]
             scheme = classes[values["scheme"]](Fraction(size) if isinstance(size, str) else size)
         n_bags = math.inf if values["n_bags"] is None else values["n_bags"]
-        names = ("range_length", "delta_range", "reach", "range_kind")
+        names = ("range_length", "delta_range", "reach", "range_kind", "coupling")
         lengths = {name: values[name] for name in names if name in values}
         certificate = cls(scheme, values["n_samples"], n_bags, **lengths)
         for name, value in certificate.to_dict().items():
@@ -398,28 +433,80 @@ class Certificate:
     def _constant(self) -> float:
         return bounds.bagging_constant(self.n_samples, *self.scheme.moments)
 
-    def _best(self, delta: float) -> tuple[float, str]:
+    def _best(self, delta: float, bound: str = "best") -> tuple[float, str]:
         """The smallest epsilon proved for a share `delta` of the rows, and by what."""
         if delta == 1:
             return 0.0, "counting all rows"
-        n, p = self.n_samples, self.scheme.inclusion_probability
         rest = self._without_rows_changing_range(delta)
         trivial = "that no prediction leaves its range"
         if rest < 0:
             return self.reach, trivial
-        normalized, rows = bounds.finite_bags_rows_epsilon(rest, n, self._constant, p, self.n_bags)
-        epsilon = normalized * self.range_length
-        if normalized >= 1.0:
-            return epsilon, trivial
-        theorems = ["Theorem 14" if bounds.kth_perturbation(rows + 1, n, self._constant, p) == p else "Theorem 8"]
         derandomized = math.isinf(self.n_bags)
-        if not derandomized:
-            theorems.append("Theorem 9 for the bags")
+        if derandomized:
+            normalized, theorem = self._of_rank(whole_rows(rest, self.n_samples) + 1)
+        else:
+            normalized, theorem = self._with_bags(rest, bound)
+        if normalized >= 1.0:
+            return self.range_length, trivial
+        theorems = [theorem]
         if self.range_kind == "adaptive":
             theorems.append(f"Theorem {13 if derandomized else 20} for the range")
         if self.range_kind == "outputs":
             theorems.append(f"Theorem {12 if derandomized else 19} for unbounded outputs")
-        return epsilon, ", ".join(theorems) + ", counting whole rows"
+        if theorem == _EXACT and self.range_kind == "fixed":
+            theorems.append("and no smaller number holds for every learner")
+        return normalized * self.range_length, ", ".join(theorems)
+
+    def _of_rank(self, rank: int) -> tuple[float, str]:
+        """A bound on the `rank`-th largest perturbation with infinitely many bags, and what proves it."""
+        n, p = self.n_samples, self.scheme.inclusion_probability
+        epsilon = bounds.kth_perturbation(rank, n, self._constant, p)
+        if epsilon == 0 or rank == 1:
+            return epsilon, "Theorem 14" if epsilon == p else _THEOREM_8
+        point = frontier.frontier(self.scheme, min(rank, frontier.MOST_ROWS))
+        if point is None:
+            return epsilon, f"{_THEOREM_8}; the exact frontier is not worked out for this law"
+        if rank > frontier.MOST_ROWS and epsilon < point.value:
+            return epsilon, f"{_THEOREM_8}; the exact frontier is not worked out beyond {frontier.MOST_ROWS:,} rows"
+        return min(epsilon, point.value), _EXACT
+
+    def _with_bags(self, delta: float, bound: str) -> tuple[float, str]:
+        """A bound for a share `delta` of the rows with finitely many bags, and what proves it."""
+        n, p, constant, bags = self.n_samples, self.scheme.inclusion_probability, self._constant, self.n_bags
+        for_bags = "Theorem 9 for the bags"
+        if independent := self.coupling == "independent":
+            for_bags = "Hoeffding's inequality for bags drawn independently with and without a row"
+
+        def adding_bags(constant: float, of_rank: Callable[[int], float] | None = None) -> tuple[float, int]:
+            return bounds.finite_bags_rows_epsilon(delta, n, constant, p, bags, self.coupling, of_rank)
+
+        epsilon, rows = adding_bags(constant)
+        first = "Theorem 14" if bounds.kth_perturbation(rows + 1, n, constant, p) == p else "Theorem 8"
+        proved = [(epsilon, f"{first}, {for_bags}, counting whole rows")]
+        if bound == "best":
+            assumed = "drawn independently with and without a row" if independent else "however they are coupled"
+            moments = bounds.second_moment_epsilon(delta, constant, bags, self.coupling)
+            proved.append((moments, f"second moments of the bags, {assumed}"))
+        # The frontier is at least 1 / sqrt(2) of Theorem 8's bound, so sometimes it need not be worked out.
+        if bound == "exact" or adding_bags(constant / 2)[0] < min(proved)[0]:
+            epsilon, _ = adding_bags(constant * 2 / math.pi, lambda rank: self._of_rank(rank)[0])
+            proved.append((epsilon, f"{_EXACT}, {for_bags}"))
+        return min(proved)
+
+    def _norm(self, order: float, bound: str) -> tuple[float, str]:
+        """A bound on the norm of the perturbations by rows that do not change the range, and what proves it."""
+        p, bags = self.scheme.inclusion_probability, self.n_bags
+        paper = "Corollary 15" if order <= 1 else "Theorem 18"
+        proved = [(bounds.norm_perturbation(order, self._constant, p, bags), paper)]
+        if bound == "best" and not math.isinf(order):
+            # No perturbation exceeds 1, so that a norm of higher order is a root of the mean square.
+            root = bounds.mean_square_perturbation(self._constant, bags, self.coupling)
+            proved.append((math.pow(root, 2 / max(order, 2)), "second moments of the bags"))
+            mean = frontier.largest_mean(self.scheme) if order <= 1 else None
+            if mean is not None:
+                with_bags = "" if math.isinf(bags) else " and second moments of the bags"
+                proved.append((bounds.finite_bags_mean(mean, bags, self.coupling), "largest possible mean" + with_bags))
+        return min(proved, key=lambda pair: pair[0])
 
     def _without_rows_changing_range(self, delta: float) -> float:
         """What is left of a share of rows after those that change the range; below zero where nothing is promised."""
@@ -429,22 +516,22 @@ class Certificate:
             return (whole_rows(delta, n) - round(changing * n)) / n
         return float(as_share(delta, n) - changing)
 
-    def _smallest_delta(self, epsilon: float) -> float:
+    def _smallest_delta(self, epsilon: float, bound: str) -> float:
         """The smallest delta whose best epsilon is at most this one; the best epsilon falls as delta grows."""
         # With random bags delta is not a count. A grid finer than any row, and the next point up, is still proved.
         steps = self.n_samples if math.isinf(self.n_bags) else 2**50
-        return _first(0, steps, lambda step: self._best(step / steps)[0] <= epsilon) / steps
+        return first_step(0, steps, lambda step: self._best(step / steps, bound)[0] <= epsilon) / steps
 
     def _promise(self, delta: float, epsilon: float) -> str:
         if math.isinf(self.n_bags):
             rows, n = whole_rows(delta, self.n_samples), self.n_samples
             return (
                 f"at most {rows:,} of the {n:,} rows (delta = {delta:g}) move the prediction by more than "
-                f"{_rounded_up(epsilon)} when left out."
+                f"{rounded_up(epsilon)} when left out."
             )
         return (
             f"the chance, over the draw of bags and seeds, that leaving out a row moves the prediction by more than "
-            f"{_rounded_up(epsilon)} is at most {delta:g} on average over the rows."
+            f"{rounded_up(epsilon)} is at most {delta:g} on average over the rows."
         )
 
     def _vacuous_promise(self, delta: float) -> str:
@@ -455,14 +542,14 @@ class Certificate:
         else:
             lengths = {"range_length": self.range_length, "delta_range": self.delta_range, "reach": self.reach}
             ideal = Certificate(self.scheme, self.n_samples, **lengths).epsilon(delta)  # type: ignore[arg-type]
-            way_out = f"With infinitely many bags it would be {_rounded_up(ideal)}: use more bags or a larger delta."
+            way_out = f"With infinitely many bags it would be {rounded_up(ideal)}: use more bags or a larger delta."
         return f"nothing is promised for delta = {delta:g}; the bound is vacuous. {way_out}"
 
     def _setting(self) -> str:
         law = self.scheme
         parts = [
             f"{law}: p = {_probability(law.inclusion_probability)}, q = {law.negative_covariance:.3g}",
-            _count_bags(self.n_bags),
+            count_bags(self.n_bags),
             f"predictions in a range of length {self.range_length:.4g}",
         ]
         if self.delta_range > 0:
@@ -474,55 +561,11 @@ class Certificate:
     def _worst_and_mean(self) -> str:
         worst, mean = self.worst_case(), self.mean()
         if mean >= self.reach > 0:
-            return "Of the mean over rows nothing is proved (Corollary 15)."
-        on_average = f"he mean over rows is at most {_rounded_up(mean)} (Corollary 15)."
+            return "Of the mean over rows nothing is proved."
+        on_average = f"he mean over rows is at most {rounded_up(mean)} ({self._norm(1, 'best')[1]})."
         if worst >= self.reach > 0:
             return "T" + on_average
-        return f"No row at all moves it by more than {_rounded_up(worst)} (Theorem 14); t" + on_average
-
-
-def certify(model: Any) -> Certificate:
-    """State what is proved of a fitted `BaggedRegressor` or `BaggedClassifier`, for every data set of its size.
-
-    Of a regressor it speaks in the units of y, on the range to which predictions are clipped; without one, in units of
-    the range of the learner's outputs. Of a classifier it speaks of each class's probability.
-
-    Parameters
-    ----------
-    model : BaggedRegressor or BaggedClassifier
-        A fitted model.
-
-    Returns
-    -------
-    Certificate
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from stablebag import BaggedRegressor, certify
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BaggedRegressor(n_bags=500, random_state=0).fit(X, y)
-    >>> print(certify(model).explain(delta=0.1))
-    For every learner, every data set of 442 rows with this range of targets and every test point:
-    the chance, over the draw of bags and seeds, that leaving out a row moves the prediction by
-    more than 74.07 is at most 0.1 on average over the rows.
-    Proved by Theorem 8, Theorem 9 for the bags, Theorem 20 for the range, counting whole rows
-    (subbagging, 221 of 442 rows: p = 0.5, q = 0.000567; 500 bags; predictions in a range of
-    length 321 that changes with a share 0.004525 of the rows).
-    The mean over rows is at most 45.08 (Corollary 15).
-    """
-    from sklearn.utils.validation import check_is_fitted  # scikit-learn is there, since there is a model
-
-    if not hasattr(model, "bag_predictions"):
-        raise refuse_type("model", "certify", "a fitted BaggedRegressor or BaggedClassifier", model)
-    check_is_fitted(model)
-    n_bags = math.inf if model.derandomized_ else len(model.bags_)
-    law = model.scheme_
-    if hasattr(model, "classes_"):
-        return Certificate(law, law.n_samples, n_bags)
-    if model.prediction_range_ is None:
-        return Certificate(law, law.n_samples, n_bags, range_kind="outputs")
-    return Certificate.for_targets(law, model.y_, model.prediction_range_, n_bags)
+        return f"No row at all moves it by more than {rounded_up(worst)} (Theorem 14); t" + on_average
 
 
 @dataclass(frozen=True)
@@ -539,9 +582,7 @@ class Plan:
     delta: float
 
     def __str__(self) -> str:
-        return (
-            f"Use {self.certificate.scheme}, with {_count_bags(self.n_bags)}.\n{self.certificate.explain(self.delta)}"
-        )
+        return f"Use {self.certificate.scheme}, with {count_bags(self.n_bags)}.\n{self.certificate.explain(self.delta)}"
 
 
 def plan(
@@ -590,22 +631,22 @@ def plan(
     >>> import math
     >>> from stablebag import plan
     >>> plan(10_000, epsilon=0.05, delta=0.05, max_bags=math.inf).scheme
-    Subbagging(bag_size=8335)
+    Subbagging(bag_size=8871)
     >>> plan(10_000, epsilon=0.005, delta=0.01, max_bags=math.inf).scheme
-    Subbagging(bag_size=99)
+    Subbagging(bag_size=148)
     >>> plan(10_000, epsilon=0.2, delta=0.05, max_bags=math.inf).scheme
-    Subbagging(bag_size=9876)
+    Subbagging(bag_size=9920)
 
     Finitely many bags take a part of epsilon:
 
     >>> print(plan(10_000, epsilon=0.05, delta=0.05))
-    Use subbagging, 2,790 of 10,000 rows, with 9,999 bags.
+    Use subbagging, 4,999 of 10,000 rows, with 10,000 bags.
     For every learner, every data set of 10,000 rows and every test point: the chance, over the
     draw of bags and seeds, that leaving out a row moves the prediction by more than 0.05 is at
     most 0.05 on average over the rows.
-    Proved by Theorem 8, Theorem 9 for the bags, counting whole rows (subbagging, 2,790 of 10,000
-    rows: p = 0.279, q = 2.01e-05; 9,999 bags; predictions in a range of length 1).
-    The mean over rows is at most 0.02818 (Corollary 15).
+    Proved by second moments of the bags, however they are coupled (subbagging, 4,999 of 10,000
+    rows: p = 0.4999, q = 2.5e-05; 10,000 bags; predictions in a range of length 1).
+    The mean over rows is at most 0.01119 (second moments of the bags).
     """
     n_samples = check_samples(n_samples, "plan")
     range_length = check_real(range_length, "range_length", "plan", open_low=True, finite=True)
@@ -624,13 +665,13 @@ def plan(
         return certificate(size, n_bags).epsilon(delta) <= epsilon
 
     if not meets(1, max_bags):
-        enough = [_first(1, _MANY_BAGS, lambda n_bags: meets(1, n_bags)), math.inf]
+        enough = [first_step(1, _MANY_BAGS, lambda n_bags: meets(1, n_bags)), math.inf]
         enough = [n_bags for n_bags in enough if meets(1, n_bags)]
         raise ValueError(_impossible(certificate(1, max_bags), epsilon, delta, enough))
-    size = _first(1, largest, lambda size: size == largest or not meets(size + 1, max_bags))
+    size = first_step(1, largest, lambda size: size == largest or not meets(size + 1, max_bags))
     n_bags = max_bags
     if isinstance(max_bags, int):
-        n_bags = _first(1, max_bags, lambda n_bags: meets(size, n_bags))
+        n_bags = first_step(1, max_bags, lambda n_bags: meets(size, n_bags))
     return Plan(of_size(size), n_bags, certificate(size, n_bags), epsilon, delta)
 
 
@@ -652,21 +693,24 @@ def _impossible(best: Certificate, epsilon: float, delta: float, enough_bags: li
     """Say what would be possible in place of what is not."""
     possible = []
     if (smallest_epsilon := best.epsilon(delta)) < best.range_length:
-        possible.append(f"epsilon >= {_rounded_up(smallest_epsilon)} for this delta")
+        possible.append(f"epsilon >= {rounded_up(smallest_epsilon)} for this delta")
     if (smallest_delta := best.delta(epsilon)) < 1:
-        possible.append(f"delta >= {_rounded_up(smallest_delta)} for this epsilon")
+        possible.append(f"delta >= {rounded_up(smallest_delta)} for this epsilon")
     if enough_bags:
         possible.append(f"this very request with max_bags={enough_bags[0]:,}")
     # However many rows there are, the bags' part of epsilon stays.
-    if bounds.monte_carlo_radius(best.n_bags, max(0.0, delta - best.delta_range)) * best.range_length < epsilon:
+    rest = max(0.0, delta - best.delta_range)
+    of_bags = bounds.second_moment_epsilon(rest, 0.0, best.n_bags) if rest else math.inf
+    of_bags = 0.0 if math.isinf(best.n_bags) else min(of_bags, bounds.monte_carlo_radius(best.n_bags, rest))
+    if of_bags * best.range_length < epsilon:
         possible.append("more rows")
     return (
-        f"No plan with at most {_count_bags(best.n_bags)} certifies epsilon={epsilon:g} for delta={delta:g}, not even "
+        f"No plan with at most {count_bags(best.n_bags)} certifies epsilon={epsilon:g} for delta={delta:g}, not even "
         f"with {best.scheme}. Possible: {', or '.join(possible) or 'nothing; use a fixed range'}."
     )
 
 
-def _rounded_up(value: float) -> str:
+def rounded_up(value: float) -> str:
     """Four digits, rounded so that what is printed is proved."""
     if value == 0 or math.isinf(value):
         return f"{value:g}"
@@ -679,18 +723,19 @@ def _probability(value: float) -> str:
     return f"{value:.4g}" if value < 0.99995 else f"1 - {1 - value:.2g}"
 
 
-def _count_bags(n_bags: int | float) -> str:
+def count_bags(n_bags: int | float) -> str:
+    """Say how many bags there are."""
     if math.isinf(n_bags):
         return "infinitely many bags"
     return "1 bag" if n_bags == 1 else f"{n_bags:,} bags"
 
 
 def _check_bound(bound: str, owner: str) -> str:
-    if bound not in ("best", "paper"):
-        raise refuse_value("bound", owner, 'one of "best" and "paper"', bound)
+    if bound not in _BOUNDS:
+        raise refuse_value("bound", owner, f"one of {_BOUNDS}", bound)
     return bound
 
 
-def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+def first_step(low: int, high: int, holds: Callable[[int], bool]) -> int:
     """The smallest whole number from `low` to `high` at which a monotone condition holds; at `high` it does."""
     return low + bisect_left(range(low, high), True, key=holds)

@@ -12,6 +12,7 @@ import numpy as np
 from stablebag.arguments import check_integer, refuse_type
 from stablebag.bounds import unstable_epsilon
 from stablebag.certificates import Certificate
+from stablebag.frontier import frontier
 from stablebag.perturbations import Perturbations
 from stablebag.schemes import Subbagging
 
@@ -251,9 +252,11 @@ class PhaseDiagramDisplay(_Display):
     guaranteed : ndarray of shape (n_steps,)
         The epsilon from which on stability is proved.
     impossible : ndarray of shape (n_steps,) or None, default=None
-        The epsilon below which some learner is unstable (Theorem 10, for subbagging).
+        The epsilon below which some learner is unstable with infinitely many bags (Theorem 10, for subbagging).
     title : str, default=""
         What is shown.
+    exact : ndarray of shape (n_steps,) or None, default=None
+        The exact frontier between the two, with infinitely many bags.
 
     Attributes
     ----------
@@ -264,33 +267,47 @@ class PhaseDiagramDisplay(_Display):
     guaranteed_ : Line2D
         The border of what is proved.
     impossible_ : Line2D
-        The border of what is impossible, where it is known.
+        The border of what the paper shows to be impossible, where it is known.
+    exact_ : Line2D
+        The exact frontier, where it is known.
 
     Examples
     --------
     >>> from stablebag import Certificate, PhaseDiagramDisplay, Subbagging
+    >>> display = PhaseDiagramDisplay.compute(Certificate(Subbagging(0.5), n_samples=500), bound="paper")
+    >>> bool((display.impossible < display.guaranteed).all())
+    True
+
+    The exact frontier closes the gap between them:
+
     >>> display = PhaseDiagramDisplay.compute(Certificate(Subbagging(0.5), n_samples=500))
-    >>> bool((display.impossible <= display.guaranteed).all())
+    >>> bool((display.exact == display.guaranteed).all())
     True
     """
 
     def __init__(
-        self, delta: np.ndarray, guaranteed: np.ndarray, impossible: np.ndarray | None = None, title: str = ""
+        self,
+        delta: np.ndarray,
+        guaranteed: np.ndarray,
+        impossible: np.ndarray | None = None,
+        title: str = "",
+        exact: np.ndarray | None = None,
     ) -> None:
         self.delta = delta
         self.guaranteed = guaranteed
         self.impossible = impossible
         self.title = title
+        self.exact = exact
 
     @classmethod
     def compute(cls, certificate: Certificate, *, bound: str = "best") -> Self:
-        """Work out the two borders without drawing them.
+        """Work out the borders without drawing them.
 
         Parameters
         ----------
         certificate : Certificate
             What is proved.
-        bound : {"best", "paper"}, default="best"
+        bound : {"best", "exact", "paper"}, default="best"
             As in `Certificate.epsilon`.
 
         Returns
@@ -300,26 +317,30 @@ class PhaseDiagramDisplay(_Display):
         if not isinstance(certificate, Certificate):
             reason = "certify(model) makes that of a fitted model."
             raise refuse_type("certificate", cls.__name__, "a Certificate", certificate, reason)
-        n = certificate.n_samples
-        rows = np.unique(np.geomspace(1, n // 2 + 1, 200).astype(int)) if n > 2 else np.array([1])
-        delta = rows[rows < n] / n
+        n, law = certificate.n_samples, certificate.scheme
+        rows = np.unique(np.geomspace(1, n // 2 + 1, _steps(n)).astype(int)) if n > 2 else np.array([1])
+        rows = rows[rows < n]
+        delta = rows / n
         guaranteed = np.array([certificate.epsilon(share, bound) for share in delta])
-        impossible = None
-        if isinstance(certificate.scheme.scheme, Subbagging) and certificate.delta_range == 0:
-            size = int(certificate.scheme.bag_size)
-            levels = [unstable_epsilon(n, size, share) for share in delta]
-            impossible = np.array(levels) * certificate.range_length
-        return cls(delta, guaranteed, impossible, title=str(certificate.scheme))
+        impossible = exact = None
+        if certificate.delta_range == 0:
+            points = [frontier(law, row + 1) for row in rows.tolist()]
+            if all(point is not None for point in points):
+                exact = np.array([point.value for point in points if point is not None]) * certificate.range_length
+            if isinstance(law.scheme, Subbagging):
+                levels = [unstable_epsilon(n, int(law.bag_size), share) for share in delta]
+                impossible = np.array(levels) * certificate.range_length
+        return cls(delta, guaranteed, impossible, title=str(law), exact=exact)
 
     @classmethod
     def from_certificate(cls, certificate: Certificate, *, bound: str = "best", ax: Any = None) -> Self:
-        """Draw what a certificate guarantees, and for subbagging on a fixed range what is impossible.
+        """Draw what a certificate guarantees, and on a fixed range what is impossible with infinitely many bags.
 
         Parameters
         ----------
         certificate : Certificate
             What is proved.
-        bound : {"best", "paper"}, default="best"
+        bound : {"best", "exact", "paper"}, default="best"
             As in `Certificate.epsilon`.
         ax : Axes or None, default=None
             Where to draw; None makes a new figure.
@@ -351,10 +372,13 @@ class PhaseDiagramDisplay(_Display):
         (self.guaranteed_,) = ax.plot(delta, guaranteed, "-", color="tab:blue")
         ax.fill_between(delta, guaranteed, top, color="tab:blue", alpha=0.25, label="guaranteed for every learner")
         if self.impossible is not None:
-            impossible = self.impossible[shown]
-            (self.impossible_,) = ax.plot(delta, impossible, "--", color="tab:red")
+            (self.impossible_,) = ax.plot(delta, self.impossible[shown], "--", color="tab:red", label="Theorem 10")
+        border = self.impossible if self.exact is None else self.exact
+        if border is not None:
             style = {"facecolor": "none", "edgecolor": "tab:red", "alpha": 0.6, "hatch": "///", "linewidth": 0}
-            ax.fill_between(delta, 0, impossible, label="impossible for some learner", **style)
+            ax.fill_between(delta, 0, border[shown], label="impossible for some learner", **style)
+        if self.exact is not None:
+            (self.exact_,) = ax.plot(delta, self.exact[shown], ":", color="black", label="exact frontier", zorder=3)
         ax.set(xlabel="$\\delta$: share of rows", ylabel="$\\varepsilon$", title=self.title)
         if len(delta) > 1:
             ax.set(xlim=(float(delta[0]), float(delta[-1])))
@@ -376,10 +400,15 @@ def _over_classes(curve: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.
     return epsilon, delta.reshape(len(epsilon), -1).max(axis=1)
 
 
+def _steps(n_samples: int) -> int:
+    """How finely to draw what is proved: the exact frontier of many rows takes its time."""
+    return 200 if n_samples <= 2000 else 50
+
+
 def _guarantee(certificate: Certificate) -> tuple[np.ndarray, np.ndarray]:
     """What is proved, as a curve: the smallest epsilon for each share of rows."""
     n = certificate.n_samples
-    shares = np.unique(np.geomspace(1, n - 1, 200).astype(int)) / n  # of all rows together nothing need be proved
+    shares = np.unique(np.geomspace(1, n - 1, _steps(n)).astype(int)) / n  # of all rows together nothing need be proved
     epsilon = np.array([certificate.epsilon(share) for share in shares])
     finite = np.isfinite(epsilon)
     return epsilon[finite], shares[finite]

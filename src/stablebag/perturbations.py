@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +272,24 @@ class Perturbations:
         without = np.stack([np.asarray(function(prediction, y_test), dtype=float) for prediction in self.left_out])
         drawn = self.n_bags is not None
         return Perturbations(with_all, without, self.rows, how=self.how, noise_known=self.noise_known and not drawn)
+
+    def in_norm(self) -> "Perturbations":
+        """Return the Euclidean distances of a classifier's vectors of probabilities, in place of one for each class.
+
+        The prediction is then the distance from itself, zero, and `left_out` how far each row moves it.
+        """
+        if self.prediction.ndim == 1:
+            raise ValueError("There is one number at each point, and its distance is what `values` gives already.")
+        distances = None if self.distances is None else np.sqrt((self.distances**2).sum(axis=-1))
+        lengths = np.sqrt((self.values**2).sum(axis=-1)) if distances is None else distances.mean(axis=0)
+        return replace(
+            self,
+            prediction=np.zeros(len(self.prediction)),
+            left_out=lengths,
+            distances=distances,
+            bag_variance=None if self.bag_variance is None else self.bag_variance.sum(axis=-1),
+            bag_range=None,
+        )
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows that move each prediction most, and by how much, with sign.

@@ -27,6 +27,7 @@ WeightedBag: TypeAlias = tuple[tuple[int, ...], Probability]
 
 _MOST_LISTED = 1_000_000  # bags of a user's scheme that are gone through to work out p and q
 _MOST_CHECKED = 20_000  # and to check that all permutations of the rows are alike
+_MOST_DRAWN = 2e8  # draws times rows, to work out how many rows a bag of classical bagging has
 _MOST_TRIES = 10_000  # to draw a bag without a given row
 _LARGEST_BAG = 1e15  # whole numbers up to here are exact as floats
 
@@ -84,6 +85,15 @@ rows independently.
     def count_bags(self, n_samples: int) -> int | float:
         """Return how many bags there are up to order."""
         return sum(1 for _ in _listed(self, n_samples))
+
+    def count_law(self, n_samples: int, n_rows: int) -> np.ndarray | None:
+        """Return the probabilities that 0, 1, ..., `n_rows` of so many given rows are in a bag; None if unknown."""
+        if self.enumerate_bags(n_samples) is None or self.count_bags(n_samples) > _MOST_CHECKED:
+            return None
+        law = np.zeros(n_rows + 1)
+        for bag, probability in _listed(self, n_samples):
+            law[sum(row < n_rows for row in set(bag))] += float(probability)
+        return law
 
     def without_one(self, n_samples: int) -> "ResamplingScheme":
         """Return the scheme which, on n_samples - 1 rows, draws from Q_n given that the last row is out."""
@@ -186,6 +196,25 @@ class ResolvedScheme:
             raise TypeError(f"The {name} of {type(self.scheme).__name__} must be a number. Got {value!r}.")
         number: Probability = value  # type: ignore[assignment]
         return 0.0 if -1e-12 <= number < 0 else number
+
+    def count_law(self, n_rows: int) -> np.ndarray | None:
+        """Return the law of how many of `n_rows` given rows are in a bag.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows are watched, at most `n_samples`. As all rows are alike, it does not matter which.
+
+        Returns
+        -------
+        ndarray of shape (n_rows + 1,) or None
+            The probabilities of 0, 1, ..., n_rows. None where they are not known, or where working them out would
+            take too long.
+        """
+        n_rows = check_integer(n_rows, "n_rows", "count_law", minimum=0)
+        if n_rows > self.n_samples:
+            raise refuse_value("n_rows", "count_law", f"at most n_samples={self.n_samples}", n_rows)
+        return self.scheme.count_law(self.n_samples, n_rows)
 
     @property
     def support_size(self) -> int | float:
@@ -369,6 +398,15 @@ class Subbagging(_SizedScheme):
     def count_bags(self, n_samples: int) -> int:
         return math.comb(n_samples, self._whole_size(n_samples))
 
+    def count_law(self, n_samples: int, n_rows: int) -> np.ndarray:
+        # Hypergeometric: m draws from n rows of which `n_rows` are watched.
+        m = self._whole_size(n_samples)
+        fewest, most = max(0, m - (n_samples - n_rows)), min(m, n_rows)
+        law, k = np.zeros(n_rows + 1), np.arange(fewest, most, dtype=float)
+        log_ratios = np.log((n_rows - k) * (m - k) / ((k + 1) * (n_samples - n_rows - m + k + 1)))
+        law[fewest : most + 1] = _log_concave_law(log_ratios)
+        return law
+
     def without_one(self, n_samples: int) -> Self:
         return replace(self, bag_size=self._whole_size(n_samples))
 
@@ -422,6 +460,10 @@ class BernoulliSubbagging(_SizedScheme):
 
     def count_bags(self, n_samples: int) -> int:
         return 1 << n_samples
+
+    def count_law(self, n_samples: int, n_rows: int) -> np.ndarray:
+        p = self._share(n_samples)
+        return _binomial_law(n_rows, float(p), float(1 - p))
 
     def without_one(self, n_samples: int) -> Self:
         return replace(self, bag_size=self._share(n_samples))
@@ -482,6 +524,21 @@ class ClassicalBagging(_SizedScheme):
         m = self._whole_size(n_samples)
         return math.comb(n_samples + m - 1, m)
 
+    def count_law(self, n_samples: int, n_rows: int) -> np.ndarray | None:
+        # Draw by draw: a draw hits one of the watched rows that are not yet in the bag, or changes nothing. All terms
+        # are positive, so nothing cancels.
+        m = self._whole_size(n_samples)
+        if m * (n_rows + 500) > _MOST_DRAWN:
+            return None
+        hit = (n_rows - np.arange(n_rows + 1)) / n_samples
+        law = np.zeros(n_rows + 1)
+        law[0] = 1.0
+        for _ in range(m):
+            moved = law * hit
+            law -= moved
+            law[1:] += moved[:-1]
+        return law
+
     def without_one(self, n_samples: int) -> Self:
         return replace(self, bag_size=self._whole_size(n_samples))
 
@@ -533,6 +590,10 @@ class PoissonizedBagging(_SizedScheme):
 
     def count_bags(self, n_samples: int) -> float:
         return math.inf
+
+    def count_law(self, n_samples: int, n_rows: int) -> np.ndarray:
+        rate = float(self._share(n_samples))
+        return _binomial_law(n_rows, -math.expm1(-rate), math.exp(-rate))
 
     def without_one(self, n_samples: int) -> Self:
         return replace(self, bag_size=self._share(n_samples))
@@ -596,6 +657,19 @@ def _draw_distinct(size: int, n_samples: int, generator: Generator) -> np.ndarra
     if size * 50 > n_samples:
         return generator.permutation(n_samples)[:size].copy()  # a view would keep all of it alive
     return generator.choice(n_samples, size, replace=False)
+
+
+def _binomial_law(n: int, p: float, not_p: float) -> np.ndarray:
+    k = np.arange(n, dtype=float)
+    return _log_concave_law(np.log((n - k) / (k + 1)) + math.log(p) - math.log(not_p))
+
+
+def _log_concave_law(log_ratios: np.ndarray) -> np.ndarray:
+    """Return the probabilities whose neighbours have these ratios, by their falling logs: summed from the mode out."""
+    mode = int((log_ratios > 0).sum())
+    below, above = -np.cumsum(log_ratios[:mode][::-1])[::-1], np.cumsum(log_ratios[mode:])
+    weights = np.exp(np.concatenate([below, [0.0], above]))
+    return np.asarray(weights / weights.sum())
 
 
 def _orders(bag: tuple[int, ...]) -> int:

@@ -19,7 +19,7 @@ n_samples = st.integers(2, 3000)
 shares = st.floats(0.0, 1.0)
 bags = st.one_of(st.just(math.inf), st.integers(1, 10**7))
 range_shares = st.one_of(st.just(0.0), st.floats(0, 0.5))
-bounds = st.sampled_from(["best", "paper"])
+bounds = st.sampled_from(["best", "exact", "paper"])
 ROUNDING = 1 + 1e-9
 
 

@@ -117,3 +117,44 @@ def test_theorem_20_holds_for_clipped_outputs(law, n_bags, seed):
                 for bound in tail:
                     tail[bound] += chance[moved > certificate.epsilon(delta, bound) + 1e-12].sum() / n
             assert max(tail.values()) <= delta + 1e-12, name
+
+
+def coupled_laws(f, left_out, n_bags):
+    """The law of |f_B - f_B^i| for independent draws, and for those of opposite order: the worst for second moments."""
+    yield "independent", *difference_law(f, left_out, n_bags)
+    uniform = (np.arange(20_000) + 0.5) / 20_000
+    high, low = (binom.ppf(u, n_bags, min(rate, 1.0)) for u, rate in ((uniform, f), (1 - uniform, left_out)))
+    yield "any", np.abs(high - low) / n_bags, np.full(len(uniform), 1 / len(uniform))
+
+
+@pytest.mark.parametrize("n_bags", [1, 10, 200])
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_second_moments_hold_for_independent_and_for_opposite_bags(law, n_bags, seed):
+    ensemble = enumerate_law(law)
+    deltas = (0.05, 0.2, 0.5)
+    for name, f, left_out in zero_one_learners(ensemble, seed):
+        squares, tails, means = {}, {}, {}
+        for without in left_out:
+            for coupling, moved, chance in coupled_laws(f, without, n_bags):
+                certificate = Certificate(law, law.n_samples, n_bags, coupling=coupling)
+                over = [chance[moved > certificate.epsilon(delta) + 1e-12].sum() for delta in deltas]
+                tails[coupling] = tails.get(coupling, 0.0) + np.array(over) / law.n_samples
+                squares[coupling] = squares.get(coupling, 0.0) + (moved**2 * chance).sum() / law.n_samples
+                means[coupling] = means.get(coupling, 0.0) + (moved * chance).sum() / law.n_samples
+        for coupling, square in squares.items():
+            certificate = Certificate(law, law.n_samples, n_bags, coupling=coupling)
+            grid = 1e-3 if coupling == "any" else 1e-12  # opposite quantiles are taken on a grid
+            root = bounds.mean_square_perturbation(ensemble.constant, n_bags, coupling)
+            assert square <= root**2 + grid, name
+            assert means[coupling] <= certificate.mean() + grid, name
+            assert (tails[coupling] <= np.array(deltas) + grid).all(), name
+
+
+def test_second_moments_are_attained_by_a_learner_of_no_rows():
+    # Outputs 0 or 1 by the flip of a coin, with opposite flips with and without a row: c plays no part, and the square
+    # of the difference is 1 / B in expectation.
+    n_bags = 100
+    counts = np.arange(n_bags + 1)
+    square = np.sum(binom.pmf(counts, n_bags, 0.5) * ((2 * counts - n_bags) / n_bags) ** 2)
+    assert square == pytest.approx(1 / n_bags)
+    assert bounds.mean_square_perturbation(0.0, n_bags) ** 2 == pytest.approx(square)

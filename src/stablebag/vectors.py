@@ -1,0 +1,236 @@
+"""Certificates of vectors, such as a classifier's probabilities of all classes together, in Euclidean distance."""
+
+import math
+import textwrap
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from stablebag import bounds
+from stablebag.arguments import (
+    as_share,
+    check_bags,
+    check_delta,
+    check_epsilon,
+    check_integer,
+    check_real,
+    check_samples,
+    refuse_value,
+    whole_rows,
+)
+from stablebag.certificates import count_bags, first_step, rounded_up
+from stablebag.schemes import ResamplingScheme, ResolvedScheme, as_law
+
+
+@dataclass(frozen=True, init=False)
+class VectorCertificate:
+    """What is proved of bagging any learner whose outputs are vectors, for every data set and every test point.
+
+    As `Certificate`, with the Euclidean distance of the predictions with and without a row in place of a difference of
+    numbers. It bounds what a row does to all class probabilities together; that each of them is moved by less than
+    a `Certificate` says is sharper for one class, and says less of many.
+
+    Parameters
+    ----------
+    scheme : ResamplingScheme
+        How bags are drawn. It is kept resolved for `n_samples`.
+    n_samples : int
+        The number of training rows.
+    n_bags : int or math.inf, default=inf
+        The number of bags; infinitely many stand for derandomized bagging.
+    radius : float, default=1.0
+        All outputs are within this distance of one point: sqrt(1 - 1 / L) for the probabilities of L classes.
+    diameter : float or None, default=None
+        The largest distance of two outputs: sqrt(2) for class probabilities. None is twice the radius.
+    coupling : {"any", "independent"}, default="any"
+        As in `Certificate`.
+
+    Examples
+    --------
+    >>> from stablebag import Subbagging, VectorCertificate
+    >>> certificate = VectorCertificate.for_classes(Subbagging(0.5), n_samples=500, n_classes=10)
+    >>> round(certificate.delta(0.1), 4)  # of 500 rows, 90
+    0.18
+    >>> print(certificate.explain(delta=0.1))
+    For every learner, every data set of 500 rows and every test point: at most 50 of the 500 rows
+    (delta = 0.1) move the vector of outputs by a distance of more than 0.133 when left out.
+    Proved by mean squares, counting whole rows (subbagging, 250 of 500 rows: p = 0.5, q =
+    0.000501; infinitely many bags; outputs within 0.9487 of a point).
+    """
+
+    scheme: ResolvedScheme
+    n_samples: int
+    n_bags: int | float
+    radius: float
+    diameter: float
+    coupling: str
+
+    def __init__(
+        self,
+        scheme: ResamplingScheme | ResolvedScheme,
+        n_samples: int,
+        n_bags: int | float = math.inf,
+        *,
+        radius: float = 1.0,
+        diameter: float | None = None,
+        coupling: str = "any",
+    ) -> None:
+        owner = "VectorCertificate"
+        n_samples = check_samples(n_samples, owner)
+        radius = check_real(radius, "radius", owner, finite=True)
+        diameter = 2 * radius if diameter is None else check_real(diameter, "diameter", owner, low=radius)
+        if diameter > 2 * radius:
+            reason = "two points within a radius of a third are no further apart than twice that."
+            raise refuse_value("diameter", owner, f"at most 2 * radius={2 * radius:g}", diameter, reason)
+        if coupling not in bounds.COUPLINGS:
+            raise refuse_value("coupling", owner, f"one of {bounds.COUPLINGS}", coupling)
+        values = {
+            "scheme": as_law(scheme, n_samples, owner),
+            "n_samples": n_samples,
+            "n_bags": check_bags(n_bags, owner),
+            "radius": radius,
+            "diameter": diameter,
+            "coupling": coupling,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def for_classes(
+        cls,
+        scheme: ResamplingScheme | ResolvedScheme,
+        n_samples: int,
+        n_classes: int,
+        n_bags: int | float = math.inf,
+        *,
+        coupling: str = "any",
+    ) -> "VectorCertificate":
+        """Return the certificate of the vector of class probabilities, or of votes.
+
+        Parameters
+        ----------
+        scheme : ResamplingScheme
+            How bags are drawn.
+        n_samples : int
+            The number of training rows.
+        n_classes : int
+            The number of classes.
+        n_bags : int or math.inf, default=inf
+            The number of bags.
+        coupling : {"any", "independent"}, default="any"
+            As in `Certificate`.
+
+        Returns
+        -------
+        VectorCertificate
+        """
+        n_classes = check_integer(n_classes, "n_classes", "VectorCertificate.for_classes", minimum=1)
+        diameter = math.sqrt(2.0) if n_classes > 1 else 0.0
+        return cls(
+            scheme, n_samples, n_bags, radius=bounds.simplex_radius(n_classes), diameter=diameter, coupling=coupling
+        )
+
+    def epsilon(self, delta: float) -> float:
+        """Return the distance that at most a share `delta` of the rows can exceed.
+
+        Parameters
+        ----------
+        delta : float
+            A share of the training rows, in [0, 1].
+
+        Returns
+        -------
+        float
+        """
+        return self._best(check_delta(delta, "VectorCertificate.epsilon"))[0]
+
+    def delta(self, epsilon: float) -> float:
+        """Return the share of rows that can move the outputs by a distance of more than `epsilon`.
+
+        Parameters
+        ----------
+        epsilon : float
+            A Euclidean distance.
+
+        Returns
+        -------
+        float
+        """
+        epsilon = check_epsilon(epsilon, "VectorCertificate.delta")
+        steps = self.n_samples if math.isinf(self.n_bags) else 2**50
+        return first_step(0, steps, lambda step: self._best(step / steps)[0] <= epsilon) / steps
+
+    def worst_case(self) -> float:
+        """Return the distance that no row exceeds: p times the diameter, and with finitely many bags the diameter."""
+        return self.diameter * (self.scheme.inclusion_probability if math.isinf(self.n_bags) else 1.0)
+
+    def rms(self) -> float:
+        """Return a bound on the root, over rows, of the mean expected squared distance."""
+        root = 2 * self.radius * bounds.mean_square_perturbation(self._constant, self.n_bags, self.coupling)
+        return min(self.worst_case(), root)
+
+    def explain(self, delta: float = 0.05) -> str:
+        """Say in sentences what is promised for a share `delta` of the rows.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            A share of the training rows, in [0, 1].
+
+        Returns
+        -------
+        str
+        """
+        epsilon, proof = self._best(check_delta(delta, "VectorCertificate.explain"))
+        moves = f"the vector of outputs by a distance of more than {rounded_up(epsilon)}"
+        if math.isinf(self.n_bags):
+            rows = whole_rows(delta, self.n_samples)
+            promise = f"at most {rows:,} of the {self.n_samples:,} rows (delta = {delta:g}) move {moves} when left out."
+        else:
+            promise = (
+                f"the chance, over the draw of bags and seeds, that leaving out a row moves {moves} is at most "
+                f"{delta:g} on average over the rows."
+            )
+        law = self.scheme
+        setting = (
+            f"{law}: p = {law.inclusion_probability:.4g}, q = {law.negative_covariance:.3g}; "
+            f"{count_bags(self.n_bags)}; outputs within {self.radius:.4g} of a point"
+        )
+        sentences = [
+            f"For every learner, every data set of {self.n_samples:,} rows and every test point: {promise}",
+            f"Proved by {proof} ({setting}).",
+        ]
+        return "\n".join(textwrap.fill(sentence, width=94) for sentence in sentences)
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    @cached_property
+    def _constant(self) -> float:
+        return bounds.bagging_constant(self.n_samples, *self.scheme.moments)
+
+    def _best(self, delta: float) -> tuple[float, str]:
+        """The smallest distance proved for a share `delta` of the rows, and by what."""
+        if delta == 1:
+            return 0.0, "counting all rows"
+        n, worst = self.n_samples, "that no output leaves its set"
+        p = self.scheme.inclusion_probability
+
+        def of_rows(rows: float) -> float:
+            return min(p * self.diameter, self.radius * math.sqrt(n * self._constant / (rows + 1)))
+
+        if math.isinf(self.n_bags):
+            epsilon = of_rows(whole_rows(delta, n))
+            return epsilon, "mean squares, counting whole rows" if epsilon < p * self.diameter else worst
+        proved = [(self.diameter, worst)]
+        if delta > 0:
+            moments = bounds.vector_epsilon(delta, self._constant, self.radius, self.n_bags, self.coupling)
+            assumed = "drawn independently with and without a row" if self.coupling == "independent" else "any coupling"
+            proved.append((moments, f"second moments of the bags, {assumed}"))
+            share = as_share(delta, n)
+            for rows in {0, *np.geomspace(1, max(1, math.floor(share * n)), 40).astype(int).tolist()}:
+                rest = max(0.0, float(share) - rows / n)
+                noise = bounds.vector_monte_carlo_radius(self.n_bags, rest, self.radius, self.diameter)
+                proved.append((of_rows(rows) + noise, "mean squares, McDiarmid's inequality for the bags"))
+        return min(proved)
