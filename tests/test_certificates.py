@@ -102,6 +102,15 @@ def test_finitely_many_bags_have_the_smallest_of_all_bounds():
                 assert independent.epsilon(delta) <= best
 
 
+@pytest.mark.parametrize(("scheme", "n", "n_bags", "delta"), [
+    (BernoulliSubbagging(97), 100, 10**4, 0.04), (Subbagging(0.99), 1000, 10**5, 0.01),
+    (BernoulliSubbagging(0.99), 1000, 10**5, 0.01), (ClassicalBagging(5000), 1000, 10**5, 0.01),
+])  # fmt: skip
+def test_the_best_is_no_worse_than_the_exact_also_for_nearly_whole_bags(scheme, n, n_bags, delta):
+    certificate = Certificate(scheme, n, n_bags)
+    assert certificate.epsilon(delta) <= certificate.epsilon(delta, "exact")
+
+
 def test_means_and_norms_are_never_above_the_papers_and_grow():
     for n_bags in (100, 10_000, math.inf):
         certificate = Certificate(ClassicalBagging(1.0), 300, n_bags)

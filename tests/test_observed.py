@@ -15,6 +15,7 @@ from stablebag import (
     Certificate,
     ClassicalBagging,
     FixedRange,
+    FunctionRegressor,
     PointCertificate,
     Subbagging,
     VectorCertificate,
@@ -104,7 +105,8 @@ def test_points_are_certified_with_a_confidence(regressor):
     assert (
         certify(regressor, POINTS, coupling="independent").epsilon(0.1) < certify(regressor, POINTS).epsilon(0.1)
     ).all()
-    assert certify(regressor, POINTS, confidence=1.0).epsilon(0.1) == pytest.approx(everywhere.epsilon(0.1))
+    nearly = certify(regressor, POINTS, confidence=1 - 1e-16)
+    assert nearly.epsilon(0.1) == pytest.approx(np.minimum(everywhere.epsilon(0.1), nearly.epsilon(0.1)))
 
 
 def test_bonferroni_pays_for_all_points_at_once(regressor):
@@ -172,7 +174,10 @@ def test_a_classifier_is_certified_per_class_or_in_norm(classifier):
     shares = model.predict_proba(points)
     np.testing.assert_allclose(norm.estimate**2, (1 - (shares**2).sum(axis=1)) * 400 / 399)
     assert (norm.standard_deviation <= math.sqrt(2 / 3)).all()
-    assert "the vector of outputs" in joined(norm)
+    assert "nothing more is known for delta = 0.05" in joined(norm)
+    agreed = points[[np.argmax(shares.max(axis=1))]]
+    unanimous = certify(model, agreed, confidence=0.5, norm=True)
+    assert "move the vector of outputs by more than" in joined(unanimous.explain(0.5))
 
 
 def test_one_bag_has_no_variance():
@@ -191,8 +196,9 @@ def test_what_is_no_fitted_model_is_refused(function):
 
 
 def test_a_confidence_outside_its_domain_is_refused(regressor):
-    with pytest.raises(ValueError, match="'confidence'"):
-        certify(regressor, POINTS, confidence=1.5)
+    for confidence in (0.0, 1.0, 1.5):
+        with pytest.raises(ValueError, match="'confidence'"):
+            certify(regressor, POINTS, confidence=confidence)
 
 
 # --------------------------------------------------------------------------------------------------------- reused bags
@@ -295,7 +301,8 @@ def test_rows_that_change_the_range_are_not_spoken_of():
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=2), n_bags=300, random_state=0).fit(X, Y)
     certificate = certify_reused(model, POINTS)
     changing = round(model.prediction_range_.delta(Y) * 80)
-    assert np.isinf(certificate.epsilon((changing - 1) / 80)).all()
+    assert (certificate.epsilon((changing - 1) / 80) == certificate.worst_case()).all()
+    assert certificate.worst_case() == model.prediction_range_.reach(Y)
     moved = leave_one_out(model, POINTS)
     for rows in range(changing, 80):
         assert (moved.epsilon(rows / 80) <= certificate.epsilon(rows / 80) + 1e-9).all()
@@ -317,3 +324,22 @@ def test_a_row_in_every_bag_is_refused():
         largest_eigenvalue(Bags([[0, 1], [1, 2]], n_samples=3))
     with pytest.raises(ValueError, match="no bags"):
         largest_eigenvalue(Bags([], n_samples=3))
+
+
+@pytest.mark.parametrize("n_bags", [5, 500])
+def test_empty_bags_have_nothing_to_move(n_bags):
+    assert largest_eigenvalue(Bags([[]] * n_bags, n_samples=600)) == (0.0, 0.0)
+
+
+def test_a_row_that_stretches_the_range_is_within_the_worst_case():
+    y = np.append(np.linspace(0, 1, 19), 100.0)
+    learner = FunctionRegressor(lambda X, y, seed: lambda points: np.full(len(points), 1e6))
+    model = BaggedRegressor(learner, n_bags=200, random_state=0).fit(X[:20], y)
+    moved, certificate = leave_one_out(model, POINTS), certify_reused(model)
+    assert moved.max().max() > 98
+    for delta in np.arange(20) / 20:
+        assert (moved.epsilon(delta) <= certificate.epsilon(delta)).all()
+    assert certificate.worst_case() == certificate.epsilon(0.0) == 100.0
+    assert certificate.delta(100.0) == 0.0
+    assert "No row at all moves it by more than 100." in joined(certificate)
+    assert "nothing more is known for delta = 0" in joined(certify(model, POINTS).explain(0.0))

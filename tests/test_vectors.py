@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, Perturbations, Subbagging, VectorCertificate
-from stablebag.bounds import vector_epsilon
+from stablebag.bounds import vector_epsilon, vote_delta, vote_epsilon, vote_variance
 from theorems.enumeration import all_ensembles
 
 GOLDEN = [(500, 250, 0.1, 0.180360721443), (60_000, 30_000, 0.05, 0.00600010000167)]
@@ -23,6 +23,16 @@ def test_golden_values_of_finitely_many_bags():
     # Squares add up, so this is below (sqrt(c) + 2 / sqrt(B))^2 = .00407976212458 for any coupling.
     few = VectorCertificate.for_classes(Subbagging(30_000), 60_000, 10, 1000)
     assert few.rms() ** 2 == pytest.approx(0.9 * (1 / 59_999 + 4 / 1000), abs=1e-11)
+
+
+def test_golden_values_of_votes():
+    assert vote_variance([0.6, 0.3, 0.1]) == pytest.approx(0.54)
+    assert vote_delta(0.1, 1 / 499, [0.6, 0.3, 0.1]) == pytest.approx(0.108216432866, abs=1e-12)
+    assert vote_epsilon(0.108216432866, 1 / 499, [0.6, 0.3, 0.1]) == pytest.approx(0.1)
+    assert vote_delta(0.0, 1 / 499, [1.0, 0.0]) == vote_epsilon(0.0, 1 / 499, [1.0, 0.0]) == 0.0
+    assert vote_delta(0.01, 1 / 499, [0.5, 0.5]) == 1.0
+    with pytest.raises(ValueError, match="add up to 1"):
+        vote_variance([0.6, 0.6])
 
 
 def test_a_vector_of_one_number_is_a_number():
@@ -110,6 +120,7 @@ def test_perturbations_of_a_classifier_are_taken_per_class_or_in_norm():
     np.testing.assert_allclose(norm.epsilon(1 / 3), math.sqrt(2) * np.array([0.1, 0.1]))
     np.testing.assert_allclose(norm.noise, np.sqrt([0.5 * 0.01, 0.05 * 0.01]))
     np.testing.assert_array_equal(norm.most_influential(1)[0], moved.most_influential(1)[0])
+    assert (norm.most_influential(2)[1] >= 0).all()
     with pytest.raises(ValueError, match="one number at each point"):
         norm.in_norm()
 

@@ -7,7 +7,7 @@ minus the covariance of two rows' being in a bag. Numbers of theorems are those 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from scipy.optimize import brentq
@@ -563,6 +563,48 @@ def vector_epsilon(
     """
     radius = check_real(radius, "radius", "vector_epsilon", finite=True)
     return 2 * radius * second_moment_epsilon(delta, constant, n_bags, coupling)
+
+
+def vote_variance(shares: Sequence[float]) -> float:
+    """Return 1 - |w|^2, the Gini index of the shares of the votes: for votes, the variance of the vector over bags.
+
+    Proved here (docs/proofs.md, 5): a vote is a vector of length 1, so E|y - w|^2 = 1 - |w|^2. It takes the place of
+    the squared radius 1 - 1 / L, and is no larger. With shares of drawn bags it is an estimate for all bags, and
+    exact for the drawn ones.
+
+    >>> round(vote_variance([0.6, 0.3, 0.1]), 9)
+    0.54
+    """
+    shares = [check_real(share, "shares", "vote_variance", high=1.0) for share in shares]
+    if not math.isclose(math.fsum(shares), 1.0, abs_tol=1e-9):
+        raise refuse_value("shares", "vote_variance", "shares that add up to 1", shares)
+    return max(0.0, 1 - math.fsum(share * share for share in shares))
+
+
+def vote_delta(epsilon: float, constant: float, shares: Sequence[float]) -> float:
+    """Return the share of rows that may move the shares of the votes by a distance of more than epsilon.
+
+    Proved here (docs/proofs.md, 5), for infinitely many bags: c (1 - |w|^2) / epsilon^2. Never above 1.
+
+    >>> round(vote_delta(epsilon=0.1, constant=1 / 499, shares=[0.6, 0.3, 0.1]), 9)
+    0.108216433
+    """
+    epsilon = check_epsilon(epsilon, "vote_delta")
+    square = _check_constant(constant, "vote_delta") * vote_variance(shares)
+    return 0.0 if square == 0 else 1.0 if square >= epsilon * epsilon else square / epsilon / epsilon
+
+
+def vote_epsilon(delta: float, constant: float, shares: Sequence[float]) -> float:
+    """Return the distance that at most a share `delta` of the rows moves the shares of the votes by more than.
+
+    Proved here (docs/proofs.md, 5), for infinitely many bags: sqrt(c (1 - |w|^2) / delta).
+
+    >>> round(vote_epsilon(delta=0.54, constant=0.01, shares=[0.6, 0.3, 0.1]), 9)
+    0.1
+    """
+    delta = check_delta(delta, "vote_epsilon")
+    square = _check_constant(constant, "vote_epsilon") * vote_variance(shares)
+    return 0.0 if square == 0 else math.inf if delta == 0 else math.sqrt(square / delta)
 
 
 def vector_monte_carlo_radius(n_bags: float, monte_carlo_delta: float, radius: float, diameter: float) -> float:

@@ -487,9 +487,11 @@ class Certificate:
             assumed = "drawn independently with and without a row" if independent else "however they are coupled"
             moments = bounds.second_moment_epsilon(delta, constant, bags, self.coupling)
             proved.append((moments, f"second moments of the bags, {assumed}"))
-        # The frontier is at least 1 / sqrt(2) of Theorem 8's bound, so sometimes it need not be worked out.
-        if bound == "exact" or adding_bags(constant / 2)[0] < min(proved)[0]:
-            epsilon, _ = adding_bags(constant * 2 / math.pi, lambda rank: self._of_rank(rank)[0])
+        # The frontier is no lower than the learner that counts rows; where even that is too high, it is not worked out.
+        near = constant * 2 / math.pi
+        lowest = adding_bags(near, lambda rank: frontier.all_plus(self.scheme, rank) if rank <= n else 0.0)[0]
+        if bound == "exact" or lowest < min(proved)[0]:
+            epsilon, _ = adding_bags(near, lambda rank: self._of_rank(rank)[0])
             proved.append((epsilon, f"{_EXACT}, {for_bags}"))
         return min(proved)
 

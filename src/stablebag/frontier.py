@@ -111,6 +111,7 @@ def frontier(law: ResolvedScheme, rank: int) -> FrontierPoint | None:
     return _frontier(law, rank) if rank <= MOST_ROWS else None
 
 
+@lru_cache(maxsize=4096)
 def all_plus(law: ResolvedScheme, rank: int) -> float:
     """Return the perturbation of each of `rank` rows by the learner that counts them: below it nothing is promised.
 
@@ -148,10 +149,16 @@ def _frontier(law: ResolvedScheme, rank: int) -> FrontierPoint | None:
     if counts is None:
         return None
     # Equal weights bound each split from above, at little cost; only those that could be the largest are worked out.
+    # Where all rows push, or as many push as pull, equal weights are the best ones: these come first.
     uniform = _uniform_weights(counts, p)
+    tied = 1 + _rounding(rank, law)
+    first = [0, rank // 2] if rank % 2 == 0 else [0]
     minus, weight, ties, value = 0, 1.0, (0.0, 0.0), -math.inf
-    for split in np.argsort(-uniform, kind="stable").tolist():
-        if uniform[split] * (1 + 1e-9) <= value:
+    for split in [*first, *np.argsort(-uniform, kind="stable").tolist()]:
+        if uniform[split] <= value * tied:
+            if split in first:
+                continue
+            value = max(value, float(uniform[split]))  # for a tie, its bound stands for it
             break
         of_split = _best_weight(counts, p, split)
         if of_split[0] > value:
@@ -160,9 +167,13 @@ def _frontier(law: ResolvedScheme, rank: int) -> FrontierPoint | None:
 
 
 def _slack(value: float, rank: int, law: ResolvedScheme) -> float:
-    """Add what is cut off, and what rounding may have cost: logs of factorials, and one product for each draw."""
-    rounding = 16 * float(gammaln(rank + 2)) + 4 * float(law.bag_size)
-    return value * (1 + rounding * 2.0**-52) + _TAIL / (1 - law.inclusion_probability)
+    """Add what is cut off, and what rounding may have cost."""
+    return value * (1 + _rounding(rank, law)) + _TAIL / (1 - law.inclusion_probability)
+
+
+def _rounding(rank: int, law: ResolvedScheme) -> float:
+    """The largest relative error: of logarithms of factorials, and of one product for each draw."""
+    return (16 * float(gammaln(rank + 2)) + 4 * float(law.bag_size)) * 2.0**-52
 
 
 def _all_plus(counts: np.ndarray, p: float) -> float:

@@ -92,7 +92,10 @@ def certify(
             certificate = Certificate.for_targets(law, model.y_, model.prediction_range_, n_bags, coupling=coupling)
     if X is None:
         return certificate
-    return _at_points(model, X, certificate, check_real(confidence, "confidence", "certify", high=1.0))
+    reason = "the probability with which it holds, such as 0.95. For certain it holds with n_bags='all'."
+    if check_real(confidence, "confidence", "certify", high=1.0, open_low=True, reason=reason) == 1:
+        raise refuse_value("confidence", "certify", "below 1", confidence, reason)
+    return _at_points(model, X, certificate, confidence)
 
 
 # --------------------------------------------------------------------------------------------------------- at points
@@ -130,7 +133,7 @@ class PointCertificate:
     With confidence 95 % over the draw of the bags, for this data set and these 42 points: in
     expectation over bags and seeds, at most a share 0.1 of the 400 rows move the prediction by
     more than 28.58 when left out (by more than 24.51 at half of the points).
-    For every data set and every point it would be 42.01.
+    For every data set with this range of targets and every point it would be 42.01.
     """
 
     certificate: Certificate | VectorCertificate
@@ -202,10 +205,12 @@ class PointCertificate:
         else:
             rows = f"in expectation over bags and seeds, at most a share {delta:g} of the {n:,} rows move"
         what = "vector of outputs" if isinstance(self.certificate, VectorCertificate) else "prediction"
-        middle, largest = float(np.median(epsilon)), float(epsilon.max())
+        middle, largest, ceiling = float(np.median(epsilon)), float(epsilon.max()), self._ceiling(delta)
         moves = f"{rows} the {what} by more than {rounded_up(largest)} when left out"
         if n_points > 1:
             moves += f" (by more than {rounded_up(middle)} at half of the points)"
+        if middle >= ceiling:
+            moves = f"nothing more is known for delta = {delta:g} than for every data set and point"
         if self.proved and self.confidence < 1:
             head = (
                 f"With confidence {100 * self.confidence:g} % over the draw of the bags, for this data set and {points}"
@@ -221,8 +226,8 @@ class PointCertificate:
                 "predictions to a range for a certificate."
             )
         else:
-            ceiling = self._ceiling(delta)
-            sentences.append(f"For every data set and every point it would be {rounded_up(ceiling)}.")
+            such = " with this range of targets" if getattr(self.certificate, "range_kind", "") == "adaptive" else ""
+            sentences.append(f"For every data set{such} and every point it would be {rounded_up(ceiling)}.")
         return "\n".join(textwrap.fill(sentence, width=94) for sentence in sentences)
 
     def __str__(self) -> str:
@@ -306,15 +311,20 @@ class ReusedBagsCertificate:
     n_bags : int
         The number of bags.
     largest_inclusion : float
-        The largest share of the bags that one row is in: no row moves a prediction by more than this times the range.
+        The largest share of the bags that one row is in: no row that leaves the range as it is moves a prediction by
+        more than this times the range.
     scale : float
         The largest that the standard deviation over bags can be: half the range, or the radius of the outputs.
     range_length : float
         The range of the predictions; for vectors the diameter of the outputs.
     delta_range : float
-        The share of rows that change the range to which predictions are clipped; of them nothing is promised.
+        The share of rows that change the range to which predictions are clipped.
+    reach : float
+        How far these can move a prediction.
     standard_deviation : ndarray or None
         The standard deviation over the drawn bags at some points, if they were given.
+    vector : bool
+        Whether this is about Euclidean distances of vectors of outputs.
 
     Examples
     --------
@@ -337,15 +347,17 @@ class ReusedBagsCertificate:
     scale: float
     range_length: float
     delta_range: float = 0.0
+    reach: float = math.inf
     standard_deviation: np.ndarray | None = None
+    vector: bool = False
 
     def rms(self) -> Any:
         """Return the bound on the root mean square over rows that leave the range as it is: one, or one per point."""
         return math.sqrt(self.eigenvalue) * self._spread
 
     def worst_case(self) -> float:
-        """Return the perturbation that no row exceeds that leaves the range as it is."""
-        return self.largest_inclusion * self.range_length
+        """Return the perturbation that no row exceeds, those that change the range included."""
+        return self._most if self.delta_range == 0 else max(self._most, self.reach)
 
     def epsilon(self, delta: float) -> Any:
         """Return the perturbation that at most a share `delta` of the rows exceeds.
@@ -358,20 +370,16 @@ class ReusedBagsCertificate:
         Returns
         -------
         float, or ndarray of shape (n_points,) or (n_points, n_classes)
-            Infinite where rows that change the range are more.
+            For a share below that of the rows that change the range it is how far these can move it.
         """
         delta = check_delta(delta, "ReusedBagsCertificate.epsilon")
         rows = whole_rows(delta, self.n_samples) - round(self.delta_range * self.n_samples)
         if delta == 1:
             return 0.0 * self._spread
         if rows < 0:
-            return math.inf + 0.0 * self._spread
-        bound = math.sqrt(self.n_samples * self.eigenvalue / (rows + 1)) * self._spread
-        return (
-            np.minimum(bound, self.worst_case())
-            if self.standard_deviation is not None
-            else min(float(bound), self.worst_case())
-        )
+            return self.worst_case() + 0.0 * self._spread
+        bound = np.minimum(math.sqrt(self.n_samples * self.eigenvalue / (rows + 1)) * self._spread, self._most)
+        return bound if self.standard_deviation is not None else float(bound)
 
     def delta(self, epsilon: float) -> Any:
         """Return the share of rows that can move the prediction by more than `epsilon`.
@@ -389,8 +397,8 @@ class ReusedBagsCertificate:
         with np.errstate(divide="ignore", invalid="ignore"):
             square = np.asarray(self.rms()) ** 2
             share = np.where(square == 0, 0.0, square / np.float64(epsilon) ** 2)
-        share = np.where(epsilon >= self.worst_case(), 0.0, np.floor(np.minimum(share, 1.0) * self.n_samples))
-        total = np.minimum(share / self.n_samples + self.delta_range, 1.0)
+        share = np.where(epsilon >= self._most, 0.0, np.floor(np.minimum(share, 1.0) * self.n_samples))
+        total = np.minimum(share / self.n_samples + self.delta_range, 1.0) * (epsilon < self.worst_case())
         return total if self.standard_deviation is not None else float(total)
 
     def explain(self, delta: float = 0.05) -> str:
@@ -412,20 +420,27 @@ class ReusedBagsCertificate:
             n_points = len(self.standard_deviation)
             where = "this point" if n_points == 1 else f"these {n_points:,} points"
         learner = "every learner and" if self.standard_deviation is None else "the learner as fitted, at"
+        moved = "the vector of outputs by a distance of" if self.vector else "the prediction by"
+        by = "" if math.isinf(largest) else f"at most {rows:,} of the {self.n_samples:,} rows (delta = {delta:g}) move "
+        by += "nothing is promised" if math.isinf(largest) else f"{moved} more than {rounded_up(largest)}"
         sentences = [
-            f"For these {count_bags(self.n_bags)} as they were drawn, {learner} {where}: at most {rows:,} of the "
-            f"{self.n_samples:,} rows (delta = {delta:g}) move the prediction by more than {rounded_up(largest)}, "
-            "where the prediction without a row is the average over the bags that do not have it.",
+            f"For these {count_bags(self.n_bags)} as they were drawn, {learner} {where}: {by}, where the prediction "
+            "without a row is the average over the bags that do not have it.",
             f"Proved by the largest eigenvalue {self.eigenvalue:.4g} of the bags' own covariance (docs/proofs.md, 7).",
         ]
         if math.isfinite(worst := self.worst_case()):
             sentences[-1] += f" No row at all moves it by more than {rounded_up(worst)}."
         if self.delta_range > 0:
-            sentences.append(f"Not spoken of is a share {self.delta_range:.4g} of rows that change the range itself.")
+            sentences.append(f"Counted in it is a share {self.delta_range:.4g} of rows that change the range itself.")
         return "\n".join(textwrap.fill(sentence, width=94) for sentence in sentences)
 
     def __str__(self) -> str:
         return self.explain()
+
+    @property
+    def _most(self) -> float:
+        """How far any row that leaves the range as it is can move a prediction."""
+        return self.largest_inclusion * self.range_length
 
     @property
     def _spread(self) -> Any:
@@ -444,7 +459,7 @@ def certify_reused(model: Any, X: Any = None, *, norm: bool = False) -> ReusedBa
         A regressor without a prediction range needs them.
     norm : bool, default=False
         Of a classifier: whether to speak of the Euclidean distance of the vectors of class probabilities. For learners
-        that vote, the variance at a point is 1 - |w|^2 with w the shares of the votes.
+        that vote, the variance at a point is 1 - |w|^2 with w the shares of the votes (`bounds.vote_variance`).
 
     Returns
     -------
@@ -461,9 +476,10 @@ def certify_reused(model: Any, X: Any = None, *, norm: bool = False) -> ReusedBa
     True
     """
     _check_model(model, "certify_reused")
-    eigenvalue, inclusion = largest_eigenvalue(model.bags_, model.bag_weights_)
+    weights = model.bag_weights_ if model.derandomized_ else None
+    eigenvalue, inclusion = largest_eigenvalue(model.bags_, weights)
     classifier = hasattr(model, "classes_")
-    length, scale, changing = 1.0, 0.5, 0.0
+    length, scale, changing, reach = 1.0, 0.5, 0.0, math.inf
     if classifier and norm:
         length, scale = math.sqrt(2.0), bounds.simplex_radius(len(model.classes_))
     elif not classifier:
@@ -478,23 +494,21 @@ def certify_reused(model: Any, X: Any = None, *, norm: bool = False) -> ReusedBa
         else:
             low, high = model.range_
             length, scale, changing = high - low, (high - low) / 2, model.prediction_range_.delta(model.y_)
+            reach = model.prediction_range_.reach(model.y_)
     spread = None
     if X is not None:
         outputs, weights = model.bag_predictions(X), model.bag_weights_
-        if weights is None:
-            variance = outputs.var(axis=0)
-        else:
-            variance = np.tensordot(weights, (outputs - np.tensordot(weights, outputs, axes=1)) ** 2, axes=1)
+        variance = np.tensordot(weights, (outputs - np.tensordot(weights, outputs, axes=1)) ** 2, axes=1)
         spread = np.sqrt(variance.sum(axis=-1) if classifier and norm else variance)
     n, n_bags = model.scheme_.n_samples, len(model.bags_)
-    return ReusedBagsCertificate(eigenvalue, n, n_bags, inclusion, scale, length, changing, spread)
+    return ReusedBagsCertificate(eigenvalue, n, n_bags, inclusion, scale, length, changing, reach, spread, norm)
 
 
 def largest_eigenvalue(bags: Bags, weights: np.ndarray | None = None) -> tuple[float, float]:
     """Return the largest eigenvalue of M_ij = Cov(i in bag, j in bag) / ((1 - p_i) (1 - p_j) n), over drawn bags.
 
-    By Lanczos iteration on the smaller of the two sides, bags or rows; neither matrix is ever formed. What the
-    iteration may still be off by is added.
+    By Lanczos iteration on the smaller of the two sides, bags or rows; neither matrix is ever formed. The residual of
+    the iteration is added, and the trace is a bound in any case.
 
     Parameters
     ----------
@@ -548,13 +562,16 @@ def largest_eigenvalue(bags: Bags, weights: np.ndarray | None = None) -> tuple[f
     else:
         product = LinearOperator((n_bags, n_bags), matvec=lambda v: to_bags(to_rows(v)), dtype=float)
     largest = float(share.max())
+    trace = float(np.sum(share / (1 - share))) / n
+    if trace == 0:
+        return 0.0, largest  # all bags are empty
     if size <= _DENSE:
         dense = np.column_stack([product.matvec(column) for column in np.eye(size)])
         return max(0.0, float(np.linalg.eigvalsh((dense + dense.T) / 2)[-1])) * (1 + 1e-12), largest
     start = np.random.default_rng(_SEED).normal(size=size)
     (value,), vector = eigsh(product, k=1, which="LA", v0=start, tol=1e-8)
     off = float(np.linalg.norm(product.matvec(vector[:, 0]) - value * vector[:, 0]))
-    return float(value) + off, largest
+    return min(trace, float(value) + off), largest
 
 
 def _check_model(model: Any, owner: str) -> None:

@@ -276,7 +276,7 @@ class Perturbations:
     def in_norm(self) -> "Perturbations":
         """Return the Euclidean distances of a classifier's vectors of probabilities, in place of one for each class.
 
-        The prediction is then the distance from itself, zero, and `left_out` how far each row moves it.
+        A distance has no sign: `differences` are the distances themselves, and the prediction is zero.
         """
         if self.prediction.ndim == 1:
             raise ValueError("There is one number at each point, and its distance is what `values` gives already.")
@@ -285,7 +285,7 @@ class Perturbations:
         return replace(
             self,
             prediction=np.zeros(len(self.prediction)),
-            left_out=lengths,
+            left_out=-lengths,
             distances=distances,
             bag_variance=None if self.bag_variance is None else self.bag_variance.sum(axis=-1),
             bag_range=None,

@@ -151,6 +151,18 @@ def test_cutting_tails_changes_nothing_that_shows(scheme, monkeypatch):
         assert value <= frontier(law, rank).value <= value + 3e-15
 
 
+def test_splits_that_tie_are_not_all_worked_out(monkeypatch):
+    # With independent inclusion at p = 1/2 all splits have the same bound.
+    from stablebag import frontier as module
+
+    worked_out = []
+    original = module._best_weight
+    monkeypatch.setattr(module, "_best_weight", lambda *args: worked_out.append(args) or original(*args))
+    for rank in (499, 500):
+        module._frontier.__wrapped__(BernoulliSubbagging(0.5).resolve(500), rank)
+    assert len(worked_out) < 10
+
+
 def test_many_rows_have_the_constant_of_the_normal_law():
     # As K grows, eps*(K) approaches sqrt(2 / pi) times the bound of Theorem 8.
     law = Subbagging(0.5).resolve(100_000)
