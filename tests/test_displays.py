@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from stablebag import (
+    BernoulliSubbagging,
     Certificate,
     ClassicalBagging,
+    IntervalDisplay,
+    Intervals,
     PerturbationDisplay,
     Perturbations,
     PhaseDiagramDisplay,
@@ -105,3 +108,39 @@ def test_what_was_not_measured_is_refused(display):
     for bad in (np.zeros(3), {"a": np.zeros(3)}, None):
         with pytest.raises(TypeError, match="'perturbations' parameter"):
             display.from_perturbations(bad)
+
+
+def test_intervals_are_drawn_with_the_targets_they_cover_and_miss():
+    lower, upper = np.array([0.0, 1.0, -np.inf]), np.array([2.0, 3.0, np.inf])
+    intervals = Intervals(lower, upper, np.array([1.0, 2.0, 5.0]), 0.8, "jackknife+", "none")
+    display = IntervalDisplay.from_intervals(intervals, [1.5, 3.5, 0.0])
+    assert display.ax_.get_title() == "jackknife+ at level 0.8 (1 infinite, not shown): 2 of 3 covered"
+    assert len(display.bars_.get_segments()) == 2
+    np.testing.assert_allclose(display.missed_.get_offsets(), [[2.0, 3.5]])
+    np.testing.assert_allclose(display.covered_.get_offsets(), [[1.0, 1.5], [5.0, 0.0]])
+    assert display.ax_.get_xlabel() == "prediction"
+
+
+def test_intervals_are_drawn_against_a_feature():
+    pd = pytest.importorskip("pandas")
+    intervals = Intervals(np.zeros(2), np.ones(2), np.full(2, 0.5), 0.8, "jackknife", "none")
+    display = IntervalDisplay.from_intervals(intervals, x=pd.Series([3.0, 4.0], name="age"))
+    assert display.ax_.get_xlabel() == "age"
+    assert not hasattr(display, "covered_")
+    with pytest.raises(ValueError, match="'x'"):
+        IntervalDisplay.from_intervals(intervals, x=[1.0])
+    with pytest.raises(TypeError, match="'intervals'"):
+        IntervalDisplay.from_intervals([1.0])
+
+
+def test_the_exact_frontier_is_drawn_where_it_is_known():
+    display = PhaseDiagramDisplay.from_certificate(Certificate(BernoulliSubbagging(0.3), 60))
+    assert display.impossible is None
+    np.testing.assert_allclose(display.exact_.get_ydata(), display.guaranteed)
+    paper = PhaseDiagramDisplay.compute(Certificate(Subbagging(0.5), 60), bound="paper")
+    assert (paper.impossible <= paper.exact + 1e-12).all()
+    assert (paper.exact < paper.guaranteed).all()
+    changing = PhaseDiagramDisplay.compute(Certificate(Subbagging(0.5), 60, delta_range=0.05, reach=1.0))
+    assert changing.exact is None
+    unknown = PhaseDiagramDisplay.compute(Certificate(ClassicalBagging(1.0), 10**6))
+    assert unknown.exact is None

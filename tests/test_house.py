@@ -17,17 +17,19 @@ PACKAGE = Path(stablebag.__file__).parent
 # Lowest first: a module imports only from those before it.
 LAYERS = [
     "arguments", "seeds", "bags", "schemes", "ranges", "fitting", "ensembles", "perturbations", "left_out",
-    "bounds", "frontier", "certificates", "vectors", "observed", "intervals", "displays", "paper", "report", "cli",
+    "bounds", "frontier", "certificates", "vectors", "observed", "intervals", "error_estimates", "black_box",
+    "displays", "paper", "report", "cli",
 ]  # fmt: skip
 MODULES = sorted(module.name for module in pkgutil.walk_packages([str(PACKAGE)], "stablebag."))
 PUBLIC = [
     "BaggedClassifier", "BaggedRegressor", "Bags", "BernoulliSubbagging", "Certificate", "ClassicalBagging",
-    "FixedRange", "FunctionClassifier", "FunctionRange", "FunctionRegressor", "ObservedRange",
-    "PerturbationDisplay", "Perturbations", "PhaseDiagramDisplay", "Plan", "PointCertificate",
-    "PoissonizedBagging", "PredictionRange", "ResamplingScheme", "ReusedBagsCertificate",
-    "StabilityCurveDisplay", "Subbagging", "TrimmedRange", "VectorCertificate", "certify", "certify_reused",
-    "leave_one_out", "leave_one_out_refit", "plan", "replace_one_refit", "stream_leave_one_out",
-    "unstable_epsilon",
+    "FixedRange", "FunctionClassifier", "FunctionRange", "FunctionRegressor", "IntervalDisplay",
+    "Intervals", "LeaveOneOutError", "ObservedRange", "PerturbationDisplay", "Perturbations",
+    "PhaseDiagramDisplay", "Plan", "PointCertificate", "PoissonizedBagging", "PredictionRange",
+    "ResamplingScheme", "ReusedBagsCertificate", "StabilityCurveDisplay", "StabilityTest", "Subbagging",
+    "TrimmedRange", "VectorCertificate", "certify", "certify_reused", "jackknife_intervals_refit",
+    "leave_one_out", "leave_one_out_error", "leave_one_out_refit", "plan", "predict_interval",
+    "random_n_bags", "replace_one_refit", "stability_test", "stream_leave_one_out", "unstable_epsilon",
 ]  # fmt: skip
 
 
@@ -126,7 +128,8 @@ def test_documented_parameters_and_defaults_are_those_of_the_signature(name):
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_has_an_example_or_is_made_by_one_that_has(name):
     docstring = inspect.getdoc(getattr(stablebag, name))
-    assert ">>>" in docstring or name in ("Plan", "PredictionRange")
+    made = ("Plan", "PredictionRange", "LeaveOneOutError", "StabilityTest")
+    assert ">>>" in docstring or name in made
 
 
 @pytest.mark.parametrize("name", [name for name in OBJECTS if name.startswith("stablebag.bounds.")])

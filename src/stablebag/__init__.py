@@ -19,8 +19,11 @@ from stablebag.schemes import (
 from stablebag.vectors import VectorCertificate
 
 if TYPE_CHECKING:
-    from stablebag.displays import PerturbationDisplay, PhaseDiagramDisplay, StabilityCurveDisplay
+    from stablebag.black_box import StabilityTest, stability_test
+    from stablebag.displays import IntervalDisplay, PerturbationDisplay, PhaseDiagramDisplay, StabilityCurveDisplay
     from stablebag.ensembles import BaggedClassifier, BaggedRegressor, FunctionClassifier, FunctionRegressor
+    from stablebag.error_estimates import LeaveOneOutError, leave_one_out_error
+    from stablebag.intervals import Intervals, jackknife_intervals_refit, predict_interval, random_n_bags
     from stablebag.left_out import leave_one_out, leave_one_out_refit, replace_one_refit, stream_leave_one_out
 
 __all__ = [
@@ -34,6 +37,9 @@ __all__ = [
     "FunctionClassifier",
     "FunctionRange",
     "FunctionRegressor",
+    "IntervalDisplay",
+    "Intervals",
+    "LeaveOneOutError",
     "ObservedRange",
     "PerturbationDisplay",
     "Perturbations",
@@ -45,15 +51,21 @@ __all__ = [
     "ResamplingScheme",
     "ReusedBagsCertificate",
     "StabilityCurveDisplay",
+    "StabilityTest",
     "Subbagging",
     "TrimmedRange",
     "VectorCertificate",
     "certify",
     "certify_reused",
+    "jackknife_intervals_refit",
     "leave_one_out",
+    "leave_one_out_error",
     "leave_one_out_refit",
     "plan",
+    "predict_interval",
+    "random_n_bags",
     "replace_one_refit",
+    "stability_test",
     "stream_leave_one_out",
     "unstable_epsilon",
 ]
@@ -65,12 +77,21 @@ _LATER = {
     "BaggedRegressor": "stablebag.ensembles",
     "FunctionClassifier": "stablebag.ensembles",
     "FunctionRegressor": "stablebag.ensembles",
+    "IntervalDisplay": "stablebag.displays",
+    "Intervals": "stablebag.intervals",
+    "LeaveOneOutError": "stablebag.error_estimates",
     "PerturbationDisplay": "stablebag.displays",
     "PhaseDiagramDisplay": "stablebag.displays",
     "StabilityCurveDisplay": "stablebag.displays",
+    "StabilityTest": "stablebag.black_box",
+    "jackknife_intervals_refit": "stablebag.intervals",
     "leave_one_out": "stablebag.left_out",
+    "leave_one_out_error": "stablebag.error_estimates",
     "leave_one_out_refit": "stablebag.left_out",
+    "predict_interval": "stablebag.intervals",
+    "random_n_bags": "stablebag.intervals",
     "replace_one_refit": "stablebag.left_out",
+    "stability_test": "stablebag.black_box",
     "stream_leave_one_out": "stablebag.left_out",
 }
 

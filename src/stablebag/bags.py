@@ -144,6 +144,10 @@ class Bags:
             raise IndexError(f"Row {row} was asked for, and there are {self.n_samples} rows.")
         return np.flatnonzero(~self._block(row, row + 1)[:, 0])
 
+    def outside(self, rows: slice) -> np.ndarray:
+        """Return whether bag b does *not* contain row i, for a slice of the rows: bool, of shape (n_bags, n_rows)."""
+        return ~self._block(*rows.indices(self.n_samples)[:2])
+
     def inclusion_blocks(self, max_bytes: int = _BLOCK_BYTES) -> Iterator[tuple[slice, np.ndarray]]:
         """Walk the inclusion matrix by blocks of training rows.
 

@@ -54,6 +54,7 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     bag_weights_: np.ndarray
     scheme_: ResolvedScheme
     derandomized_: bool
+    X_: Any
     y_: np.ndarray
     _estimator_type_wanted: str
 
@@ -82,7 +83,7 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         with self._progress(len(new), work.X, work.y) as after_bag:
             models = fit_bags(work, new, seeds, first=done, n_jobs=self.n_jobs, on_bag=after_bag)
         self.estimators_ = [*getattr(self, "estimators_", []), *models]
-        self.bags_, self.bag_weights_, self.y_ = bags, weights, work.y
+        self.bags_, self.bag_weights_, self.X_, self.y_ = bags, weights, work.X, work.y
         return self
 
     def bag_predictions(self, X: Any) -> np.ndarray:
@@ -222,7 +223,7 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _forget(self) -> None:
         """Leave nothing of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
-        for name in ("bags_", "estimators_", "bag_weights_", "scheme_", "y_"):
+        for name in ("bags_", "estimators_", "bag_weights_", "scheme_", "X_", "y_"):
             self.__dict__.pop(name, None)
 
     def _draw(self, law: ResolvedScheme, learner: Any) -> tuple[Bags, np.ndarray]:
@@ -366,6 +367,8 @@ class BaggedRegressor(RegressorMixin, _BaggedEnsemble):
         The rule for the interval to which predictions are clipped.
     range_ : tuple of two floats, or None
         That interval.
+    X_ : array, sparse array or data frame of shape (n_samples, n_features)
+        The training rows, not copied: errors and intervals are made of the predictions at them.
     y_ : ndarray of shape (n_samples,)
         The targets, which the interval without a row depends on.
     n_features_in_ : int
@@ -498,6 +501,8 @@ class BaggedClassifier(ClassifierMixin, _BaggedEnsemble):
         The law from which the bags were drawn.
     derandomized_ : bool
         Whether the bags are all there are, and not drawn.
+    X_ : array, sparse array or data frame of shape (n_samples, n_features)
+        The training rows, not copied: errors and intervals are made of the predictions at them.
     y_ : ndarray of shape (n_samples,)
         The labels of the training rows.
     n_features_in_ : int

@@ -1,8 +1,10 @@
 """The prediction without each training row: from the bags already fitted, by refitting, or with a row replaced."""
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -12,13 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from stablebag.arguments import check_integer, refuse_type, refuse_value
 from stablebag.bags import Bags
 from stablebag.ensembles import BaggedRegressor, _BaggedEnsemble
-from stablebag.fitting import Assignment, fit_and_predict_bags, predict_bags, random_state_names
+from stablebag.fitting import Assignment, fit_and_predict_bags, predict_bags, random_state_names, take_rows
 from stablebag.perturbations import Perturbations
 from stablebag.ranges import Interval
 from stablebag.schemes import as_law
 from stablebag.seeds import RandomState, Seeds
 
 _BLOCK_BYTES = 2**27
+_AT_ROWS: "WeakKeyDictionary[Any, tuple[Bags, np.ndarray]]" = WeakKeyDictionary()
 _ROWS_AT_ONCE = 256  # refits are handed out in portions: the rows of n refits are n^2 numbers
 
 
@@ -150,18 +153,14 @@ def leave_one_out_refit(
     X, y, classes = _checked(estimator, X, y, "leave_one_out_refit")
     n = len(y)
     chosen = _checked_rows(rows, n)
-    smaller = clone(estimator)
-    inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
-    bagged = {prefix: part for prefix, part in inner.items() if isinstance(part, _BaggedEnsemble)}
-    for prefix, part in bagged.items():  # wherever it is: Q_{n-1}, and not the scheme at n - 1
-        smaller.set_params(**{f"{prefix}scheme": as_law(part.scheme, n, "leave_one_out_refit").without_one()})
+    smaller, bagged = _for_one_row_less(estimator, n, "leave_one_out_refit")
 
     def sequences(some: np.ndarray) -> Iterator[np.ndarray]:
         return (np.delete(np.arange(n), row) for row in some)
 
     works = Assignment(estimator, X, y, classes), Assignment(smaller, X, y, classes)
     moved = _refit(works, n, chosen, sequences, X_test, n_repeats, n_jobs, random_state, on_fit, "refit")
-    return replace(moved, noise_known=not any(part.n_bags != "all" for part in bagged.values()))
+    return replace(moved, noise_known=not any(part.n_bags != "all" for part in bagged))
 
 
 def replace_one_refit(
@@ -230,7 +229,7 @@ def replace_one_refit(
             f"order, and targets of the same kind. Got {type(X).__name__} with columns {columns[0]} and targets of "
             f"type {y.dtype}, and {type(X_replacement).__name__} with {columns[1]} and {y_replacement.dtype}."
         )
-    both = _stacked(X, X_replacement)
+    both = stacked(X, X_replacement)
     targets = np.concatenate([y, y_replacement])
     classes = np.unique(targets) if is_classifier(estimator) else None
 
@@ -242,24 +241,177 @@ def replace_one_refit(
     return _refit((work, work), n, chosen, sequences, X_test, n_repeats, n_jobs, random_state, on_fit, "replaced")
 
 
+def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
+    """Return the prediction of a fitted model at each training row, averaged over the bags without that row.
+
+    Parameters
+    ----------
+    model : BaggedRegressor or BaggedClassifier
+        A fitted model.
+    undefined : {"raise", "nan"}, default="raise"
+        What to do with rows that are in every bag: refuse, or give NaN.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,) or (n_samples, n_classes)
+        It is kept as long as the model is, so that asking again costs nothing.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stablebag import BaggedRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> left_out_at_rows(BaggedRegressor(n_bags=50, random_state=0).fit(X, y)).shape
+    (442,)
+    """
+    _check_fitted(model, "left_out_at_rows")
+    if undefined == "raise":
+        _refuse_rows_in_every_bag(model.bags_, model)
+    bags, kept = _AT_ROWS.get(model, (None, np.empty(0)))
+    if bags is not model.bags_:
+        kept = _predict_at_rows(model)
+        _AT_ROWS[model] = model.bags_, kept
+    return kept.copy()
+
+
+def left_out_blocks(model: Any, X: Any) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+    """Walk the predictions with all rows and without each of them by blocks of points, so that memory is bounded.
+
+    Parameters
+    ----------
+    model : BaggedRegressor
+        A fitted model.
+    X : array-like, sparse array or data frame of shape (n_points, n_features)
+        The points at which to predict.
+
+    Yields
+    ------
+    points : slice
+        The points of the block.
+    prediction : ndarray of shape (number of points in the block,)
+        The prediction with all rows.
+    left_out : ndarray of shape (n_samples, number of points in the block)
+        The prediction without each row.
+    """
+    _check_fitted(model, "left_out_blocks")
+    _refuse_rows_in_every_bag(model.bags_, model)
+    for points, raw in _raw_blocks(model, model._validated_points(X)):
+        step = max(1, _BLOCK_BYTES // 8 // (model.bags_.n_samples + len(raw)))
+        for first in range(0, raw.shape[1], step):
+            block = raw[:, first : first + step]
+            prediction, left_out = _with_and_without(model, block, model.bags_, model.bag_weights_, model.y_)[1:]
+            start = points.start + first
+            yield slice(start, start + block.shape[1]), prediction, left_out
+
+
+def refit_without(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    groups: list[np.ndarray],
+    X_test: Any,
+    *,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    on_fit: Callable[[], None] | None = None,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Fit without each group of rows, and predict at the test points and at the rows of the group.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any regressor, bagged or not; a bagged one keeps the law Q_{n-1} where a group is a single row.
+    X : array-like, sparse array or data frame of shape (n_samples, n_features)
+        The training rows.
+    y : array-like of shape (n_samples,)
+        Their targets.
+    groups : list of ndarray of int
+        The rows to leave out together; an empty group fits with all rows.
+    X_test : array-like, sparse array or data frame of shape (n_points, n_features)
+        The points at which to predict.
+    n_jobs : int or None, default=None
+        How many fits at once.
+    random_state : None, int, RandomState or Generator, default=None
+        Where the seed of a randomized learner comes from; it is the same in all fits.
+    on_fit : callable or None, default=None
+        Called after each fit, to show progress.
+
+    Yields
+    ------
+    at_points : ndarray of shape (n_points,)
+        The predictions at the test points.
+    at_rows : ndarray of shape (size of the group,)
+        Those at the rows that were left out.
+    """
+    owner = "refit_without"
+    X, y, classes = _checked(estimator, X, y, owner)
+    n = len(y)
+    points = X_test if hasattr(X_test, "shape") else np.asarray(X_test)
+    both = stacked(points, X)
+    n_points = points.shape[0]
+    (seed,) = Seeds.from_random_state(random_state, owner).learner_seeds(0, 1)
+    smaller, _ = _for_one_row_less(estimator, n, owner) if any(len(group) == 1 for group in groups) else (estimator, [])
+    for first in range(0, len(groups), _ROWS_AT_ONCE):
+        some = groups[first : first + _ROWS_AT_ONCE]
+        for learner, chosen in itertools.groupby(some, key=lambda group: smaller if len(group) == 1 else estimator):
+            left = list(chosen)
+            bags = Bags((np.delete(np.arange(n), group) for group in left), n)
+            work, seeds = Assignment(learner, X, y, classes), np.full(len(left), seed)
+            refits = fit_and_predict_bags(work, bags, seeds, both, n_jobs=n_jobs, on_bag=on_fit)
+            for group, predicted in zip(left, refits, strict=True):
+                yield predicted[:n_points], predicted[n_points + group]
+
+
 # ---------------------------------------------------------------------------------------------------------- from bags
+
+
+def _check_fitted(model: Any, owner: str) -> None:
+    if not isinstance(model, _BaggedEnsemble):
+        raise refuse_type("model", owner, "a fitted BaggedRegressor or BaggedClassifier", model)
+    check_is_fitted(model)
+
+
+def _raw_blocks(model: Any, points: Any) -> Iterator[tuple[slice, np.ndarray]]:
+    """Every bag's prediction, not yet clipped, at as many points at once as memory should hold."""
+    n_points, n_classes = points.shape[0], max(1, len(model._classes()) if model._classes() is not None else 1)
+    step = max(1, 2 * _BLOCK_BYTES // (8 * len(model.bags_) * n_classes))
+    for first in range(0, n_points, step):
+        stop = min(first + step, n_points)
+        some = points if stop - first == n_points else take_rows(points, np.arange(first, stop))
+        yield (
+            slice(first, stop),
+            np.stack(list(predict_bags(model.estimators_, some, model._classes(), n_jobs=model.n_jobs))),
+        )
+
+
+def _predict_at_rows(model: Any) -> np.ndarray:
+    """The prediction at each training row over the bags without it; NaN where there are none."""
+    bags, weights, y = model.bags_, model.bag_weights_, model.y_
+    shape = (len(y),) if model._classes() is None else (len(y), len(model._classes()))
+    result, empty = np.full(shape, np.nan), bags.sizes == 0
+    changes = model.prediction_range_.changes(y) if getattr(model, "prediction_range_", None) is not None else {}
+    lonely = _lonely_rows(y) if model._classes() is not None and empty.any() else {}
+    for rows, raw in _raw_blocks(model, model.X_):
+        clipped = raw if getattr(model, "range_", None) is None else _clipped(raw, model.range_, empty)
+        outside = bags.outside(rows) * weights[:, None]
+        known = outside.any(axis=0)
+        sums = np.einsum("br,br...->r...", outside, clipped)[known]
+        result[rows][known] = sums / outside.sum(axis=0)[known].reshape(-1, *[1] * (sums.ndim - 1))
+        for row in ({*changes, *lonely} & {*range(rows.start, rows.stop)}) - {*(rows.start + np.flatnonzero(~known))}:
+            without = bags.without(row)
+            own = raw[without, row - rows.start]
+            if row in changes:
+                own = _clipped(own, changes[row], empty[without])
+            else:
+                own = _without_class(own, empty[without], lonely[row])
+            result[row] = _weighted_sum(own, weights[without] / weights[without].sum())
+    return result
 
 
 def _from_bags(model: Any, raw: np.ndarray, bags: Bags, weights: np.ndarray, y: np.ndarray) -> Perturbations:
     """The perturbations that the predictions of each bag, not yet clipped, make up."""
     _refuse_rows_in_every_bag(bags, model)
-    empty = bags.sizes == 0
-    interval = model.range_ if isinstance(model, BaggedRegressor) else None
-    clipped = raw if interval is None else _clipped(raw, interval, empty)
-    prediction = _weighted_sum(clipped, weights)
-    left_out = _averages_without(clipped, bags, weights)
-    if interval is not None and model.prediction_range_ is not None:
-        for row, other in model.prediction_range_.changes(y).items():
-            without = bags.without(row)
-            again = _clipped(raw[without], other, empty[without])
-            left_out[row] = _weighted_sum(again, weights[without] / weights[without].sum())
-    elif model._classes() is not None and empty.any():
-        _forget_lonely_classes(left_out, raw, bags, weights, y)
+    clipped, prediction, left_out = _with_and_without(model, raw, bags, weights, y)
     drawn = not model.derandomized_
     centred = (clipped - prediction) ** 2
     variance = centred.sum(axis=0) / max(1, len(bags) - 1) if drawn else np.tensordot(weights, centred, axes=1)
@@ -275,18 +427,42 @@ def _from_bags(model: Any, raw: np.ndarray, bags: Bags, weights: np.ndarray, y: 
     )
 
 
-def _forget_lonely_classes(
-    left_out: np.ndarray, raw: np.ndarray, bags: Bags, weights: np.ndarray, y: np.ndarray
-) -> None:
-    """Without the only row of a class, a bag without rows gives probability to the other classes alone."""
+def _with_and_without(
+    model: Any, raw: np.ndarray, bags: Bags, weights: np.ndarray, y: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What is averaged, the average over all bags, and that over the bags without each row."""
+    empty = bags.sizes == 0
+    interval = model.range_ if isinstance(model, BaggedRegressor) else None
+    clipped = raw if interval is None else _clipped(raw, interval, empty)
+    prediction = _weighted_sum(clipped, weights)
+    left_out = _averages_without(clipped, bags, weights)
+    if interval is not None and model.prediction_range_ is not None:
+        for row, other in model.prediction_range_.changes(y).items():
+            without = bags.without(row)
+            again = _clipped(raw[without], other, empty[without])
+            left_out[row] = _weighted_sum(again, weights[without] / weights[without].sum())
+    elif model._classes() is not None and empty.any():
+        for row, others in _lonely_rows(y).items():
+            without = bags.without(row)
+            again = _without_class(raw[without], empty[without], others)
+            left_out[row] = _weighted_sum(again, weights[without] / weights[without].sum())
+    return clipped, prediction, left_out
+
+
+def _lonely_rows(y: np.ndarray) -> dict[int, np.ndarray]:
+    """The rows that are the only ones of their class, with equal probabilities of the others."""
     classes, counts = np.unique(y, return_counts=True)
-    for lonely in np.flatnonzero(counts == 1):
-        row = int(np.flatnonzero(y == classes[lonely])[0])
-        without = bags.without(row)
-        again = raw[without]
-        others = (np.arange(len(classes)) != lonely) / (len(classes) - 1)
-        again[bags.sizes[without] == 0] = others
-        left_out[row] = _weighted_sum(again, weights[without] / weights[without].sum())
+    return {
+        int(np.flatnonzero(y == classes[lonely])[0]): (np.arange(len(classes)) != lonely) / (len(classes) - 1)
+        for lonely in np.flatnonzero(counts == 1)
+    }
+
+
+def _without_class(raw: np.ndarray, empty: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Without the only row of a class, a bag without rows gives probability to the other classes alone."""
+    again = raw.copy()
+    again[empty] = others
+    return again
 
 
 def _refuse_rows_in_every_bag(bags: Bags, model: Any) -> None:
@@ -365,6 +541,16 @@ def _refit(
     return Perturbations(predictions.mean(axis=0), without.mean(axis=0), rows, how=how, distances=distances)
 
 
+def _for_one_row_less(estimator: Any, n_samples: int, owner: str) -> tuple[Any, list[Any]]:
+    """The estimator for n - 1 rows, and the bagged ensembles in it: they keep Q_{n-1}, and not the scheme at n - 1."""
+    smaller = clone(estimator)
+    inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
+    bagged = {prefix: part for prefix, part in inner.items() if isinstance(part, _BaggedEnsemble)}
+    for prefix, part in bagged.items():
+        smaller.set_params(**{f"{prefix}scheme": as_law(part.scheme, n_samples, owner).without_one()})
+    return smaller, list(bagged.values())
+
+
 def _checked(estimator: Any, X: Any, y: Any, owner: str) -> tuple[Any, np.ndarray, np.ndarray | None]:
     if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")) or isinstance(estimator, type):
         raise refuse_type("estimator", owner, "an unfitted scikit-learn regressor or classifier", estimator)
@@ -387,7 +573,7 @@ def _checked_rows(rows: Any, n_samples: int) -> np.ndarray:
     return chosen.astype(np.intp)
 
 
-def _stacked(X: Any, more: Any) -> Any:
+def stacked(X: Any, more: Any) -> Any:
     """Put two tables of the same kind one below the other."""
     if hasattr(X, "iloc"):
         import pandas as pd
