@@ -682,3 +682,28 @@ def test_labels_in_a_column_are_labels():
     X, y = np.zeros((10, 1)), np.repeat([0, 1], 5)
     learner = FunctionClassifier(lambda X, y, seed: lambda points: np.ones((len(points), 1)))
     np.testing.assert_array_equal(BaggedClassifier(learner, n_bags=5).fit(X, y).predict(X), 1)
+
+
+def test_training_rows_are_kept_as_they_were(seed):
+    X, y = np.random.default_rng(seed).normal(size=(30, 3)), np.arange(30.0)
+    model = BaggedRegressor(LinearRegression(), n_bags=20, random_state=0).fit(X, y)
+    kept = X.copy()
+    X *= 3
+    np.testing.assert_array_equal(model.X_, kept)
+
+
+@pytest.mark.parametrize("kind", ["array", "pandas", "polars", "sparse"])
+def test_a_warm_start_on_other_rows_is_refused(kind):
+    table = np.random.default_rng(0).normal(size=(30, 3))
+    table[0, 0] = 7.0
+    make = {
+        "array": np.array,
+        "pandas": lambda values: pytest.importorskip("pandas").DataFrame(values, columns=list("abc")),
+        "polars": lambda values: pytest.importorskip("polars").DataFrame(values, schema=list("abc")),
+        "sparse": lambda values: pytest.importorskip("scipy.sparse").csr_array(values),
+    }[kind]
+    model = BaggedRegressor(LinearRegression(), n_bags=5, warm_start=True, random_state=0)
+    model.fit(make(table), np.arange(30.0)).set_params(n_bags=8).fit(make(table), np.arange(30.0))
+    assert len(model.bags_) == 8
+    with pytest.raises(ValueError, match="adds bags of the same data"):
+        model.set_params(n_bags=9).fit(make(table * 2), np.arange(30.0))

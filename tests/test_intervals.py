@@ -5,6 +5,7 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -19,6 +20,7 @@ from stablebag import (
     ClassicalBagging,
     FixedRange,
     FunctionRange,
+    FunctionRegressor,
     Intervals,
     ObservedRange,
     PoissonizedBagging,
@@ -251,12 +253,11 @@ def test_mapie_agrees_on_identical_bags(data):
             peer.fit_conformalize(table[:100], target[:100])
             _, ends = peer.predict_interval(table[100:])
             found = predict_interval(model, table[100:], confidence_level=level, method=ours)
-            np.testing.assert_allclose(found.lower, ends[:, 0, 0], atol=1e-10)
-            np.testing.assert_allclose(found.upper, ends[:, 1, 0], atol=1e-10)
+            np.testing.assert_allclose(found.lower, ends[:, 0, 0], rtol=0, atol=1e-10)
+            np.testing.assert_allclose(found.upper, ends[:, 1, 0], rtol=0, atol=1e-10)
 
 
 def test_frames_and_sparse_tables_are_taken(data):
-    import pandas as pd
     from scipy import sparse
 
     table, target = data
@@ -313,7 +314,7 @@ def test_the_stable_jackknife_adds_epsilon_to_a_residual_of_higher_rank(data, bo
     ).fit(table, target)
     settings = {"confidence_level": 0.8, "method": "stable-jackknife", "delta": 0.004, "bound": bound}
     found = predict_interval(model, table[:3], **settings)
-    epsilon = Certificate(Subbagging(75), 150, 400, range_length=8.0).epsilon(0.004)
+    epsilon = Certificate(Subbagging(75), 150, 400, range_length=8.0).epsilon(0.004, bound)
     rank = _stable_rank(0.004, 150, 0, Fraction(4, 5), bound)
     assert rank > quantile_rank(0.8, 150)
     radius = np.sort(np.abs(target - left_out_at_rows(model)))[rank - 1] + epsilon
@@ -356,10 +357,28 @@ def test_all_bags_and_refits_carry_the_stable_guarantee_without_reservation():
     np.testing.assert_allclose(found.upper, again.upper)
 
 
+def test_intervals_that_add_the_whole_range_come_with_a_warning(data):
+    table, target = data
+    model = BaggedRegressor(LinearRegression(), n_bags=30, prediction_range=FixedRange(-4, 4), random_state=0)
+    with pytest.warns(UserWarning, match="adds the whole range of predictions, 8"):
+        predict_interval(model.fit(table[:40], target[:40]), table[:1], method="stable-jackknife")
+
+
+def test_a_low_level_proves_nothing_and_says_so(data):
+    table, target = data
+    low = jackknife_intervals_refit(LinearRegression(), table, target, table[:1], confidence_level=0.05)
+    assert "Nothing is proved" in joined(low)
+    assert (low.width >= 0).all()
+    uneven = jackknife_intervals_refit(LinearRegression(), table, target, table[:1], method="cv+", n_folds=7)
+    assert "Folds are not of one size" in joined(uneven)
+
+
 def test_too_few_rows_are_told_how_many_it_would_take(data):
     table, target = data
     model = BaggedRegressor(DecisionTreeRegressor(), n_bags=60, random_state=0).fit(table, target)
-    with pytest.raises(ValueError, match=r"of 150 rows, 2 can change the range .* take (\d+) rows, a lower") as refusal:
+    with pytest.raises(
+        ValueError, match=r"of 150 rows, 2 can change the range .* take (\d+) rows to be defined"
+    ) as refusal:
         predict_interval(model, table[:1], confidence_level=0.9, method="stable-jackknife")
     needed = int(str(refusal.value).split("take ")[1].split(" ")[0])
     assert _stable_rank(2 / needed, needed, 1, Fraction(9, 10), "best") <= needed
@@ -405,7 +424,9 @@ def test_a_number_drawn_at_random_is_remembered_through_cloning_and_pickling(dat
     assert joined(found).endswith("coverage is 0.8 at least; typically it is near 0.9.")
     fixed = predict_interval(model.set_params(n_bags=int(number)).fit(table, target), table[:1])
     assert "with a number fixed beforehand it holds approximately" in joined(fixed)
-    other = predict_interval(model.set_params(n_bags=number).fit(table[:100], target[:100]), table[:1])
+    changed = predict_interval(model.set_params(n_bags=number), table[:1])
+    assert "holds approximately" in joined(changed)  # it is what was fitted that counts
+    other = predict_interval(model.fit(table[:100], target[:100]), table[:1])
     assert "holds approximately" in joined(other)  # it was drawn for another number of rows
     minmax = predict_interval(model.fit(table, target), table[:1], method="jackknife-minmax")
     assert joined(minmax).endswith("coverage is 0.9 at least.")
@@ -429,6 +450,8 @@ def test_intervals_count_what_they_cover():
     assert found.width.tolist() == [2.0, 0.5, np.inf]
     assert found.to_frame().columns.tolist() == ["prediction", "lower", "upper"]
     assert len(found) == 3
+    with pytest.raises(ValueError, match="Target 1 is NaN"):
+        found.contains([1.0, np.nan, 2.0])
     with pytest.raises(ValueError, match="3 targets"):
         found.contains([1.0])
     with pytest.raises(AttributeError):
@@ -447,6 +470,16 @@ def test_bad_input_is_refused(data):
         predict_interval(model, table, method="naive")
     with pytest.raises(ValueError, match="'method'"):
         predict_interval(model, table, method="cv+")
+    with pytest.raises(ValueError, match=r"'delta' .* None but for"):
+        predict_interval(model, table, delta=0.1)
+    for points in (table[0], table[:, :2], table[:0]):
+        with pytest.raises(ValueError, match="X_test"):
+            jackknife_intervals_refit(LinearRegression(), table, target, points)
+    with pytest.raises(TypeError, match="the same kind of table"):
+        jackknife_intervals_refit(LinearRegression(), table.tolist(), target, pd.DataFrame(table))
+    endless = FunctionRegressor(lambda X, y, seed: lambda points: np.full(len(points), np.inf))
+    with pytest.raises(ValueError, match="infinite or NaN"):
+        jackknife_intervals_refit(endless, table, target, table[:1])
     with pytest.raises(TypeError, match="use jackknife_intervals_refit"):
         predict_interval(LinearRegression().fit(table, target), table)
     labels = target > 0

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import binom
+from sklearn.base import is_classifier
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from stablebag.arguments import check_delta, check_epsilon, check_real, check_samples, refuse_type, refuse_value
+from stablebag.arguments import check_delta, check_real, check_samples, refuse_type, refuse_value
 from stablebag.bags import Bags
 from stablebag.bounds import black_box_power_ceiling
 from stablebag.fitting import Assignment, fit_and_predict_bags, take_rows
@@ -55,6 +56,8 @@ class StabilityTest:
         How many rows there were, with targets.
     n_unlabelled : int
         How many there were without.
+    finite_targets : bool
+        Whether targets are of finitely many classes.
     """
 
     declared_stable: bool
@@ -69,6 +72,7 @@ class StabilityTest:
     chance_at_critical: float
     n_available: int
     n_unlabelled: int
+    finite_targets: bool = False
 
     def power(self, true_delta: float = 0.0) -> float:
         """Return the chance that this test declares a learner stable that exceeds epsilon with chance `true_delta`.
@@ -96,11 +100,14 @@ class StabilityTest:
         Returns
         -------
         float
-            For targets, and features, that can take infinitely many values.
+            For features that can take infinitely many values, and for regression such targets.
         """
-        labelled = black_box_power_ceiling(self.alpha, self.delta, self.n_available, self.n_samples, true_delta)
         n_all = self.n_available + self.n_unlabelled
-        return min(labelled, black_box_power_ceiling(self.alpha, self.delta, n_all, self.n_samples + 1, true_delta))
+        ceiling = black_box_power_ceiling(self.alpha, self.delta, n_all, self.n_samples + 1, true_delta)
+        if self.finite_targets:
+            return ceiling
+        labelled = black_box_power_ceiling(self.alpha, self.delta, self.n_available, self.n_samples, true_delta)
+        return min(labelled, ceiling)
 
     def explain(self) -> str:
         """Say in sentences what was learned, and how little could have been."""
@@ -113,6 +120,12 @@ class StabilityTest:
             f"{self.alpha:g} at most; a perfectly stable one is with probability {self.power():.3g}. No test that "
             f"works for every learner and distribution could do better than {self.ceiling():.3g} with these rows.",
         ]
+        if self.n_exceeding == self.critical:
+            sentences.insert(
+                1,
+                f"At exactly {self.critical} the verdict is drawn at random, stable with probability "
+                f"{self.chance_at_critical:.3g}: fewer rows than it takes leave no other way to be right so often.",
+            )
         if self.ceiling() < 0.5:
             sentences.append(
                 "So little can be learned by running a black box. Bagging makes a learner stable by construction: "
@@ -186,8 +199,9 @@ def stability_test(
     construction: see certify.
     """
     owner = "stability_test"
-    epsilon = check_epsilon(epsilon, owner)
-    delta = check_delta(delta, owner)
+    epsilon = check_real(epsilon, "epsilon", owner, reason="how far a prediction may move, in its own units.")
+    reason = "the chance with which a prediction may move further, such as 0.1."
+    delta = check_real(delta, "delta", owner, high=1.0, reason=reason)
     alpha = check_real(alpha, "alpha", owner, high=1.0)
     n = check_samples(n_samples, owner)
     if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")) or isinstance(estimator, type):
@@ -201,7 +215,7 @@ def stability_test(
     n_sets = min(len(y) // n, (len(y) + n_unlabelled) // (n + 1))
     if n_sets == 0:
         reason = f"{len(y)} rows do not make one data set of so many and a test point. Use fewer."
-        raise refuse_value("n_samples", owner, f"at most {len(y) + n_unlabelled - 1}", n, reason)
+        raise refuse_value("n_samples", owner, f"at most {min(len(y), len(y) + n_unlabelled - 1)}", n, reason)
     seeds = Seeds.from_random_state(random_state, owner)
     generator = next(seeds.bag_generators(0, 1))
     order = generator.permutation(len(y))
@@ -214,16 +228,15 @@ def stability_test(
     n_exceeding = int((distances > epsilon).sum())
     lucky = bool(generator.random() < at_critical)
     stable = n_exceeding < critical or (n_exceeding == critical and lucky)
-    return StabilityTest(
-        stable, epsilon, delta, alpha, n, n_sets, n_exceeding, distances, critical, at_critical, len(y), n_unlabelled
-    )
+    counts = (n, n_sets, n_exceeding, distances, critical, at_critical, len(y), n_unlabelled)
+    return StabilityTest(stable, epsilon, delta, alpha, *counts, is_classifier(estimator))
 
 
 def _distances(
     estimator: Any, X: Any, y: np.ndarray, sets: np.ndarray, points: Any, seeds: Seeds, n_jobs: int | None
 ) -> np.ndarray:
     """By how much leaving out the last row of each set moves the prediction at the set's own point."""
-    classes = np.unique(y) if hasattr(estimator, "predict_proba") or hasattr(estimator, "decision_function") else None
+    classes = np.unique(y) if is_classifier(estimator) else None
     work = Assignment(estimator, X, y, classes)
     each = seeds.learner_seeds(0, len(sets))
     predictions = []

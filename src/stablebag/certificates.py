@@ -583,6 +583,10 @@ class Plan:
     epsilon: float
     delta: float
 
+    def explain(self) -> str:
+        """Say in sentences what to use, and what is then proved."""
+        return str(self)
+
     def __str__(self) -> str:
         return f"Use {self.certificate.scheme}, with {count_bags(self.n_bags)}.\n{self.certificate.explain(self.delta)}"
 
@@ -596,6 +600,7 @@ def plan(
     max_bags: int | float = 10_000,
     range_length: float = 1.0,
     delta_range: float = 0.0,
+    coupling: str = "any",
 ) -> Plan:
     """Find the largest bag size, and then the smallest number of bags, that certify (epsilon, delta)-stability.
 
@@ -618,6 +623,8 @@ def plan(
     range_length : float, default=1.0
         As in `Certificate`.
     delta_range : float, default=0.0
+        As in `Certificate`.
+    coupling : {"any", "independent"}, default="any"
         As in `Certificate`.
 
     Returns
@@ -661,7 +668,8 @@ def plan(
     of_size, largest = _candidates(scheme, n_samples)
 
     def certificate(size: int, n_bags: int | float) -> Certificate:
-        return Certificate(of_size(size), n_samples, n_bags, range_length=range_length, delta_range=delta_range)
+        lengths = {"range_length": range_length, "delta_range": delta_range}
+        return Certificate(of_size(size), n_samples, n_bags, **lengths, coupling=coupling)  # type: ignore[arg-type]
 
     def meets(size: int, n_bags: int | float) -> bool:
         return certificate(size, n_bags).epsilon(delta) <= epsilon

@@ -316,7 +316,7 @@ class PhaseDiagramDisplay(_Display):
         PhaseDiagramDisplay
         """
         if not isinstance(certificate, Certificate):
-            reason = "certify(model) makes that of a fitted model."
+            reason = "certify(model), without points or norm, makes that of a fitted model."
             raise refuse_type("certificate", cls.__name__, "a Certificate", certificate, reason)
         n, law = certificate.n_samples, certificate.scheme
         rows = np.unique(np.geomspace(1, n // 2 + 1, _steps(n)).astype(int)) if n > 2 else np.array([1])
@@ -377,7 +377,7 @@ class PhaseDiagramDisplay(_Display):
         border = self.impossible if self.exact is None else self.exact
         if border is not None:
             style = {"facecolor": "none", "edgecolor": "tab:red", "alpha": 0.6, "hatch": "///", "linewidth": 0}
-            ax.fill_between(delta, 0, border[shown], label="impossible for some learner", **style)
+            ax.fill_between(delta, 0, border[shown], label="impossible for some learner, with all bags", **style)
         if self.exact is not None:
             (self.exact_,) = ax.plot(delta, self.exact[shown], ":", color="black", label="exact frontier", zorder=3)
         ax.set(xlabel="$\\delta$: share of rows", ylabel="$\\varepsilon$", title=self.title)

@@ -1,5 +1,6 @@
 """Bagging as scikit-learn estimators: generic, derandomized and adaptively clipped, around any learner."""
 
+import copy
 import inspect
 import math
 import warnings
@@ -83,7 +84,9 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         with self._progress(len(new), work.X, work.y) as after_bag:
             models = fit_bags(work, new, seeds, first=done, n_jobs=self.n_jobs, on_bag=after_bag)
         self.estimators_ = [*getattr(self, "estimators_", []), *models]
-        self.bags_, self.bag_weights_, self.X_, self.y_ = bags, weights, work.X, work.y
+        self.bags_, self.bag_weights_, self.y_ = bags, weights, work.y
+        if done == 0:
+            self.X_ = work.X if isinstance(work.X, np.memmap) else copy.copy(work.X)  # no later change reaches it
         return self
 
     def bag_predictions(self, X: Any) -> np.ndarray:
@@ -134,7 +137,7 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         law = as_law(self.scheme, len(y), type(self).__name__)
         params = self._routed(learner, len(y), **fit_params)
         if resumes:
-            self._check_resumed(law, y)
+            self._check_resumed(law, X, y)
         else:
             self._seeds = Seeds.from_random_state(self.random_state, type(self).__name__)
             self._settings = self._what_must_stay()
@@ -194,13 +197,13 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """Return whether a warm start goes on with the bags that are fitted already."""
         return self.warm_start and hasattr(self, "bags_") and self.n_bags != "all" and not self.derandomized_
 
-    def _check_resumed(self, law: ResolvedScheme, y: np.ndarray) -> None:
+    def _check_resumed(self, law: ResolvedScheme, X: Any, y: np.ndarray) -> None:
         """Refuse a warm start that would not equal a cold one."""
         fitted = len(self.bags_)
         if self.n_bags < fitted:
             reason = f"with warm_start=True there are {fitted} bags already. Raise n_bags or fit a clone."
             raise refuse_value("n_bags", type(self).__name__, f"at least {fitted}", self.n_bags, reason)
-        if law != self.scheme_ or not np.array_equal(y, self.y_):
+        if law != self.scheme_ or not np.array_equal(y, self.y_) or not _same_table(X, self.X_):
             raise ValueError(
                 "warm_start=True adds bags of the same data and scheme, and these are others than in the first fit. "
                 "Fit a clone, or set warm_start=False."
@@ -229,6 +232,7 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _draw(self, law: ResolvedScheme, learner: Any) -> tuple[Bags, np.ndarray]:
         """The bags, and the weight of each in the average."""
         self.derandomized_ = self.n_bags == "all"
+        self._law_of_n_bags = getattr(self.n_bags, "law", None)  # of a number that was drawn at random
         if not self.derandomized_:
             bags = law.draw(int(self.n_bags), self._seeds)
             return bags, np.full(len(bags), 1 / len(bags))
@@ -368,7 +372,7 @@ class BaggedRegressor(RegressorMixin, _BaggedEnsemble):
     range_ : tuple of two floats, or None
         That interval.
     X_ : array, sparse array or data frame of shape (n_samples, n_features)
-        The training rows, not copied: errors and intervals are made of the predictions at them.
+        A copy of the training rows: errors and intervals are made of the predictions at them.
     y_ : ndarray of shape (n_samples,)
         The targets, which the interval without a row depends on.
     n_features_in_ : int
@@ -502,7 +506,7 @@ class BaggedClassifier(ClassifierMixin, _BaggedEnsemble):
     derandomized_ : bool
         Whether the bags are all there are, and not drawn.
     X_ : array, sparse array or data frame of shape (n_samples, n_features)
-        The training rows, not copied: errors and intervals are made of the predictions at them.
+        A copy of the training rows: errors and intervals are made of the predictions at them.
     y_ : ndarray of shape (n_samples,)
         The labels of the training rows.
     n_features_in_ : int
@@ -752,6 +756,17 @@ class FunctionClassifier(ClassifierMixin, _FunctionLearner):
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         return y
+
+
+def _same_table(X: Any, other: Any) -> bool:
+    """Whether two tables, of the same kind or not, have the same entries; NaN is itself."""
+    if type(X) is not type(other) or X.shape != other.shape:
+        return False
+    if hasattr(X, "equals"):
+        return bool(X.equals(other))
+    if hasattr(X, "tocsr"):
+        return bool((other != X).nnz == 0)
+    return bool(np.array_equal(X, other, equal_nan=X.dtype.kind == "f"))
 
 
 def _takes_weights(learner: Any) -> bool:

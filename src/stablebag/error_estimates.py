@@ -110,7 +110,7 @@ def leave_one_out_error(
     owner = "leave_one_out_error"
     if undefined not in ("raise", "skip"):
         raise refuse_value("undefined", owner, 'one of "raise" and "skip"', undefined)
-    predicted = left_out_at_rows(model, undefined="raise" if undefined == "raise" else "nan")
+    predicted = left_out_at_rows(model, undefined="raise" if undefined == "raise" else "nan", owner=owner)
     classifier = predicted.ndim == 2
     function = _loss_function(loss, classifier, owner)
     y = model.y_

@@ -80,8 +80,8 @@ class Intervals:
 
     @property
     def width(self) -> np.ndarray:
-        """The lengths of the intervals."""
-        lengths: np.ndarray = self.upper - self.lower
+        """The lengths of the intervals; zero for the empty ones that the jackknife+ can have at low levels."""
+        lengths: np.ndarray = np.maximum(self.upper - self.lower, 0.0)
         return lengths
 
     def contains(self, y: Any) -> np.ndarray:
@@ -99,6 +99,8 @@ class Intervals:
         y = np.asarray(column_or_1d(y), dtype=float)
         if len(y) != len(self.lower):
             raise refuse_value("y", "Intervals.contains", f"{len(self.lower)} targets, one for each point", len(y))
+        if np.isnan(y).any():
+            raise ValueError(f"Target {int(np.argmax(np.isnan(y)))} is NaN. Leave out points whose target is unknown.")
         inside: np.ndarray = (self.lower <= y) & (y <= self.upper)
         return inside
 
@@ -126,10 +128,8 @@ class Intervals:
         """Say in sentences what the intervals are, and what is proved of them."""
         width = float(np.median(self.width))
         size = "infinitely wide" if math.isinf(width) else f"with a median width of {width:.4g}"
-        sentences = [
-            f"{len(self.lower):,} intervals by the {self.method} at level {self.confidence_level:g}, {size}.",
-            f"{self.guarantee}",
-        ]
+        number = "1 interval" if len(self) == 1 else f"{len(self):,} intervals"
+        sentences = [f"{number} by {self.method} at level {self.confidence_level:g}, {size}.", self.guarantee]
         return "\n".join(textwrap.fill(sentence, width=94) for sentence in sentences)
 
     def __str__(self) -> str:
@@ -185,25 +185,26 @@ def predict_interval(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BaggedRegressor(n_bags=500, random_state=0).fit(X[:400], y[:400])
     >>> print(predict_interval(model, X[400:], confidence_level=0.9))
-    42 intervals by the jackknife+ at level 0.9, with a median width of 187.
-    Proved: whatever the data and the learner, coverage is 0.8 at least; typically it is near 0.9.
-    That is for a number of bags drawn at random (random_n_bags) or for all bags; with a number
-    fixed beforehand it holds approximately.
+    42 intervals by jackknife+ at level 0.9, with a median width of 187.
+    Proved for exchangeable rows and any learner that is blind to their order: coverage is 0.8 at
+    least; typically it is near 0.9. That is for a number of bags drawn at random (random_n_bags)
+    or for all bags; with a number fixed beforehand it holds approximately.
     """
     owner = "predict_interval"
     if not isinstance(model, BaggedRegressor):
-        reason = "for other regressors use jackknife_intervals_refit."
+        reason = "for other regressors use jackknife_intervals_refit; classifiers have no intervals."
         raise refuse_type("model", owner, "a fitted BaggedRegressor", model, reason)
     level = _check_level(confidence_level, owner)
-    _check_method(method, METHODS, owner)
+    _check_method(method, METHODS, owner, delta)
     at_rows = left_out_at_rows(model)
     residuals, stable = np.abs(model.y_ - at_rows), None
     if method == "stable-jackknife":
         n_bags = math.inf if model.derandomized_ else len(model.bags_)
         certificate = _certificate_of_range(model.prediction_range_, model.range_, model.scheme_, n_bags)
         stable = _Inflation.best(certificate, model.prediction_range_, level, delta, bound, owner)
+    _warn(level, len(residuals), stable)
     parts = [
-        _ends(method, level, residuals, prediction, left_out, stable, owner)
+        _ends(method, level, residuals, prediction, left_out, stable)
         for _, prediction, left_out in left_out_blocks(model, X)
     ]
     prediction, lower, upper = (np.concatenate(values) for values in zip(*parts, strict=True))
@@ -271,7 +272,7 @@ def jackknife_intervals_refit(
     """
     owner = "jackknife_intervals_refit"
     level = _check_level(confidence_level, owner)
-    _check_method(method, (*METHODS, "cv+"), owner)
+    _check_method(method, (*METHODS, "cv+"), owner, delta)
     if is_classifier(estimator):
         raise refuse_type("estimator", owner, "a regressor", estimator, "intervals are about numbers.")
     y = np.asarray(column_or_1d(y), dtype=float)
@@ -284,13 +285,17 @@ def jackknife_intervals_refit(
         stable = _inflation_of(estimator, y, level, delta, bound, owner)
     residuals, left_out, prediction = np.empty(n), np.empty((0, 0)), np.empty(0)
     every = [np.empty(0, dtype=np.intp), *groups]
-    fits = refit_without(estimator, X, y, every, X_test, n_jobs=n_jobs, random_state=seeds, on_fit=on_fit)
+    _warn(level, n, stable)
+    single = method != "cv+"
+    fits = refit_without(
+        estimator, X, y, every, X_test, one_row_less=single, n_jobs=n_jobs, random_state=seeds, on_fit=on_fit
+    )
     for number, (group, (at_points, at_rows)) in enumerate(zip(every, fits, strict=True)):
         if number == 0:
             prediction, left_out = at_points, np.empty((n, len(at_points)))
         left_out[group], residuals[group] = at_points, np.abs(y[group] - at_rows)
     kind = "jackknife+" if method == "cv+" else method
-    prediction, lower, upper = _ends(kind, level, residuals, prediction, left_out, stable, owner)
+    prediction, lower, upper = _ends(kind, level, residuals, prediction, left_out, stable)
     guarantee = _guarantee(method, level, stable, n_samples=n, n_folds=len(groups))
     return Intervals(lower, upper, prediction, float(level), method, guarantee)
 
@@ -316,22 +321,19 @@ def _ends(
     prediction: np.ndarray,
     left_out: np.ndarray,
     stable: "_Inflation | None",
-    owner: str,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The prediction and the two ends at some points; `left_out` has a line for each training row."""
     n = len(residuals)
+    if not (np.isfinite(residuals).all() and np.isfinite(left_out).all()):
+        raise ValueError(
+            "A prediction without some row is infinite or NaN, so there is no interval. Clip predictions to a range."
+        )
     rank = quantile_rank(level, n) if stable is None else stable.rank
     if rank > n:
-        enough = math.ceil(1 / (1 - level)) - 1
-        warnings.warn(
-            f"The intervals are infinite: level {float(level):g} asks for residual number {rank} of {n} training rows. "
-            f"Use {enough} rows at least, or a lower level.",
-            stacklevel=4,
-        )
         return prediction, np.full(len(prediction), -np.inf), np.full(len(prediction), np.inf)
     if method == "jackknife+":
-        columns = np.ascontiguousarray(left_out.T)
-        columns += residuals
+        columns = np.empty(left_out.T.shape)
+        np.add(left_out.T, residuals, out=columns)
         columns.partition(rank - 1, axis=1)
         upper = columns[:, rank - 1].copy()  # a view would keep all of it alive
         np.subtract(left_out.T, residuals, out=columns)
@@ -378,7 +380,8 @@ class _Inflation:
         usable = [(share, rank) for share in shares if (rank := _stable_rank(share, n, trimmed, level, bound)) <= n]
         if not usable:
             raise ValueError(_too_few_rows(n, trimmed, level, delta, bound))
-        choices = [cls(certificate.epsilon(share), share, rank, certificate.range_length) for share, rank in usable]
+        length = certificate.range_length
+        choices = [cls(min(certificate.epsilon(share, bound), length), share, rank, length) for share, rank in usable]
         return min(choices, key=lambda choice: choice._typical_radius(n))
 
     def _typical_radius(self, n_samples: int) -> float:
@@ -407,16 +410,22 @@ def _too_few_rows(n_samples: int, trimmed: int, level: Fraction, delta: float | 
         return _stable_rank(share, n, trimmed, level, bound) <= n
 
     most = 10**9
-    message = (
-        f"The stable jackknife has no choice of epsilon and delta that leaves a positive level: of {n_samples} rows, "
-        f"{2 * trimmed} can change the range of predictions, which costs more than the {float(1 - level):g} allowed."
-        if delta is None
-        else f"A share delta={delta:g} of unstable rows costs more than the {float(1 - level):g} that may be missed."
-    )
+    missed = float(1 - level)
+    if delta is not None:
+        message = f"A share delta={delta:g} of unstable rows costs more than the {missed:g} that may be missed."
+    elif trimmed:
+        message = (
+            "The stable jackknife has no choice of epsilon and delta that leaves a positive level: of "
+            f"{n_samples} rows, {2 * trimmed} can change the range of predictions, which costs more than the "
+            f"{missed:g} allowed."
+        )
+    else:
+        message = f"Level {float(level):g} asks for more residuals than the {n_samples} rows have."
     if not enough(most):
         return message + " Use a smaller delta, or a lower level."
     needed = first_step(n_samples, most, enough)
-    return message + f" It would take {needed:,} rows, a lower level{'' if trimmed == 0 else ', or a FixedRange'}."
+    ways = [f"{needed:,} rows to be defined, and many more to be of use", "a lower level"]
+    return f"{message} It would take {', or '.join([*ways, 'a FixedRange'] if trimmed else ways)}."
 
 
 def _trimmed_rows(rule: PredictionRange | None) -> int:
@@ -462,14 +471,14 @@ def _inflation_of(
 
 def _guarantee(method: str, level: Fraction, stable: _Inflation | None, n_samples: int = 0, n_folds: int = 0) -> str:
     """What is proved of the coverage, in words."""
-    missed = 1 - level
+    missed, whatever = 1 - level, "Proved for exchangeable rows and any learner that is blind to their order:"
     if method == "jackknife":
         return "Nothing is proved of their coverage: the jackknife can fail for an unstable learner."
     if method == "jackknife-minmax":
-        return f"Proved: whatever the data and the learner, coverage is {float(level):g} at least."
+        return f"{whatever} coverage is {float(level):g} at least."
     if stable is not None:
         return (
-            f"Proved: whatever the data and the learner, coverage is {float(level):g} at least, by the certificate: at "
+            f"{whatever} coverage is {float(level):g} at least, by the certificate: at "
             f"most a share {stable.delta:.3g} of the rows moves a prediction by more than "
             f"{rounded_up(stable.epsilon)}, which is added to the radius."
         )
@@ -477,19 +486,18 @@ def _guarantee(method: str, level: Fraction, stable: _Inflation | None, n_sample
     if method == "cv+":
         size = Fraction(n_samples, n_folds)
         slack = min(2 * (1 - Fraction(1, n_folds)) / (size + 1), (1 - Fraction(n_folds, n_samples)) / (n_folds + 1))
-    covered = max(Fraction(0), 1 - 2 * missed - slack)
-    return (
-        f"Proved: whatever the data and the learner, coverage is {float(covered):.3g} at least; typically it is near "
-        f"{float(level):g}."
-    )
+    covered = 1 - 2 * missed - slack
+    if covered <= 0:
+        return f"Nothing is proved of their coverage at so low a level; typically it is near {float(level):g}."
+    uneven = " Folds are not of one size here, for which it holds approximately." if n_samples % max(1, n_folds) else ""
+    return f"{whatever} coverage is {float(covered):.3g} at least; typically it is near {float(level):g}.{uneven}"
 
 
 def _about_bags(model: BaggedRegressor, method: str) -> str:
     """What the proof assumes of the bags."""
     if method == "jackknife" or model.derandomized_:
         return ""
-    drawn_for = getattr(model.n_bags, "law", None)
-    if method != "stable-jackknife" and drawn_for == model.scheme_:
+    if method != "stable-jackknife" and model._law_of_n_bags == model.scheme_:
         return ""
     if method == "stable-jackknife":
         return (
@@ -585,16 +593,33 @@ def _folds(n_samples: int, n_folds: int, seeds: Seeds, owner: str) -> list[np.nd
 
 
 def _check_level(confidence_level: float, owner: str) -> Fraction:
-    reason = "the level 1 - a, such as 0.9."
-    check_real(confidence_level, "confidence_level", owner, high=1.0, open_low=True, reason=reason)
-    level = as_fraction(confidence_level)
-    if level == 1:
-        raise refuse_value(
-            "confidence_level", owner, "below 1", confidence_level, "only all numbers cover for certain."
-        )
-    return level
+    reason = "the level 1 - a. For 90 % write 0.9."
+    level = check_real(confidence_level, "confidence_level", owner, low=-math.inf, reason=reason)
+    if not 0 < level < 1:
+        raise refuse_value("confidence_level", owner, "a number between 0 and 1", confidence_level, reason)
+    return as_fraction(confidence_level)
 
 
-def _check_method(method: str, methods: tuple[str, ...], owner: str) -> None:
+def _check_method(method: str, methods: tuple[str, ...], owner: str, delta: float | None) -> None:
     if method not in methods:
-        raise refuse_value("method", owner, f"one of {methods}", method)
+        reason = "folds need refits: use jackknife_intervals_refit." if method == "cv+" else ""
+        raise refuse_value("method", owner, f"one of {methods}", method, reason)
+    if delta is not None and method != "stable-jackknife":
+        reason = "other methods have no epsilon to choose."
+        raise refuse_value("delta", owner, "None but for the stable jackknife", delta, reason)
+
+
+def _warn(level: Fraction, n_samples: int, stable: _Inflation | None) -> None:
+    """Warn of intervals that say nothing, on behalf of the function that the user called."""
+    if stable is not None and stable.epsilon >= stable.range_length > 0:
+        warnings.warn(
+            f"The stable jackknife adds the whole range of predictions, {stable.range_length:g}, because with so few "
+            "rows or bags nothing less is proved. Use the jackknife+, or more rows and bags.",
+            stacklevel=3,
+        )
+    if stable is None and (rank := quantile_rank(level, n_samples)) > n_samples:
+        warnings.warn(
+            f"The intervals are infinite: level {float(level):g} asks for residual number {rank} of {n_samples} "
+            f"training rows. Use {math.ceil(1 / (1 - level)) - 1} rows at least, or a lower level.",
+            stacklevel=3,
+        )

@@ -59,7 +59,7 @@ def leave_one_out(model: Any, X: Any) -> Perturbations:
     check_is_fitted(model)
     points = model._validated_points(X)
     raw = np.stack(list(predict_bags(model.estimators_, points, model._classes(), n_jobs=model.n_jobs)))
-    return _from_bags(model, raw, model.bags_, model.bag_weights_, model.y_)
+    return perturbations_of_bags(model, raw, model.bags_, model.bag_weights_, model.y_)
 
 
 def stream_leave_one_out(model: Any, X: Any, y: Any, X_test: Any, **fit_params: Any) -> Perturbations:
@@ -97,7 +97,7 @@ def stream_leave_one_out(model: Any, X: Any, y: Any, X_test: Any, **fit_params: 
     points = model._validated_rows(X_test)
     seeds = model._learner_seeds(0, len(bags))
     raw = np.stack(list(fit_and_predict_bags(work, bags, seeds, points, n_jobs=model.n_jobs)))
-    return _from_bags(model, raw, bags, weights, work.y)
+    return perturbations_of_bags(model, raw, bags, weights, work.y)
 
 
 def leave_one_out_refit(
@@ -241,7 +241,7 @@ def replace_one_refit(
     return _refit((work, work), n, chosen, sequences, X_test, n_repeats, n_jobs, random_state, on_fit, "replaced")
 
 
-def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
+def left_out_at_rows(model: Any, *, undefined: str = "raise", owner: str = "left_out_at_rows") -> np.ndarray:
     """Return the prediction of a fitted model at each training row, averaged over the bags without that row.
 
     Parameters
@@ -250,6 +250,8 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
         A fitted model.
     undefined : {"raise", "nan"}, default="raise"
         What to do with rows that are in every bag: refuse, or give NaN.
+    owner : str, default="left_out_at_rows"
+        The function on whose behalf a wrong argument is refused.
 
     Returns
     -------
@@ -264,7 +266,7 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
     >>> left_out_at_rows(BaggedRegressor(n_bags=50, random_state=0).fit(X, y)).shape
     (442,)
     """
-    _check_fitted(model, "left_out_at_rows")
+    _check_fitted(model, owner)
     if undefined == "raise":
         _refuse_rows_in_every_bag(model.bags_, model)
     bags, kept = _AT_ROWS.get(model, (None, np.empty(0)))
@@ -311,6 +313,7 @@ def refit_without(
     groups: list[np.ndarray],
     X_test: Any,
     *,
+    one_row_less: bool = True,
     n_jobs: int | None = None,
     random_state: RandomState = None,
     on_fit: Callable[[], None] | None = None,
@@ -320,7 +323,7 @@ def refit_without(
     Parameters
     ----------
     estimator : estimator
-        Any regressor, bagged or not; a bagged one keeps the law Q_{n-1} where a group is a single row.
+        Any regressor, bagged or not.
     X : array-like, sparse array or data frame of shape (n_samples, n_features)
         The training rows.
     y : array-like of shape (n_samples,)
@@ -329,6 +332,9 @@ def refit_without(
         The rows to leave out together; an empty group fits with all rows.
     X_test : array-like, sparse array or data frame of shape (n_points, n_features)
         The points at which to predict.
+    one_row_less : bool, default=True
+        Whether groups are single rows, so that a bagged estimator keeps the law Q_{n-1} without them; otherwise its
+        scheme is that for as many rows as are left.
     n_jobs : int or None, default=None
         How many fits at once.
     random_state : None, int, RandomState or Generator, default=None
@@ -346,15 +352,15 @@ def refit_without(
     owner = "refit_without"
     X, y, classes = _checked(estimator, X, y, owner)
     n = len(y)
-    points = X_test if hasattr(X_test, "shape") else np.asarray(X_test)
+    points = _checked_points(X, X_test)
     both = stacked(points, X)
     n_points = points.shape[0]
     (seed,) = Seeds.from_random_state(random_state, owner).learner_seeds(0, 1)
-    smaller, _ = _for_one_row_less(estimator, n, owner) if any(len(group) == 1 for group in groups) else (estimator, [])
+    smaller = _for_one_row_less(estimator, n, owner)[0] if one_row_less else estimator
     for first in range(0, len(groups), _ROWS_AT_ONCE):
         some = groups[first : first + _ROWS_AT_ONCE]
-        for learner, chosen in itertools.groupby(some, key=lambda group: smaller if len(group) == 1 else estimator):
-            left = list(chosen)
+        for whole, chosen in itertools.groupby(some, key=lambda group: len(group) == 0):
+            left, learner = list(chosen), estimator if whole else smaller
             bags = Bags((np.delete(np.arange(n), group) for group in left), n)
             work, seeds = Assignment(learner, X, y, classes), np.full(len(left), seed)
             refits = fit_and_predict_bags(work, bags, seeds, both, n_jobs=n_jobs, on_bag=on_fit)
@@ -408,7 +414,7 @@ def _predict_at_rows(model: Any) -> np.ndarray:
     return result
 
 
-def _from_bags(model: Any, raw: np.ndarray, bags: Bags, weights: np.ndarray, y: np.ndarray) -> Perturbations:
+def perturbations_of_bags(model: Any, raw: np.ndarray, bags: Bags, weights: np.ndarray, y: np.ndarray) -> Perturbations:
     """The perturbations that the predictions of each bag, not yet clipped, make up."""
     _refuse_rows_in_every_bag(bags, model)
     clipped, prediction, left_out = _with_and_without(model, raw, bags, weights, y)
@@ -571,6 +577,23 @@ def _checked_rows(rows: Any, n_samples: int) -> np.ndarray:
     if chosen.min() < 0 or chosen.max() >= n_samples:
         raise ValueError(f"The rows are numbered from 0 to {n_samples - 1}. Got {chosen.min()} to {chosen.max()}.")
     return chosen.astype(np.intp)
+
+
+def _checked_points(X: Any, X_test: Any) -> Any:
+    """Test points that can be put below the training rows: the same kind of table, with as many columns."""
+    points = X_test if hasattr(X_test, "shape") else np.asarray(X_test)
+    if len(points.shape) != 2:
+        raise ValueError(
+            f"Expected 2D array as X_test, got an array of shape {points.shape} instead. For one point use [point]."
+        )
+    if points.shape[0] == 0:
+        raise ValueError("There is no point in X_test to predict at.")
+    if points.shape[1] != X.shape[1]:
+        raise ValueError(f"X_test has {points.shape[1]} features, but X has {X.shape[1]}.")
+    kinds = ("iloc", "vstack", "tocsr")
+    if [hasattr(points, kind) for kind in kinds] != [hasattr(X, kind) for kind in kinds]:
+        raise refuse_type("X_test", "refit_without", f"the same kind of table as X, {type(X).__name__}", X_test)
+    return points
 
 
 def stacked(X: Any, more: Any) -> Any:
