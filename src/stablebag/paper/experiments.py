@@ -150,7 +150,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return every number of the result, as JSON takes it."""
         n, point = self.setting.n_samples, 0
-        shares = [rows / n for rows in sorted({1, 2, 5, 10, 25, 50, 100, 250, n // 2})]
+        shares = [rows / n for rows in sorted({1, 2, 5, 10, 25, 50, 100, 250, n // 2}) if rows < n]
         limit, finite = self.certificate(math.inf), self.certificate()
         numbers: dict[str, Any] = {
             "setting": self.setting.number,
@@ -427,7 +427,7 @@ def _first_class(moved: Perturbations) -> Perturbations:
 
 
 def _factor(excess: float) -> str:
-    return f"{excess:.2f} of what is allowed" if excess <= 1 else f"{excess:.3g} times what is allowed"
+    return f"{excess:.2g} of what is allowed" if excess <= 1 else f"{excess:.3g} times what is allowed"
 
 
 def _spread(excess: np.ndarray) -> str:
