@@ -163,7 +163,15 @@ def _frontier(law: ResolvedScheme, rank: int) -> FrontierPoint | None:
         of_split = _best_weight(counts, p, split)
         if of_split[0] > value:
             minus, (value, weight, ties) = split, of_split
-    return FrontierPoint(min(p, _slack(value, rank, law)), rank - minus, minus, weight, ties, p)
+    # Where the frontier is level, ranks differ by rounding alone; on a grid they are equal, as they should be.
+    bound = _up_to_digits(_slack(value, rank, law), digits=11 if rank <= 1000 else 9)
+    return FrontierPoint(min(p, bound), rank - minus, minus, weight, ties, p)
+
+
+def _up_to_digits(value: float, digits: int) -> float:
+    """The next number of so many digits; it is no smaller."""
+    unit = 10.0 ** (math.floor(math.log10(value)) + 1 - digits) if value > 0 else 1.0
+    return max(value, math.ceil(value / unit) * unit)
 
 
 def _slack(value: float, rank: int, law: ResolvedScheme) -> float:
