@@ -4,8 +4,8 @@ BIN := .venv/bin
 
 .PHONY: demo test lint bench clean
 
-demo: .venv/.project
-	$(BIN)/python examples/demo.py
+demo: .venv/.demo
+	$(BIN)/stablebag demo
 
 test: .venv/.test
 	$(BIN)/python -m pytest
@@ -29,6 +29,10 @@ clean:
 
 .venv/.project: pyproject.toml | .venv/.pip
 	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+.venv/.demo: pyproject.toml | .venv/.pip
+	$(BIN)/python -m pip install --quiet --editable '.[cli,report]'
 	touch $@
 
 .venv/.%: pyproject.toml | .venv/.project

@@ -18,7 +18,7 @@ PACKAGE = Path(stablebag.__file__).parent
 LAYERS = [
     "arguments", "seeds", "bags", "schemes", "ranges", "fitting", "ensembles", "perturbations", "left_out",
     "bounds", "frontier", "certificates", "vectors", "observed", "intervals", "error_estimates", "black_box",
-    "displays", "paper", "report", "cli",
+    "displays", "tables", "studies", "paper", "report", "cli",
 ]  # fmt: skip
 MODULES = sorted(module.name for module in pkgutil.walk_packages([str(PACKAGE)], "stablebag."))
 PUBLIC = [
@@ -65,7 +65,7 @@ def test_the_public_names_are_these():
 
 
 def test_importing_the_package_pulls_in_nothing_heavy():
-    heavy = ("matplotlib", "pandas", "click", "jinja2", "dask")
+    heavy = ("matplotlib", "pandas", "click", "jinja2", "dask", "bokeh")
     code = f"import sys, stablebag; print([name for name in {heavy} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

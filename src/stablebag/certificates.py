@@ -1,5 +1,6 @@
 """Certificates: what bagging promises before any data is seen, in sentences; and plans that meet a promise."""
 
+import html
 import math
 import textwrap
 from bisect import bisect_left
@@ -373,6 +374,10 @@ class Certificate:
 
     def __str__(self) -> str:
         return self.explain()
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return f"<pre>{html.escape(self.explain())}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as numbers and strings that JSON takes; `from_dict` reads it back."""

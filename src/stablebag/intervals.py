@@ -5,6 +5,7 @@ where it has not looked. Barber, Candes, Ramdas and Tibshirani (2021), "Predicti
 Kim, Xu and Barber (2020), "Predictive inference is free with the jackknife+-after-bootstrap", make intervals of that.
 """
 
+import html
 import math
 import textwrap
 import warnings
@@ -134,6 +135,14 @@ class Intervals:
 
     def __str__(self) -> str:
         return self.explain()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what is proved, and the first intervals."""
+        lines = zip(self.prediction[:10], self.lower[:10], self.upper[:10], strict=True)
+        cells = "".join(f"<tr><td>{a:.6g}</td><td>{b:.6g}</td><td>{c:.6g}</td></tr>" for a, b, c in lines)
+        head = "<tr><th>prediction</th><th>lower</th><th>upper</th></tr>"
+        more = f"<p>and {len(self) - 10:,} more</p>" if len(self) > 10 else ""
+        return f"<p>{html.escape(self.explain())}</p><table>{head}{cells}</table>{more}"
 
     def __len__(self) -> int:
         return len(self.lower)

@@ -1,5 +1,6 @@
 """Perturbations: how far each training row moves each prediction, measured."""
 
+import html
 import json
 import math
 from collections.abc import Callable
@@ -417,6 +418,10 @@ class Perturbations:
             values = {name: np.array(value) for name, value in json.loads(Path(path).read_text()).items()}
         # A number or a word comes back as an array without axes.
         return cls(**{name: value if value.ndim else value.item() for name, value in values.items()})
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return f"<pre>{html.escape(repr(self))}</pre>"
 
     def __repr__(self) -> str:
         n_points = self.prediction.shape[0]

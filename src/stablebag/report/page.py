@@ -1,0 +1,134 @@
+"""The page itself: numbers and sentences put into a template, with every value of the data escaped."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stablebag import __version__
+from stablebag.arguments import refuse_type
+from stablebag.report.charts import interactive, static_charts
+from stablebag.studies import Study
+
+_MOST_COLUMNS = 12  # of an influential row that are shown
+_MOST_ROWS = 15
+
+
+def write(
+    path: str | Path,
+    study: Study,
+    *,
+    title: str = "Stability report",
+    rows: Any = None,
+    command: str | None = None,
+    notes: tuple[str, ...] = (),
+    delta: float = 0.05,
+) -> Path:
+    """Write a report of a study to one HTML file that opens offline.
+
+    Parameters
+    ----------
+    path : str or Path
+        Where to.
+    study : Study
+        What was measured and proved, as `stablebag.studies.study` makes it.
+    title : str, default="Stability report"
+        The title of the page.
+    rows : DataFrame or None, default=None
+        The training rows, to show the values of the most influential ones.
+    command : str or None, default=None
+        The command that makes the report again.
+    notes : tuple of str, default=()
+        Sentences about the data, such as how many rows were left out.
+    delta : float, default=0.05
+        The share of rows that the verdict leaves aside.
+
+    Returns
+    -------
+    Path
+    """
+    if not isinstance(study, Study):
+        raise refuse_type("study", "report.write", "a Study, as stablebag.studies.study makes it", study)
+    try:
+        from jinja2 import Environment
+    except ImportError as error:
+        raise ImportError("Reports need jinja2, matplotlib and bokeh: pip install 'stablebag[report]'.") from error
+    source = files("stablebag.report").joinpath("page.html.jinja").read_text(encoding="utf-8")
+    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
+    named = {"base learner": study.base, "bagged": study.bagged}
+    guarantee = _guarantee(study)
+    library, script, div = interactive(named, guarantee)
+    page = template.render(
+        title=title,
+        verdict=study.verdict(delta),
+        notes=notes,
+        study=study,
+        comparison=[(name, _number(a), _number(b), _number(c)) for name, a, b, c in study.comparison(delta)],
+        scores=[(name, _number(a), _number(b)) for name, (a, b) in study.scores.items()],
+        charts=static_charts(named, guarantee, study.intervals, _numbers(study)),
+        influential=_influential(study, rows),
+        certificate=study.certificate.explain(delta),
+        certificate_json=json.dumps(_certificate_dict(study), indent=1),
+        command=command,
+        version=__version__,
+        n_base=len(study.base.rows),
+        n_points=study.bagged.values.shape[1],
+        library=library,
+        script=script,
+        div=div,
+    )
+    path = Path(path)
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def _numbers(study: Study) -> np.ndarray | None:
+    return study.targets if study.task == "regression" else None
+
+
+def _guarantee(study: Study) -> tuple[np.ndarray, np.ndarray] | None:
+    n, widest = study.n_samples, float(max(np.max(study.base.max()), np.max(study.bagged.max())))
+    shares = np.unique(np.geomspace(1, n - 1, 40).astype(int)) / n
+    epsilon = np.array([study.certificate.epsilon(share) for share in shares])
+    shown = np.isfinite(epsilon) & (epsilon <= max(4 * widest, study.certificate.epsilon(0.5)))
+    return (epsilon[shown], shares[shown]) if shown.any() else None
+
+
+def _influential(study: Study, rows: Any) -> dict[str, Any]:
+    """The rows that move the predictions most, over all points, with their values."""
+    total = np.sqrt(np.mean(study.bagged.values**2, axis=1))
+    order = np.argsort(-total, kind="stable")[:_MOST_ROWS]
+    names = [] if rows is None else [str(name) for name in list(rows.columns)[:_MOST_COLUMNS]]
+    lines = []
+    for row in order.tolist():
+        values = [] if rows is None else [_text(rows.iloc[row][name]) for name in list(rows.columns)[:_MOST_COLUMNS]]
+        lines.append({"row": row, "moves": _number(total[row]), "target": _text(study.model.y_[row]), "values": values})
+    hidden = 0 if rows is None else max(0, len(rows.columns) - _MOST_COLUMNS)
+    noise = float(np.sqrt(np.mean(study.bagged.noise**2)))
+    return {"columns": names, "lines": lines, "hidden": hidden, "noise": _number(noise)}
+
+
+def _certificate_dict(study: Study) -> dict[str, Any]:
+    certificate = study.certificate
+    if hasattr(certificate, "to_dict"):
+        return dict(certificate.to_dict())
+    law = certificate.scheme
+    return {
+        "scheme": str(law),
+        "n_samples": certificate.n_samples,
+        "n_bags": certificate.n_bags,
+        "radius": certificate.radius,
+        "diameter": certificate.diameter,
+        "coupling": certificate.coupling,
+    }
+
+
+def _number(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.4g}"
+
+
+def _text(value: Any) -> str:
+    shown = f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."

@@ -1,0 +1,263 @@
+"""A study: a learner beside its bagged version on one table, measured, proved and held out."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, root_mean_squared_error
+
+from stablebag.arguments import check_integer
+from stablebag.certificates import Certificate
+from stablebag.ensembles import BaggedClassifier, BaggedRegressor
+from stablebag.error_estimates import LeaveOneOutError, leave_one_out_error
+from stablebag.intervals import Intervals, predict_interval
+from stablebag.left_out import leave_one_out, leave_one_out_refit
+from stablebag.observed import certify
+from stablebag.perturbations import Perturbations
+from stablebag.schemes import ResamplingScheme, Subbagging
+from stablebag.seeds import Seeds
+
+OnFit = Callable[[], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What was measured and proved of a learner and its bagged version.
+
+    Made by `study`. Perturbations of a classifier are Euclidean distances of the vectors of class probabilities.
+
+    Attributes
+    ----------
+    task : {"regression", "classification"}
+        Which it is.
+    n_samples : int
+        The number of training rows.
+    model : BaggedRegressor or BaggedClassifier
+        The fitted bagged model.
+    base : Perturbations
+        Of the base learner, by refitting without each of some rows.
+    bagged : Perturbations
+        Of the bagged model, for all rows.
+    certificate : Certificate or VectorCertificate
+        What is proved of it.
+    scores : dict of str to (float, float)
+        On the held-out rows, before and after; empty where their targets are not known.
+    error : LeaveOneOutError
+        The bagged model's error at its own training rows, each left out.
+    intervals : Intervals or None
+        For a regressor, at the points at which perturbations were measured.
+    points : array or DataFrame
+        Those points.
+    targets : ndarray or None
+        Their targets.
+    coverage : float or None
+        The share of held-out rows in their intervals.
+    """
+
+    task: str
+    n_samples: int
+    model: Any
+    base: Perturbations
+    bagged: Perturbations
+    certificate: Any
+    scores: dict[str, tuple[float, float]]
+    error: LeaveOneOutError
+    intervals: Intervals | None
+    points: Any
+    targets: np.ndarray | None
+    coverage: float | None
+
+    def comparison(self, delta: float = 0.05) -> list[tuple[str, float, float, float]]:
+        """Return lines of a table: what, for the base learner, for the bagged one, and what is proved of it.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            The share of rows whose perturbations may be larger.
+
+        Returns
+        -------
+        list of tuples
+            Averages over the points; NaN where nothing is proved.
+        """
+        proved = self.certificate
+        mean = proved.mean() if isinstance(proved, Certificate) else proved.rms()
+        return [
+            ("mean over rows", *self._both("mean"), mean),
+            (f"{1 - delta:.0%} of the rows below", *self._both("epsilon", delta), proved.epsilon(delta)),
+            ("largest", *self._both("max"), proved.worst_case()),
+            ("root mean square, without the bags' noise", float(np.mean(self.base.norm(2))),
+             float(self.bagged.debiased_rms("mean")), math.nan),
+        ]  # fmt: skip
+
+    def verdict(self, delta: float = 0.05) -> str:
+        """Say in a sentence what leaving out one row does.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            The share of rows left aside.
+
+        Returns
+        -------
+        str
+        """
+        before, after = self._both("epsilon", delta)
+        worst_before, worst_after = self._both("max")
+        of = "prediction" if self.task == "regression" else "vector of class probabilities"
+        return (
+            f"Leaving out any one of {1 - delta:.0%} of the {self.n_samples:,} training rows moves the bagged {of} by "
+            f"less than {after:.3g}, and no row moves it by more than {worst_after:.3g}; for the base learner these "
+            f"are {before:.3g} and {worst_before:.3g} (averages over the test points)."
+        )
+
+    def _both(self, name: str, *arguments: Any) -> tuple[float, float]:
+        before, after = (float(np.mean(getattr(moved, name)(*arguments))) for moved in (self.base, self.bagged))
+        return before, after
+
+
+def study(
+    learner: Any,
+    X: Any,
+    y: Any,
+    X_test: Any,
+    y_test: Any = None,
+    *,
+    scheme: ResamplingScheme = Subbagging(0.5),  # noqa: B008 (frozen)
+    n_bags: int = 500,
+    n_points: int = 20,
+    n_refits: int = 200,
+    confidence_level: float = 0.9,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    on_fit: OnFit | None = None,
+) -> Study:
+    """Measure a learner and its bagged version on the same rows and points.
+
+    Parameters
+    ----------
+    learner : estimator
+        A scikit-learn regressor or classifier.
+    X : array or DataFrame of shape (n_samples, n_features)
+        The training rows.
+    y : array-like of shape (n_samples,)
+        Their targets.
+    X_test : like X
+        Held-out rows.
+    y_test : array-like or None, default=None
+        Their targets, where they are known.
+    scheme : ResamplingScheme, default=Subbagging(bag_size=0.5)
+        How bags are drawn.
+    n_bags : int, default=500
+        How many.
+    n_points : int, default=20
+        At how many of the held-out rows, the first ones, perturbations are measured.
+    n_refits : int, default=200
+        For how many training rows, drawn at random if there are more, the base learner is refitted.
+    confidence_level : float, default=0.9
+        Of the prediction intervals.
+    n_jobs : int or None, default=None
+        How many fits at once.
+    random_state : int, default=0
+        The seed of everything.
+    on_fit : callable or None, default=None
+        Called after each refit of the base learner.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from stablebag.studies import study
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> result = study(DecisionTreeRegressor(), X[:300], y[:300], X[300:], y[300:], n_bags=100, n_refits=20)
+    >>> result.verdict()[:54]
+    'Leaving out any one of 95% of the 300 training rows mo'
+    """
+    owner = "study"
+    n_points = check_integer(n_points, "n_points", owner, minimum=1)
+    n_refits = check_integer(n_refits, "n_refits", owner, minimum=1)
+    classifies = is_classifier(learner)
+    maker = BaggedClassifier if classifies else BaggedRegressor
+    model = maker(learner, scheme=scheme, n_bags=n_bags, n_jobs=n_jobs, random_state=random_state).fit(X, y)
+    points = X_test[:n_points]
+    rows = _chosen_rows(len(model.y_), n_refits, random_state)
+    base = leave_one_out_refit(
+        learner, X, y, points, rows=rows, n_jobs=n_jobs, random_state=random_state, on_fit=on_fit
+    )
+    bagged = leave_one_out(model, points)
+    if classifies:
+        base, bagged = base.in_norm(), bagged.in_norm()
+    targets = None if y_test is None else np.asarray(y_test)
+    alone = _seeded(learner, random_state).fit(X, y)
+    intervals = coverage = None
+    if not classifies:
+        at_tests = predict_interval(model, X_test, confidence_level=confidence_level)
+        coverage = None if targets is None else at_tests.coverage(targets)
+        intervals = replace(
+            at_tests,
+            lower=at_tests.lower[:n_points],
+            upper=at_tests.upper[:n_points],
+            prediction=at_tests.prediction[:n_points],
+        )
+    return Study(
+        task="classification" if classifies else "regression",
+        n_samples=len(model.y_),
+        model=model,
+        base=base,
+        bagged=bagged,
+        certificate=certify(model, norm=classifies),
+        scores={} if targets is None else _scores(alone, model, X_test, targets, classifies),
+        error=leave_one_out_error(model, None if classifies else "absolute"),
+        intervals=intervals,
+        points=points,
+        targets=None if targets is None else targets[:n_points],
+        coverage=coverage,
+    )
+
+
+def _chosen_rows(n_samples: int, n_refits: int, random_state: int) -> np.ndarray:
+    if n_refits >= n_samples:
+        return np.arange(n_samples)
+    generator = next(Seeds.from_random_state(random_state, "study").bag_generators(0, 1))
+    return np.sort(generator.choice(n_samples, n_refits, replace=False))
+
+
+def _seeded(learner: Any, random_state: int) -> Any:
+    """A copy whose free seeds are set, so that the same seed gives the same scores."""
+    copy = clone(learner)
+    free = [
+        name for name, value in copy.get_params(deep=True).items() if name.endswith("random_state") and value is None
+    ]
+    return copy.set_params(**dict.fromkeys(free, random_state))
+
+
+def _scores(
+    alone: Any, model: Any, X_test: Any, y_test: np.ndarray, classifies: bool
+) -> dict[str, tuple[float, float]]:
+    if not classifies:
+        before, after = alone.predict(X_test), model.predict(X_test)
+        return {
+            "mean absolute error": (mean_absolute_error(y_test, before), mean_absolute_error(y_test, after)),
+            "root mean squared error": (
+                root_mean_squared_error(y_test, before),
+                root_mean_squared_error(y_test, after),
+            ),
+        }
+    scores = {
+        "accuracy": (accuracy_score(y_test, alone.predict(X_test)), accuracy_score(y_test, model.predict(X_test)))
+    }
+    known = set(np.unique(y_test)) <= set(model.classes_)
+    if known and hasattr(alone, "predict_proba"):
+        labels = model.classes_
+        scores["log loss"] = (
+            log_loss(y_test, alone.predict_proba(X_test), labels=labels),
+            log_loss(y_test, model.predict_proba(X_test), labels=labels),
+        )
+    return scores

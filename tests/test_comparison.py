@@ -1,0 +1,55 @@
+"""The cells of the README's comparison table that speak of others, each checked on the installed version."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import BaggingRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.svm import SVR
+
+from stablebag import BaggedRegressor, leave_one_out_error
+
+X = np.random.default_rng(0).normal(size=(60, 3))
+Y = X[:, 0] + 0.1 * np.random.default_rng(1).normal(size=60)
+
+
+class CountingSVR(SVR):
+    """Keeps how many rows it was given."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.n_rows_ = len(y)
+        return super().fit(X, y, sample_weight)
+
+
+def test_scikit_learns_bagging_gives_all_rows_to_learners_that_take_weights_and_ours_does_not():
+    theirs = BaggingRegressor(CountingSVR(), n_estimators=3, max_samples=0.5, bootstrap=False, random_state=0).fit(X, Y)
+    assert {learner.n_rows_ for learner in theirs.estimators_} == {60}
+    ours = BaggedRegressor(CountingSVR(), n_bags=3, random_state=0).fit(X, Y)
+    assert {learner.n_rows_ for learner in ours.estimators_} == {30}
+
+
+def test_scikit_learns_out_of_bag_score_is_for_the_bootstrap_only_and_ours_for_every_scheme():
+    with pytest.raises(ValueError, match="bootstrap"):
+        BaggingRegressor(bootstrap=False, max_samples=0.5, oob_score=True).fit(X, Y)
+    assert leave_one_out_error(BaggedRegressor(LinearRegression(), n_bags=40, random_state=0).fit(X, Y)).value < 1
+
+
+def test_scikit_learns_bagging_has_no_intervals_and_no_certificate():
+    names = {name for name, _ in inspect.getmembers(BaggingRegressor)}
+    assert not {name for name in names if "interval" in name or "certif" in name or "stab" in name}
+
+
+def test_mapie_is_no_estimator_that_can_be_cloned_and_has_a_fixed_number_of_bags():
+    regression = pytest.importorskip("mapie.regression")
+    peer = regression.JackknifeAfterBootstrapRegressor(LinearRegression(), resampling=7)
+    with pytest.raises(TypeError):
+        clone(peer)
+    peer.fit_conformalize(X, Y)
+    assert peer.predict_interval(X[:2])[1].shape == (2, 2, 1)
+    methods = inspect.getsource(regression.JackknifeAfterBootstrapRegressor)
+    assert '"plus"' in methods
+    assert '"minmax"' in methods
+    subsample = pytest.importorskip("mapie.subsample").Subsample(n_resamplings=7, random_state=0)
+    assert len(list(subsample.split(X))) == 7
