@@ -161,21 +161,46 @@ def test_what_is_done_is_cached_and_an_interrupted_run_goes_on(tmp_path, monkeyp
     again = run(setting, n_bags=60, cache=tmp_path)
     assert len(calls) == 4
     np.testing.assert_array_equal(again.base.values, whole.base.values)
+    for path in tmp_path.glob("*bags0-20.npz"):  # a damaged file is made again
+        path.write_bytes(path.read_bytes()[:50])
+    np.testing.assert_array_equal(run(setting, n_bags=60, cache=tmp_path).bagged.values, whole.bagged.values)
+    assert len(calls) == 5
+    calls.pop()
     more = run(setting, n_bags=80, cache=tmp_path)
     assert len(calls) == 5  # more bags go on from those that are there
     assert more.bagged.n_bags == 80
 
 
+def test_settings_of_another_size_do_not_share_a_cache(tmp_path, monkeypatch):
+    first = run(small(4, n=40, d=5), n_bags=20, cache=tmp_path)
+    other = run(small(4, n=40, d=6), n_bags=20, cache=tmp_path)
+    assert not np.array_equal(first.base.values, other.base.values)
+    monkeypatch.setattr(experiments, "N_POINTS", 3)
+    assert run(small(4, n=40, d=5), n_bags=20, cache=tmp_path).base.values.shape == (40, 3)
+
+
+def test_rows_are_left_out_in_portions(monkeypatch):
+    whole = run(small(4), n_bags=20)
+    monkeypatch.setattr(experiments, "_ROWS_AT_ONCE", 15)
+    parts = run(small(4), n_bags=20)
+    np.testing.assert_array_equal(whole.base.values, parts.base.values)
+    assert experiments.n_fits(small(4), 20) == 40 + 3 + 20
+
+
 def test_progress_counts_every_fit_once(tmp_path):
     setting, seen = small(4), []
     run(setting, n_bags=30, literal_rows=2, cache=tmp_path, on_progress=lambda done, total: seen.append((done, total)))
-    assert seen[-1] == (41 + 30 + 3, experiments.n_fits(setting, 30, 2))
+    assert seen[-1] == (41 + 30 + 2 * 2 * 30, experiments.n_fits(setting, 30, 2))
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})
 
 
 def test_literal_refits_are_measured_on_request():
     result = run(small(4), n_bags=30, literal_rows=3)
     assert result.literal.rows.tolist() == [0, 1, 2]
+    model = small(4).bagged(30, "script").set_params(random_state=None)
+    X, y, points = small(4).data("script")
+    expected = leave_one_out_refit(model, X, y, points, rows=[0, 1, 2], random_state=0)
+    np.testing.assert_allclose(result.literal.values, expected.values)
     numbers = result.to_dict()["literal_refits"]
     assert len(numbers["perturbations"]) == len(numbers["reused_bags"]) == 3
 
@@ -186,7 +211,7 @@ def test_every_number_goes_to_json(number, tmp_path):
     experiments.write_numbers([result], tmp_path / "numbers.json")
     (numbers,) = json.loads((tmp_path / "numbers.json").read_text())
     assert numbers["setting"] == number
-    assert len(numbers["base"]["perturbations"]) == 40
+    assert np.shape(numbers["base"]["perturbations_by_point"]) == (10, 40)
     assert len(numbers["claims"]) == 2
     bounds = numbers["guarantee"]
     assert all(exact <= paper for exact, paper in zip(bounds["exact"], bounds["theorem_8"], strict=True))

@@ -23,6 +23,7 @@ from stablebag.schemes import SCHEMES, ResamplingScheme
 
 _QUICK_BAGS = 500
 _PAPER_BAGS = 10_000
+_SEED = click.IntRange(0, 2**32 - 1)
 _SHARES = (0.01, 0.05, 0.1, 0.25)
 
 
@@ -48,7 +49,7 @@ class _Commands(click.Group):
 @click.version_option(__version__, prog_name="stablebag")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug: bool) -> None:
-    r"""Algorithmic stability you can install: predictions that do not hinge on any single training row.
+    """Algorithmic stability you can install: predictions that do not hinge on any single training row.
 
     \b
     Example:
@@ -101,7 +102,7 @@ def certify(
     coupling: str,
     as_json: bool,
 ) -> None:
-    r"""State what is proved of bagging any learner, before any data is seen.
+    """State what is proved of bagging any learner, before any data is seen.
 
     \b
     Example:
@@ -135,7 +136,7 @@ def certify(
 @click.option("--max-bags", type=int, default=10_000, show_default=True, help="The largest number of bags.")
 @click.option("--scheme", type=click.Choice(sorted(SCHEMES)), help="Only this one.  [default: each]")
 def plan_command(n_samples: int, epsilon: float, delta: float, max_bags: int, scheme: str | None) -> None:
-    r"""Find the largest bags, and how many of them, that certify (epsilon, delta)-stability.
+    """Find the largest bags, and how many of them, that certify (epsilon, delta)-stability.
 
     \b
     Example:
@@ -175,7 +176,7 @@ def _table_options(command: Any) -> Any:
         click.option("--param", "parameters", multiple=True, help="A parameter of the model, name=value; repeatable."),
         click.option("--n-bags", type=click.IntRange(2), default=500, show_default=True, help="The number of bags."),
         click.option("--jobs", type=int, default=2, show_default=True, help="How many fits at once."),
-        click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The seed of everything."),
+        click.option("--seed", type=_SEED, default=0, show_default=True, help="The seed of everything."),
     ]  # fmt: skip
     for option in reversed(options):
         command = option(command)
@@ -194,7 +195,7 @@ def _table_options(command: Any) -> Any:
     "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the numbers."
 )
 def measure(**options: Any) -> None:
-    r"""Measure a learner beside its bagged version on a table: stability, guarantee, accuracy, influential rows.
+    """Measure a learner beside its bagged version on a table: stability, guarantee, accuracy, influential rows.
 
     Numbers, categories, texts, dates and missing values are read by a pipeline that is fitted inside each bag, so that
     the guarantee covers it.
@@ -313,7 +314,7 @@ def _numbers(result: Any) -> dict[str, Any]:
     "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where to write them (CSV)."
 )
 def interval(test: Path, confidence: float, method: str, output: Path, **options: Any) -> None:
-    r"""Predict the rows of a table, with intervals from the bags.
+    """Predict the rows of a table, with intervals from the bags.
 
     \b
     Example:
@@ -351,9 +352,9 @@ def interval(test: Path, confidence: float, method: str, output: Path, **options
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), default=Path("stablebag-demo"),
               show_default=True, help="The folder for the reports.")  # fmt: skip
 @click.option("--jobs", type=int, default=2, show_default=True, help="How many fits at once.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The seed of everything.")
+@click.option("--seed", type=_SEED, default=0, show_default=True, help="The seed of everything.")
 def demo(output: Path, jobs: int, seed: int) -> None:
-    r"""Show the main job on data that come with scikit-learn: diabetes (numbers) and breast cancer (classes).
+    """Show the main job on data that come with scikit-learn: diabetes (numbers) and breast cancer (classes).
 
     \b
     Example:
@@ -402,7 +403,7 @@ def demo(output: Path, jobs: int, seed: int) -> None:
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="For so many rows, refit the subbagged learner on fresh bags, too. Takes that many times the bags.",
+    help="For so many rows, refit the subbagged learner on fresh bags, too. Takes twice that many times the bags.",
 )
 @click.option(
     "--output",
@@ -412,7 +413,13 @@ def demo(output: Path, jobs: int, seed: int) -> None:
     help="The folder for figures, numbers and the cache.",
 )
 @click.option("--jobs", type=int, default=2, show_default=True, help="How many fits at once.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="For bags and learners.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    help="For bags and learners, and the text's data.",
+)
 def reproduce(
     settings: tuple[int, ...],
     variant: str,
@@ -423,7 +430,7 @@ def reproduce(
     jobs: int,
     seed: int,
 ) -> None:
-    r"""Redo the experiments and figures of the paper, from nothing, and hold its claims against the numbers.
+    """Redo the experiments and figures of the paper, from nothing, and hold its claims against the numbers.
 
     Four settings: a learner by refitting it without each row, and its subbagged version by reusing the bags. Writes
     Figures 1 to 3 as PNG, SVG and PDF and every number as JSON. What is done is kept in OUTPUT/cache: an interrupted
@@ -433,11 +440,15 @@ def reproduce(
     Example:
       stablebag reproduce --quick
     """
+    from importlib.util import find_spec
+
     from stablebag.paper import experiments, figures
     from stablebag.paper.settings import SETTINGS
 
     if quick and n_bags is not None:
         raise click.UsageError("--quick is a number of bags, too: give one of --quick and --n-bags.")
+    if find_spec("matplotlib") is None:
+        raise ImportError("The figures need matplotlib: pip install 'stablebag[cli,plot]'.")
     number = n_bags or (_QUICK_BAGS if quick else _PAPER_BAGS)
     chosen = sorted(set(settings)) or [1, 2, 3, 4]
     console = Console()

@@ -412,7 +412,7 @@ class Perturbations:
         Perturbations
         """
         if _ending(path) == ".npz":
-            with np.load(path) as archive:
+            with Path(path).open("rb") as file, np.load(file) as archive:
                 values = {name: archive[name] for name in archive.files}
         else:
             values = {name: np.array(value) for name, value in json.loads(Path(path).read_text()).items()}

@@ -6,8 +6,10 @@ portions. A run that is interrupted goes on where it stopped; bags and seeds fol
 
 import json
 import math
+import os
+import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,11 @@ from stablebag.schemes import Subbagging
 
 N_POINTS = 10
 _BAGS_AT_ONCE = 500
-_CACHE_VERSION = 1  # raised when what is cached changes its meaning
+_ROWS_AT_ONCE = 250
+_SLIGHTLY = 5.0  # a guarantee that is violated by less than this factor is slightly violated
+# What a file raises that is damaged or not there.
+_UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile)
+_CACHE_VERSION = 2  # raised when what is cached changes its meaning
 
 OnProgress = Callable[[int, int], None]
 
@@ -136,10 +142,11 @@ class Result:
         base, bagged = self.excess(self.base), self.excess(self.bagged)
         number = self.setting.number
         unstable, satisfied = "the base learner violates the guarantee", "the subbagged learner satisfies it"
+        slightly = bagged[0] < base[0] and 1 < base[0] < _SLIGHTLY
         says, holds = {
             1: (unstable, base[0] > 1),
             2: ("the base learner is already stable", base[0] <= 1),
-            3: ("the network slightly violates the guarantee, and subbagging improves on it", bagged[0] < base[0] > 1),
+            3: ("the network slightly violates the guarantee, and subbagging improves on it", slightly),
             4: (unstable, base[0] > 1),
         }[number]
         return [
@@ -177,7 +184,7 @@ class Result:
             numbers[name] = {
                 "excess": self.excess(moved).tolist(),
                 "prediction": moved.prediction.tolist(),
-                "perturbations": (moved.values[:, point] / self.scale[point]).tolist(),
+                "perturbations_by_point": (moved.values / self.scale).T.round(9).tolist(),
                 "curve": {"epsilon": (epsilon / self.scale[point]).tolist(), "delta": delta[:, point].tolist()},
                 "mean": (moved.mean() / self.scale).tolist(),
                 "largest": (moved.max() / self.scale).tolist(),
@@ -215,10 +222,10 @@ class Result:
 def n_fits(setting: Setting, n_bags: int, literal_rows: int = 0) -> int:
     """Return how many fits a run of this setting takes: what `on_progress` counts.
 
-    >>> n_fits(SETTINGS[1], n_bags=10_000)
-    10501
+    >>> n_fits(SETTINGS[1], n_bags=10_000)  # 500 rows left out in two portions, each with a fit of all rows
+    10502
     """
-    return setting.n_samples + 1 + n_bags + (literal_rows + 1 if literal_rows else 0)
+    return setting.n_samples + len(_portions(setting.n_samples)) + n_bags + 2 * literal_rows * n_bags
 
 
 def run(
@@ -247,7 +254,8 @@ def run(
     n_jobs : int or None, default=None
         How many fits at once.
     literal_rows : int, default=0
-        For how many rows to refit the subbagged learner on fresh bags, too: that many times `n_bags` fits.
+        For how many rows to refit the subbagged learner on fresh bags, too, with and without the row: twice that many
+        times `n_bags` fits.
     cache : path or None, default=None
         A folder for what is done, by setting, variant, seed and number of bags.
     on_progress : callable or None, default=None
@@ -270,26 +278,36 @@ def run(
     n_bags = check_integer(n_bags, "n_bags", owner, minimum=2)
     literal_rows = min(check_integer(literal_rows, "literal_rows", owner, minimum=0), chosen.n_samples)
     X, y, points = chosen.data(variant, seed, N_POINTS)
-    store = _Store(cache, f"setting{chosen.number}-{variant}-seed{seed}")
+    shape = f"n{chosen.n_samples}-d{chosen.n_features}-points{N_POINTS}"
+    store = _Store(cache, f"setting{chosen.number}-{shape}-{variant}-seed{seed}")
     tally = _Tally(n_fits(chosen, n_bags, literal_rows), on_progress)
 
-    def refit() -> Perturbations:
-        return leave_one_out_refit(
-            chosen.learner(variant), X, y, points, n_jobs=n_jobs, random_state=seed, on_fit=tally.one
-        )
+    portions = []
+    for rows in _portions(chosen.n_samples):
 
-    base = _first_class(store.perturbations("base", refit))
-    tally.reach(chosen.n_samples + 1)
+        def refit(rows: range = rows) -> Perturbations:
+            options: dict[str, Any] = {"n_jobs": n_jobs, "random_state": seed, "on_fit": tally.one}
+            return leave_one_out_refit(chosen.learner(variant), X, y, points, rows=rows, **options)
+
+        portions.append(store.perturbations(f"base{rows.start}-{rows.stop}", refit))
+        tally.reach(rows.stop + len(portions))
+    base = _first_class(_joined(portions))
     bagged = _first_class(_bagged(chosen, variant, n_bags, seed, n_jobs, (X, y, points), store, tally))
     literal = None
+    tally.before_literal = tally.done
     if literal_rows:
-        model, rows = chosen.bagged(n_bags, variant, n_jobs=n_jobs, seed=seed), np.arange(literal_rows)
-        literal = _first_class(
-            store.perturbations(
-                f"literal{literal_rows}-{n_bags}",
-                lambda: leave_one_out_refit(model, X, y, points, rows=rows, random_state=seed, on_fit=tally.one),
-            )
-        )
+        # The ensemble's own seed is left to the refits, which then fill it, and it seeds its bags and learners itself.
+        model = chosen.bagged(n_bags, variant, n_jobs=n_jobs).set_params(random_state=None)
+        refitted = []
+        for row in range(literal_rows):
+
+            def refit_bags(row: int = row) -> Perturbations:
+                after = tally.several(n_bags)
+                return leave_one_out_refit(model, X, y, points, rows=[row], random_state=seed, on_fit=after)
+
+            refitted.append(store.perturbations(f"literal{row}-{n_bags}", refit_bags))
+            tally.reach(tally.before_literal + 2 * (row + 1) * n_bags)
+        literal = _first_class(_joined(refitted))
     tally.reach(tally.total)
     low, high = ObservedRange()(y)
     length = 1.0 if chosen.classifies else high - low
@@ -337,7 +355,7 @@ def _bagged(
             return np.stack(list(fits))
 
         portions.append(store.array(f"bags{first}-{stop}", predictions))
-        tally.reach(setting.n_samples + 1 + stop)
+        tally.reach(setting.n_samples + len(_portions(setting.n_samples)) + stop)
     return perturbations_of_bags(model, np.concatenate(portions), bags, weights, y)
 
 
@@ -354,23 +372,27 @@ class _Store:
         path = self._path(name)
         if path is None:
             return make()
-        if not path.exists():
+        try:
+            with path.open("rb") as file, np.load(file) as archive:
+                kept: np.ndarray = archive["values"]
+            return kept
+        except _UNREADABLE:
             made = make()
-            with _replacing(path) as partial:
-                np.savez_compressed(partial, values=made)
-        with np.load(path) as archive:
-            values: np.ndarray = archive["values"]
-        return values
+        with _replacing(path) as partial:
+            np.savez_compressed(partial, values=made)
+        return made
 
     def perturbations(self, name: str, make: Callable[[], Perturbations]) -> Perturbations:
         path = self._path(name)
         if path is None:
             return make()
-        if not path.exists():
+        try:
+            return Perturbations.load(path)
+        except _UNREADABLE:
             made = make()
-            with _replacing(path) as partial:
-                made.save(partial)
-        return Perturbations.load(path)
+        with _replacing(path) as partial:
+            made.save(partial)
+        return made
 
     def _path(self, name: str) -> Path | None:
         return None if self.folder is None else self.folder / f"{self.prefix}-{name}.npz"
@@ -380,7 +402,7 @@ class _replacing:  # noqa: N801 (used like a function)
     """A file to write to that takes its place only when it is whole, so that an interrupt leaves no half of one."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.partial = path, path.with_name("partial-" + path.name)
+        self.path, self.partial = path, path.with_name(f"partial-{os.getpid()}-{path.name}")
 
     def __enter__(self) -> Path:
         return self.partial
@@ -397,6 +419,10 @@ class _Tally:
 
     def __init__(self, total: int, on_progress: OnProgress | None) -> None:
         self.total, self.done, self.on_progress = total, 0, on_progress
+        self.before_literal = 0
+
+    def several(self, fits: int) -> Callable[[], None]:
+        return lambda: self.reach(self.done + fits)
 
     def one(self) -> None:
         self.reach(self.done + 1)
@@ -406,6 +432,18 @@ class _Tally:
             self.done = min(done, self.total)
             if self.on_progress is not None:
                 self.on_progress(self.done, self.total)
+
+
+def _portions(n_samples: int) -> list[range]:
+    """The rows to leave out, in portions that are cached one by one."""
+    return [range(first, min(first + _ROWS_AT_ONCE, n_samples)) for first in range(0, n_samples, _ROWS_AT_ONCE)]
+
+
+def _joined(portions: list[Perturbations]) -> Perturbations:
+    """Portions of rows, one after the other."""
+    rows = np.concatenate([portion.rows for portion in portions])
+    left_out = np.concatenate([portion.left_out for portion in portions])
+    return replace(portions[0], rows=rows, left_out=left_out)
 
 
 def _first_class(moved: Perturbations) -> Perturbations:
