@@ -2,8 +2,8 @@
 
 Least squares with about as many features as rows is the textbook case of an unstable learner: near n = d the solution
 of smallest norm swings with every row. Without a row it is a different one, and its residuals say little of the one
-with all rows: the intervals of the jackknife, built on them, are far too short. The jackknife+ knows better, and bagging
-half of the rows makes the learner stable, after which the plain jackknife covers, too.
+with all rows: the intervals of the jackknife, built on them, are far too short. The jackknife+ knows better, and
+bagging half of the rows makes the learner stable, after which the plain jackknife covers, too.
 
     python examples/intervals.py [where to write the picture]     # some minutes
 """
