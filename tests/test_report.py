@@ -7,9 +7,9 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag import Certificate, Intervals, Perturbations, Subbagging, VectorCertificate
+from stablebag import BaggedRegressor, Certificate, Intervals, Perturbations, Subbagging, VectorCertificate
 from stablebag.report import write
-from stablebag.studies import study
+from stablebag.studies import fit_in_portions, study
 
 EVIL = "<script>alert(1)</script>"
 
@@ -43,7 +43,25 @@ def test_a_study_measures_proves_and_holds_out(diabetes, cancer):
     assert cancer.intervals is None
     for _, before, after, _ in regression.comparison():
         assert before >= 0 <= after
-    assert "no row moves it by more than" in cancer.verdict()
+    assert "by no more than" in cancer.verdict()
+    rows, effects = cancer.most_influential(3)
+    assert effects.tolist() == sorted(effects, reverse=True)
+    assert len(rows) == 3
+
+
+def test_portions_of_bags_make_the_same_model_and_show_progress():
+    X, y = load_diabetes(return_X_y=True)
+    seen = []
+    parts = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=45, random_state=0)
+    fit_in_portions(parts, X, y, seen.append)
+    whole = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=45, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
+    assert seen[-1] == parts.n_bags == 45
+    assert not parts.warm_start
+    told = []
+    tree = DecisionTreeRegressor(max_depth=3)
+    study(tree, X[:60], y[:60], X[60:70], n_bags=30, n_refits=3, on_progress=lambda *numbers: told.append(numbers))
+    assert told[-1] == (34, 34)
 
 
 def test_the_report_is_one_file_with_everything(diabetes, tmp_path):

@@ -249,8 +249,8 @@ def _measured(
     console = Console()
     n_refits = min(options["refits"], len(y))
     with _progress(console) as track:
-        after = track(f"{options['n_bags']:,} bags, and {n_refits:,} refits of the base learner", n_refits + 1)
-        done = iter(range(1, n_refits + 2))
+        title = f"{options['n_bags']:,} bags, and {n_refits:,} refits of the base learner"
+        on_progress = track(title, options["n_bags"] + n_refits + 1)
         result = study(
             pipeline,
             X,
@@ -263,7 +263,7 @@ def _measured(
             n_refits=n_refits,
             n_jobs=options["jobs"],
             random_state=options["seed"],
-            on_fit=lambda: after(next(done), n_refits + 1),
+            on_progress=on_progress,
         )
     for note in notes:
         console.print(note, highlight=False)
@@ -278,6 +278,9 @@ def _measured(
         table.add_row("held out: coverage of 90 % intervals", "", f"{result.coverage:.3g}", "")
     console.print(table)
     console.print(result.verdict(), highlight=False)
+    rows, effects = result.most_influential(5)
+    named = ", ".join(f"row {row} ({effect:.3g})" for row, effect in zip(rows, effects, strict=True))
+    console.print(f"The training rows that move the predictions most: {named}.", highlight=False)
     if options.get("json_path") is not None:
         options["json_path"].write_text(json.dumps(_numbers(result), indent=1) + "\n")
         console.print(f"The numbers are in {options['json_path']}.", highlight=False)
@@ -299,6 +302,10 @@ def _numbers(result: Any) -> dict[str, Any]:
             for name, before, after, proved in result.comparison()
         },
         "held_out": {name: {"base": a, "bagged": b} for name, (a, b) in result.scores.items()},
+        "most_influential": [
+            {"row": int(row), "root_mean_square_effect": float(effect)}
+            for row, effect in zip(*result.most_influential(15), strict=True)
+        ],
         "leave_one_out_error": {"value": result.error.value, "standard_error": result.error.standard_error},
         "coverage": result.coverage,
     }
@@ -323,22 +330,26 @@ def interval(test: Path, confidence: float, method: str, output: Path, **options
     from stablebag import tables
     from stablebag.ensembles import BaggedRegressor
     from stablebag.intervals import predict_interval
+    from stablebag.studies import fit_in_portions
 
     X, y, task, _ = tables.split_target(tables.read_table(options["table"]), options["target"], options["task"])
     if task != "regression":
         raise tables.TableError(f"Intervals are for numbers, and the target {options['target']!r} has classes.")
     other = tables.read_table(test)
     learner = tables.make_learner(options["model"], task, tables.parse_parameters(options["parameters"]))
+    points = tables.same_columns(X, other, str(test))
     model = BaggedRegressor(
         tables.Columns.of(X).pipeline(learner),
         scheme=_scheme(options["scheme"], options["bag_size"]),
         n_bags=options["n_bags"],
         n_jobs=options["jobs"],
         random_state=options["seed"],
-    ).fit(X, y)
-    points = tables.same_columns(X, other, str(test))
-    found = predict_interval(model, points, confidence_level=confidence, method=method)
+    )
     console = Console()
+    with _progress(console) as track:
+        on_progress = track("bags", options["n_bags"])
+        fit_in_portions(model, X, y, lambda done: on_progress(done, options["n_bags"]))
+    found = predict_interval(model, points, confidence_level=confidence, method=method)
     found.to_frame().to_csv(output, index=False)
     console.print(found.explain(), highlight=False, soft_wrap=True)
     if options["target"] in other.columns and other[options["target"]].notna().all():

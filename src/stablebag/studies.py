@@ -1,5 +1,6 @@
 """A study: a learner beside its bagged version on one table, measured, proved and held out."""
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,7 +21,8 @@ from stablebag.perturbations import Perturbations
 from stablebag.schemes import ResamplingScheme, Subbagging
 from stablebag.seeds import Seeds
 
-OnFit = Callable[[], None]
+OnProgress = Callable[[int, int], None]
+_PORTIONS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,10 +111,27 @@ class Study:
         worst_before, worst_after = self._both("max")
         of = "prediction" if self.task == "regression" else "vector of class probabilities"
         return (
-            f"Leaving out any one of {1 - delta:.0%} of the {self.n_samples:,} training rows moves the bagged {of} by "
-            f"less than {after:.3g}, and no row moves it by more than {worst_after:.3g}; for the base learner these "
-            f"are {before:.3g} and {worst_before:.3g} (averages over the test points)."
+            f"Leaving out a training row moves the bagged {of} by no more than {after:.3g} for {1 - delta:.0%} of the "
+            f"{self.n_samples:,} rows, and by no more than {worst_after:.3g} for any of them; for the base learner "
+            f"these are {before:.3g} and {worst_before:.3g} (averages over the test points)."
         )
+
+    def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows that move the bagged predictions most over all points, and their root mean square effects.
+
+        Parameters
+        ----------
+        k : int, default=5
+            How many.
+
+        Returns
+        -------
+        rows : ndarray of shape (k,)
+        effects : ndarray of shape (k,)
+        """
+        total = np.sqrt(np.mean(self.bagged.values**2, axis=1))
+        order = np.argsort(-total, kind="stable")[:k]
+        return order, total[order]
 
     def _both(self, name: str, *arguments: Any) -> tuple[float, float]:
         before, after = (float(np.mean(getattr(moved, name)(*arguments))) for moved in (self.base, self.bagged))
@@ -133,7 +152,7 @@ def study(
     confidence_level: float = 0.9,
     n_jobs: int | None = None,
     random_state: int = 0,
-    on_fit: OnFit | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Study:
     """Measure a learner and its bagged version on the same rows and points.
 
@@ -163,8 +182,8 @@ def study(
         How many fits at once.
     random_state : int, default=0
         The seed of everything.
-    on_fit : callable or None, default=None
-        Called after each refit of the base learner.
+    on_progress : callable or None, default=None
+        ``on_progress(done, total)`` is called with the numbers of fits, of bags and refits together.
 
     Returns
     -------
@@ -177,19 +196,26 @@ def study(
     >>> from stablebag.studies import study
     >>> X, y = load_diabetes(return_X_y=True)
     >>> result = study(DecisionTreeRegressor(), X[:300], y[:300], X[300:], y[300:], n_bags=100, n_refits=20)
-    >>> result.verdict()[:54]
-    'Leaving out any one of 95% of the 300 training rows mo'
+    >>> result.verdict()[:58]
+    'Leaving out a training row moves the bagged prediction by '
     """
     owner = "study"
     n_points = check_integer(n_points, "n_points", owner, minimum=1)
     n_refits = check_integer(n_refits, "n_refits", owner, minimum=1)
     classifies = is_classifier(learner)
     maker = BaggedClassifier if classifies else BaggedRegressor
-    model = maker(learner, scheme=scheme, n_bags=n_bags, n_jobs=n_jobs, random_state=random_state).fit(X, y)
+    rows = _chosen_rows(len(y), n_refits, random_state)
+    total, done = n_bags + len(rows) + 1, itertools.count(n_bags + 1)
+
+    def tell(number: int) -> None:
+        if on_progress is not None:
+            on_progress(number, total)
+
+    model = maker(learner, scheme=scheme, n_bags=n_bags, n_jobs=n_jobs, random_state=random_state)
+    fit_in_portions(model, X, y, tell)
     points = X_test[:n_points]
-    rows = _chosen_rows(len(model.y_), n_refits, random_state)
     base = leave_one_out_refit(
-        learner, X, y, points, rows=rows, n_jobs=n_jobs, random_state=random_state, on_fit=on_fit
+        learner, X, y, points, rows=rows, n_jobs=n_jobs, random_state=random_state, on_fit=lambda: tell(next(done))
     )
     bagged = leave_one_out(model, points)
     if classifies:
@@ -220,6 +246,32 @@ def study(
         targets=None if targets is None else targets[:n_points],
         coverage=coverage,
     )
+
+
+def fit_in_portions(model: Any, X: Any, y: Any, on_bags: Callable[[int], None]) -> Any:
+    """Fit a bagged model a portion of the bags at a time, to show progress; the bits are those of one fit.
+
+    Parameters
+    ----------
+    model : BaggedRegressor or BaggedClassifier
+        The model, unfitted.
+    X : array or DataFrame
+        The training rows.
+    y : array-like
+        Their targets.
+    on_bags : callable
+        Called with the number of bags that are fitted.
+
+    Returns
+    -------
+    The model, fitted.
+    """
+    n_bags, warm = model.n_bags, model.warm_start
+    step = max(1, -(-n_bags // _PORTIONS))
+    for stop in [*range(step, n_bags, step), n_bags]:
+        model.set_params(n_bags=stop, warm_start=True).fit(X, y)
+        on_bags(stop)
+    return model.set_params(n_bags=n_bags, warm_start=warm)
 
 
 def _chosen_rows(n_samples: int, n_refits: int, random_state: int) -> np.ndarray:

@@ -98,13 +98,12 @@ def _guarantee(study: Study) -> tuple[np.ndarray, np.ndarray] | None:
 
 def _influential(study: Study, rows: Any) -> dict[str, Any]:
     """The rows that move the predictions most, over all points, with their values."""
-    total = np.sqrt(np.mean(study.bagged.values**2, axis=1))
-    order = np.argsort(-total, kind="stable")[:_MOST_ROWS]
+    order, effects = study.most_influential(_MOST_ROWS)
     names = [] if rows is None else [str(name) for name in list(rows.columns)[:_MOST_COLUMNS]]
     lines = []
-    for row in order.tolist():
+    for row, effect in zip(order.tolist(), effects, strict=True):
         values = [] if rows is None else [_text(rows.iloc[row][name]) for name in list(rows.columns)[:_MOST_COLUMNS]]
-        lines.append({"row": row, "moves": _number(total[row]), "target": _text(study.model.y_[row]), "values": values})
+        lines.append({"row": row, "moves": _number(effect), "target": _text(study.model.y_[row]), "values": values})
     hidden = 0 if rows is None else max(0, len(rows.columns) - _MOST_COLUMNS)
     noise = float(np.sqrt(np.mean(study.bagged.noise**2)))
     return {"columns": names, "lines": lines, "hidden": hidden, "noise": _number(noise)}
