@@ -105,6 +105,30 @@ def test_measure_takes_a_test_table_and_a_model_with_parameters(run, table):
     assert "held out: accuracy" not in words(result)  # the new rows have no target
 
 
+def test_names_in_brackets_and_classes_as_floats_are_taken_as_they_are(run, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a [m]": rng.normal(size=60), "y [/b]": rng.integers(0, 2, 60).astype(float)})
+    frame.loc[0, "y [/b]"] = np.nan  # makes the classes floats
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    frame[1:20].astype({"y [/b]": int}).to_csv(tmp_path / "test.csv", index=False)
+    result = run("measure", tmp_path / "train.csv", "--target", "y [/b]", "--test", tmp_path / "test.csv", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "the target is 'y [/b]' (classification)" in words(result)
+    accuracy = next(line for line in result.output.splitlines() if "accuracy" in line)
+    assert "1" in accuracy.split("│")[2]  # a tree on rows that it has seen
+
+
+def test_influential_rows_are_numbered_as_in_the_file(run, tmp_path):
+    odd = np.where(np.arange(100) == 70, 1000.0, np.arange(100.0) / 7)
+    frame = pd.DataFrame({"place": np.random.default_rng(0).normal(size=100), "y": odd})
+    frame.loc[:9, "y"] = np.nan
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    numbers = tmp_path / "numbers.json"
+    model = ("--model", "ridge", "--test", tmp_path / "table.csv")
+    assert run("measure", tmp_path / "table.csv", "--target", "y", *model, *QUICK, "--json", numbers).exit_code == 0
+    assert json.loads(numbers.read_text())["most_influential"][0]["row"] == 70
+
+
 def test_intervals_are_written(run, table, tmp_path):
     output = tmp_path / "intervals.csv"
     arguments = ("--target", "cost", "--test", table.with_name("new-cost.csv"), "--output", output)
@@ -132,12 +156,16 @@ def test_intervals_are_written(run, table, tmp_path):
     (("measure", "TABLE", "--target", "cost", "--param", "branches=3"), "does not take a parameter"),
     (("measure", "TABLE", "--target", "cost", "--test-size", 1.5), "--test-size is a share"),
     (("measure", "TABLE", "--target", "ill", "--task", "regression"), "is not a number"),
+    (("measure", "TABLE", "--target", "cost", "--output", "/no/such/folder/x.html"), "There is no folder"),
+    (("measure", "TABLE", "--target", "city", "--test", "WRONG"), "'age' has numbers in the training table"),
     (("measure", "TABLE", "--target", "cost", "--bag-size", "1.5"), "write 1"),
     (("interval", "TABLE", "--target", "ill", "--test", "TABLE", "--output", "x.csv"), "Intervals are for numbers"),
     (("interval", "TABLE", "--target", "cost", "--test", "none.csv", "--output", "x.csv"), "There is no file"),
 ])  # fmt: skip
 def test_bad_input_ends_with_two_and_one_sentence(run, table, arguments, sentence):
-    result = run(*(table if argument == "TABLE" else argument for argument in arguments))
+    wrong = table.with_name("wrong.csv")
+    pd.read_csv(table).assign(age="old")[:5].to_csv(wrong, index=False)
+    result = run(*({"TABLE": table, "WRONG": wrong}.get(argument, argument) for argument in arguments))
     assert result.exit_code == 2
     assert sentence in words(result)
     assert "Traceback" not in result.output

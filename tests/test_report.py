@@ -43,7 +43,7 @@ def test_a_study_measures_proves_and_holds_out(diabetes, cancer):
     assert cancer.intervals is None
     for _, before, after, _ in regression.comparison():
         assert before >= 0 <= after
-    assert "by no more than" in cancer.verdict()
+    assert "the largest move of all is" in cancer.verdict()
     rows, effects = cancer.most_influential(3)
     assert effects.tolist() == sorted(effects, reverse=True)
     assert len(rows) == 3

@@ -116,6 +116,8 @@ def test_a_test_table_must_have_the_columns(frame):
     assert same_columns(X, frame[list(X.columns)[::-1]], "new.csv").columns.tolist() == X.columns.tolist()
     with pytest.raises(TableError, match=r"new.csv has no column 'city'"):
         same_columns(X, X.drop(columns="city"), "new.csv")
+    with pytest.raises(TableError, match="'seen' has dates in the training table and none in new"):
+        same_columns(X, X.assign(seen="never"), "new.csv")
     with pytest.raises(TableError, match="'age' has numbers in the training table and none in new"):
         same_columns(X, X.assign(age="old"), "new.csv")
 

@@ -38,7 +38,7 @@ class _Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("Interrupted.", err=True)
             ctx.exit(130)
-        except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
+        except Exception as error:
             if ctx.params.get("debug"):
                 traceback.print_exc()
             click.echo(f"Error: {_one_sentence(error)}", err=True)
@@ -119,7 +119,7 @@ def certify(
         click.echo(json.dumps({**certificate.to_dict(), "epsilon": numbers, "epsilon_of_the_paper": paper}, indent=1))
         return
     console = Console()
-    console.print(certificate.explain(delta), highlight=False, soft_wrap=True)
+    console.print(certificate.explain(delta), highlight=False, markup=False, soft_wrap=True)
     table = Table(title="epsilon, for a share delta of the rows")
     for name in ("delta", "rows", "epsilon", "the paper's"):
         table.add_column(name, justify="right")
@@ -216,9 +216,14 @@ def measure(**options: Any) -> None:
         X_test, y_test = tables.same_columns(X, other, str(options["test"])), None
         if options["target"] in other.columns:
             known = other[options["target"]].notna().to_numpy()
-            values = other.loc[known, options["target"]]
+            if not known.any():
+                raise tables.TableError(
+                    f"The target {options['target']!r} is missing in every row of {options['test']}."
+                )
             X_test = X_test.loc[known].reset_index(drop=True)
-            y_test = values.to_numpy(dtype=float) if task == "regression" else values.astype(str).to_numpy(dtype=str)
+            y_test = tables.targets_of(other.loc[known, options["target"]], task, options["target"])
+            if task == "classification" and not set(y_test) & set(y):
+                raise tables.TableError(f"No class of {options['test']} is one of the training table.")
     else:
         X, X_test, y, y_test = _held_out(X, y, options["test_size"], task, options["seed"])
     notes.append(f"Trained on {len(y):,} rows, held out {len(X_test):,}.")
@@ -234,7 +239,7 @@ def _held_out(X: Any, y: Any, test_size: float, task: str, seed: int) -> tuple[A
     counts = np.unique(y, return_counts=True)[1]
     by_class = y if task == "classification" and counts.min() >= 2 and len(counts) <= test_size * len(y) else None
     X, X_test, y, y_test = train_test_split(X, y, test_size=test_size, random_state=seed, stratify=by_class)
-    return X.reset_index(drop=True), X_test.reset_index(drop=True), y, y_test
+    return X, X_test, y, y_test
 
 
 def _measured(
@@ -244,6 +249,9 @@ def _measured(
     from stablebag import tables
     from stablebag.studies import study
 
+    for path in (options.get("output"), options.get("json_path")):
+        if path is not None and not path.resolve().parent.is_dir():
+            raise tables.TableError(f"There is no folder {path.resolve().parent} to write {path.name} to.")
     learner = tables.make_learner(options["model"], task, tables.parse_parameters(options["parameters"]))
     pipeline = tables.Columns.of(X).pipeline(learner)
     console = Console()
@@ -266,7 +274,7 @@ def _measured(
             on_progress=on_progress,
         )
     for note in notes:
-        console.print(note, highlight=False)
+        console.print(note, highlight=False, markup=False)
     table = Table(title="How far one training row moves the prediction (averages over the test points)")
     for name in ("over the rows", "base learner", "bagged", "proved"):
         table.add_column(name, justify="left" if name == "over the rows" else "right")
@@ -277,25 +285,27 @@ def _measured(
     if result.coverage is not None:
         table.add_row("held out: coverage of 90 % intervals", "", f"{result.coverage:.3g}", "")
     console.print(table)
-    console.print(result.verdict(), highlight=False)
+    console.print(result.verdict(), highlight=False, markup=False)
     rows, effects = result.most_influential(5)
-    named = ", ".join(f"row {row} ({effect:.3g})" for row, effect in zip(rows, effects, strict=True))
-    console.print(f"The training rows that move the predictions most: {named}.", highlight=False)
+    named = ", ".join(f"row {X.index[row]} ({effect:.3g})" for row, effect in zip(rows, effects, strict=True))
+    console.print(f"The training rows that move the predictions most: {named}.", highlight=False, markup=False)
     if options.get("json_path") is not None:
-        options["json_path"].write_text(json.dumps(_numbers(result), indent=1) + "\n")
-        console.print(f"The numbers are in {options['json_path']}.", highlight=False)
+        options["json_path"].write_text(json.dumps(_numbers(result, X), indent=1) + "\n")
+        console.print(f"The numbers are in {options['json_path']}.", highlight=False, markup=False)
     if options.get("output") is not None:
         from stablebag.report import write
 
         command = options.get("command") or "stablebag " + shlex.join(sys.argv[1:])
         write(options["output"], result, title=title, rows=X, command=command, notes=tuple(notes))
-        console.print(f"The report is in {options['output']}.", highlight=False)
+        console.print(f"The report is in {options['output']}.", highlight=False, markup=False)
 
 
-def _numbers(result: Any) -> dict[str, Any]:
+def _numbers(result: Any, X: Any) -> dict[str, Any]:
     return {
         "task": result.task,
         "n_samples": result.n_samples,
+        "n_refits_of_the_base_learner": len(result.base.rows),
+        "certificate": result.certificate.explain(),
         "verdict": result.verdict(),
         "perturbations": {
             name: {"base": before, "bagged": after, "proved": _finite(proved)}
@@ -303,7 +313,7 @@ def _numbers(result: Any) -> dict[str, Any]:
         },
         "held_out": {name: {"base": a, "bagged": b} for name, (a, b) in result.scores.items()},
         "most_influential": [
-            {"row": int(row), "root_mean_square_effect": float(effect)}
+            {"row": int(X.index[row]), "root_mean_square_effect": float(effect)}
             for row, effect in zip(*result.most_influential(15), strict=True)
         ],
         "leave_one_out_error": {"value": result.error.value, "standard_error": result.error.standard_error},
@@ -351,12 +361,14 @@ def interval(test: Path, confidence: float, method: str, output: Path, **options
         fit_in_portions(model, X, y, lambda done: on_progress(done, options["n_bags"]))
     found = predict_interval(model, points, confidence_level=confidence, method=method)
     found.to_frame().to_csv(output, index=False)
-    console.print(found.explain(), highlight=False, soft_wrap=True)
+    console.print(found.explain(), highlight=False, markup=False, soft_wrap=True)
     if options["target"] in other.columns and other[options["target"]].notna().all():
         console.print(
-            f"{found.coverage(other[options['target']]):.1%} of the known targets are inside.", highlight=False
+            f"{found.coverage(other[options['target']]):.1%} of the known targets are inside.",
+            highlight=False,
+            markup=False,
         )
-    console.print(f"{len(found):,} intervals are in {output}.", highlight=False)
+    console.print(f"{len(found):,} intervals are in {output}.", highlight=False, markup=False)
 
 
 @main.command()

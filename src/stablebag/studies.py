@@ -86,11 +86,15 @@ class Study:
             Averages over the points; NaN where nothing is proved.
         """
         proved = self.certificate
-        mean = proved.mean() if isinstance(proved, Certificate) else proved.rms()
+        vector = not isinstance(proved, Certificate)
+        whole = proved.diameter if vector else proved.range_length
+        bounds = (proved.rms() if vector else proved.mean(), proved.epsilon(delta), proved.worst_case())
+        # That no prediction leaves its range is known without any proof.
+        mean, most, worst = (bound if bound < whole else math.nan for bound in bounds)
         return [
             ("mean over rows", *self._both("mean"), mean),
-            (f"{1 - delta:.0%} of the rows below", *self._both("epsilon", delta), proved.epsilon(delta)),
-            ("largest", *self._both("max"), proved.worst_case()),
+            (f"{1 - delta:.0%} of the rows below", *self._both("epsilon", delta), most),
+            ("largest", *self._both("max"), worst),
             ("root mean square, without the bags' noise", float(np.mean(self.base.norm(2))),
              float(self.bagged.debiased_rms("mean")), math.nan),
         ]  # fmt: skip
@@ -107,13 +111,15 @@ class Study:
         -------
         str
         """
-        before, after = self._both("epsilon", delta)
-        worst_before, worst_after = self._both("max")
         of = "prediction" if self.task == "regression" else "vector of class probabilities"
+        after, worst = float(np.mean(self.bagged.epsilon(delta))), float(np.max(self.bagged.max()))
+        before, worst_before = float(np.mean(self.base.epsilon(delta))), float(np.max(self.base.max()))
+        n_base = len(self.base.rows)
+        some = "" if n_base == self.n_samples else f", by {n_base:,} of the rows"
         return (
-            f"Leaving out a training row moves the bagged {of} by no more than {after:.3g} for {1 - delta:.0%} of the "
-            f"{self.n_samples:,} rows, and by no more than {worst_after:.3g} for any of them; for the base learner "
-            f"these are {before:.3g} and {worst_before:.3g} (averages over the test points)."
+            f"Leaving out a training row moves the bagged {of} by at most {after:.3g} for {1 - delta:.0%} of the "
+            f"{self.n_samples:,} rows, on average over the test points; the largest move of all is {worst:.3g}. For "
+            f"the base learner these are {before:.3g} and {worst_before:.3g}{some}."
         )
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:

@@ -183,7 +183,7 @@ def split_target(frame: Any, target: str, task: str | None = None) -> tuple[Any,
     Returns
     -------
     X : DataFrame
-        The other columns.
+        The other columns, with the table's own index.
     y : ndarray
         The target, of the rows that have one.
     task : str
@@ -210,8 +210,34 @@ def split_target(frame: Any, target: str, task: str | None = None) -> tuple[Any,
         raise TableError(f"The target {target!r} has one class only, {column.iloc[0]!r}: there is nothing to predict.")
     if numeric and not np.isfinite(column.astype(float)).all():
         raise TableError(f"The target {target!r} has infinite values.")
-    y = column.to_numpy(dtype=float) if task == "regression" else column.astype(str).to_numpy(dtype=str)
-    return frame.loc[known].drop(columns=target).reset_index(drop=True), y, task, int((~known).sum())
+    y = targets_of(column, task, target)
+    return frame.loc[known].drop(columns=target), y, task, int((~known).sum())
+
+
+def targets_of(column: Any, task: str, name: str) -> np.ndarray:
+    """Return known targets as numbers, or as the names of classes, in which 1 and 1.0 are the same.
+
+    Parameters
+    ----------
+    column : Series
+        The targets, none of them missing.
+    task : {"regression", "classification"}
+        What they are for.
+    name : str
+        The column's name, for an error.
+
+    Returns
+    -------
+    ndarray
+    """
+    if task == "regression":
+        try:
+            return np.asarray(column.to_numpy(dtype=float))
+        except (TypeError, ValueError):
+            raise TableError(f"The target {name!r} has values that are no numbers.") from None
+    if column.dtype.kind == "f" and bool((column == column.round()).all()):
+        column = column.astype("int64")
+    return np.asarray(column.astype(str).to_numpy(dtype=str))
 
 
 def same_columns(frame: Any, other: Any, name: str) -> Any:
@@ -238,6 +264,8 @@ def same_columns(frame: Any, other: Any, name: str) -> Any:
         numeric = frame[column].dtype.kind in "iuf"
         if numeric and other[column].dtype.kind not in "iufb" and other[column].notna().any():
             raise TableError(f"The column {column!r} has numbers in the training table and none in {name}.")
+        if other[column].notna().any() and _kind(frame[column]) == "dates" and not _has_dates(other[column].dropna()):
+            raise TableError(f"The column {column!r} has dates in the training table and none in {name}.")
     return other
 
 
@@ -317,6 +345,10 @@ def _kind(column: Any) -> str:
     if _are_dates(values):
         return "dates"
     return "text" if values.astype(str).str.split().str.len().mean() >= _TEXT_WORDS else "categorical"
+
+
+def _has_dates(values: Any) -> bool:
+    return values.dtype.kind == "M" or _are_dates(values)
 
 
 def _are_dates(values: Any) -> bool:

@@ -75,7 +75,7 @@ def static_charts(
         "curves": static(
             curves,
             "For each distance epsilon, the share of training rows that move the predictions by more, on average over "
-            f"the test points; the guarantee lies above the bagged model. Largest: {words}.",
+            f"the test points, and what is proved. Largest: {words}.",
         ),
     }
     if intervals is not None and np.isfinite(intervals.width).any():

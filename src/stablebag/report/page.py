@@ -103,7 +103,8 @@ def _influential(study: Study, rows: Any) -> dict[str, Any]:
     lines = []
     for row, effect in zip(order.tolist(), effects, strict=True):
         values = [] if rows is None else [_text(rows.iloc[row][name]) for name in list(rows.columns)[:_MOST_COLUMNS]]
-        lines.append({"row": row, "moves": _number(effect), "target": _text(study.model.y_[row]), "values": values})
+        name = row if rows is None else _text(rows.index[row])
+        lines.append({"row": name, "moves": _number(effect), "target": _text(study.model.y_[row]), "values": values})
     hidden = 0 if rows is None else max(0, len(rows.columns) - _MOST_COLUMNS)
     noise = float(np.sqrt(np.mean(study.bagged.noise**2)))
     return {"columns": names, "lines": lines, "hidden": hidden, "noise": _number(noise)}
