@@ -101,3 +101,31 @@ def test_static_figures_remain_without_scripts(browser, report):
     assert opened.locator(".replaced").is_visible()
     assert not opened.locator("#chart").is_visible()
     context.close()
+
+
+def test_hovering_over_a_curve_reads_it(page):
+    page.locator("#chart").scroll_into_view_if_needed()
+    box = page.locator("#chart canvas").first.bounding_box()
+    for share in (0.2, 0.25):
+        page.mouse.move(box["x"] + share * box["width"], box["y"] + 0.5 * box["height"])
+        page.wait_for_timeout(200)
+    read = page.locator(".bk-Tooltip").first.evaluate("tooltip => tooltip.shadowRoot.textContent", timeout=5000)
+    assert "epsilon" in read
+    assert "delta" in read
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_ink_and_paper_differ_in_light_and_dark(page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    ink, paper = page.evaluate(
+        "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+    )
+    brightness = [sum(int(part) for part in colour[4:-1].split(",")) for colour in (ink, paper)]
+    assert abs(brightness[0] - brightness[1]) > 400
+    assert (brightness[0] < brightness[1]) == (scheme == "light")
+
+
+def test_print_shows_static_figures(page):
+    page.emulate_media(media="print")
+    assert page.locator(".replaced").is_visible()
+    assert not page.locator("#chart").is_visible()

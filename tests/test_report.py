@@ -7,9 +7,20 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag import BaggedRegressor, Certificate, Intervals, Perturbations, Subbagging, VectorCertificate
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    Certificate,
+    Intervals,
+    Perturbations,
+    Subbagging,
+    VectorCertificate,
+    certify,
+    leave_one_out,
+    predict_interval,
+)
 from stablebag.report import write
-from stablebag.studies import fit_in_portions, study
+from stablebag.studies import Study, fit_in_portions, study
 
 EVIL = "<script>alert(1)</script>"
 
@@ -103,6 +114,35 @@ def test_a_wide_table_shows_some_columns_and_says_so(diabetes, tmp_path):
     wide = pd.concat([X.add_suffix(str(k)) for k in range(4)], axis=1)
     page = write(tmp_path / "report.html", result, rows=wide[:200]).read_text()
     assert "28 more columns are not shown" in page
+
+
+def test_objects_at_hand_are_reported(tmp_path):
+    X, y = load_diabetes(return_X_y=True)
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, random_state=0).fit(X[:100], y[:100])
+    points, targets = X[100:105], y[100:105]
+    moved, proved, intervals = leave_one_out(model, points), certify(model), predict_interval(model, points)
+    alone = Study.of(moved, proved)
+    assert "base learner" not in alone.verdict()
+    page = write(tmp_path / "alone.html", alone).read_text()
+    assert "<h2>Accuracy</h2>" not in page
+    together = Study.of(moved, proved, model=model, intervals=intervals, targets=targets)
+    assert together.coverage == intervals.coverage(targets)
+    page = write(tmp_path / "together.html", together).read_text()
+    assert "Prediction intervals" in page
+    assert "mean absolute error is" in " ".join(page.split())
+    labels = np.where(y[:100] > 140, "high", "low")
+    voter = BaggedClassifier(DecisionTreeClassifier(max_depth=2), n_bags=60, random_state=0).fit(X[:100], labels)
+    classes = Study.of(leave_one_out(voter, points), certify(voter, norm=True), model=voter)
+    assert classes.task == "classification"
+    assert write(tmp_path / "classes.html", classes).exists()
+
+
+def test_many_rows_do_not_make_a_large_report(tmp_path):
+    n = 200_000
+    values = np.random.default_rng(0).random((n, 2)) / 100
+    moved = Perturbations(np.zeros(2), values, np.arange(n))
+    path = write(tmp_path / "large.html", Study.of(moved, Certificate(Subbagging(0.5), n, 500)))
+    assert path.stat().st_size < 6e6
 
 
 def test_only_studies_are_reported(tmp_path):

@@ -37,17 +37,17 @@ class Study:
         Which it is.
     n_samples : int
         The number of training rows.
-    model : BaggedRegressor or BaggedClassifier
-        The fitted bagged model.
-    base : Perturbations
-        Of the base learner, by refitting without each of some rows.
+    model : BaggedRegressor, BaggedClassifier or None
+        The fitted bagged model, where it is at hand.
+    base : Perturbations or None
+        Of the base learner, by refitting without each of some rows, where it was measured.
     bagged : Perturbations
         Of the bagged model, for all rows.
     certificate : Certificate or VectorCertificate
         What is proved of it.
     scores : dict of str to (float, float)
         On the held-out rows, before and after; empty where their targets are not known.
-    error : LeaveOneOutError
+    error : LeaveOneOutError or None
         The bagged model's error at its own training rows, each left out.
     intervals : Intervals or None
         For a regressor, at the points at which perturbations were measured.
@@ -62,15 +62,57 @@ class Study:
     task: str
     n_samples: int
     model: Any
-    base: Perturbations
+    base: Perturbations | None
     bagged: Perturbations
     certificate: Any
     scores: dict[str, tuple[float, float]]
-    error: LeaveOneOutError
+    error: LeaveOneOutError | None
     intervals: Intervals | None
     points: Any
     targets: np.ndarray | None
     coverage: float | None
+
+    @classmethod
+    def of(
+        cls,
+        bagged: Perturbations,
+        certificate: Any,
+        *,
+        base: Perturbations | None = None,
+        model: Any = None,
+        intervals: Intervals | None = None,
+        targets: Any = None,
+    ) -> "Study":
+        """Put together what is at hand already.
+
+        Parameters
+        ----------
+        bagged : Perturbations
+            Of the bagged model, as `leave_one_out` measures them.
+        certificate : Certificate or VectorCertificate
+            What is proved of it, as `certify` says; of a classifier with ``norm=True``.
+        base : Perturbations or None, default=None
+            Of the base learner, at the same points.
+        model : BaggedRegressor, BaggedClassifier or None, default=None
+            The fitted model, for its targets and its error.
+        intervals : Intervals or None, default=None
+            Prediction intervals at these points.
+        targets : array-like or None, default=None
+            The targets of the points.
+
+        Returns
+        -------
+        Study
+        """
+        vector = bagged.prediction.ndim == 2 or not isinstance(certificate, Certificate)
+        if bagged.prediction.ndim == 2:
+            bagged, base = bagged.in_norm(), None if base is None else base.in_norm()
+        known = None if targets is None else np.asarray(targets)
+        covered = None if intervals is None or known is None else intervals.coverage(known)
+        error = None if model is None else leave_one_out_error(model, None if vector else "absolute")
+        task = "classification" if vector else "regression"
+        parts = {"intervals": intervals, "points": None, "targets": known, "coverage": covered}
+        return cls(task, len(bagged.rows), model, base, bagged, certificate, {}, error, **parts)  # type: ignore[arg-type]
 
     def comparison(self, delta: float = 0.05) -> list[tuple[str, float, float, float]]:
         """Return lines of a table: what, for the base learner, for the bagged one, and what is proved of it.
@@ -95,7 +137,7 @@ class Study:
             ("mean over rows", *self._both("mean"), mean),
             (f"{1 - delta:.0%} of the rows below", *self._both("epsilon", delta), most),
             ("largest", *self._both("max"), worst),
-            ("root mean square, without the bags' noise", float(np.mean(self.base.norm(2))),
+            ("root mean square, without the bags' noise", self._of_base("norm", 2),
              float(self.bagged.debiased_rms("mean")), math.nan),
         ]  # fmt: skip
 
@@ -113,13 +155,15 @@ class Study:
         """
         of = "prediction" if self.task == "regression" else "vector of class probabilities"
         after, worst = float(np.mean(self.bagged.epsilon(delta))), float(np.max(self.bagged.max()))
-        before, worst_before = float(np.mean(self.base.epsilon(delta))), float(np.max(self.base.max()))
-        n_base = len(self.base.rows)
-        some = "" if n_base == self.n_samples else f", by {n_base:,} of the rows"
+        beside = ""
+        if self.base is not None:
+            before, worst_before = float(np.mean(self.base.epsilon(delta))), float(np.max(self.base.max()))
+            some = "" if len(self.base.rows) == self.n_samples else f", by {len(self.base.rows):,} of the rows"
+            beside = f" For the base learner these are {before:.3g} and {worst_before:.3g}{some}."
         return (
             f"Leaving out a training row moves the bagged {of} by at most {after:.3g} for {1 - delta:.0%} of the "
-            f"{self.n_samples:,} rows, on average over the test points; the largest move of all is {worst:.3g}. For "
-            f"the base learner these are {before:.3g} and {worst_before:.3g}{some}."
+            f"{self.n_samples:,} rows, on average over the test points; the largest move of all is {worst:.3g}."
+            f"{beside}"
         )
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -140,8 +184,10 @@ class Study:
         return order, total[order]
 
     def _both(self, name: str, *arguments: Any) -> tuple[float, float]:
-        before, after = (float(np.mean(getattr(moved, name)(*arguments))) for moved in (self.base, self.bagged))
-        return before, after
+        return self._of_base(name, *arguments), float(np.mean(getattr(self.bagged, name)(*arguments)))
+
+    def _of_base(self, name: str, *arguments: Any) -> float:
+        return math.nan if self.base is None else float(np.mean(getattr(self.base, name)(*arguments)))
 
 
 def study(

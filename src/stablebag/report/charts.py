@@ -132,7 +132,7 @@ def interactive(named: dict[str, Perturbations], guarantee: Any) -> tuple[str, s
     for name in named:
         style: dict[str, Any] = {"color": _COLOURS.get(name, "#2ca02c"), "legend_label": name}
         curve, bins = (ColumnDataSource(part) for part in data["all"][name])
-        curves.step("epsilon", "delta", source=curve, mode="after", line_width=2, **style)
+        curves.line("epsilon", "delta", source=curve, line_width=2, **style)
         bars.quad(left="left", right="right", bottom=0, top="share", source=bins, fill_alpha=0.45, **style)
         sources[name] = [curve, bins]
     if guarantee is not None:
@@ -140,7 +140,7 @@ def interactive(named: dict[str, Perturbations], guarantee: Any) -> tuple[str, s
         style = {"line_dash": "dotted", "color": "#777777", "line_width": 2, "legend_label": "guarantee"}
         curves.line("epsilon", "delta", source=proved, **style)
     curves.x_range.start, curves.y_range.start = 0, 0
-    curves.add_tools(HoverTool(tooltips=[("epsilon", "@epsilon{0.0000}"), ("delta", "@delta{0.0%}")], mode="mouse"))
+    curves.add_tools(HoverTool(tooltips=[("epsilon", "@epsilon{0.0000}"), ("delta", "@delta{0.0%}")], mode="vline"))
     select = Select(title="Test point", value="all", options=choices)
     swap = (
         "for (const name in sources) { for (let k = 0; k < 2; k++) "
@@ -172,4 +172,9 @@ def _series(moved: Perturbations, key: str, widest: float) -> list[dict[str, lis
     delta = np.array([(values > level).mean() for level in epsilon])
     counts, edges = np.histogram(values, _BINS, range=(0.0, widest))
     bins = {"left": edges[:-1].tolist(), "right": edges[1:].tolist(), "share": (counts / len(values)).tolist()}
-    return [{"epsilon": epsilon.round(8).tolist(), "delta": delta.round(6).tolist()}, bins]
+    # A share holds until the next distance: a line with corners, because bokeh reads values off lines only.
+    steps = {
+        "epsilon": np.repeat(epsilon, 2)[1:].round(8).tolist(),
+        "delta": np.repeat(delta, 2)[:-1].round(6).tolist(),
+    }
+    return [steps, bins]

@@ -33,7 +33,8 @@ def write(
     path : str or Path
         Where to.
     study : Study
-        What was measured and proved, as `stablebag.studies.study` makes it.
+        What was measured and proved, as `stablebag.studies.study` makes it; or ``Study.of(...)``, of perturbations, a
+        certificate and intervals that are at hand already.
     title : str, default="Stability report"
         The title of the page.
     rows : DataFrame or None, default=None
@@ -50,14 +51,17 @@ def write(
     Path
     """
     if not isinstance(study, Study):
-        raise refuse_type("study", "report.write", "a Study, as stablebag.studies.study makes it", study)
+        reason = "of objects that are at hand, Study.of(bagged, certificate, ...) makes one."
+        raise refuse_type("study", "report.write", "a Study, as stablebag.studies.study makes it", study, reason)
     try:
         from jinja2 import Environment
     except ImportError as error:
         raise ImportError("Reports need jinja2, matplotlib and bokeh: pip install 'stablebag[report]'.") from error
     source = files("stablebag.report").joinpath("page.html.jinja").read_text(encoding="utf-8")
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
-    named = {"base learner": study.base, "bagged": study.bagged}
+    named = {"bagged": study.bagged}
+    if study.base is not None:
+        named = {"base learner": study.base, **named}
     guarantee = _guarantee(study)
     library, script, div = interactive(named, guarantee)
     page = template.render(
@@ -73,7 +77,7 @@ def write(
         certificate_json=json.dumps(_certificate_dict(study), indent=1),
         command=command,
         version=__version__,
-        n_base=len(study.base.rows),
+        n_base=0 if study.base is None else len(study.base.rows),
         n_points=study.bagged.values.shape[1],
         library=library,
         script=script,
@@ -89,7 +93,8 @@ def _numbers(study: Study) -> np.ndarray | None:
 
 
 def _guarantee(study: Study) -> tuple[np.ndarray, np.ndarray] | None:
-    n, widest = study.n_samples, float(max(np.max(study.base.max()), np.max(study.bagged.max())))
+    n, moved = study.n_samples, [study.bagged] if study.base is None else [study.base, study.bagged]
+    widest = max(float(np.max(each.max())) for each in moved)
     shares = np.unique(np.geomspace(1, n - 1, 40).astype(int)) / n
     epsilon = np.array([study.certificate.epsilon(share) for share in shares])
     shown = np.isfinite(epsilon) & (epsilon <= max(4 * widest, study.certificate.epsilon(0.5)))
@@ -104,9 +109,16 @@ def _influential(study: Study, rows: Any) -> dict[str, Any]:
     for row, effect in zip(order.tolist(), effects, strict=True):
         values = [] if rows is None else [_text(rows.iloc[row][name]) for name in list(rows.columns)[:_MOST_COLUMNS]]
         name = row if rows is None else _text(rows.index[row])
-        lines.append({"row": name, "moves": _number(effect), "target": _text(study.model.y_[row]), "values": values})
+        lines.append(
+            {
+                "row": name,
+                "moves": _number(effect),
+                "target": "" if study.model is None else _text(study.model.y_[row]),
+                "values": values,
+            }
+        )
     hidden = 0 if rows is None else max(0, len(rows.columns) - _MOST_COLUMNS)
-    noise = float(np.sqrt(np.mean(study.bagged.noise**2)))
+    noise = float(np.sqrt(np.mean(study.bagged.noise**2))) if study.bagged.noise_known else float("nan")
     return {"columns": names, "lines": lines, "hidden": hidden, "noise": _number(noise)}
 
 
