@@ -53,3 +53,25 @@ def test_mapie_is_no_estimator_that_can_be_cloned_and_has_a_fixed_number_of_bags
     assert '"minmax"' in methods
     subsample = pytest.importorskip("mapie.subsample").Subsample(n_resamplings=7, random_state=0)
     assert len(list(subsample.split(X))) == 7
+
+
+def test_mapie_gives_a_learner_the_rows_of_its_bag_with_or_without_replacement():
+    regression, subsample = pytest.importorskip("mapie.regression"), pytest.importorskip("mapie.subsample")
+    for replace in (True, False):
+        bags = subsample.Subsample(n_resamplings=60, n_samples=20, replace=replace, random_state=0)
+        peer = regression.JackknifeAfterBootstrapRegressor(CountingSVR(), resampling=bags, random_state=0)
+        peer.fit_conformalize(X, Y)
+        fitted = peer._mapie_regressor.estimator_.estimators_
+        assert {learner.n_rows_ for learner in fitted} == {20}
+        sizes = {len(set(train)) for train, _ in bags.split(X)}
+        assert (sizes == {20}) == (not replace)
+    assert any("Classifier" in name for name in vars(pytest.importorskip("mapie.classification")))
+
+
+def test_scikit_learns_bags_are_with_or_without_replacement():
+    for bootstrap in (True, False):
+        bags = BaggingRegressor(
+            LinearRegression(), n_estimators=5, max_samples=0.5, bootstrap=bootstrap, random_state=0
+        )
+        repeats = any(len(set(rows)) < len(rows) for rows in bags.fit(X, Y).estimators_samples_)
+        assert repeats == bootstrap
