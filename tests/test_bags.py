@@ -136,3 +136,23 @@ def test_counts_of_bags_without_a_row_cannot_be_altered(bags):
 def test_a_row_outside_the_data_is_refused(bags):
     with pytest.raises(IndexError, match="Row 4 was asked for, and there are 4 rows"):
         bags.without(4)
+
+
+def test_no_method_alters_the_bags():
+    sequences = [[2, 0], [1, 1], [0], [], [2, 2, 0]]
+    bags = Bags(sequences, n_samples=3)
+    matrix = bags.to_sparse()
+    np.testing.assert_array_equal(matrix.toarray(), bags.inclusion)
+    matrix.data[:], matrix.indices[:], matrix.indptr[1:-1] = 7.0, 0, 0
+    bags.counts[:], bags.sizes[:], bags.inclusion[:] = 9, 9, True
+    bags[0][:] = 1
+    assert [bag.tolist() for bag in bags] == sequences
+    for name, value in vars(bags).items():
+        if isinstance(value, np.ndarray):
+            assert not value.flags.writeable, name
+
+
+def test_bags_that_were_pickled_are_read_only_again():
+    again = pickle.loads(pickle.dumps(Bags([[2, 0], [1, 1]], n_samples=3)))
+    with pytest.raises(ValueError, match="read-only"):
+        again._rows[0] = 1

@@ -715,3 +715,66 @@ def test_a_warm_start_on_other_rows_is_refused(kind):
     assert len(model.bags_) == 8
     with pytest.raises(ValueError, match="adds bags of the same data"):
         model.set_params(n_bags=9).fit(make(table * 2), np.arange(30.0))
+
+
+class Weighted(LinearRegression):
+    """Has an array among its parameters."""
+
+    def __init__(self, table=None):
+        super().__init__()
+        self.table = table
+
+
+def test_a_warm_start_notices_what_a_shortened_text_does_not_show():
+    X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0)
+    table = np.zeros(5000)
+    model = BaggedRegressor(Weighted(table), n_bags=5, warm_start=True, random_state=0).fit(X, y)
+    other = table.copy()
+    other[2500] = 1.0
+    assert repr(other) == repr(table)
+    with pytest.raises(ValueError, match="estimator__table changed since the first fit"):
+        model.set_params(n_bags=8, estimator__table=other).fit(X, y)
+    table[2500] = 1.0  # the caller's own array, changed where it is
+    with pytest.raises(ValueError, match="estimator__table changed since the first fit"):
+        model.set_params(estimator__table=table).fit(X, y)
+    assert len(model.set_params(estimator__table=np.zeros(5000)).fit(X, y).bags_) == 8
+
+
+def test_a_warm_start_with_other_weights_is_refused():
+    X, y, weight = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0), np.ones(30)
+    model = BaggedRegressor(LinearRegression(), n_bags=5, warm_start=True, random_state=0)
+    model.fit(X, y, sample_weight=weight).set_params(n_bags=8)
+    for other in (None, np.arange(30.0)):
+        with pytest.raises(ValueError, match="the fit parameter sample_weight changed since the first fit"):
+            model.fit(X, y, sample_weight=other)
+    weight[0] = 5.0
+    with pytest.raises(ValueError, match="sample_weight changed"):
+        model.fit(X, y, sample_weight=weight)
+    assert len(model.fit(X, y, sample_weight=np.ones(30)).bags_) == 8
+
+
+def test_a_warm_start_notices_that_a_sparse_table_was_changed_in_place():
+    table, y = sparse.random_array((30, 5), density=0.5, format="csr", rng=0), np.arange(30.0)
+    model = BaggedRegressor(Ridge(), n_bags=5, warm_start=True, random_state=0).fit(table, y)
+    table.data[0] += 1.0
+    with pytest.raises(ValueError, match="adds bags of the same data"):
+        model.set_params(n_bags=8).fit(table, y)
+
+
+def test_a_warm_start_notices_that_a_memory_map_was_changed(tmp_path):
+    table, y = np.memmap(tmp_path / "rows", dtype=float, mode="w+", shape=(30, 2)), np.arange(30.0)
+    table[:] = np.random.default_rng(0).normal(size=(30, 2))
+    model = BaggedRegressor(Ridge(), n_bags=5, warm_start=True, random_state=0).fit(table, y)
+    assert len(model.set_params(n_bags=6).fit(table, y).bags_) == 6
+    table[0] += 1.0
+    with pytest.raises(ValueError, match="adds bags of the same data"):
+        model.set_params(n_bags=8).fit(table, y)
+
+
+def test_a_warm_start_goes_on_with_a_generator_that_was_drawn_from_since():
+    X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0)
+    for state in (np.random.RandomState(0), np.random.default_rng(0)):
+        model = BaggedRegressor(Ridge(), n_bags=5, warm_start=True, random_state=state).fit(X, y)
+        before = model.bags_
+        state.normal()
+        assert model.set_params(n_bags=8).fit(X, y).bags_[:5] == before

@@ -45,7 +45,9 @@ from stablebag import (
     PoissonizedBagging,
     Subbagging,
 )
-from stablebag.fitting import Assignment, fit_and_predict_bags, fit_bags, predict_bags, random_state_names, take_rows
+from stablebag.fitting import Assignment, fit_and_predict_bags, fit_bags, predict_bags
+from stablebag.learners import random_state_names
+from stablebag.rows import take_rows
 from stablebag.seeds import Seeds
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.3), ClassicalBagging(1.0), PoissonizedBagging(0.7)]
@@ -455,9 +457,12 @@ def test_a_learner_that_is_its_own_clone_is_not_seeded(data):
 
 
 @pytest.mark.parametrize("value", [np.array(3), {1, 2}, "text", 7, {"a": 1}, None])
-def test_fit_parameters_that_are_not_per_row_are_passed_as_they_are(value, data):
+def test_fit_parameters_that_are_not_per_row_are_passed_whole_to_each_bag(value, data):
     model = BaggedRegressor(RowRecorder(), n_bags=2).fit(*data, tag=value)
-    assert model.estimators_[0].tag_ is value
+    assert model.estimators_[0].tag_ == value
+    assert type(model.estimators_[0].tag_) is type(value)
+    if isinstance(value, dict | set | np.ndarray):
+        assert len({id(value), *(id(fitted.tag_) for fitted in model.estimators_)}) == 3
 
 
 def test_threads_that_overlap_leave_the_process_as_it_was(data):

@@ -3,8 +3,11 @@
 import math
 import numbers
 import reprlib
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 
 def refuse_type(name: str, owner: str, expected: str, value: Any, reason: str = "") -> TypeError:
@@ -106,3 +109,25 @@ def whole_rows(share: Any, n_samples: int) -> int:
     (29, 3, 3)
     """
     return math.floor(as_share(share, n_samples) * n_samples)
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """Return a view of an array that cannot be written to, for objects that keep what they were given.
+
+    >>> held = read_only(np.zeros(2))
+    >>> held[0] = 1.0
+    Traceback (most recent call last):
+    ...
+    ValueError: assignment destination is read-only
+    """
+    view: np.ndarray = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def hold_read_only(result: Any) -> None:
+    """Make the arrays that a frozen dataclass holds read-only, so that what was measured or proved stays so."""
+    for field in fields(result):
+        value = getattr(result, field.name)
+        if isinstance(value, np.ndarray):
+            object.__setattr__(result, field.name, read_only(value))

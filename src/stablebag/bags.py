@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 from scipy import sparse
 
-from stablebag.arguments import check_integer
+from stablebag.arguments import check_integer, read_only
 
 _BLOCK_BYTES = 2**26
 
@@ -47,14 +47,23 @@ class Bags:
         for first, chunk in _chunks(sequences):
             sizes.extend(len(rows) for rows in chunk)
             chunks.append(_checked(chunk, first, self.n_samples).astype(chunks[0].dtype))
-        self._rows = np.concatenate(chunks)
-        self._ends = np.cumsum(sizes, dtype=np.int64)
+        self._hold(np.concatenate(chunks), np.cumsum(sizes, dtype=np.int64))
 
     @classmethod
     def _from_flat(cls, rows: np.ndarray, ends: np.ndarray, n_samples: int) -> "Bags":
         bags = cls.__new__(cls)
-        bags.n_samples, bags._rows, bags._ends = n_samples, rows, ends
+        bags.n_samples = n_samples
+        bags._hold(rows, ends)
         return bags
+
+    def _hold(self, rows: np.ndarray, ends: np.ndarray) -> None:
+        """Keep the rows of all bags end to end; whoever gets to see these arrays cannot alter the bags."""
+        self._rows, self._ends = read_only(rows), read_only(ends)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what was pickled; numpy forgets on the way that an array was read-only."""
+        self.__dict__.update(state)
+        self._hold(self._rows, self._ends)
 
     def __len__(self) -> int:
         return len(self._ends) - 1
@@ -112,9 +121,9 @@ class Bags:
 
     def to_sparse(self) -> sparse.csr_array:
         """Return the inclusion matrix as a sparse array of ones, of shape (n_bags, n_samples)."""
-        ones = np.ones(len(self._rows))
-        rows = self._rows.astype(np.int32 if self.n_samples < 2**31 else np.int64)
-        matrix = sparse.csr_array((ones, rows, self._ends), shape=(len(self), self.n_samples))
+        index = np.int32 if max(self.n_samples, len(self._rows)) < 2**31 else np.int64
+        rows, ends = (np.array(held, dtype=index) for held in (self._rows, self._ends))  # copies: the sum is in place
+        matrix = sparse.csr_array((np.ones(len(rows)), rows, ends), shape=(len(self), self.n_samples))
         matrix.sum_duplicates()  # a row that was drawn repeatedly is in the bag once
         matrix.data[:] = 1.0
         return matrix
@@ -134,9 +143,7 @@ class Bags:
             inside: np.ndarray = np.bitwise_count(by_row).sum(axis=1, dtype=np.int64)
         else:
             inside = np.diff(by_row.indptr).astype(np.int64)
-        missing: np.ndarray = len(self) - inside
-        missing.flags.writeable = False
-        return missing
+        return read_only(len(self) - inside)
 
     def without(self, row: int) -> np.ndarray:
         """Return the numbers of the bags that do not contain `row`, in increasing order."""

@@ -14,11 +14,11 @@ from scipy.stats import binom
 from sklearn.base import is_classifier
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from stablebag.arguments import check_delta, check_real, check_samples, refuse_type, refuse_value
+from stablebag.arguments import check_delta, check_real, check_samples, hold_read_only, refuse_type, refuse_value
 from stablebag.bags import Bags
 from stablebag.bounds import black_box_power_ceiling
-from stablebag.fitting import Assignment, fit_and_predict_bags, take_rows
-from stablebag.left_out import stacked
+from stablebag.fitting import Assignment, fit_and_predict_bags
+from stablebag.rows import stacked, take_rows
 from stablebag.seeds import RandomState, Seeds
 
 
@@ -73,6 +73,9 @@ class StabilityTest:
     n_available: int
     n_unlabelled: int
     finite_targets: bool = False
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
 
     def power(self, true_delta: float = 0.0) -> float:
         """Return the chance that this test declares a learner stable that exceeds epsilon with chance `true_delta`.

@@ -1,6 +1,5 @@
 """Bagging as scikit-learn estimators: generic, derandomized and adaptively clipped, around any learner."""
 
-import copy
 import inspect
 import math
 import warnings
@@ -9,6 +8,7 @@ from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, Self
 
+import joblib
 import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, RegressorMixin
@@ -18,10 +18,12 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from stablebag.arguments import check_integer, refuse_type, refuse_value
+from stablebag.arguments import check_integer, read_only, refuse_type, refuse_value
 from stablebag.bags import Bags
-from stablebag.fitting import Assignment, fit_bags, one_hot, predict_bags
+from stablebag.fitting import Assignment, fit_bags, predict_bags
+from stablebag.outputs import one_hot
 from stablebag.ranges import Interval, ObservedRange, PredictionRange, as_prediction_range
+from stablebag.rows import kept
 from stablebag.schemes import ResamplingScheme, ResolvedScheme, Subbagging, as_law
 from stablebag.seeds import RandomState, Seeds
 
@@ -84,9 +86,9 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         with self._progress(len(new), work.X, work.y) as after_bag:
             models = fit_bags(work, new, seeds, first=done, n_jobs=self.n_jobs, on_bag=after_bag)
         self.estimators_ = [*getattr(self, "estimators_", []), *models]
-        self.bags_, self.bag_weights_, self.y_ = bags, weights, work.y
+        self.bags_, self.bag_weights_, self.y_ = bags, read_only(weights), work.y
         if done == 0:
-            self.X_ = work.X if isinstance(work.X, np.memmap) else copy.copy(work.X)  # no later change reaches it
+            self.X_ = kept(work.X)  # no later change reaches it
         return self
 
     def bag_predictions(self, X: Any) -> np.ndarray:
@@ -137,10 +139,10 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         law = as_law(self.scheme, len(y), type(self).__name__)
         params = self._routed(learner, len(y), **fit_params)
         if resumes:
-            self._check_resumed(law, X, y)
+            self._check_resumed(law, X, y, params)
         else:
             self._seeds = Seeds.from_random_state(self.random_state, type(self).__name__)
-            self._settings = self._what_must_stay()
+            self._settings = self._what_must_stay(params)
         self.scheme_ = law
         bags, weights = self._draw(law, learner)
         self._learn_targets(y)
@@ -180,9 +182,10 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         y = np.array(column_or_1d(y, warn=True))  # a copy: it is kept, and the caller's may change
+        y.flags.writeable = False
         if y.dtype.kind == "O" and any(str(value) in ("None", "nan", "NaN", "<NA>", "NaT") for value in y):
             raise ValueError("Input y contains NaN or missing values. Remove those rows.")
-        y = self._check_targets(y)
+        y = read_only(self._check_targets(y))
         check_consistent_length(X, y)
         return X, y
 
@@ -197,7 +200,7 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """Return whether a warm start goes on with the bags that are fitted already."""
         return self.warm_start and hasattr(self, "bags_") and self.n_bags != "all" and not self.derandomized_
 
-    def _check_resumed(self, law: ResolvedScheme, X: Any, y: np.ndarray) -> None:
+    def _check_resumed(self, law: ResolvedScheme, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
         """Refuse a warm start that would not equal a cold one."""
         fitted = len(self.bags_)
         if self.n_bags < fitted:
@@ -208,7 +211,7 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 "warm_start=True adds bags of the same data and scheme, and these are others than in the first fit. "
                 "Fit a clone, or set warm_start=False."
             )
-        now = self._what_must_stay()
+        now = self._what_must_stay(params)
         changed = sorted(name for name in now | self._settings if now.get(name) != self._settings.get(name))
         if changed:
             raise ValueError(
@@ -218,11 +221,12 @@ class _BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if self.n_bags == fitted:
             warnings.warn("Warm-start fitting without raising n_bags does not fit new bags.", stacklevel=5)
 
-    def _what_must_stay(self) -> dict[str, str]:
-        """The parameters that all bags share, as text."""
+    def _what_must_stay(self, fit_params: dict[str, Any]) -> dict[str, Any]:
+        """Fingerprints of what all bags share beside the targets and rows that are kept."""
         free = {"n_bags", "n_jobs", "warm_start", "scheme"}
-        parameters = self.get_params(deep=True).items()
-        return {name: repr(value) for name, value in parameters if name not in free and not hasattr(value, "fit")}
+        shared = {name: value for name, value in self.get_params(deep=True).items() if name not in free}
+        shared |= {f"the fit parameter {name}": value for name, value in fit_params.items()}
+        return {name: _fingerprint(value) for name, value in shared.items()}
 
     def _forget(self) -> None:
         """Leave nothing of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
@@ -765,8 +769,21 @@ def _same_table(X: Any, other: Any) -> bool:
     if hasattr(X, "equals"):
         return bool(X.equals(other))
     if hasattr(X, "tocsr"):
-        return bool((other != X).nnz == 0)
+        names = ("data", "indices", "indptr")
+        return all(_same_table(getattr(X, name), getattr(other, name)) for name in names)
     return bool(np.array_equal(X, other, equal_nan=X.dtype.kind == "f"))
+
+
+def _fingerprint(value: Any) -> Any:
+    """Something that is equal for equal values, and does not change with them; of what cannot be told, itself."""
+    if hasattr(value, "fit"):
+        return type(value)  # its parameters are told apart by themselves
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        return value  # which goes on being the same while it is drawn from
+    try:
+        return joblib.hash(value)
+    except Exception:
+        return value
 
 
 def _takes_weights(learner: Any) -> bool:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from stablebag.arguments import refuse_type, refuse_value
-from stablebag.fitting import one_hot
+from stablebag.arguments import hold_read_only, refuse_type, refuse_value
 from stablebag.left_out import left_out_at_rows
+from stablebag.outputs import one_hot
 
 _SMALLEST = np.finfo(float).eps  # a probability of zero would have an infinite logarithm
 
@@ -64,6 +64,9 @@ class LeaveOneOutError:
     losses: np.ndarray
     rows: np.ndarray
     n_undefined: int = 0
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
 
     def __float__(self) -> float:
         return self.value

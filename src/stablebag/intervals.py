@@ -26,6 +26,7 @@ from stablebag.arguments import (
     check_integer,
     check_real,
     check_samples,
+    hold_read_only,
     refuse_type,
     refuse_value,
 )
@@ -78,6 +79,9 @@ class Intervals:
     confidence_level: float
     method: str
     guarantee: str
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
 
     @property
     def width(self) -> np.ndarray:

@@ -14,9 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from stablebag.arguments import check_integer, refuse_type, refuse_value
 from stablebag.bags import Bags
 from stablebag.ensembles import BaggedRegressor, _BaggedEnsemble
-from stablebag.fitting import Assignment, fit_and_predict_bags, predict_bags, random_state_names, take_rows
+from stablebag.fitting import Assignment, fit_and_predict_bags, predict_bags
+from stablebag.learners import random_state_names
 from stablebag.perturbations import Perturbations
 from stablebag.ranges import Interval
+from stablebag.rows import stacked, take_rows
 from stablebag.schemes import as_law
 from stablebag.seeds import RandomState, Seeds
 
@@ -594,18 +596,3 @@ def _checked_points(X: Any, X_test: Any) -> Any:
     if [hasattr(points, kind) for kind in kinds] != [hasattr(X, kind) for kind in kinds]:
         raise refuse_type("X_test", "refit_without", f"the same kind of table as X, {type(X).__name__}", X_test)
     return points
-
-
-def stacked(X: Any, more: Any) -> Any:
-    """Put two tables of the same kind one below the other."""
-    if hasattr(X, "iloc"):
-        import pandas as pd
-
-        return pd.concat([X, more], ignore_index=True)
-    if hasattr(X, "vstack"):
-        return X.vstack(more)
-    if hasattr(X, "tocsr"):
-        from scipy import sparse
-
-        return sparse.vstack([X, more]).tocsr()
-    return np.concatenate([np.asarray(X), np.asarray(more)])

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from stablebag import bounds
-from stablebag.arguments import check_delta, check_epsilon, check_real, refuse_type, refuse_value, whole_rows
+from stablebag.arguments import check_delta, check_epsilon, check_real, hold_read_only, refuse_type, refuse_value, whole_rows
 from stablebag.bags import Bags
 from stablebag.certificates import Certificate, count_bags, rounded_up
 from stablebag.schemes import Subbagging
@@ -141,6 +141,9 @@ class PointCertificate:
     estimate: np.ndarray
     confidence: float
     proved: bool
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
 
     def epsilon(self, delta: float) -> np.ndarray:
         """Return the perturbation that at most a share `delta` of the rows exceeds, at each point.
@@ -350,6 +353,9 @@ class ReusedBagsCertificate:
     reach: float = math.inf
     standard_deviation: np.ndarray | None = None
     vector: bool = False
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
 
     def rms(self) -> Any:
         """Return the bound on the root mean square over rows that leave the range as it is: one, or one per point."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag.arguments import check_delta, check_epsilon, check_integer, check_real, refuse_value, whole_rows
+from stablebag.arguments import check_delta, check_epsilon, check_integer, check_real, hold_read_only, refuse_value, whole_rows
 
 _MOST_STEPS = 1000
 
@@ -69,6 +69,7 @@ class Perturbations:
     noise_known: bool = True
 
     def __post_init__(self) -> None:
+        hold_read_only(self)
         expected = (len(self.rows), *self.prediction.shape)
         if self.left_out.shape != expected:
             reason = "one prediction without each row, shaped like the one with all."

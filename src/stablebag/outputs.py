@@ -1,0 +1,82 @@
+"""What learners return is checked before it is averaged: an own copy, of the right shape, of numbers or known classes."""
+
+from typing import Any
+
+import numpy as np
+
+_OFF = 1e-3  # how far from 1 probabilities may add up to: some learners work in half precision
+_ROUNDING = 1e-9
+
+
+def numbers(given: Any, n_points: int) -> np.ndarray:
+    """Return the predictions of a regressor: one number for each point, in an array of their own.
+
+    >>> numbers([[1], [2]], n_points=2)
+    array([1., 2.])
+    """
+    prediction = np.array(_unmasked(given), dtype=float)  # a copy: the learner may use its array again
+    if prediction.shape not in ((n_points,), (n_points, 1)):
+        raise ValueError(f"it predicted an array of shape {prediction.shape} for {n_points} points.")
+    return _without_nan(prediction.reshape(-1))
+
+
+def votes(given: Any, n_points: int, classes: np.ndarray) -> np.ndarray:
+    """Return one-hot votes for the labels that a classifier predicts: one label for each point."""
+    labels = np.asarray(_unmasked(given))
+    if labels.shape not in ((n_points,), (n_points, 1)):
+        raise ValueError(f"it predicted labels of shape {labels.shape} for {n_points} points.")
+    return one_hot(labels, classes)
+
+
+def probabilities(given: Any, n_points: int, seen: Any, classes: np.ndarray) -> np.ndarray:
+    """Return the probabilities of all classes, zero for those that a classifier has not seen.
+
+    >>> probabilities([[0.25, 0.75]], 1, seen=["c", "a"], classes=np.array(["a", "b", "c"]))
+    array([[0.75, 0.  , 0.25]])
+    """
+    seen = np.asarray(seen)
+    if len(set(seen.tolist())) != len(seen):
+        raise ValueError(f"its classes_ have the same class twice: {seen.tolist()}.")
+    table = np.array(_unmasked(given), dtype=float)
+    if table.shape != (n_points, len(seen)):
+        raise ValueError(f"its probabilities have shape {table.shape} and not {(n_points, len(seen))}.")
+    _without_nan(table)
+    total = table.sum(axis=1)
+    if (np.abs(table - 0.5) > 0.5 + _OFF).any() or (np.abs(total - 1) > _OFF).any():
+        raise ValueError("its probabilities are not between 0 and 1 with sum 1.")
+    if (np.abs(table - 0.5) > 0.5).any() or (np.abs(total - 1) > _ROUNDING).any():
+        table = np.clip(table, 0.0, 1.0)  # what is proved is proved of probabilities
+        table /= table.sum(axis=1, keepdims=True)
+    if np.array_equal(seen, classes):
+        return table
+    aligned = np.zeros((n_points, len(classes)))
+    aligned[:, one_hot(seen, classes).argmax(axis=1)] = table
+    return aligned
+
+
+def one_hot(labels: Any, classes: np.ndarray) -> np.ndarray:
+    """Return one row per label, with a one in the column of its class.
+
+    >>> one_hot(["b", "a"], np.array(["a", "b", "c"]))
+    array([[0., 1., 0.],
+           [1., 0., 0.]])
+    """
+    labels = np.asarray(labels).reshape(-1)
+    table: np.ndarray = np.equal(labels[:, None], classes[None, :]).astype(float)
+    if not table.any(axis=1).all():
+        unknown = labels[~table.any(axis=1)][0]
+        raise ValueError(f"it predicts the class {unknown!r}, which is not among {classes.tolist()}.")
+    return table
+
+
+def _unmasked(given: Any) -> Any:
+    if isinstance(given, np.ma.MaskedArray) and np.ma.getmaskarray(given).any():
+        raise ValueError("its prediction is masked at some points.")
+    return given
+
+
+def _without_nan(prediction: np.ndarray) -> np.ndarray:
+    if np.isnan(prediction).any():
+        point = int(np.argwhere(np.isnan(prediction))[0][0])
+        raise ValueError(f"its prediction at point {point} is NaN.")
+    return prediction

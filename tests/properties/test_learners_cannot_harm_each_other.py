@@ -1,0 +1,540 @@
+"""Nothing that a learner does reaches another learner, the caller or the model: bits equal to a well-behaved twin.
+
+Each misbehaving learner has a twin that computes the same from its own copies. Both are run through every entry point;
+whatever differs was harm done.
+"""
+
+import random
+import threading
+
+import joblib
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.feature_selection import SelectKBest, mutual_info_regression
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LassoCV, LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV, ShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler, TargetEncoder
+from sklearn.svm import SVC, LinearSVC, LinearSVR
+from sklearn.tree import DecisionTreeRegressor
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    FixedRange,
+    certify,
+    certify_reused,
+    leave_one_out,
+    leave_one_out_error,
+    leave_one_out_refit,
+    predict_interval,
+    replace_one_refit,
+    stability_test,
+    stream_leave_one_out,
+)
+
+RANGE = FixedRange(-1000.0, 1000.0)
+
+
+class Mean(RegressorMixin, BaseEstimator):
+    """A learner that behaves: its prediction is a line through the mean of its targets."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y, extra=None):
+        self.mean_, self.centre_ = float(np.mean(y)), np.asarray(X, dtype=float).mean(axis=0)
+        return self
+
+    def predict(self, X):
+        return self.mean_ + (np.asarray(X, dtype=float) - self.centre_).sum(axis=1)
+
+
+class WritesToPoints(Mean):
+    def predict(self, X):
+        X -= self.centre_
+        return self.mean_ + X.sum(axis=1)
+
+
+class WritesToRows(Mean):
+    def fit(self, X, y, extra=None):
+        super().fit(X, y)
+        X[:], y[:] = -1e6, 1e6
+        return self
+
+
+class ReusesItsOutput(Mean):
+    buffers = {}  # noqa: RUF012 (one for all instances is the point)
+
+    def predict(self, X):
+        buffer = self.buffers.setdefault(len(X), np.zeros(len(X)))
+        buffer[:] = super().predict(X)
+        return buffer
+
+
+class ReturnsPartOfPoints(Mean):
+    """Its answer is a view of what it was given."""
+
+    def predict(self, X):
+        X = np.array(X)
+        X[:, 0] = super().predict(X)
+        return X[:, 0]
+
+
+class SeedsTheWorld(Mean):
+    def fit(self, X, y, extra=None):
+        np.random.seed(0)
+        random.seed(0)
+        return super().fit(X, y)
+
+    def predict(self, X):
+        np.random.seed(1)
+        random.seed(1)
+        return super().predict(X)
+
+
+class SetsThreads(Mean):
+    def fit(self, X, y, extra=None):
+        threadpool_limits(2)
+        return super().fit(X, y)
+
+    def predict(self, X):
+        threadpool_limits(2)
+        return super().predict(X)
+
+
+class ChangesItsExtra(Mean):
+    """Adds to what it is passed beside X and y; the next bag would find more there."""
+
+    def fit(self, X, y, extra=None):
+        super().fit(X, y)
+        extra["fits"] += 1
+        self.mean_ += 100 * (extra["fits"] - 1)
+        return self
+
+
+class OneForAll(Mean):
+    """Says that it is its own clone, and so would be fitted to all bags in turn."""
+
+    def __sklearn_clone__(self):
+        return self
+
+
+HARMFUL = [
+    WritesToPoints(), WritesToRows(), ReusesItsOutput(), ReturnsPartOfPoints(), SeedsTheWorld(), SetsThreads(),
+    OneForAll(),
+]  # fmt: skip
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 3))
+    return X, X @ [1.0, 2.0, 3.0] + rng.normal(size=24), rng.normal(size=(7, 3))
+
+
+def model_of(learner, n_jobs=1, n_bags=16, **settings):
+    return BaggedRegressor(learner, n_bags=n_bags, prediction_range=RANGE, n_jobs=n_jobs, random_state=0, **settings)
+
+
+def through_every_entry(learner, X, y, points, n_jobs=1):
+    """What each entry point gives, by name; everything is called twice where that could matter."""
+    model = model_of(learner, n_jobs).fit(X, y)
+    found = {"predict": model.predict(points), "predict again": model.predict(points)}
+    found["bags"] = model.bag_predictions(points)
+    found["leave one out"] = leave_one_out(model, points).left_out
+    found["error"] = leave_one_out_error(model).losses
+    found["intervals"] = np.array([predict_interval(model, points, confidence_level=0.5).lower])
+    found["points"] = certify(model, points).standard_deviation
+    found["reused"] = certify_reused(model, points).epsilon(0.1)
+    found["stream"] = stream_leave_one_out(model_of(learner, n_jobs), X, y, points).left_out
+    found["refit"] = leave_one_out_refit(learner, X, y, points, rows=[0, 3], n_jobs=n_jobs, random_state=0).left_out
+    found["replace"] = replace_one_refit(
+        learner, X, y, X[::-1].copy(), y[::-1].copy(), points, rows=[1], n_jobs=n_jobs, random_state=0
+    ).left_out
+    found["test"] = stability_test(learner, X, y, 1.0, 0.1, 5, n_jobs=n_jobs, random_state=0).distances
+    found["predict at last"] = model.predict(points)
+    found["rows"] = np.asarray(model.X_)
+    return found
+
+
+def assert_same(found, expected):
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value, err_msg=name)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("learner", HARMFUL, ids=lambda learner: type(learner).__name__)
+def test_a_misbehaving_learner_gives_the_bits_of_its_twin_at_every_entry(learner, n_jobs, data):
+    X, y, points = data
+    before = X.copy(), y.copy(), points.copy()
+    expected = through_every_entry(Mean(), *(part.copy() for part in data))
+    found = through_every_entry(learner, X, y, points, n_jobs)
+    assert_same(found, expected)
+    for now, then in zip((X, y, points), before, strict=True):
+        np.testing.assert_array_equal(now, then)  # what the caller has is as it was
+
+
+@pytest.mark.parametrize("backend", ["threading", "multiprocessing"])
+@pytest.mark.parametrize("learner", HARMFUL, ids=lambda learner: type(learner).__name__)
+def test_the_same_in_threads_and_in_pools_of_processes(learner, backend, data):
+    X, y, points = data
+    expected = through_every_entry(Mean(), X.copy(), y.copy(), points.copy())
+    with joblib.parallel_config(backend=backend):
+        assert_same(through_every_entry(learner, X, y, points, n_jobs=2), expected)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_same_on_a_dask_cluster_whose_workers_are_threads(data):
+    distributed = pytest.importorskip("distributed")
+    X, y, points = data
+    expected = through_every_entry(Mean(), X.copy(), y.copy(), points.copy())
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None, processes=False) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        for learner in (WritesToPoints(), SeedsTheWorld(), ReusesItsOutput()):
+            assert_same(through_every_entry(learner, X, y, points, n_jobs=-1), expected)
+
+
+def test_scalers_that_work_in_place_predict_what_copying_ones_do(data):
+    X, y, points = data
+    expected = model_of(make_pipeline(StandardScaler(), Ridge())).fit(X, y).predict(points)
+    model = model_of(make_pipeline(StandardScaler(copy=False), Ridge())).fit(X, y)
+    for _ in range(2):
+        np.testing.assert_array_equal(model.predict(points), expected)
+    np.testing.assert_array_equal(model.X_, X)
+    assert leave_one_out_error(model).value == leave_one_out_error(model).value
+    table = sparse.csr_array(np.abs(X))
+    here, there = sparse.csr_array(np.abs(points)), sparse.csr_array(np.abs(points))
+    expected = model_of(make_pipeline(MaxAbsScaler(), Ridge())).fit(table, y).predict(there)
+    model = model_of(make_pipeline(MaxAbsScaler(copy=False), Ridge())).fit(table, y)
+    for _ in range(2):
+        np.testing.assert_array_equal(model.predict(here), expected)
+    np.testing.assert_array_equal(here.toarray(), there.toarray())
+
+
+class WritesToFrame(Mean):
+    """What a careless transformer does: a new column, and values changed where they are."""
+
+    def predict(self, X):
+        if isinstance(X, pd.DataFrame):
+            X["new"] = 1.0
+            X.iloc[:, 0] = 0.0
+        else:
+            X.insert_column(0, pl.Series("new", np.ones(len(X))))
+            X[0, "a"] = 77.0
+        return np.full(len(X), self.mean_)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_are_left_as_they_are(frame, data):
+    X, y, points = data
+    table, there = frame(dict(zip("abc", X.T, strict=True))), frame(dict(zip("abc", points.T, strict=True)))
+    model = model_of(WritesToFrame()).fit(table, y)
+    first = model.predict(there)
+    leave_one_out_error(model)
+    assert list(there.columns) == ["a", "b", "c"] == list(model.X_.columns)
+    np.testing.assert_array_equal(there.to_numpy(), points)
+    np.testing.assert_array_equal(model.X_.to_numpy(), X)
+    np.testing.assert_array_equal(model.predict(there), first)
+
+
+def test_what_is_passed_to_fit_is_each_bags_own(data):
+    X, y, points = data
+    extra = {"fits": 0}
+    with_extra = model_of(ChangesItsExtra()).fit(X, y, extra=extra).predict(points)
+    np.testing.assert_array_equal(with_extra, model_of(Mean()).fit(X, y).predict(points))
+    assert extra == {"fits": 0}
+
+
+def test_a_frozen_learner_is_not_copied_for_each_bag(data):
+    X, y, _ = data
+    frozen = FrozenEstimator(LinearRegression().fit(X, y))
+    model = model_of(frozen).fit(X, y)
+    assert all(fitted is frozen for fitted in model.estimators_)
+
+
+def test_the_rows_kept_by_a_model_are_its_own(data):
+    X, y, points = data
+    for make in (np.array, sparse.csr_array, pd.DataFrame):
+        table, targets = make(X), y.copy()
+        model = model_of(Ridge()).fit(table, targets)
+        before = leave_one_out_error(model).value
+        if sparse.issparse(table):
+            table.data[:] = 0.0
+        elif isinstance(table, pd.DataFrame):
+            table.iloc[:, :] = 0.0
+        else:
+            table[:] = 0.0
+        targets[:] = 0.0
+        assert leave_one_out_error(model_of(Ridge()).fit(make(X), y)).value == before
+        dense = model.X_.toarray() if sparse.issparse(model.X_) else np.asarray(model.X_)
+        np.testing.assert_array_equal(dense, X)
+        np.testing.assert_array_equal(model.y_, y)
+
+
+def test_what_a_model_and_its_results_hold_cannot_be_written_to(data):
+    X, y, points = data
+    model = model_of(Ridge()).fit(X, y)
+    moved, intervals = leave_one_out(model, points), predict_interval(model, points, confidence_level=0.5)
+    held = [
+        model.X_, model.y_, model.bag_weights_, moved.prediction, moved.left_out, moved.rows,
+        intervals.lower, intervals.upper, intervals.prediction, leave_one_out_error(model).losses,
+        certify(model, points).standard_deviation, certify_reused(model, points).standard_deviation,
+    ]  # fmt: skip
+    for array in held:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0.0
+
+
+# --------------------------------------------------------------------------------------------- the process around it
+
+
+def numbers_of_threads():
+    return [pool["num_threads"] for pool in threadpool_info()]
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_blas_has_its_threads_back_afterwards(backend, data, monkeypatch):
+    monkeypatch.setattr("stablebag.fitting._SMALL_PREDICTION", 0)
+    X, y, points = data
+    before = numbers_of_threads()
+    with joblib.parallel_config(backend=backend):
+        model = model_of(Mean(), n_jobs=2, n_bags=40).fit(X, y)
+        model.predict(points)
+    assert numbers_of_threads() == before
+    with threadpool_limits(1), joblib.parallel_config(backend=backend):
+        held = numbers_of_threads()
+        model_of(Mean(), n_jobs=2, n_bags=40).fit(X, y).predict(points)
+        assert numbers_of_threads() == held
+    assert numbers_of_threads() == before
+
+
+class CountsThreads(Mean):
+    """Predicts how many threads BLAS and OpenMP may use where it is."""
+
+    def fit(self, X, y, extra=None):
+        self.during_fit_ = max(numbers_of_threads())
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), 10.0 * self.during_fit_ + max(numbers_of_threads()))
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_a_limit_that_the_caller_holds_does_not_change_how_bags_are_fitted(backend, data, monkeypatch):
+    monkeypatch.setattr("stablebag.fitting._SMALL_PREDICTION", 0)
+    X, y, points = data
+    for n_jobs in (1, 2):
+        with threadpool_limits(2), joblib.parallel_config(backend=backend):
+            predicted = model_of(CountsThreads(), n_jobs).fit(X, y).predict(points)
+        np.testing.assert_array_equal(predicted, 11.0)
+
+
+class CountsJobs(Mean):
+    """Predicts how many jobs a learner inside, that asks for none in particular, would be given."""
+
+    def fit(self, X, y, extra=None):
+        self.jobs_ = joblib.effective_n_jobs(None)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), 10.0 * self.jobs_ + joblib.effective_n_jobs(None))
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+def test_jobs_configured_around_a_fit_do_not_reach_into_learners(n_jobs, data):
+    X, y, points = data
+    with joblib.parallel_config(n_jobs=3):
+        predicted = model_of(CountsJobs(), n_jobs).fit(X, y).predict(points)
+        assert joblib.effective_n_jobs(None) == 3
+    np.testing.assert_array_equal(predicted, 11.0)
+
+
+def test_the_global_generators_are_left_where_they_were(data):
+    X, y, points = data
+    np.random.seed(5)
+    random.seed(5)
+    model = model_of(SeedsTheWorld()).fit(X, y)
+    model.predict(points)
+    drawn = np.random.random(), random.random()
+    np.random.seed(5)
+    random.seed(5)
+    assert drawn == (np.random.random(), random.random())
+
+
+# ---------------------------------------------------------------------------------------------- the same bits, any way
+
+
+class DrawsGlobally(Mean):
+    """Draws from numpy's and Python's global generators, in fit and in predict."""
+
+    def fit(self, X, y, extra=None):
+        self.mean_ = float(np.mean(y)) + np.random.normal() + random.random()
+        return self
+
+    def predict(self, X):
+        return self.mean_ + np.random.normal(size=len(X)) + random.random()
+
+
+RANDOM = {
+    "global generators": DrawsGlobally(),
+    "folds in a search": GridSearchCV(Ridge(), {"alpha": [0.1, 10.0, 1000.0]}, cv=KFold(3, shuffle=True)),
+    "folds in a lasso": LassoCV(alphas=[1.0, 0.1], cv=ShuffleSplit(3)),
+    "a scored selection": make_pipeline(SelectKBest(mutual_info_regression, k=2), Ridge()),
+    "an encoder of targets": make_pipeline(TargetEncoder(target_type="continuous", cv=2), Ridge()),
+    "a random search": RandomizedSearchCV(
+        DecisionTreeRegressor(max_features=1), {"max_depth": [1, 2, 3, 4]}, n_iter=2, cv=KFold(2, shuffle=True)
+    ),
+    "coordinate descent": LinearSVR(max_iter=50, tol=1e-8),
+    "a forest": RandomForestRegressor(n_estimators=3),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", RANDOM)
+def test_a_random_learner_gives_the_same_bits_for_any_jobs_and_backend(name, data):
+    X, y, points = data
+    if name == "an encoder of targets":
+        X, points = np.round(X), np.round(points)
+    fitted = model_of(RANDOM[name], n_bags=20).fit(X, y)
+    expected = fitted.predict(points)
+    assert len(np.unique(fitted.bag_predictions(points)[:, 0])) > 5  # bags differ
+    np.testing.assert_array_equal(fitted.predict(points), expected)
+    np.random.seed(99)  # another state of the world
+    np.testing.assert_array_equal(model_of(RANDOM[name], n_bags=20).fit(X, y).predict(points), expected)
+    for backend in ("loky", "threading", "multiprocessing"):
+        with joblib.parallel_config(backend=backend):
+            found = model_of(RANDOM[name], n_bags=20, n_jobs=2).fit(X, y).predict(points)
+        np.testing.assert_array_equal(found, expected, err_msg=backend)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("learner", [
+    LinearSVC(max_iter=30, tol=1e-9), LogisticRegression(solver="liblinear", max_iter=30, tol=1e-9),
+    CalibratedClassifierCV(cv=2, n_jobs=1), SVC(),
+], ids=lambda learner: type(learner).__name__)  # fmt: skip
+def test_c_libraries_with_one_generator_for_all_give_the_same_bits_in_threads(learner):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 20)), rng.integers(0, 2, 120)
+    points = rng.normal(size=(30, 20))
+    expected = BaggedClassifier(learner, n_bags=40, random_state=0).fit(X, y).bag_predictions(points)
+    with joblib.parallel_config(backend="threading"):
+        for _ in range(3):
+            found = BaggedClassifier(learner, n_bags=40, n_jobs=4, random_state=0).fit(X, y).bag_predictions(points)
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_ensembles_inside_ensembles_do_not_wait_for_each_other_in_threads(data):
+    X, y, points = data
+    inner = BaggedRegressor(DrawsGlobally(), n_bags=4, n_jobs=2, prediction_range=RANGE)
+    expected = model_of(inner, n_bags=6).fit(X, y).predict(points)
+    with joblib.parallel_config(backend="threading"):
+        found = []
+        outer = model_of(inner, n_bags=6, n_jobs=2)
+        thread = threading.Thread(target=lambda: found.append(outer.fit(X, y).predict(points)), daemon=True)
+        thread.start()
+        thread.join(timeout=120)
+    assert not thread.is_alive(), "deadlock"
+    with joblib.parallel_config(backend="threading"):
+        np.testing.assert_array_equal(model_of(inner, n_bags=6, n_jobs=2).fit(X, y).predict(points), expected)
+
+
+# ------------------------------------------------------------------------------------------------ what learners return
+
+
+class Returns(RegressorMixin, BaseEstimator):
+    def __init__(self, what="one less"):
+        self.what = what
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        n = len(X)
+        return {
+            "one less": np.zeros(n - 1),
+            "two columns": np.zeros((n, 2)),
+            "a row": np.zeros((1, n)),
+            "folded": np.zeros((n // 2, 2)),
+            "masked": np.ma.masked_array(np.zeros(n), mask=np.arange(n) == 1),
+            "text": np.array(["a"] * n),
+            "complex": np.zeros(n) + 1j,
+        }[self.what]
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("what", ["one less", "two columns", "a row", "folded", "masked", "text"])
+def test_predictions_of_a_wrong_shape_or_kind_are_refused_with_the_bags_number(what, data):
+    X, y, points = data
+    model = model_of(Returns(what)).fit(X, y)
+    with pytest.raises(ValueError, match=r"Returns failed to predict with the model of bag 0"):
+        model.predict(points[:6])
+
+
+class Votes(ClassifierMixin, BaseEstimator):
+    def __init__(self, what="one less"):
+        self.what = what
+
+    def fit(self, X, y):
+        self.first_ = y[0]
+        return self
+
+    def predict(self, X):
+        shape = {"one less": len(X) - 1, "two columns": (len(X), 2), "folded": (len(X) // 2, 2)}[self.what]
+        return np.full(shape, self.first_)
+
+
+@pytest.mark.parametrize("what", ["one less", "two columns", "folded"])
+def test_votes_that_are_not_one_for_each_point_are_refused(what, data):
+    X, y, points = data
+    model = BaggedClassifier(Votes(what), n_bags=4, random_state=0).fit(X, y > 0)
+    with pytest.raises(ValueError, match="predicted labels of shape"):
+        model.predict(points[:6])
+
+
+class SameClassTwice(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.classes_ = np.array([False, True, True])
+        return self
+
+    def predict(self, X):
+        return np.ones(len(X), dtype=bool)
+
+    def predict_proba(self, X):
+        return np.tile([0.5, 0.25, 0.25], (len(X), 1))
+
+
+def test_a_class_that_is_there_twice_is_refused(data):
+    X, y, points = data
+    with pytest.raises(ValueError, match="the same class twice"):
+        BaggedClassifier(SameClassTwice(), n_bags=4, random_state=0).fit(X, y > 0).predict_proba(points)
+
+
+class NearlyProbabilities(SameClassTwice):
+    """Adds up to 1 as far as half precision goes."""
+
+    def fit(self, X, y):
+        self.classes_ = np.array([False, True])
+        return self
+
+    def predict_proba(self, X):
+        return np.tile([1.0004, -0.0002], (len(X), 1))
+
+
+def test_what_is_averaged_are_probabilities_also_of_learners_that_round(data):
+    X, y, points = data
+    each = BaggedClassifier(NearlyProbabilities(), n_bags=4, random_state=0).fit(X, y > 0).bag_predictions(points)
+    assert each.min() >= 0
+    np.testing.assert_allclose(each.sum(axis=2), 1, rtol=1e-15)
