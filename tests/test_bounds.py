@@ -104,7 +104,7 @@ def test_inherited_stability_is_the_product():
     (lambda: bagging_constant(1, 0.5, 0.0), "'n_samples' parameter"),
     (lambda: bagging_constant(10, 1.0, 0.0), "'p' parameter of bagging_constant must be below 1"),
     (lambda: bagging_constant(10, 0.0, 0.0), "'p' parameter"),
-    (lambda: bagging_constant(10, 0.5, -0.1), "'q' parameter"),
+    (lambda: bagging_constant(10, 0.5, -0.3), "'q' parameter"),
     (lambda: bounds.average_case_epsilon(-0.1, 0.01), r"'delta' .* must be a number in \[0, 1\]. Got -0.1"),
     (lambda: bounds.average_case_epsilon(math.nan, 0.01), "Got nan"),
     (lambda: bounds.average_case_epsilon(0.1, -1.0), "'constant' parameter"),

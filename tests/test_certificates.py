@@ -45,9 +45,21 @@ def test_a_law_without_a_frontier_counts_whole_rows_in_theorem_8():
     assert certificate.epsilon(1e-5) == pytest.approx(certificate.epsilon(1e-5, "paper") * math.sqrt(10 / 11))
     assert "the exact frontier is not worked out for this law" in joined(certificate.explain(1e-5))
     many = Certificate(Subbagging(0.5), n_samples=10**6)
+    assert "no smaller number holds for every learner" in joined(many.explain(0.002))
     assert many.epsilon(0.005) > many.epsilon(0.0101) > many.epsilon(0.05)
-    assert many.epsilon(0.0101) == many.epsilon(0.012)  # the frontier at 10,000 rows, until Theorem 8 is below it
-    assert "not worked out beyond 10,000 rows" in joined(many.explain(0.05))
+    # The frontier at 30,000 rows is an upper bound beyond them, until Theorem 8 is below it.
+    assert many.epsilon(0.031) == many.epsilon(0.04) == many.epsilon(29_999 / 10**6)
+    for delta in (0.031, 0.06):
+        told = joined(many.explain(delta))
+        assert "not worked out beyond 30,000 rows" in told
+        assert "no smaller number" not in told
+
+
+def test_past_ten_thousand_rows_the_frontier_is_exact():
+    certificate = Certificate(Subbagging(0.5), n_samples=100_000)
+    assert certificate.epsilon(0.12) == pytest.approx(0.00364177036, rel=1e-8)
+    assert "no smaller number holds for every learner" in joined(certificate.explain(0.12))
+    assert certificate.delta(0.00364177036) == 0.12
 
 
 def test_certified_delta_is_a_multiple_of_one_row_and_never_above_one():

@@ -16,7 +16,7 @@ import stablebag
 PACKAGE = Path(stablebag.__file__).parent
 # Lowest first: a module imports only from those before it.
 LAYERS = [
-    "arguments", "seeds", "bags", "schemes", "ranges", "rows", "outputs", "learners", "parallel", "fitting", "ensembles", "perturbations", "left_out",
+    "arguments", "seeds", "bags", "assumptions", "schemes", "ranges", "rows", "outputs", "learners", "parallel", "fitting", "ensembles", "perturbations", "left_out",
     "bounds", "frontier", "certificates", "vectors", "observed", "intervals", "error_estimates", "black_box",
     "displays", "tables", "studies", "paper", "report", "cli",
 ]  # fmt: skip

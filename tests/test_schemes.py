@@ -7,12 +7,18 @@ import numpy as np
 import pytest
 
 from stablebag import (
+    BaggedRegressor,
     BernoulliSubbagging,
+    Certificate,
     ClassicalBagging,
     PoissonizedBagging,
     ResamplingScheme,
     Subbagging,
+    certify,
 )
+from stablebag.bounds import bagging_constant
+from stablebag.frontier import frontier
+from stablebag.schemes import ResolvedScheme
 
 ALL = [Subbagging, BernoulliSubbagging, ClassicalBagging, PoissonizedBagging]
 WITHOUT_REPLACEMENT = [Subbagging, BernoulliSubbagging]
@@ -263,7 +269,7 @@ def test_a_scheme_that_declares_p_and_q_is_taken_at_its_word():
 @pytest.mark.parametrize(("p", "q", "words"), [
     (1.0, 0.0, r"Declared at n_samples=20 breaks Assumption 7 \(0 < p < 1\).*p = 1, so every row is in every bag"),
     (0.0, 0.0, "every row is in no bag"),
-    (0.5, -0.1, r"breaks Assumption 7 \(q >= 0\).*q = -0.1"),
+    (0.5, -0.26, r"breaks Assumption 5 \(all rows alike\).*below -p \(1 - p\) = -0.25"),
     (0.5, 0.1, r"breaks Assumption 5 \(all rows alike\).*above p \(1 - p\)"),
 ])  # fmt: skip
 def test_a_scheme_outside_the_assumptions_is_told_which(p, q, words):
@@ -286,14 +292,14 @@ def test_a_scheme_that_favours_pairs_is_told_which_bags_differ():
 
 
 def test_a_row_in_every_bag_is_found_among_many_bags(monkeypatch):
-    monkeypatch.setattr("stablebag.schemes._MOST_CHECKED", 3)
+    monkeypatch.setattr("stablebag.assumptions.MOST_CHECKED", 3)
     bags = [((*pair, 4), Fraction(1, 6)) for pair in itertools.combinations(range(4), 2)]
     with pytest.raises(ValueError, match="row 4 with 1"):
         Listed(bags).resolve(5)
 
 
 @pytest.mark.parametrize(("bags", "words"), [
-    ([((5,), 1.0)], r"lists bag \(5,\), and the rows are numbered from 0 to 4"),
+    ([((5,), 1.0)], r"lists bag \(5,\), but the rows are numbered from 0 to 4"),
     ([((0,), -0.5), ((1,), 1.5)], r"with probability -0.5"),
 ])  # fmt: skip
 def test_listed_bags_that_are_none_are_refused(bags, words):
@@ -309,7 +315,7 @@ def test_what_is_declared_is_held_against_what_is_listed():
         def negative_covariance(self, n_samples):
             return 0.0
 
-    with pytest.raises(ValueError, match=r"declares inclusion_probability 0.01, and by its listed bags it is 0.4"):
+    with pytest.raises(ValueError, match=r"declares inclusion_probability 0.01, but by its listed bags it is 0.4"):
         Boasting(PAIRS_OF_FIVE).resolve(5)
 
 
@@ -327,8 +333,9 @@ def test_a_scheme_that_never_leaves_the_last_row_out_is_told_so_instead_of_drawi
         def draw_bag(self, n_samples, generator):
             return np.arange(n_samples)
 
+    law = ResolvedScheme(Whole(0.3, 0.0), 8)  # resolve would have refused it
     with pytest.raises(ValueError, match="put the last row into 10,000 bags in a row"):
-        Whole(0.3, 0.0).resolve(8).without_one().draw(1, random_state=0)
+        law.without_one().draw(1, random_state=0)
 
 
 @pytest.mark.parametrize("value", ["0.5", math.nan, None])
@@ -376,7 +383,8 @@ def test_a_scheme_that_says_nothing_of_p_and_q_is_asked_to():
 
 
 def test_a_scheme_that_lists_too_many_bags_is_asked_for_p_and_q(monkeypatch):
-    monkeypatch.setattr("stablebag.schemes._MOST_LISTED", 5)
+    monkeypatch.setattr("stablebag.schemes.MOST_LISTED", 5)
+    monkeypatch.setattr("stablebag.assumptions.MOST_LISTED", 5)
     with pytest.raises(ValueError, match=r"lists more than 5 bags. Define inclusion_probability"):
         Listed(PAIRS_OF_FIVE).resolve(5)
 
@@ -388,3 +396,146 @@ def test_a_scheme_that_draws_rows_that_are_none_is_told_so():
 
     with pytest.raises(ValueError, match="Bag 0 has row 20"):
         Wrong(0.5, 0.0).resolve(20).draw(1)
+
+
+# ------------------------------------------------------------------------------- schemes that inherit from the paper's
+
+
+class FirstRows(Subbagging):
+    """Says that it is subbagging, and draws the same rows again and again."""
+
+    def draw_bag(self, n_samples, generator):
+        return np.arange(self.bag_size)
+
+
+class Boastful(Subbagging):
+    def inclusion_probability(self, n_samples):
+        return Fraction(1, 10)
+
+
+class Forgetful(BernoulliSubbagging):
+    """Bags are half as large as it says."""
+
+    def draw_bag(self, n_samples, generator):
+        return super().draw_bag(n_samples, generator)[::2]
+
+
+class OtherWithoutOne(Subbagging):
+    """Evaluates its fraction anew, where Q_{n-1} keeps the number of rows."""
+
+    def without_one(self, n_samples):
+        return Subbagging(0.5).fix(n_samples - 1)
+
+
+class Renamed(Subbagging):
+    """Differs in its words alone."""
+
+    def describe(self, n_samples):
+        return "half of them"
+
+
+@pytest.mark.parametrize("n_samples", [6, 500])
+@pytest.mark.parametrize(("scheme", "words"), [
+    (FirstRows(0.5), "draw_bag and inclusion_probability agree"),
+    (Boastful(0.5), "declares inclusion_probability 0.1|Check inclusion_probability"),
+    (Forgetful(0.5), "draw_bag and inclusion_probability agree"),
+])  # fmt: skip
+def test_a_scheme_that_inherits_from_the_papers_is_checked_like_any_other(scheme, words, n_samples):
+    with pytest.raises(ValueError, match=words):
+        scheme.resolve(n_samples)
+    with pytest.raises(ValueError, match=words):
+        BaggedRegressor(scheme=scheme, n_bags=5).fit(np.zeros((n_samples, 1)), np.arange(float(n_samples)))
+
+
+def test_a_law_without_one_that_is_another_is_refused():
+    with pytest.raises(ValueError, match="given that a row is out it is 0.6. Check without_one"):
+        OtherWithoutOne(0.5).resolve(6)
+
+
+def test_a_scheme_that_inherits_and_is_right_is_taken():
+    for n_samples in (6, 500):
+        law = Renamed(0.5).resolve(n_samples)
+        assert not law.is_of_the_paper
+        assert law.moments == Subbagging(0.5).resolve(n_samples).moments
+        assert str(law) == "half of them"
+        assert frontier(law, 3).value == frontier(Subbagging(0.5).resolve(n_samples), 3).value
+
+
+def test_draws_are_held_against_p_also_where_bags_cannot_be_listed():
+    class Silent(Declared):
+        def draw_bag(self, n_samples, generator):
+            return np.flatnonzero(generator.random(n_samples) < 0.35)
+
+    assert Silent(0.35, 0.0).resolve(300).inclusion_probability == 0.35
+    with pytest.raises(ValueError, match="make draw_bag and inclusion_probability agree|Make draw_bag"):
+        Silent(0.6, 0.0).resolve(300)
+
+
+# ------------------------------------------------------------------------------------------------- schemes that change
+
+
+class Changeable(ResamplingScheme):
+    """Each row with probability p, which can be set."""
+
+    p = 0.1
+
+    def draw_bag(self, n_samples, generator):
+        return np.flatnonzero(generator.random(n_samples) < self.p)
+
+    def inclusion_probability(self, n_samples):
+        return self.p
+
+    def negative_covariance(self, n_samples):
+        return 0.0
+
+    def count_law(self, n_samples, n_rows):
+        return BernoulliSubbagging(self.p).count_law(n_samples, n_rows)
+
+
+def test_a_scheme_that_was_changed_has_the_frontier_of_what_it_is_now():
+    scheme = Changeable()
+    before = scheme.resolve(10)
+    assert frontier(before, 1).value == pytest.approx(0.1)
+    scheme.p = 0.9
+    assert frontier(scheme.resolve(10), 1).value == pytest.approx(0.9)
+    assert Certificate(scheme, 10).epsilon(0.3) == Certificate(BernoulliSubbagging(0.9), 10).epsilon(0.3)
+    assert frontier(before, 1).value == pytest.approx(0.1)  # a law is what the scheme was
+    assert before.inclusion_probability == 0.1
+
+
+def test_a_class_that_was_changed_has_the_frontier_of_what_it_is_now(monkeypatch):
+    before = frontier(Changeable().resolve(10), 2).value
+    monkeypatch.setattr(Changeable, "p", 0.9)
+    after = frontier(Changeable().resolve(10), 2).value
+    assert after == frontier(BernoulliSubbagging(0.9).resolve(10), 2).value > before
+
+
+# ---------------------------------------------------------------------------------- rows that are likelier together
+
+
+class OneOrMost(ResamplingScheme):
+    """One row or all but one, each half of the time: q < 0."""
+
+    def draw_bag(self, n_samples, generator):
+        return generator.choice(n_samples, generator.choice([1, n_samples - 1]), replace=False)
+
+    def enumerate_bags(self, n_samples):
+        for size in (1, n_samples - 1):
+            for bag in itertools.combinations(range(n_samples), size):
+                yield bag, Fraction(1, 2 * n_samples)
+
+
+def test_a_law_with_negative_q_is_taken_with_the_larger_constant():
+    law = OneOrMost().resolve(6)
+    assert law.negative_covariance == pytest.approx(-1 / 12)
+    assert bagging_constant(6, *law.moments) == pytest.approx((1 + 5 / 3) / 6)
+    model = BaggedRegressor(scheme=OneOrMost(), n_bags="all").fit(np.zeros((6, 1)), np.arange(6.0))
+    assert 0 < certify(model).epsilon(0.5) < 5
+
+
+def test_the_chance_of_an_empty_bag():
+    assert BernoulliSubbagging(0.05).resolve(6).empty_probability == pytest.approx(0.95**6)
+    assert PoissonizedBagging(0.5).resolve(6).empty_probability == pytest.approx(math.exp(-3))
+    assert Subbagging(3).resolve(6).empty_probability == ClassicalBagging(6).resolve(6).empty_probability == 0.0
+    assert OneOrMost().resolve(6).empty_probability == 0.0
+    assert Declared(0.3, 0.0).resolve(20).empty_probability == pytest.approx(0.7)  # a bound: nothing more is known

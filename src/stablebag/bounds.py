@@ -34,15 +34,19 @@ def bagging_constant(n_samples: int, p: float | Fraction, q: float | Fraction) -
     """Return c = (p / (1 - p) + q / (1 - p)^2) / n, the one number through which a scheme enters the guarantees.
 
     By the proof of Theorem 8, the mean over rows of the squared leave-one-out perturbation of derandomized bagging
-    is at most c times the variance of the prediction over bags, hence at most c / 4.
+    is at most c times the variance of the prediction over bags, hence at most c / 4. For q < 0, which the paper leaves
+    out, c = (p / (1 - p) - (n - 1) q / (1 - p)^2) / n (docs/proofs.md, notation).
 
     >>> bagging_constant(n_samples=5, p=0.5, q=0.05)  # (1 + 0.2) / 5
     0.24
+    >>> bagging_constant(n_samples=5, p=0.5, q=-0.05)  # (1 + 4 * 0.2) / 5
+    0.36
     """
     n_samples = check_samples(n_samples, "bagging_constant")
     _check_inclusion(p, "bagging_constant")
-    check_real(q, "q", "bagging_constant")
-    return float((p / (1 - p) + q / (1 - p) ** 2) / n_samples)  # exact, where p and q are fractions
+    check_real(q, "q", "bagging_constant", low=-0.25, high=0.25)
+    spread = q if q >= 0 else -(n_samples - 1) * q
+    return float((p / (1 - p) + spread / (1 - p) ** 2) / n_samples)  # exact, where p and q are fractions
 
 
 def average_case_epsilon(delta: float, constant: float) -> float:

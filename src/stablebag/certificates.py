@@ -471,9 +471,13 @@ class Certificate:
         point = frontier.frontier(self.scheme, min(rank, frontier.MOST_ROWS))
         if point is None:
             return epsilon, f"{_THEOREM_8}; the exact frontier is not worked out for this law"
-        if rank > frontier.MOST_ROWS and epsilon < point.value:
-            return epsilon, f"{_THEOREM_8}; the exact frontier is not worked out beyond {frontier.MOST_ROWS:,} rows"
-        return min(epsilon, point.value), _EXACT
+        if rank <= frontier.MOST_ROWS:
+            return min(epsilon, point.value), _EXACT
+        # The frontier falls with the rank, so beyond the last one worked out that one is an upper bound.
+        beyond = f"; the exact frontier is not worked out beyond {frontier.MOST_ROWS:,} rows"
+        if epsilon < point.value:
+            return epsilon, _THEOREM_8 + beyond
+        return point.value, f"the frontier at {frontier.MOST_ROWS:,} rows" + beyond
 
     def _with_bags(self, delta: float, bound: str) -> tuple[float, str]:
         """A bound for a share `delta` of the rows with finitely many bags, and what proves it."""
@@ -518,16 +522,31 @@ class Certificate:
     def _without_rows_changing_range(self, delta: float) -> float:
         """What is left of a share of rows after those that change the range; below zero where nothing is promised."""
         n = self.n_samples
-        changing = as_share(self.delta_range, n)
         if math.isinf(self.n_bags):
-            return (whole_rows(delta, n) - round(changing * n)) / n
-        return float(as_share(delta, n) - changing)
+            return self._free_rows(whole_rows(delta, n)) / n
+        return float(as_share(delta, n) - as_share(self.delta_range, n))
+
+    def _free_rows(self, rows: int) -> int:
+        """How many of so many rows are left after those that change the range."""
+        return rows - round(self.delta_range * self.n_samples)
 
     def _smallest_delta(self, epsilon: float, bound: str) -> float:
         """The smallest delta whose best epsilon is at most this one; the best epsilon falls as delta grows."""
         # With random bags delta is not a count. A grid finer than any row, and the next point up, is still proved.
-        steps = self.n_samples if math.isinf(self.n_bags) else 2**50
-        return first_step(0, steps, lambda step: self._best(step / steps, bound)[0] <= epsilon) / steps
+        if not math.isinf(self.n_bags):
+            return first_step(0, 2**50, lambda step: self._best(step / 2**50, bound)[0] <= epsilon) / 2**50
+        n = self.n_samples
+        return first_step(0, n, lambda rows: self._is_enough(rows, epsilon)) / n
+
+    def _is_enough(self, rows: int, epsilon: float) -> bool:
+        """Whether at most so many rows can exceed `epsilon`, with infinitely many bags; the frontier comes last."""
+        n, p, rank = self.n_samples, self.scheme.inclusion_probability, self._free_rows(rows) + 1
+        if 1 <= rank <= n:
+            if bounds.kth_perturbation(rank, n, self._constant, p) * self.range_length <= epsilon:
+                return True
+            if frontier.all_plus(self.scheme, rank) * (1 - 1e-9) * self.range_length > epsilon:
+                return False
+        return self._best(rows / n)[0] <= epsilon
 
     def _promise(self, delta: float, epsilon: float) -> str:
         if math.isinf(self.n_bags):

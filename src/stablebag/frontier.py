@@ -13,8 +13,9 @@ Every number here is a bound that holds: what is cut off the tails of a law, and
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ from scipy.special import gammaln
 from stablebag.arguments import check_integer, refuse_value
 from stablebag.schemes import ResolvedScheme
 
-MOST_ROWS = 10_000  # K beyond which the frontier is not worked out; the time grows as K^1.5
+MOST_ROWS = 30_000  # K beyond which the frontier is not worked out; the time grows as K^1.5, and here it is seconds
+_MOST_IN_MEAN = 10_000  # rows beyond which the largest mean is not worked out
 _TAIL = 1e-15  # the probability that is cut off, and paid for
 _SPLITS_AT_ONCE = 512
 
@@ -108,10 +110,26 @@ def frontier(law: ResolvedScheme, rank: int) -> FrontierPoint | None:
     rank = check_integer(rank, "rank", "frontier", minimum=1)
     if rank > law.n_samples:
         raise refuse_value("rank", "frontier", f"at most n_samples={law.n_samples}", rank)
-    return _frontier(law, rank) if rank <= MOST_ROWS else None
+    point: FrontierPoint | None = _frontier(law, rank) if rank <= MOST_ROWS else None
+    return point
 
 
-@lru_cache(maxsize=4096)
+def _remembered(maxsize: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Remember results for the laws of the paper, which cannot change; those of other schemes are worked out anew."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        remembering = lru_cache(maxsize)(function)
+
+        @wraps(function)
+        def call(law: ResolvedScheme, *arguments: Any, **named: Any) -> Any:
+            return (remembering if law.is_of_the_paper else function)(law, *arguments, **named)
+
+        return call
+
+    return decorate
+
+
+@_remembered(maxsize=4096)
 def all_plus(law: ResolvedScheme, rank: int) -> float:
     """Return the perturbation of each of `rank` rows by the learner that counts them: below it nothing is promised.
 
@@ -126,7 +144,7 @@ def all_plus(law: ResolvedScheme, rank: int) -> float:
     return 0.0 if counts is None else _all_plus(counts, law.inclusion_probability)
 
 
-@lru_cache(maxsize=512)
+@_remembered(maxsize=512)
 def largest_mean(law: ResolvedScheme) -> float | None:
     """Return the largest that the mean over rows of the perturbation can be, over all learners and data sets.
 
@@ -139,11 +157,11 @@ def largest_mean(law: ResolvedScheme) -> float | None:
     0.2
     """
     n, p = law.n_samples, law.inclusion_probability
-    counts = law.count_law(n) if n <= MOST_ROWS else None
+    counts = law.count_law(n) if n <= _MOST_IN_MEAN else None
     return None if counts is None else _slack(float(_uniform_weights(counts, p).max()), n, law)
 
 
-@lru_cache(maxsize=4096)
+@_remembered(maxsize=4096)
 def _frontier(law: ResolvedScheme, rank: int) -> FrontierPoint | None:
     counts, p = law.count_law(rank), law.inclusion_probability
     if counts is None:
@@ -181,7 +199,8 @@ def _slack(value: float, rank: int, law: ResolvedScheme) -> float:
 
 def _rounding(rank: int, law: ResolvedScheme) -> float:
     """The largest relative error: of logarithms of factorials, and of one product for each draw."""
-    return (16 * float(gammaln(rank + 2)) + 4 * float(law.bag_size)) * 2.0**-52
+    draws = float(law.bag_size) if law.is_of_the_paper else law.n_samples
+    return (16 * float(gammaln(rank + 2)) + 4 * draws) * 2.0**-52
 
 
 def _all_plus(counts: np.ndarray, p: float) -> float:
@@ -211,7 +230,14 @@ def _uniform_weights(counts: np.ndarray, p: float) -> np.ndarray:
         b = np.arange(first, min(first + _SPLITS_AT_ONCE, rank // 2 + 1))[:, None]
         a = rank - b
         x = np.floor((s + p * (a - b)) / 2).astype(int)
-        at, above = (_in_bag(x + step, s, a, b, log_factorial) for step in (0, 1))
+        at = _in_bag(x, s, a, b, log_factorial)
+        # The next probability by the ratio of the two; where the first is none, from the beginning.
+        above = at * ((a - x) / (x + 1)) * ((s - x) / np.maximum(b - s + x + 1, 1))
+        first_ones = np.nonzero((at == 0) & (x + 1 >= 0) & (x + 1 <= a) & (s - x - 1 >= 0) & (s - x - 1 <= b))
+        if len(first_ones[0]):
+            split, place = first_ones
+            in_bag = x[first_ones] + 1, s[place], a[split, 0], b[split, 0]
+            above[first_ones] = _in_bag(*in_bag, log_factorial)
         exchanged = 2 / rank * ((x + 1) * (b - s + x + 1) * above) @ law
         rises = at[:, :-1] * (a - x[:, :-1]) / (rank - s[:-1]) - np.where(np.diff(x, axis=1) == 1, at[:, 1:], 0.0)
         shifted = (a - b)[:, 0] / rank * (rises @ tails[1:])
@@ -259,11 +285,12 @@ def _side(score: np.ndarray) -> np.ndarray:
 
 def _in_bag(x: np.ndarray, s: np.ndarray, a: Any, b: Any, log_factorial: np.ndarray) -> np.ndarray:
     """Return P(A = x | S = s): of s rows out of a + b, x are among the a. Hypergeometric."""
-    possible = (x >= 0) & (x <= a) & (s - x >= 0) & (s - x <= b)
+    impossible = (x < 0) | (x > a) | (s - x < 0) | (s - x > b)
     x, y = np.clip(x, 0, a), np.clip(s - x, 0, b)
     f = log_factorial
     ways = (f[a] - f[x] - f[a - x]) + (f[b] - f[y] - f[b - y]) - (f[a + b] - f[s] - f[a + b - s])
-    return np.where(possible, np.exp(ways), 0.0)
+    ways[impossible] = -np.inf
+    return np.asarray(np.exp(ways))
 
 
 def _without_tails(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ A scheme is a rule for every number of rows. `resolve` fixes that number and giv
 inclusion probability p and negative covariance q, draws bags, lists its support, and names Q_{n-1}.
 """
 
+import copy
 import itertools
 import math
 import numbers
@@ -13,20 +14,23 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.random import Generator
 
 from stablebag.arguments import as_share, check_integer, check_real, check_samples, refuse_type, refuse_value
+from stablebag.assumptions import (
+    MOST_CHECKED,
+    MOST_LISTED,
+    Probability,
+    WeightedBag,
+    check_inclusion,
+    check_own_scheme,
+)
 from stablebag.bags import Bags
 from stablebag.seeds import RandomState, Seeds
 
-Probability: TypeAlias = Fraction | float
-WeightedBag: TypeAlias = tuple[tuple[int, ...], Probability]
-
-_MOST_LISTED = 1_000_000  # bags of a user's scheme that are gone through to work out p and q
-_MOST_CHECKED = 20_000  # and to check that all permutations of the rows are alike
 _MOST_DRAWN = 2e8  # draws times rows, to work out how many rows a bag of classical bagging has
 _MOST_TRIES = 10_000  # to draw a bag without a given row
 _LARGEST_BAG = 1e15  # whole numbers up to here are exact as floats
@@ -35,15 +39,18 @@ _LARGEST_BAG = 1e15  # whole numbers up to here are exact as floats
 class ResamplingScheme(ABC):
     """A symmetric way to draw bags of training rows.
 
-    A scheme of one's own defines `draw_bag` and either `inclusion_probability` and `negative_covariance`, or
-    `enumerate_bags`, from which both follow. It must treat all rows alike (Assumption 5 of the paper), put each row
-    into some bags and leave it out of others (0 < p < 1), and not make two rows likelier together than apart
-    (q >= 0, both Assumption 7); `resolve` refuses a scheme that says otherwise of itself.
+    A scheme of your own defines `draw_bag` and either `inclusion_probability` and `negative_covariance`, or
+    `enumerate_bags`, from which both follow. It must treat all rows alike (Assumption 5 of the paper), and put each row
+    into some bags and leave it out of others (0 < p < 1); `resolve` refuses a scheme that says otherwise of itself, or
+    that draws other bags than it says. A scheme that makes two rows likelier together than apart (q < 0) is outside
+    of the paper's Assumption 7; its guarantees are weaker, and hold all the same (docs/proofs.md, 1).
+
+    `resolve` keeps a copy of the scheme: changing it afterwards changes no law that was made of it.
 
     Examples
     --------
-    A scheme that draws one row or all but one, each half of the time, breaks Assumption 7: a row's presence makes the
-    presence of another likelier.
+    A scheme that draws one row or all but one, each half of the time, makes a row's presence more likely with that of
+    another.
 
     >>> import itertools
     >>> from fractions import Fraction
@@ -56,12 +63,9 @@ class ResamplingScheme(ABC):
     ...         for size in (1, n_samples - 1):
     ...             for bag in itertools.combinations(range(n_samples), size):
     ...                 yield bag, Fraction(1, 2 * n_samples)
-    >>> OneOrMost().resolve(n_samples=6)
-    Traceback (most recent call last):
-    ...
-    ValueError: OneOrMost at n_samples=6 breaks Assumption 7 (q >= 0): its negative covariance is q = -0.0833333, \
-so one row's presence in a bag makes another's likelier, and the guarantees do not hold. Draw bags of a fixed size, or \
-rows independently.
+    >>> law = OneOrMost().resolve(n_samples=6)
+    >>> law.inclusion_probability, round(law.negative_covariance, 6)
+    (0.5, -0.083333)
     """
 
     has_finite_support: ClassVar[bool] = True
@@ -88,12 +92,17 @@ rows independently.
 
     def count_law(self, n_samples: int, n_rows: int) -> np.ndarray | None:
         """Return the probabilities that 0, 1, ..., `n_rows` of so many given rows are in a bag; None if unknown."""
-        if self.enumerate_bags(n_samples) is None or self.count_bags(n_samples) > _MOST_CHECKED:
+        if self.enumerate_bags(n_samples) is None or self.count_bags(n_samples) > MOST_CHECKED:
             return None
         law = np.zeros(n_rows + 1)
         for bag, probability in _listed(self, n_samples):
             law[sum(row < n_rows for row in set(bag))] += float(probability)
         return law
+
+    def empty_probability(self, n_samples: int) -> float:
+        """Return the chance that a bag has no rows, or a bound on it where it is not known."""
+        law = self.count_law(n_samples, n_samples)
+        return float(1 - self.inclusion_probability(n_samples)) if law is None else float(law[0])
 
     def without_one(self, n_samples: int) -> "ResamplingScheme":
         """Return the scheme which, on n_samples - 1 rows, draws from Q_n given that the last row is out."""
@@ -129,7 +138,12 @@ rows independently.
             if not callable(getattr(self, name)):
                 raise refuse_type(name, type(self).__name__, "a method of n_samples", getattr(self, name))
         law = ResolvedScheme(self.fix(n_samples), n_samples)
-        _check_assumptions(law)
+        who = f"{type(self).__name__} at n_samples={n_samples}"
+        if law.is_of_the_paper:
+            check_inclusion(who, law.inclusion_probability)
+        else:
+            law = ResolvedScheme(copy.deepcopy(law.scheme), n_samples)
+            check_own_scheme(law, who)
         return law
 
     def __eq__(self, other: object) -> bool:
@@ -171,6 +185,11 @@ class ResolvedScheme:
     n_samples: int
 
     @property
+    def is_of_the_paper(self) -> bool:
+        """Whether the scheme is exactly one of the paper's four, of which everything is proved and nothing changes."""
+        return "_of_the_paper" in vars(type(self.scheme))  # and not in those of a class that it inherits from
+
+    @property
     def bag_size(self) -> int | float:
         """The number of rows in a bag (m); its expectation where it is random."""
         return self.scheme.expected_size(self.n_samples)
@@ -195,7 +214,7 @@ class ResolvedScheme:
         if not isinstance(value, numbers.Real) or math.isnan(value):
             raise TypeError(f"The {name} of {type(self.scheme).__name__} must be a number. Got {value!r}.")
         number: Probability = value  # type: ignore[assignment]
-        return 0.0 if -1e-12 <= number < 0 else number
+        return 0.0 if -1e-15 <= number < 0 else number
 
     def count_law(self, n_rows: int) -> np.ndarray | None:
         """Return the law of how many of `n_rows` given rows are in a bag.
@@ -215,6 +234,11 @@ class ResolvedScheme:
         if n_rows > self.n_samples:
             raise refuse_value("n_rows", "count_law", f"at most n_samples={self.n_samples}", n_rows)
         return self.scheme.count_law(self.n_samples, n_rows)
+
+    @cached_property
+    def empty_probability(self) -> float:
+        """The chance that a bag has no rows, or a bound on it where it is not known."""
+        return self.scheme.empty_probability(self.n_samples)
 
     @property
     def support_size(self) -> int | float:
@@ -375,6 +399,7 @@ class Subbagging(_SizedScheme):
     """
 
     bag_size: int | float | Fraction = 0.5
+    _of_the_paper: ClassVar[bool] = True
 
     def fix(self, n_samples: int) -> Self:
         self._refuse_whole_bags(n_samples, largest=f"{n_samples - 1}")
@@ -407,6 +432,9 @@ class Subbagging(_SizedScheme):
         law[fewest : most + 1] = _log_concave_law(log_ratios)
         return law
 
+    def empty_probability(self, n_samples: int) -> float:
+        return 0.0
+
     def without_one(self, n_samples: int) -> Self:
         return replace(self, bag_size=self._whole_size(n_samples))
 
@@ -436,6 +464,7 @@ class BernoulliSubbagging(_SizedScheme):
     """
 
     bag_size: int | float | Fraction = 0.5
+    _of_the_paper: ClassVar[bool] = True
 
     def fix(self, n_samples: int) -> Self:
         self._refuse_whole_bags(n_samples, largest=f"{n_samples - 1}, or a fraction below 1")
@@ -464,6 +493,9 @@ class BernoulliSubbagging(_SizedScheme):
     def count_law(self, n_samples: int, n_rows: int) -> np.ndarray:
         p = self._share(n_samples)
         return _binomial_law(n_rows, float(p), float(1 - p))
+
+    def empty_probability(self, n_samples: int) -> float:
+        return math.exp(n_samples * math.log1p(-float(self._share(n_samples))))
 
     def without_one(self, n_samples: int) -> Self:
         return replace(self, bag_size=self._share(n_samples))
@@ -494,6 +526,7 @@ class ClassicalBagging(_SizedScheme):
     """
 
     bag_size: int | float | Fraction = 1.0
+    _of_the_paper: ClassVar[bool] = True
     _repeats: ClassVar[bool] = True
 
     def fix(self, n_samples: int) -> Self:
@@ -539,6 +572,9 @@ class ClassicalBagging(_SizedScheme):
             law[1:] += moved[:-1]
         return law
 
+    def empty_probability(self, n_samples: int) -> float:
+        return 0.0
+
     def without_one(self, n_samples: int) -> Self:
         return replace(self, bag_size=self._whole_size(n_samples))
 
@@ -566,6 +602,7 @@ class PoissonizedBagging(_SizedScheme):
     """
 
     bag_size: int | float | Fraction = 1.0
+    _of_the_paper: ClassVar[bool] = True
     _repeats: ClassVar[bool] = True
     has_finite_support: ClassVar[bool] = False
 
@@ -594,6 +631,9 @@ class PoissonizedBagging(_SizedScheme):
     def count_law(self, n_samples: int, n_rows: int) -> np.ndarray:
         rate = float(self._share(n_samples))
         return _binomial_law(n_rows, -math.expm1(-rate), math.exp(-rate))
+
+    def empty_probability(self, n_samples: int) -> float:
+        return math.exp(-self.expected_size(n_samples))
 
     def without_one(self, n_samples: int) -> Self:
         return replace(self, bag_size=self._share(n_samples))
@@ -689,9 +729,9 @@ def _orderings(counts: "Counter[int]") -> Iterator[tuple[int, ...]]:
 def _listed(scheme: ResamplingScheme, n_samples: int) -> Iterator[WeightedBag]:
     """Go through the bags of a user's scheme, unless they are too many to be gone through."""
     for number, weighted in enumerate(scheme._known_bags(n_samples)):
-        if number == _MOST_LISTED:
+        if number == MOST_LISTED:
             raise ValueError(
-                f"{type(scheme).__name__} at n_samples={n_samples} lists more than {_MOST_LISTED:,} bags. Define "
+                f"{type(scheme).__name__} at n_samples={n_samples} lists more than {MOST_LISTED:,} bags. Define "
                 "inclusion_probability, negative_covariance and count_bags beside enumerate_bags."
             )
         yield weighted
@@ -706,83 +746,6 @@ def _moments(scheme: ResamplingScheme, n_samples: int) -> tuple[Probability, Pro
         second += probability * (1 in bag)
         both += probability * (0 in bag and 1 in bag)
     return first, first * second - both
-
-
-def _check_assumptions(law: ResolvedScheme) -> None:
-    """Refuse a law outside Assumptions 5 and 7, by name."""
-    who = f"{type(law.scheme).__name__} at n_samples={law.n_samples}"
-    of_the_paper = isinstance(law.scheme, _SizedScheme)
-    if not of_the_paper and law.scheme.enumerate_bags(law.n_samples) is not None:
-        _check_listed_bags(law, who)
-    p, q = law.moments
-    if not 0 < float(p) < 1:
-        raise ValueError(
-            f"{who} breaks Assumption 7 (0 < p < 1): its inclusion probability is p = {float(p):g}, so every row is in "
-            f"{'every' if p >= 1 else 'no'} bag and leaving it out means nothing. Draw smaller, non-empty bags."
-        )
-    if q < 0:
-        raise ValueError(
-            f"{who} breaks Assumption 7 (q >= 0): its negative covariance is q = {float(q):g}, so one row's presence "
-            "in a bag makes another's likelier, and the guarantees do not hold. Draw bags of a fixed size, or rows "
-            "independently."
-        )
-    largest = p * (1 - p) / (law.n_samples - 1)
-    if not of_the_paper and q > largest * (1 + 1e-9):
-        raise ValueError(
-            f"{who} breaks Assumption 5 (all rows alike): q = {float(q):g} is above p (1 - p) / (n_samples - 1) = "
-            f"{float(largest):g}, which no symmetric scheme exceeds. Check inclusion_probability and "
-            "negative_covariance."
-        )
-
-
-def _check_listed_bags(law: ResolvedScheme, who: str) -> None:
-    """Check what a user's scheme lists against Assumption 5, against what it declares and against what it draws."""
-    n = law.n_samples
-    mass: dict[tuple[int, ...], Probability] = {}
-    by_row: list[Probability] = [Fraction(0)] * n
-    for bag, probability in itertools.islice(law.scheme._known_bags(n), _MOST_LISTED):
-        if any(not 0 <= row < n for row in bag):
-            raise ValueError(f"{who} lists bag {tuple(bag)}, and the rows are numbered from 0 to {n - 1}.")
-        if not probability >= 0:
-            raise ValueError(f"{who} lists bag {tuple(bag)} with probability {probability}. Check enumerate_bags.")
-        key = tuple(sorted(bag))
-        mass[key] = mass.get(key, 0) + probability
-        for row in set(bag):
-            by_row[row] += probability
-    if len(mass) == _MOST_LISTED:
-        return  # there may be more, and no sum of these means anything
-    if not math.isclose(total := float(sum(mass.values())), 1.0, abs_tol=1e-9):
-        raise ValueError(f"{who} lists probabilities that add up to {total:g} and not to 1. Check enumerate_bags.")
-    if not math.isclose(declared := law.inclusion_probability, float(by_row[0]), rel_tol=1e-6):
-        raise ValueError(
-            f"{who} declares inclusion_probability {declared:g}, and by its listed bags it is {float(by_row[0]):g}."
-        )
-    _check_symmetry(mass, by_row, who)
-    for drawn in law.draw(20, random_state=0):
-        if tuple(sorted(drawn.tolist())) not in mass:
-            raise ValueError(f"{who} draws bag {tuple(drawn.tolist())}, which it does not list. Check enumerate_bags.")
-
-
-def _check_symmetry(mass: dict[tuple[int, ...], Probability], by_row: list[Probability], who: str) -> None:
-    """Check that bags which differ only in the names of their rows are equally likely; of many, that rows are."""
-    n = len(by_row)
-    for row in range(n):
-        if not math.isclose(by_row[row], by_row[0], rel_tol=1e-9):
-            raise ValueError(
-                f"{who} breaks Assumption 5 (all rows alike): row 0 is in a bag with probability {float(by_row[0]):g} "
-                f"and row {row} with {float(by_row[row]):g}. Treat all rows alike."
-            )
-    if len(mass) > _MOST_CHECKED:
-        return
-    for permutation in ([1, 0, *range(2, n)], [*range(1, n), 0]):  # a swap and a cycle generate all permutations
-        for bag, probability in mass.items():
-            image = tuple(sorted(permutation[row] for row in bag))
-            if not math.isclose(probability, mass.get(image, 0), rel_tol=1e-9):
-                raise ValueError(
-                    f"{who} breaks Assumption 5 (all rows alike): bag {bag} has probability {float(probability):g} and "
-                    f"bag {image} has {float(mass.get(image, 0)):g}. Give bags that differ only in the names of "
-                    "their rows the same probability."
-                )
 
 
 def as_law(scheme: Any, n_samples: int, owner: str) -> ResolvedScheme:

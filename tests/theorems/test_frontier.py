@@ -187,7 +187,7 @@ def test_a_level_frontier_is_level():
 
 
 def test_a_scheme_that_cannot_say_how_many_rows_are_in_a_bag_has_no_frontier():
-    assert frontier(Subbagging(0.5).resolve(30_000), 20_000) is None
+    assert frontier(Subbagging(0.5).resolve(60_000), 40_000) is None
     assert frontier(ClassicalBagging(1.0).resolve(10**6), 20) is None
     assert all_plus(ClassicalBagging(1.0).resolve(10**6), 20) == 0.0
     assert largest_mean(Subbagging(0.5).resolve(30_000)) is None
