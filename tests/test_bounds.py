@@ -39,7 +39,7 @@ def test_order_below_one_is_bounded_by_the_mean():
 
 def test_losses_multiply_and_do_not_divide():
     assert bounds.loss_perturbation(0.1, 3.0) == pytest.approx(0.3)
-    assert bounds.replace_one_perturbation(0.1, 3.0) == pytest.approx(0.6)
+    assert bounds.replace_one_in_expectation(0.1, 3.0) == pytest.approx(0.6)
 
 
 def test_clipping_costs_its_share_of_rows():

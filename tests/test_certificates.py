@@ -171,7 +171,7 @@ def test_replacing_a_row_needs_a_fixed_range():
         Certificate(Subbagging(0.5), 50, range_kind="adaptive"),
         Certificate(Subbagging(0.5), 50, range_kind="outputs"),
     ):
-        with pytest.raises(ValueError, match="Corollary 17 needs a fixed range"):
+        with pytest.raises(ValueError, match="Replacing a row needs a fixed range"):
             certificate.replace_one()
 
 

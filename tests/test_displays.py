@@ -32,7 +32,7 @@ def closed_figures():
 def measured():
     rng = np.random.default_rng(0)
     base = Perturbations(np.zeros(3), rng.normal(size=(100, 3)), np.arange(100))
-    settings = {"bag_variance": np.ones(3), "n_bags": 400, "n_without": np.full(100, 200)}
+    settings = {"bag_deviation": np.ones(3), "n_bags": 400, "n_without": np.full(100, 200)}
     bagged = Perturbations(np.zeros(3), 0.1 * rng.normal(size=(100, 3)), np.arange(100), how="reused bags", **settings)
     return {"base learner": base, "bagged": bagged}
 

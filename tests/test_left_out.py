@@ -54,7 +54,7 @@ def test_reuse_is_the_average_over_the_bags_without_the_row(scheme, data):
     np.testing.assert_allclose(moved.prediction, model.predict(points), atol=1e-12)
     for row in range(25):
         np.testing.assert_allclose(moved.left_out[row], each[model.bags_.without(row)].mean(axis=0), atol=1e-12)
-    np.testing.assert_allclose(moved.bag_variance, each.var(axis=0, ddof=1))
+    np.testing.assert_allclose(moved.bag_deviation, each.std(axis=0, ddof=1))
     np.testing.assert_allclose(moved.bag_range, np.ptp(each, axis=0))
     assert (moved.estimated_scale <= moved.estimated_range * 1.01).all()
 

@@ -24,7 +24,7 @@ from stablebag import (
     leave_one_out,
 )
 from stablebag.bounds import observed_mean_square, standard_deviation_bound
-from stablebag.observed import largest_eigenvalue
+from stablebag.reused_bags import largest_eigenvalue
 from theorems.enumeration import all_ensembles, learners
 
 X, Y = load_diabetes(return_X_y=True)
@@ -56,9 +56,9 @@ def test_golden_standard_deviation_bounds():
     assert np.var(y, ddof=1) == pytest.approx(0.0666666666667)
     slack = math.sqrt(-2 * math.log(0.05) / 9)
     assert math.sqrt(np.var(y, ddof=1)) + slack == pytest.approx(1.07411449997)
-    assert standard_deviation_bound(np.var(y, ddof=1), 10, 0.95) == 0.5
-    assert standard_deviation_bound(0.04, 1000, 0.95) == pytest.approx(0.277443282531, abs=1e-12)
-    assert standard_deviation_bound(0.04, 1000, 1.0) == 0.5
+    assert standard_deviation_bound(np.std(y, ddof=1), 10, 0.95) == 0.5
+    assert standard_deviation_bound(0.2, 1000, 0.95) == pytest.approx(0.277443282531, abs=1e-12)
+    assert standard_deviation_bound(0.2, 1000, 1.0) == 0.5
 
 
 @pytest.mark.parametrize("n_bags", [5, 30, 200])
@@ -66,7 +66,7 @@ def test_golden_standard_deviation_bounds():
 def test_the_standard_deviation_is_missed_no_more_often_than_stated(n_bags, p):
     ones = np.arange(n_bags + 1)
     variances = ones * (n_bags - ones) / (n_bags * (n_bags - 1))
-    missed = [math.sqrt(p * (1 - p)) > standard_deviation_bound(v, n_bags, 0.9) for v in variances]
+    missed = [math.sqrt(p * (1 - p)) > standard_deviation_bound(math.sqrt(v), n_bags, 0.9) for v in variances]
     assert binom.pmf(ones, n_bags, p)[missed].sum() <= 0.1
 
 
@@ -85,7 +85,7 @@ def test_the_mean_square_by_the_variance_holds_when_all_bags_are_listed(seed):
                 independent = limit + (variance + each.mean()) / n_bags
                 worst = limit + np.mean((math.sqrt(variance) + np.sqrt(each)) ** 2) / n_bags
                 for coupling, value in (("independent", independent), ("any", worst)):
-                    bound = observed_mean_square(variance, ensemble.constant, n_bags, ragged, coupling)
+                    bound = observed_mean_square(math.sqrt(variance), ensemble.constant, n_bags, ragged, coupling)
                     assert value <= bound + 1e-14, name
 
 
@@ -114,7 +114,7 @@ def test_bonferroni_pays_for_all_points_at_once(regressor):
     first = certify(regressor, many).standard_deviation[:10]
     assert (first > certify(regressor, POINTS).standard_deviation).all()
     one = certify(regressor, POINTS[:1])
-    expected = 400 * standard_deviation_bound(float(one.estimate[0] / 400) ** 2, 3000, 0.95)
+    expected = 400 * standard_deviation_bound(float(one.estimate[0] / 400), 3000, 0.95)
     assert one.standard_deviation[0] == pytest.approx(expected)
     assert "and this point:" in joined(one)
 
@@ -158,14 +158,14 @@ def test_all_bags_listed_need_no_confidence():
     assert certificate.confidence == 1.0
     assert joined(certificate).startswith("For this data set and these 10 points:")
     moved = leave_one_out(model, POINTS)
-    np.testing.assert_allclose(certificate.estimate**2, moved.bag_variance)
+    np.testing.assert_allclose(certificate.estimate, moved.bag_deviation)
     for rows in range(7):
         assert (moved.epsilon(rows / 7) <= certificate.epsilon(rows / 7) + 1e-9).all()
 
 
 def test_a_classifier_is_certified_per_class_or_in_norm(classifier):
     model, points = classifier
-    assert certify(model) == Certificate(Subbagging(40), 80, 400)
+    assert certify(model) == Certificate(Subbagging(40), 80, 400, range_kind="classes")
     assert certify(model, norm=True) == VectorCertificate.for_classes(Subbagging(40), 80, 3, 400)
     each, norm = certify(model, points), certify(model, points, norm=True)
     assert each.epsilon(0.1).shape == (10, 3)
@@ -306,7 +306,7 @@ def test_rows_that_change_the_range_are_not_spoken_of():
     moved = leave_one_out(model, POINTS)
     for rows in range(changing, 80):
         assert (moved.epsilon(rows / 80) <= certificate.epsilon(rows / 80) + 1e-9).all()
-    assert "rows that change the range itself" in joined(certificate)
+    assert "rows whose removal changes the range itself" in joined(certificate)
 
 
 def test_without_a_range_only_points_can_be_spoken_of():

@@ -118,7 +118,7 @@ def test_in_sample_is_the_diagonal():
 
 def test_noise_is_taken_off():
     left_out = np.array([[0.3], [-0.3]])
-    settings = {"bag_variance": np.array([1.0]), "n_bags": 100, "n_without": np.array([50, 50])}
+    settings = {"bag_deviation": np.array([1.0]), "n_bags": 100, "n_without": np.array([50, 50])}
     moved = Perturbations(np.zeros(1), left_out, np.arange(2), how="reused bags", **settings)
     assert moved.noise == pytest.approx(0.1)  # 1 / 50 - 1 / 100
     assert moved.debiased_rms() == pytest.approx(math.sqrt(0.08))
@@ -136,7 +136,7 @@ def test_without_bags_there_is_no_noise_and_no_scale(moved):
 
 @pytest.mark.parametrize("ending", [".npz", ".json"])
 def test_files_are_read_back(moved, tmp_path, ending):
-    extra = {"bag_variance": np.array([1.0, 2.0]), "n_bags": 100, "n_without": np.array([50, 49, 48, 47])}
+    extra = {"bag_deviation": np.sqrt([1.0, 2.0]), "n_bags": 100, "n_without": np.array([50, 49, 48, 47])}
     full = Perturbations(moved.prediction, moved.left_out, moved.rows, how="reused bags", **extra)
     full.save(tmp_path / f"moved{ending}")
     again = Perturbations.load(tmp_path / f"moved{ending}")

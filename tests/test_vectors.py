@@ -112,7 +112,7 @@ def test_perturbations_of_a_classifier_are_taken_per_class_or_in_norm():
     prediction = np.array([[0.5, 0.5], [1.0, 0.0]])
     left_out = np.array([[[0.2, 0.8], [1.0, 0.0]], [[0.5, 0.5], [0.9, 0.1]], [[0.6, 0.4], [0.4, 0.6]]])
     variance = np.array([[0.25, 0.25], [0.01, 0.04]])
-    counts = {"bag_variance": variance, "n_bags": 100, "n_without": np.full(3, 50)}
+    counts = {"bag_deviation": np.sqrt(variance), "n_bags": 100, "n_without": np.full(3, 50)}
     moved = Perturbations(prediction, left_out, np.arange(3), **counts)
     norm = moved.in_norm()
     expected = math.sqrt(2) * np.array([[0.3, 0.0], [0.0, 0.1], [0.1, 0.6]])

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 from stablebag.bags import Bags
 from stablebag.bounds import unstable_epsilon
 from stablebag.certificates import Certificate, Plan, plan
-from stablebag.observed import PointCertificate, ReusedBagsCertificate, certify, certify_reused
+from stablebag.observed import certify, certify_reused
 from stablebag.perturbations import Perturbations
+from stablebag.point_certificates import PointCertificate
 from stablebag.ranges import FixedRange, FunctionRange, ObservedRange, PredictionRange, TrimmedRange
+from stablebag.reused_bags import ReusedBagsCertificate
 from stablebag.schemes import (
     BernoulliSubbagging,
     ClassicalBagging,

@@ -1,5 +1,6 @@
 """Bags: the drawn index sequences, order and repeats kept, and who is in which."""
 
+import hashlib
 import reprlib
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -11,6 +12,7 @@ from scipy import sparse
 from stablebag.arguments import check_integer, read_only
 
 _BLOCK_BYTES = 2**26
+_MOST_HASHED = 2**22
 
 
 class Bags:
@@ -144,6 +146,19 @@ class Bags:
         else:
             inside = np.diff(by_row.indptr).astype(np.int64)
         return read_only(len(self) - inside)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A text that tells these bags from others: of very many, one made of some of their rows."""
+        digest = hashlib.blake2b(f"{self.n_samples} {len(self)}".encode(), digest_size=16)
+        for array in (self._ends, self._rows):
+            digest.update(np.ascontiguousarray(array[:: len(array) // _MOST_HASHED + 1], dtype=np.int64).tobytes())
+        return digest.hexdigest()
+
+    def inclusion_weights(self, weights: np.ndarray) -> np.ndarray:
+        """Return the total weight of the bags that contain row i; shape (n_samples,)."""
+        total: np.ndarray = self.to_sparse().T @ weights
+        return total
 
     def without(self, row: int) -> np.ndarray:
         """Return the numbers of the bags that do not contain `row`, in increasing order."""

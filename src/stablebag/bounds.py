@@ -9,7 +9,9 @@ minus the covariance of two rows' being in a bag. Numbers of theorems are those 
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import hypergeom
 
@@ -436,6 +438,37 @@ def clipped_delta(
     return min(1.0, finite_bags_delta(epsilon, constant, n_bags) + delta_range)
 
 
+def empty_bags_shift(chance: float, n_classes: int, *, vector: bool = False) -> float:
+    """Return how far bags without rows alone can move a classifier's average when a class loses its only row.
+
+    Proved here (docs/proofs.md, 9): such bags give L classes the probability 1 / L each, and without the row 1 / (L - 1)
+    to the others. If they are a share `chance` of the bags without the row, they move the average of a class by at most
+    chance / L, and the vector of all classes by chance / sqrt(L (L - 1)).
+
+    >>> empty_bags_shift(chance=0.5, n_classes=5)
+    0.1
+    """
+    owner = "empty_bags_shift"
+    chance = check_real(chance, "chance", owner, high=1.0)
+    n_classes = check_integer(n_classes, "n_classes", owner, minimum=1)
+    return chance / (math.sqrt(n_classes * max(1, n_classes - 1)) if vector else n_classes)
+
+
+def shifted_constant(constant: float, shift: float, share: float) -> float:
+    """Return what takes the place of c where a share of the rows moves the average by a `shift` for another reason.
+
+    Proved here (docs/proofs.md, 9), by Minkowski's inequality for the mean square over rows:
+    4 (sqrt(c / 4) + shift sqrt(share))^2.
+
+    >>> round(shifted_constant(constant=0.04, shift=0.2, share=0.25), 9)  # 4 (0.1 + 0.1)^2
+    0.16
+    """
+    constant = _check_constant(constant, "shifted_constant")
+    shift = check_real(shift, "shift", "shifted_constant")
+    share = check_delta(share, "shifted_constant", name="share")
+    return constant if shift == 0 else 4 * (math.sqrt(constant / 4) + shift * math.sqrt(share)) ** 2
+
+
 # -------------------------------------------------------------------------------------- the worst case and the average
 
 
@@ -528,12 +561,13 @@ def loss_perturbation(perturbation: float, lipschitz: float) -> float:
     return lipschitz * check_real(perturbation, "perturbation", "loss_perturbation")
 
 
-def replace_one_perturbation(perturbation: float, lipschitz: float = 1.0) -> float:
-    """Bound how much a loss moves when a row is replaced by another: 2 L beta.
+def replace_one_in_expectation(perturbation: float, lipschitz: float = 1.0) -> float:
+    """Bound how much a loss moves when a row is replaced by another, in expectation over i.i.d. rows: 2 L beta.
 
-    Corollary 17: replacing is leaving out one row and putting in another; either costs at most L beta on average.
+    Corollary 17: replacing is leaving out one row and putting in another; if rows and replacements are independent and
+    from one distribution, either costs at most L beta in expectation. For every data set only L p holds.
 
-    >>> replace_one_perturbation(0.25, lipschitz=2.0)
+    >>> replace_one_in_expectation(0.25, lipschitz=2.0)
     1.0
     """
     return 2 * loss_perturbation(perturbation, lipschitz)
@@ -632,44 +666,57 @@ def vector_monte_carlo_radius(n_bags: float, monte_carlo_delta: float, radius: f
 # --------------------------------------------------------------------------------- bounds that look at the drawn bags
 
 
-def standard_deviation_bound(bag_variance: float, n_bags: int, confidence: float) -> float:
+def standard_deviation_bound(standard_deviation: Any, n_bags: int, confidence: float) -> Any:
     """Bound the standard deviation of the output over bags from that of B drawn ones, for outputs in [0, 1].
 
     Maurer and Pontil (2009), "Empirical Bernstein bounds and sample variance penalization", Theorem 10: with
-    probability `confidence` over the bags it is at most sqrt(V) + sqrt(2 log(1 / t) / (B - 1)), where V is the variance
-    of the sample (divided by B - 1) and t = 1 - confidence. Nor is it ever above 1/2.
+    probability `confidence` over the bags it is at most sqrt(V) + sqrt(2 log(1 / t) / (B - 1)), where sqrt(V) is the
+    standard deviation of the sample (V divided by B - 1) and t = 1 - confidence. Nor is it ever above 1/2.
 
-    >>> round(standard_deviation_bound(bag_variance=0.04, n_bags=1000, confidence=0.95), 9)
+    >>> round(standard_deviation_bound(0.2, n_bags=1000, confidence=0.95), 9)
     0.277443283
     """
     owner = "standard_deviation_bound"
     n_bags = check_integer(n_bags, "n_bags", owner, minimum=2, reason="one bag has no variance.")
     confidence = check_real(confidence, "confidence", owner, high=1.0)
-    if confidence == 1:
-        return 0.5
-    bag_variance = check_real(bag_variance, "bag_variance", owner)
-    slack = math.sqrt(-2 * math.log(1 - confidence) / (n_bags - 1))
-    return min(0.5, math.sqrt(bag_variance) + slack)
+    deviation = np.asarray(standard_deviation, dtype=float)
+    if not (deviation >= 0).all():
+        raise refuse_value("standard_deviation", owner, "not below 0", float(np.min(deviation)))
+    slack = math.inf if confidence == 1 else math.sqrt(-2 * math.log(1 - confidence) / (n_bags - 1))
+    bound = np.minimum(0.5, deviation + slack)
+    return bound if bound.ndim else float(bound)
 
 
 def observed_mean_square(
-    bag_variance: float, constant: float, n_bags: float = math.inf, ragged: float = 1.0, coupling: str = "any"
-) -> float:
-    """Bound the mean over rows of the expected squared perturbation by the variance of the output over bags.
+    standard_deviation: Any,
+    constant: float,
+    n_bags: float = math.inf,
+    ragged: float = 1.0,
+    coupling: str = "any",
+    *,
+    shift: float = 0.0,
+    shift_noise: float = 0.0,
+) -> Any:
+    """Bound the mean over rows of the expected squared perturbation by the standard deviation s of the output over bags.
 
     The proof of Theorem 8 for infinitely many bags: c s^2. For B bags proved here (docs/proofs.md, 6):
     s^2 (c + (1 + sqrt(g))^2 / B), and s^2 (c + (1 + g) / B) with bags drawn independently with and without a row,
     where g = `ragged` bounds the variance over the bags without a row, averaged over rows, in units of s^2: 1 where all
-    bags have as many distinct rows, and 1 / (1 - p) in any case.
+    bags have as many distinct rows, and 1 / (1 - p) in any case. Where bags without rows move the average, too
+    (docs/proofs.md, 9), their root mean square `shift` and the deviation `shift_noise` are added to the roots.
 
-    >>> round(observed_mean_square(bag_variance=0.25, constant=0.04, n_bags=100), 9)  # c / 4 + 1 / B
+    >>> round(observed_mean_square(0.5, constant=0.04, n_bags=100), 9)  # c / 4 + 1 / B
     0.02
     """
     owner = "observed_mean_square"
-    bag_variance = check_real(bag_variance, "bag_variance", owner)
+    s = np.asarray(standard_deviation, dtype=float)
+    if not (s >= 0).all():
+        raise refuse_value("standard_deviation", owner, "not below 0", float(np.min(s)))
     ragged = check_real(ragged, "ragged", owner, low=1.0)
-    noise = 1 + ragged if _independent(coupling, owner) else (1 + math.sqrt(ragged)) ** 2
-    return bag_variance * (_check_constant(constant, owner) + noise / check_bags(n_bags, owner))
+    without = math.sqrt(ragged) * s + shift_noise
+    noise = s**2 + without**2 if _independent(coupling, owner) else (s + without) ** 2
+    square = (math.sqrt(_check_constant(constant, owner)) * s + shift) ** 2 + noise / check_bags(n_bags, owner)
+    return square if square.ndim else float(square)
 
 
 # ------------------------------------------------------------------------------- results by others, for comparison

@@ -5,11 +5,12 @@ import math
 import textwrap
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from scipy.special import logsumexp
 
 from stablebag import bounds, frontier
@@ -25,6 +26,7 @@ from stablebag.arguments import (
     whole_rows,
 )
 from stablebag.ranges import FixedRange, ObservedRange, as_prediction_range
+from stablebag.scope import Quantity, Rerun, Scope
 from stablebag.schemes import (
     SCHEMES,
     BernoulliSubbagging,
@@ -35,7 +37,8 @@ from stablebag.schemes import (
 )
 
 _BOUNDS = ("best", "exact", "paper")
-_RANGE_KINDS = ("fixed", "adaptive", "outputs")
+_RANGE_KINDS = ("fixed", "classes", "adaptive", "outputs")
+_FIXED = ("fixed", "classes")
 _THEOREM_8 = "Theorem 8, counting whole rows"
 _EXACT = "the exact frontier"
 _MANY_BAGS = 10**9  # more than anyone fits; a plan that needs more is not offered
@@ -72,14 +75,21 @@ class Certificate:
         How far a prediction can move at all: `range_length` where the interval does not reach further without a row,
         as those of `ObservedRange` and `TrimmedRange` do not, and in general `PredictionRange.reach`. None is
         `range_length` if no row changes the interval, and unknown (infinite) if some do.
-    range_kind : {"fixed", "adaptive", "outputs"}, default="fixed"
-        Whether the interval is known beforehand ("fixed"), or taken from the targets ("adaptive", which a positive
-        `delta_range` implies; Theorems 13 and 20), or whether there is none and every epsilon is a multiple of the
-        range of the learner's outputs at the test point over all bags ("outputs"; Theorems 12 and 19).
+    range_kind : {"fixed", "classes", "adaptive", "outputs"}, default="fixed"
+        Whether the interval is known beforehand ("fixed", and "classes" for the probability of a class), or taken from
+        the targets ("adaptive", which a positive `delta_range` implies; Theorems 13 and 20), or whether there is none
+        and every epsilon is a multiple of the range of the learner's outputs at the test point over all bags
+        ("outputs"; Theorems 12 and 19).
     coupling : {"any", "independent"}, default="any"
         For finitely many bags: what is assumed of those drawn with and without a row. "any" is nothing, and holds for
         the same seed in both. "independent" assumes that they, and the seeds of the learners, are drawn independently,
         as in two runs without a common seed; the bounds are then sharper, and `explain` names the assumption.
+    shift : float, default=0.0
+        How far leaving out a row can move the average through bags without rows alone. A classifier's give all classes
+        the same probability, and a row that is the only one of its class takes the class with it (docs/proofs.md, 9).
+        `for_labels` works it out; it is zero where no bag is empty.
+    shifted_share : float, default=0.0
+        The share of the rows that can do so.
 
     Examples
     --------
@@ -104,6 +114,8 @@ class Certificate:
     reach: float
     range_kind: str
     coupling: str
+    shift: float
+    shifted_share: float
 
     def __init__(
         self,
@@ -116,6 +128,8 @@ class Certificate:
         reach: float | None = None,
         range_kind: str = "fixed",
         coupling: str = "any",
+        shift: float = 0.0,
+        shifted_share: float = 0.0,
     ) -> None:
         owner = "Certificate"
         n_samples = check_samples(n_samples, owner)
@@ -130,6 +144,10 @@ class Certificate:
             raise refuse_value("range_kind", owner, "'fixed' or 'adaptive' with a range", range_kind, reason)
         if coupling not in bounds.COUPLINGS:
             raise refuse_value("coupling", owner, f"one of {bounds.COUPLINGS}", coupling)
+        shift = check_real(shift, "shift", owner, high=range_length)
+        shifted_share = check_delta(shifted_share, owner, name="shifted_share")
+        if shift > 0 and range_kind != "classes":
+            raise refuse_value("shift", owner, "0 unless range_kind='classes'", shift, "it is about classes.")
         if reach is None:
             reach = math.inf if delta_range > 0 else range_length
         reach = check_real(reach, "reach", owner, low=range_length, reason="no less than range_length.")
@@ -142,9 +160,50 @@ class Certificate:
             "reach": reach if delta_range > 0 else range_length,
             "range_kind": "adaptive" if delta_range > 0 else range_kind,
             "coupling": coupling,
+            "shift": shift if shifted_share > 0 else 0.0,
+            "shifted_share": shifted_share if shift > 0 else 0.0,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def for_labels(
+        cls,
+        scheme: ResamplingScheme | ResolvedScheme,
+        y: Any,
+        n_bags: int | float = math.inf,
+        *,
+        coupling: str = "any",
+    ) -> "Certificate":
+        """Return the certificate of each class's probability, for a classifier fitted to these labels.
+
+        Parameters
+        ----------
+        scheme : ResamplingScheme
+            How bags are drawn.
+        y : array-like of shape (n_samples,)
+            The labels of the training rows.
+        n_bags : int or math.inf, default=inf
+            The number of bags.
+        coupling : {"any", "independent"}, default="any"
+            What is assumed of the bags with and without a row.
+
+        Returns
+        -------
+        Certificate
+
+        Examples
+        --------
+        >>> from stablebag import BernoulliSubbagging, Certificate
+        >>> certificate = Certificate.for_labels(BernoulliSubbagging(0.05), ["a", "a", "a", "b", "b", "c"])
+        >>> round(certificate.worst_case(), 6)  # p, and a third of the bags without rows: only one row is of class c
+        0.307927
+        """
+        n_samples, n_classes, lonely = labels_of(y, "Certificate.for_labels")
+        law = as_law(scheme, n_samples, "Certificate.for_labels")
+        shift = bounds.empty_bags_shift(law.empty_without_a_row, n_classes)
+        shifts = {"shift": shift, "shifted_share": lonely / n_samples}
+        return cls(law, n_samples, n_bags, coupling=coupling, **shifts, range_kind="classes")
 
     @classmethod
     def for_targets(
@@ -261,7 +320,7 @@ class Certificate:
         monte_carlo_delta = check_delta(monte_carlo_delta, "Certificate.worst_case", name="monte_carlo_delta")
         if self.delta_range > 0:
             return self.reach
-        p = bounds.worst_case_epsilon(self.scheme.inclusion_probability)
+        p = bounds.worst_case_epsilon(self.scheme.inclusion_probability) + self._shift
         return min(1.0, p + bounds.monte_carlo_radius(self.n_bags, monte_carlo_delta)) * self.range_length
 
     def mean(self, bound: str = "best") -> float:
@@ -311,6 +370,34 @@ class Certificate:
         logs = [order * math.log(size) + math.log(share) for size, share in parts if size > 0]
         return min(self.reach, math.exp(float(logsumexp(logs)) / order)) if logs else 0.0
 
+    def rms(self) -> float:
+        """Return a bound on the root, over rows, of the mean expected squared perturbation."""
+        return self.norm(2)
+
+    def curve(self, over_points: str = "max") -> tuple[np.ndarray, np.ndarray]:
+        """Return what is proved as a curve: the smallest epsilon for each share of rows.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"}, default="max"
+            Without effect: it holds for every point.
+
+        Returns
+        -------
+        epsilon : ndarray
+        delta : ndarray
+        """
+        return curve_of(self, over_points)
+
+    @property
+    def scope(self) -> Scope:
+        """What it speaks of."""
+        kinds = {"outputs": Quantity.RELATIVE, "classes": Quantity.CLASS}
+        quantity = kinds.get(self.range_kind, Quantity.NUMBER)
+        rerun, n_bags = (Rerun.ALL, None) if math.isinf(self.n_bags) else (Rerun.ANEW, int(self.n_bags))
+        length = None if quantity is Quantity.RELATIVE else self.range_length
+        return Scope(self.n_samples, quantity, rerun, n_bags, range_length=length)
+
     def loss(self, lipschitz: float = 1.0) -> float:
         """Return a bound on the mean expected change of a loss that is `lipschitz` in the prediction (Corollary 16).
 
@@ -325,10 +412,33 @@ class Certificate:
         """
         return bounds.loss_perturbation(self.mean(), lipschitz)
 
-    def replace_one(self, lipschitz: float = 1.0) -> float:
-        """Return a bound on the mean expected change of a loss when a row is *replaced* by another (Corollary 17).
+    def replace_one_in_expectation(self, lipschitz: float = 1.0) -> float:
+        """Return a bound on the expected change of a loss when a row is *replaced* by another (Corollary 17).
 
-        It needs a fixed range: a new row can stretch a range that is taken from the targets as far as it likes.
+        The expectation is over rows, replacements and the test point, all drawn independently from one distribution. It
+        is not a bound for every data set: there, `replace_one` is all that holds. Both need a fixed range: a new row
+        can stretch a range that is taken from the targets as far as it likes.
+
+        Parameters
+        ----------
+        lipschitz : float, default=1.0
+            As in `loss`.
+
+        Returns
+        -------
+        float
+            Never above `replace_one`.
+        """
+        always, mean = self.replace_one(lipschitz), self.mean()
+        if self.range_kind == "classes":  # it holds for the labels at hand, and here it has to hold for all
+            mean = replace(self, shift=0.5 * self.scheme.empty_without_a_row, shifted_share=1.0).mean()
+        return min(always, bounds.replace_one_in_expectation(mean, lipschitz))
+
+    def replace_one(self, lipschitz: float = 1.0) -> float:
+        """Return a bound on the change of a loss when a row is *replaced* by another, for every data set.
+
+        Only the bags that have the row change, so it is p times the range, in expectation over the bags where they are
+        finitely many. The memorizing learner attains it.
 
         Parameters
         ----------
@@ -339,12 +449,15 @@ class Certificate:
         -------
         float
         """
-        if self.range_kind != "fixed":
+        if self.range_kind not in _FIXED:
             raise ValueError(
-                f"Corollary 17 needs a fixed range, and this one is {self.range_kind}: the row put in could stretch it "
-                "without bound. Clip to a FixedRange."
+                f"Replacing a row needs a fixed range, and this one is {self.range_kind}: the row put in could stretch "
+                "it without bound. Clip to a FixedRange."
             )
-        return bounds.replace_one_perturbation(self.mean(), lipschitz)
+        # Of two classes or more, bags without rows give none more than one half; the row put in may bring a new one.
+        empty = 0.5 * self.scheme.empty_probability if self.range_kind == "classes" else 0.0
+        moved = bounds.finite_bags_mean(self.scheme.inclusion_probability + empty, self.n_bags, self.coupling)
+        return bounds.loss_perturbation(moved * self.range_length, lipschitz)
 
     # ------------------------------------------------------------------------------------------------------ in words
 
@@ -365,11 +478,16 @@ class Certificate:
         vacuous = epsilon >= self.range_length > 0
         promise = self._vacuous_promise(delta) if vacuous else self._promise(delta, epsilon)
         such = " with this range of targets" if self.range_kind == "adaptive" else ""
+        such = " with these class sizes" if self.shift > 0 else such
         sentences = [
             f"For every learner, every data set of {self.n_samples:,} rows{such} and every test point: {promise}",
             f"{'All that is known is' if vacuous else 'Proved by'} {theorem} ({self._setting()}).",
             self._worst_and_mean(),
         ]
+        if self.range_kind in _FIXED and self.replace_one() < self.range_length:
+            sentences.append(self._replacing())
+        if self.shift > 0:
+            sentences.append(about_empty_bags(self.shift, self.shifted_share, self.n_samples))
         return "\n".join(textwrap.fill(sentence, width=94) for sentence in sentences)
 
     def __str__(self) -> str:
@@ -392,6 +510,8 @@ class Certificate:
             "reach": None if math.isinf(self.reach) else self.reach,
             "range_kind": self.range_kind,
             "coupling": self.coupling,
+            "shift": self.shift,
+            "shifted_share": self.shifted_share,
             "inclusion_probability": self.scheme.inclusion_probability,
             "negative_covariance": self.scheme.negative_covariance,
         }
@@ -424,7 +544,7 @@ class Certificate:
             size = values["bag_size"]
             scheme = classes[values["scheme"]](Fraction(size) if isinstance(size, str) else size)
         n_bags = math.inf if values["n_bags"] is None else values["n_bags"]
-        names = ("range_length", "delta_range", "reach", "range_kind", "coupling")
+        names = ("range_length", "delta_range", "reach", "range_kind", "coupling", "shift", "shifted_share")
         lengths = {name: values[name] for name in names if name in values}
         certificate = cls(scheme, values["n_samples"], n_bags, **lengths)
         for name, value in certificate.to_dict().items():
@@ -436,7 +556,14 @@ class Certificate:
 
     @property
     def _constant(self) -> float:
-        return bounds.bagging_constant(self.n_samples, *self.scheme.moments)
+        """The bagging constant c; with a shift, what takes its place in the mean square."""
+        constant = bounds.bagging_constant(self.n_samples, *self.scheme.moments)
+        return bounds.shifted_constant(constant, self._shift, self.shifted_share)
+
+    @property
+    def _shift(self) -> float:
+        """The shift in units of the range."""
+        return self.shift / self.range_length if self.shift else 0.0
 
     def _best(self, delta: float, bound: str = "best") -> tuple[float, str]:
         """The smallest epsilon proved for a share `delta` of the rows, and by what."""
@@ -458,26 +585,33 @@ class Certificate:
             theorems.append(f"Theorem {13 if derandomized else 20} for the range")
         if self.range_kind == "outputs":
             theorems.append(f"Theorem {12 if derandomized else 19} for unbounded outputs")
-        if theorem == _EXACT and self.range_kind == "fixed":
+        if theorem == _EXACT and self.range_kind in _FIXED and self.shift == 0:
             theorems.append("and no smaller number holds for every learner")
         return normalized * self.range_length, ", ".join(theorems)
 
     def _of_rank(self, rank: int) -> tuple[float, str]:
         """A bound on the `rank`-th largest perturbation with infinitely many bags, and what proves it."""
-        n, p = self.n_samples, self.scheme.inclusion_probability
-        epsilon = bounds.kth_perturbation(rank, n, self._constant, p)
+        n, worst = self.n_samples, self.scheme.inclusion_probability + self._shift
+        epsilon = self._kth(rank)
         if epsilon == 0 or rank == 1:
-            return epsilon, "Theorem 14" if epsilon == p else _THEOREM_8
-        point = frontier.frontier(self.scheme, min(rank, frontier.MOST_ROWS))
+            return epsilon, "Theorem 14" if epsilon == worst else _THEOREM_8
+        point = frontier.frontier(self.scheme, min(rank, frontier.MOST_ROWS)) if rank <= n else None
         if point is None:
             return epsilon, f"{_THEOREM_8}; the exact frontier is not worked out for this law"
+        exact = point.value + self._shift
         if rank <= frontier.MOST_ROWS:
-            return min(epsilon, point.value), _EXACT
+            return min(epsilon, exact), _EXACT
         # The frontier falls with the rank, so beyond the last one worked out that one is an upper bound.
         beyond = f"; the exact frontier is not worked out beyond {frontier.MOST_ROWS:,} rows"
-        if epsilon < point.value:
+        if epsilon < exact:
             return epsilon, _THEOREM_8 + beyond
-        return point.value, f"the frontier at {frontier.MOST_ROWS:,} rows" + beyond
+        return exact, f"the frontier at {frontier.MOST_ROWS:,} rows" + beyond
+
+    def _kth(self, rank: int) -> float:
+        """Theorems 8 and 14 for the `rank`-th largest perturbation."""
+        n, p = self.n_samples, self.scheme.inclusion_probability
+        without_cap = math.sqrt(n * self._constant / (4 * rank)) if rank <= n else 0.0
+        return min(without_cap, p + self._shift)
 
     def _with_bags(self, delta: float, bound: str) -> tuple[float, str]:
         """A bound for a share `delta` of the rows with finitely many bags, and what proves it."""
@@ -489,8 +623,8 @@ class Certificate:
         def adding_bags(constant: float, of_rank: Callable[[int], float] | None = None) -> tuple[float, int]:
             return bounds.finite_bags_rows_epsilon(delta, n, constant, p, bags, self.coupling, of_rank)
 
-        epsilon, rows = adding_bags(constant)
-        first = "Theorem 14" if bounds.kth_perturbation(rows + 1, n, constant, p) == p else "Theorem 8"
+        epsilon, rows = adding_bags(constant, self._kth)
+        first = "Theorem 14" if self._kth(rows + 1) == p + self._shift else "Theorem 8"
         proved = [(epsilon, f"{first}, {for_bags}, counting whole rows")]
         if bound == "best":
             assumed = "drawn independently with and without a row" if independent else "however they are coupled"
@@ -508,7 +642,9 @@ class Certificate:
         """A bound on the norm of the perturbations by rows that do not change the range, and what proves it."""
         p, bags = self.scheme.inclusion_probability, self.n_bags
         paper = "Corollary 15" if order <= 1 else "Theorem 18"
-        proved = [(bounds.norm_perturbation(order, self._constant, p, bags), paper)]
+        constant = bounds.bagging_constant(self.n_samples, *self.scheme.moments)
+        shift = self._shift * math.pow(self.shifted_share, 1 / max(order, 1.0))  # its norm, which Minkowski adds
+        proved = [(min(1.0, bounds.norm_perturbation(order, constant, p, bags) + shift), paper)]
         if bound == "best" and not math.isinf(order):
             # No perturbation exceeds 1, so that a norm of higher order is a root of the mean square.
             root = bounds.mean_square_perturbation(self._constant, bags, self.coupling)
@@ -516,7 +652,8 @@ class Certificate:
             mean = frontier.largest_mean(self.scheme) if order <= 1 else None
             if mean is not None:
                 with_bags = "" if math.isinf(bags) else " and second moments of the bags"
-                proved.append((bounds.finite_bags_mean(mean, bags, self.coupling), "largest possible mean" + with_bags))
+                total = bounds.finite_bags_mean(mean + shift, bags, self.coupling)
+                proved.append((total, "largest possible mean" + with_bags))
         return min(proved, key=lambda pair: pair[0])
 
     def _without_rows_changing_range(self, delta: float) -> float:
@@ -540,9 +677,9 @@ class Certificate:
 
     def _is_enough(self, rows: int, epsilon: float) -> bool:
         """Whether at most so many rows can exceed `epsilon`, with infinitely many bags; the frontier comes last."""
-        n, p, rank = self.n_samples, self.scheme.inclusion_probability, self._free_rows(rows) + 1
+        n, rank = self.n_samples, self._free_rows(rows) + 1
         if 1 <= rank <= n:
-            if bounds.kth_perturbation(rank, n, self._constant, p) * self.range_length <= epsilon:
+            if self._kth(rank) * self.range_length <= epsilon:
                 return True
             if frontier.all_plus(self.scheme, rank) * (1 - 1e-9) * self.range_length > epsilon:
                 return False
@@ -588,10 +725,20 @@ class Certificate:
         worst, mean = self.worst_case(), self.mean()
         if mean >= self.reach > 0:
             return "Of the mean over rows nothing is proved."
-        on_average = f"he mean over rows is at most {rounded_up(mean)} ({self._norm(1, 'best')[1]})."
+        on_average = f"mean over rows is at most {rounded_up(mean)} ({self._norm(1, 'best')[1]})."
         if worst >= self.reach > 0:
-            return "T" + on_average
-        return f"No row at all moves it by more than {rounded_up(worst)} (Theorem 14); t" + on_average
+            return f"The {on_average}"
+        return f"No row at all moves it by more than {rounded_up(worst)} (Theorem 14); the {on_average}"
+
+    def _replacing(self) -> str:
+        always, expected = self.replace_one(), self.replace_one_in_expectation()
+        sentence = f"Replacing a row by another can move it by {rounded_up(always)}"
+        if expected >= always:
+            return sentence + "."
+        return (
+            f"{sentence}; for independent rows from one distribution it is at most {rounded_up(expected)} in expectation "
+            "(Corollary 17)."
+        )
 
 
 @dataclass(frozen=True)
@@ -742,6 +889,38 @@ def _impossible(best: Certificate, epsilon: float, delta: float, enough_bags: li
         f"No plan with at most {count_bags(best.n_bags)} certifies epsilon={epsilon:g} for delta={delta:g}, not even "
         f"with {best.scheme}. Possible: {', or '.join(possible) or 'nothing; use a fixed range'}."
     )
+
+
+def labels_of(y: Any, owner: str) -> tuple[int, int, int]:
+    """Return how many rows and classes there are, and how many rows are the only ones of their class."""
+    labels = np.asarray(y)
+    if labels.ndim != 1 or len(labels) < 2:
+        raise refuse_value("y", owner, "a one-dimensional array of two labels at least", labels.shape)
+    counts = np.unique(labels, return_counts=True)[1]
+    return len(labels), len(counts), int((counts == 1).sum())
+
+
+def about_empty_bags(shift: float, shifted_share: float, n_samples: int) -> str:
+    """Say what bags without rows add to a bound, and why."""
+    lonely = round(shifted_share * n_samples)
+    rows = "one row is the only one of its class" if lonely == 1 else f"{lonely:,} rows are the only ones of theirs"
+    return (
+        f"This includes {rounded_up(shift)} for bags without rows, which give all classes the same probability: "
+        f"{rows}. Subbagging and classical bagging have no such bags."
+    )
+
+
+def curve_of(certificate: Any, over_points: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return what is proved as a curve: for each share of rows the smallest epsilon, over points if there are some."""
+    if over_points not in ("max", "mean"):
+        raise refuse_value("over_points", "curve", 'one of "max" and "mean"', over_points)
+    n = certificate.n_samples
+    steps = 200 if n <= 2000 else 50  # the exact frontier of many rows takes its time
+    shares = np.unique(np.geomspace(1, n - 1, steps).astype(int)) / n  # of all rows together nothing need be proved
+    summary = np.mean if over_points == "mean" else np.max
+    epsilon = np.array([summary(certificate.epsilon(share)) for share in shares])
+    finite = np.isfinite(epsilon)
+    return epsilon[finite], shares[finite]
 
 
 def rounded_up(value: float) -> str:

@@ -19,6 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from stablebag.arguments import check_integer, read_only, refuse_type, refuse_value
+from stablebag.averaging import middle
 from stablebag.bags import Bags
 from stablebag.fitting import Assignment, fit_bags, predict_bags
 from stablebag.outputs import one_hot
@@ -464,7 +465,7 @@ class BaggedRegressor(RegressorMixin, _BaggedEnsemble):
         self.prediction_range_(y[1:])  # it has to be defined without a row as well; better to hear of it now
 
     def _middle(self) -> float:
-        return 0.0 if self.range_ is None else sum(self.range_) / 2
+        return 0.0 if self.range_ is None else middle(self.range_)
 
     def _each_bag(self, X: Any) -> Any:
         predictions = super()._each_bag(X)

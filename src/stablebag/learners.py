@@ -145,10 +145,13 @@ def random_state_names(learner: Any) -> list[str]:
     names = {name for name, value in parameters.items() if name.split("__")[-1] == "random_state" and value is None}
 
     def seeds_its_parts(prefix: str) -> bool:
-        is_search = hasattr(parameters.get(prefix.removesuffix("__")), "refit")
+        owner = parameters.get(prefix.removesuffix("__"))
+        if hasattr(owner, "bag_predictions"):  # a bagged ensemble: with its seed filled, a learner is the same in all bags
+            return True
+        is_search = hasattr(owner, "refit")  # which has a seed for its own choices only
         return f"{prefix}random_state" in names and not is_search
 
-    # An estimator that is seeded itself seeds the estimators inside it; a search, which has something to refit, does not.
+    # An estimator that is seeded itself seeds the estimators inside it, as a rule.
     parents = {name: [name[:end] for end in _starts_of_parts(name)] for name in names}
     return sorted(name for name in names if not any(map(seeds_its_parts, parents[name])))
 

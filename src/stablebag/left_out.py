@@ -1,6 +1,7 @@
 """The prediction without each training row: from the bags already fitted, by refitting, or with a row replaced."""
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,14 +13,23 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from stablebag.arguments import check_integer, refuse_type, refuse_value
+from stablebag.averaging import (
+    averages_without,
+    clipped,
+    deviation_over_bags,
+    lonely_rows,
+    weighted_sum,
+    without_class,
+)
 from stablebag.bags import Bags
 from stablebag.ensembles import BaggedRegressor, _BaggedEnsemble
 from stablebag.fitting import Assignment, fit_and_predict_bags, predict_bags
 from stablebag.learners import random_state_names
 from stablebag.perturbations import Perturbations
-from stablebag.ranges import Interval
+from stablebag.ranges import as_prediction_range
 from stablebag.rows import stacked, take_rows
 from stablebag.schemes import as_law
+from stablebag.scope import Quantity, Rerun, Scope
 from stablebag.seeds import RandomState, Seeds
 
 _BLOCK_BYTES = 2**27
@@ -162,7 +172,8 @@ def leave_one_out_refit(
 
     works = Assignment(estimator, X, y, classes), Assignment(smaller, X, y, classes)
     moved = _refit(works, n, chosen, sequences, X_test, n_repeats, n_jobs, random_state, on_fit, "refit")
-    return replace(moved, noise_known=not any(part.n_bags != "all" for part in bagged))
+    scope = _scope_of_refits(estimator, y, moved.prediction)
+    return replace(moved, noise_known=not any(part.n_bags != "all" for part in bagged), scope=scope)
 
 
 def replace_one_refit(
@@ -240,7 +251,8 @@ def replace_one_refit(
 
     work = Assignment(estimator, both, targets, classes)
     chosen = _checked_rows(rows, n)
-    return _refit((work, work), n, chosen, sequences, X_test, n_repeats, n_jobs, random_state, on_fit, "replaced")
+    moved = _refit((work, work), n, chosen, sequences, X_test, n_repeats, n_jobs, random_state, on_fit, "replaced")
+    return replace(moved, scope=replace(_scope_of_refits(estimator, y, moved.prediction), rerun=Rerun.REPLACED))
 
 
 def left_out_at_rows(model: Any, *, undefined: str = "raise", owner: str = "left_out_at_rows") -> np.ndarray:
@@ -398,40 +410,52 @@ def _predict_at_rows(model: Any) -> np.ndarray:
     shape = (len(y),) if model._classes() is None else (len(y), len(model._classes()))
     result, empty = np.full(shape, np.nan), bags.sizes == 0
     changes = model.prediction_range_.changes(y) if getattr(model, "prediction_range_", None) is not None else {}
-    lonely = _lonely_rows(y) if model._classes() is not None and empty.any() else {}
+    lonely = lonely_rows(y) if model._classes() is not None and empty.any() else {}
     for rows, raw in _raw_blocks(model, model.X_):
-        clipped = raw if getattr(model, "range_", None) is None else _clipped(raw, model.range_, empty)
+        outputs = raw if getattr(model, "range_", None) is None else clipped(raw, model.range_, empty)
         outside = bags.outside(rows) * weights[:, None]
         known = outside.any(axis=0)
-        sums = np.einsum("br,br...->r...", outside, clipped)[known]
+        sums = np.einsum("br,br...->r...", outside, outputs)[known]
         result[rows][known] = sums / outside.sum(axis=0)[known].reshape(-1, *[1] * (sums.ndim - 1))
         for row in ({*changes, *lonely} & {*range(rows.start, rows.stop)}) - {*(rows.start + np.flatnonzero(~known))}:
             without = bags.without(row)
             own = raw[without, row - rows.start]
             if row in changes:
-                own = _clipped(own, changes[row], empty[without])
+                own = clipped(own, changes[row], empty[without])
             else:
-                own = _without_class(own, empty[without], lonely[row])
-            result[row] = _weighted_sum(own, weights[without] / weights[without].sum())
+                own = without_class(own, empty[without], lonely[row])
+            result[row] = weighted_sum(own, weights[without] / weights[without].sum())
     return result
 
 
 def perturbations_of_bags(model: Any, raw: np.ndarray, bags: Bags, weights: np.ndarray, y: np.ndarray) -> Perturbations:
     """The perturbations that the predictions of each bag, not yet clipped, make up."""
     _refuse_rows_in_every_bag(bags, model)
-    clipped, prediction, left_out = _with_and_without(model, raw, bags, weights, y)
+    outputs, prediction, left_out = _with_and_without(model, raw, bags, weights, y)
     drawn = not model.derandomized_
-    centred = (clipped - prediction) ** 2
-    variance = centred.sum(axis=0) / max(1, len(bags) - 1) if drawn else np.tensordot(weights, centred, axes=1)
+    # Of drawn bags it is the unbiased estimate, as for the noise; of all bags it is exact.
+    deviation = deviation_over_bags(outputs, weights) * (math.sqrt(len(bags) / max(1, len(bags) - 1)) if drawn else 1.0)
+    classes, interval = model._classes(), getattr(model, "range_", None)
+    length = 1.0 if classes is not None else None if interval is None else interval[1] - interval[0]
+    scope = Scope(
+        bags.n_samples,
+        Quantity.NUMBER if classes is None else Quantity.CLASS,
+        Rerun.REUSED if drawn else Rerun.ALL,
+        len(bags) if drawn else None,
+        bags.fingerprint,
+        length,
+        raw.shape[1],
+    )
     return Perturbations(
         prediction,
         left_out,
         np.arange(bags.n_samples),
         how="reused bags" if drawn else "all bags",
-        bag_variance=variance,
-        bag_range=np.ptp(clipped, axis=0),
+        bag_deviation=deviation,
+        bag_range=np.ptp(outputs, axis=0),
         n_bags=len(bags) if drawn else None,
         n_without=bags.n_without if drawn else None,
+        scope=scope,
     )
 
 
@@ -441,36 +465,20 @@ def _with_and_without(
     """What is averaged, the average over all bags, and that over the bags without each row."""
     empty = bags.sizes == 0
     interval = model.range_ if isinstance(model, BaggedRegressor) else None
-    clipped = raw if interval is None else _clipped(raw, interval, empty)
-    prediction = _weighted_sum(clipped, weights)
-    left_out = _averages_without(clipped, bags, weights)
+    outputs = raw if interval is None else clipped(raw, interval, empty)
+    prediction = weighted_sum(outputs, weights)
+    left_out = averages_without(outputs, bags, weights)
     if interval is not None and model.prediction_range_ is not None:
         for row, other in model.prediction_range_.changes(y).items():
             without = bags.without(row)
-            again = _clipped(raw[without], other, empty[without])
-            left_out[row] = _weighted_sum(again, weights[without] / weights[without].sum())
+            again = clipped(raw[without], other, empty[without])
+            left_out[row] = weighted_sum(again, weights[without] / weights[without].sum())
     elif model._classes() is not None and empty.any():
-        for row, others in _lonely_rows(y).items():
+        for row, others in lonely_rows(y).items():
             without = bags.without(row)
-            again = _without_class(raw[without], empty[without], others)
-            left_out[row] = _weighted_sum(again, weights[without] / weights[without].sum())
-    return clipped, prediction, left_out
-
-
-def _lonely_rows(y: np.ndarray) -> dict[int, np.ndarray]:
-    """The rows that are the only ones of their class, with equal probabilities of the others."""
-    classes, counts = np.unique(y, return_counts=True)
-    return {
-        int(np.flatnonzero(y == classes[lonely])[0]): (np.arange(len(classes)) != lonely) / (len(classes) - 1)
-        for lonely in np.flatnonzero(counts == 1)
-    }
-
-
-def _without_class(raw: np.ndarray, empty: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Without the only row of a class, a bag without rows gives probability to the other classes alone."""
-    again = raw.copy()
-    again[empty] = others
-    return again
+            again = without_class(raw[without], empty[without], others)
+            left_out[row] = weighted_sum(again, weights[without] / weights[without].sum())
+    return outputs, prediction, left_out
 
 
 def _refuse_rows_in_every_bag(bags: Bags, model: Any) -> None:
@@ -482,34 +490,6 @@ def _refuse_rows_in_every_bag(bags: Bags, model: Any) -> None:
             f"Row {always[0]}{others} is in all {len(bags)} bags, so its leave-one-out prediction is undefined. Raise "
             f"n_bags (about {chance:.2g} such rows are expected with {len(bags)}) or lower the scheme's bag_size."
         )
-
-
-def _clipped(raw: np.ndarray, interval: Interval, empty: np.ndarray) -> np.ndarray:
-    """Clip to an interval; a bag without rows predicts its middle."""
-    clipped: np.ndarray = np.clip(raw, *interval)
-    clipped[empty] = sum(interval) / 2
-    return clipped
-
-
-def _weighted_sum(predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    total: np.ndarray = np.tensordot(weights, predictions, axes=1)
-    return total
-
-
-def _averages_without(predictions: np.ndarray, bags: Bags, weights: np.ndarray) -> np.ndarray:
-    """The average over the bags without row i, for every row i, by one matrix product per block of rows."""
-    columns = predictions.reshape(len(bags), -1)
-    result = np.empty((bags.n_samples, columns.shape[1]))
-    equal = bool((weights == weights[0]).all())
-    weighted = columns if equal else columns * weights[:, None]
-    # A block of bool, and as many floats for the product.
-    for rows, inside in bags.inclusion_blocks(max_bytes=max(1, _BLOCK_BYTES // 9)):
-        outside = (~inside.T).astype(float)
-        total = outside.sum(axis=1) if equal else outside @ weights
-        np.matmul(outside, weighted, out=result[rows])
-        result[rows] /= total[:, None]
-    shaped: np.ndarray = result.reshape(bags.n_samples, *predictions.shape[1:])
-    return shaped
 
 
 # ---------------------------------------------------------------------------------------------------------- by refits
@@ -547,6 +527,20 @@ def _refit(
                 without[repeat, place] = prediction
     distances = np.abs(predictions[:, None] - without) if n_repeats > 1 else None
     return Perturbations(predictions.mean(axis=0), without.mean(axis=0), rows, how=how, distances=distances)
+
+
+def _scope_of_refits(estimator: Any, y: np.ndarray, prediction: np.ndarray) -> Scope:
+    """What refits of this estimator measure; of a pipeline with a bagged model in it nothing is proved."""
+    quantity = Quantity.NUMBER if prediction.ndim == 1 else Quantity.CLASS
+    length = None if quantity is Quantity.NUMBER else 1.0
+    rerun, n_bags = Rerun.ALONE, None
+    if isinstance(estimator, _BaggedEnsemble):
+        rerun, n_bags = (Rerun.ALL, None) if estimator.n_bags == "all" else (Rerun.ANEW, int(estimator.n_bags))
+        rule = getattr(estimator, "prediction_range", None)
+        if rule is not None:
+            low, high = as_prediction_range(rule, "leave_one_out_refit")(y)
+            length = high - low
+    return Scope(len(y), quantity, rerun, n_bags, range_length=length, n_points=len(prediction))
 
 
 def _for_one_row_less(estimator: Any, n_samples: int, owner: str) -> tuple[Any, list[Any]]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from stablebag.arguments import check_delta, check_epsilon, check_integer, check_real, hold_read_only, refuse_value, whole_rows
+from stablebag.scope import Quantity, Scope
 
 _MOST_STEPS = 1000
 
@@ -35,8 +36,8 @@ class Perturbations:
         How they were left out: "reused bags", "all bags", "refit" or "replaced".
     distances : ndarray of shape (n_repeats, n_rows, n_points) or None, default=None
         The distances under several seeds of a randomized learner, of which the two above are then the averages.
-    bag_variance : ndarray or None, default=None
-        The variance of the prediction over bags, shaped like `prediction`.
+    bag_deviation : ndarray or None, default=None
+        The standard deviation of the prediction over bags, shaped like `prediction`.
     bag_range : ndarray or None, default=None
         The difference of the largest and the smallest prediction over bags, shaped like `prediction`.
     n_bags : int or None, default=None
@@ -45,6 +46,8 @@ class Perturbations:
         How many of them do not contain each row.
     noise_known : bool, default=True
         Whether the noise of drawing bags is known: not where bags were drawn anew for each row, nor of a loss.
+    scope : Scope or None, default=None
+        What was measured, for what is proved to be held against it; None where that is not known.
 
     Examples
     --------
@@ -62,11 +65,12 @@ class Perturbations:
     rows: np.ndarray
     how: str = "refit"
     distances: np.ndarray | None = None
-    bag_variance: np.ndarray | None = None
+    bag_deviation: np.ndarray | None = None
     bag_range: np.ndarray | None = None
     n_bags: int | None = None
     n_without: np.ndarray | None = None
     noise_known: bool = True
+    scope: Scope | None = None
 
     def __post_init__(self) -> None:
         hold_read_only(self)
@@ -74,10 +78,10 @@ class Perturbations:
         if self.left_out.shape != expected:
             reason = "one prediction without each row, shaped like the one with all."
             raise refuse_value("left_out", "Perturbations", f"of shape {expected}", self.left_out.shape, reason)
-        for name in ("prediction", "left_out"):
-            finite = np.isfinite(getattr(self, name))
+        for name, axis in (("prediction", 0), ("left_out", 1), ("distances", 2)):
+            finite = np.isfinite(0.0 if getattr(self, name) is None else getattr(self, name))
             if not finite.all():
-                point = int(np.argwhere(~finite)[0][0 if name == "prediction" else 1])
+                point = int(np.argwhere(~finite)[0][axis])
                 raise ValueError(f"The {name} at point {point} is NaN or infinite. Clip predictions to a range.")
 
     # ------------------------------------------------------------------------------------------------ what is measured
@@ -123,6 +127,28 @@ class Perturbations:
         """
         epsilon = check_epsilon(epsilon, "Perturbations.delta")
         return _summary((self._pooled > epsilon + self._rounding).mean(axis=0), over_points)
+
+    def worst_case_delta(self, epsilon: float, over_points: str | None = None) -> Any:
+        """Return the largest chance, over rows, that leaving out a row moves the prediction by more than `epsilon`.
+
+        This is delta of the paper's Definition 3, in which the chance is over the seed of a randomized learner and has
+        to be small for *every* row: the share of the repeats, and without repeats 0 or 1.
+
+        Parameters
+        ----------
+        epsilon : float
+            A distance in the units of the prediction.
+        over_points : {"max", "mean"} or None, default=None
+            How to summarize over points; None gives one value per point.
+
+        Returns
+        -------
+        ndarray or float
+        """
+        epsilon = check_epsilon(epsilon, "Perturbations.worst_case_delta")
+        repeats = self.values[None] if self.distances is None else self.distances
+        chances = (repeats > epsilon + self._rounding).mean(axis=0)
+        return _summary(chances.max(axis=0), over_points)
 
     def epsilon(self, delta: float, over_points: str | None = None) -> Any:
         """Return the smallest distance that at most a share `delta` of the rows exceeds.
@@ -273,7 +299,9 @@ class Perturbations:
             raise ValueError(f"The loss must be elementwise: one value for each of {len(y_test)} points, no average.")
         without = np.stack([np.asarray(function(prediction, y_test), dtype=float) for prediction in self.left_out])
         drawn = self.n_bags is not None
-        return Perturbations(with_all, without, self.rows, how=self.how, noise_known=self.noise_known and not drawn)
+        scope = None if self.scope is None else replace(self.scope, quantity=Quantity.LOSS, range_length=None)
+        known = self.noise_known and not drawn
+        return Perturbations(with_all, without, self.rows, how=self.how, noise_known=known, scope=scope)
 
     def in_norm(self) -> "Perturbations":
         """Return the Euclidean distances of a classifier's vectors of probabilities, in place of one for each class.
@@ -289,8 +317,9 @@ class Perturbations:
             prediction=np.zeros(len(self.prediction)),
             left_out=-lengths,
             distances=distances,
-            bag_variance=None if self.bag_variance is None else self.bag_variance.sum(axis=-1),
+            bag_deviation=None if self.bag_deviation is None else np.sqrt((self.bag_deviation**2).sum(axis=-1)),
             bag_range=None,
+            scope=None if self.scope is None else replace(self.scope, quantity=Quantity.VECTOR, range_length=None),
         )
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -330,10 +359,10 @@ class Perturbations:
                 "The noise of the bags is not known here: they were drawn anew for each row, or a loss was taken of "
                 "the predictions. Use leave_one_out on a fitted model, before any loss."
             )
-        if self.n_bags is None or self.n_without is None or self.bag_variance is None:
+        if self.n_bags is None or self.n_without is None or self.bag_deviation is None:
             return np.zeros(self.prediction.shape)
         share = np.mean(1 / self.n_without - 1 / self.n_bags)
-        root: np.ndarray = np.sqrt(self.bag_variance * share)
+        root: np.ndarray = self.bag_deviation * np.sqrt(share)
         return root
 
     def debiased_rms(self, over_points: str | None = None) -> Any:
@@ -349,17 +378,19 @@ class Perturbations:
         -------
         ndarray or float
         """
-        square = np.mean(self._pooled**2, axis=0) - self.noise**2
+        pooled, noise = self._pooled, self.noise
+        unit = max(float(pooled.max(initial=0.0)), float(noise.max(initial=0.0))) or 1.0  # squares of it stay floats
+        square = np.mean((pooled / unit) ** 2, axis=0) - (noise / unit) ** 2
         if over_points == "mean":
-            return np.sqrt(np.maximum(square.mean(axis=0), 0.0))
-        return _summary(np.sqrt(np.maximum(square, 0.0)), over_points)
+            return np.sqrt(np.maximum(square.mean(axis=0), 0.0)) * unit
+        return _summary(np.sqrt(np.maximum(square, 0.0)) * unit, over_points)
 
     @property
     def estimated_scale(self) -> np.ndarray:
         """Twice the standard deviation over bags, R*(D, x) of Theorem 12: estimated from the bags that were drawn."""
-        if self.bag_variance is None:
+        if self.bag_deviation is None:
             raise ValueError("There are no bags to estimate a scale from. Use leave_one_out on a bagged model.")
-        scale: np.ndarray = 2 * np.sqrt(self.bag_variance)
+        scale: np.ndarray = 2 * self.bag_deviation
         return scale
 
     @property
@@ -393,6 +424,8 @@ class Perturbations:
             Where to.
         """
         values = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
+        if self.scope is not None:
+            values["scope"] = json.dumps(self.scope.to_dict())
         if _ending(path) == ".npz":
             np.savez_compressed(path, **values)
         else:
@@ -418,7 +451,10 @@ class Perturbations:
         else:
             values = {name: np.array(value) for name, value in json.loads(Path(path).read_text()).items()}
         # A number or a word comes back as an array without axes.
-        return cls(**{name: value if value.ndim else value.item() for name, value in values.items()})
+        plain = {name: value if value.ndim else value.item() for name, value in values.items()}
+        if "scope" in plain:
+            plain["scope"] = Scope.from_dict(json.loads(plain["scope"]))
+        return cls(**plain)
 
     def _repr_html_(self) -> str:
         """For notebooks."""

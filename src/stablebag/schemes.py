@@ -241,6 +241,11 @@ class ResolvedScheme:
         return self.scheme.empty_probability(self.n_samples)
 
     @property
+    def empty_without_a_row(self) -> float:
+        """The chance that a bag has no rows given that a row is not in it, or a bound on it."""
+        return min(1.0, self.empty_probability / (1 - self.inclusion_probability))
+
+    @property
     def support_size(self) -> int | float:
         """The number of bags up to order; ``math.inf`` for Poissonized bagging."""
         return self.scheme.count_bags(self.n_samples)

@@ -3,7 +3,9 @@
 import math
 import textwrap
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +21,9 @@ from stablebag.arguments import (
     refuse_value,
     whole_rows,
 )
-from stablebag.certificates import count_bags, first_step, rounded_up
+from stablebag.certificates import about_empty_bags, count_bags, curve_of, first_step, labels_of, rounded_up
 from stablebag.schemes import ResamplingScheme, ResolvedScheme, as_law
+from stablebag.scope import Quantity, Rerun, Scope
 
 
 @dataclass(frozen=True, init=False)
@@ -45,6 +48,10 @@ class VectorCertificate:
         The largest distance of two outputs: sqrt(2) for class probabilities. None is twice the radius.
     coupling : {"any", "independent"}, default="any"
         As in `Certificate`.
+    shift : float, default=0.0
+        As in `Certificate`, for the distance: how far leaving out a row can move the average through bags without rows.
+    shifted_share : float, default=0.0
+        The share of the rows that can do so.
 
     Examples
     --------
@@ -65,6 +72,8 @@ class VectorCertificate:
     radius: float
     diameter: float
     coupling: str
+    shift: float
+    shifted_share: float
 
     def __init__(
         self,
@@ -75,6 +84,8 @@ class VectorCertificate:
         radius: float = 1.0,
         diameter: float | None = None,
         coupling: str = "any",
+        shift: float = 0.0,
+        shifted_share: float = 0.0,
     ) -> None:
         owner = "VectorCertificate"
         n_samples = check_samples(n_samples, owner)
@@ -85,6 +96,8 @@ class VectorCertificate:
             raise refuse_value("diameter", owner, f"at most 2 * radius={2 * radius:g}", diameter, reason)
         if coupling not in bounds.COUPLINGS:
             raise refuse_value("coupling", owner, f"one of {bounds.COUPLINGS}", coupling)
+        shift = check_real(shift, "shift", owner, high=diameter)
+        shifted_share = check_delta(shifted_share, owner, name="shifted_share")
         values = {
             "scheme": as_law(scheme, n_samples, owner),
             "n_samples": n_samples,
@@ -92,6 +105,8 @@ class VectorCertificate:
             "radius": radius,
             "diameter": diameter,
             "coupling": coupling,
+            "shift": shift if shifted_share > 0 else 0.0,
+            "shifted_share": shifted_share if shift > 0 else 0.0,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -131,6 +146,39 @@ class VectorCertificate:
             scheme, n_samples, n_bags, radius=bounds.simplex_radius(n_classes), diameter=diameter, coupling=coupling
         )
 
+    @classmethod
+    def for_labels(
+        cls,
+        scheme: ResamplingScheme | ResolvedScheme,
+        y: Any,
+        n_bags: int | float = math.inf,
+        *,
+        coupling: str = "any",
+    ) -> "VectorCertificate":
+        """Return the certificate of the vector of class probabilities of a classifier fitted to these labels.
+
+        Parameters
+        ----------
+        scheme : ResamplingScheme
+            How bags are drawn.
+        y : array-like of shape (n_samples,)
+            The labels of the training rows.
+        n_bags : int or math.inf, default=inf
+            The number of bags.
+        coupling : {"any", "independent"}, default="any"
+            As in `Certificate`.
+
+        Returns
+        -------
+        VectorCertificate
+        """
+        n_samples, n_classes, lonely = labels_of(y, "VectorCertificate.for_labels")
+        law = as_law(scheme, n_samples, "VectorCertificate.for_labels")
+        shift = bounds.empty_bags_shift(law.empty_without_a_row, n_classes, vector=True)
+        sets = {"radius": bounds.simplex_radius(n_classes), "diameter": math.sqrt(2.0) if n_classes > 1 else 0.0}
+        shifts = {"shift": min(shift, sets["diameter"]), "shifted_share": lonely / n_samples}
+        return cls(law, n_samples, n_bags, **sets, coupling=coupling, **shifts)
+
     def epsilon(self, delta: float) -> float:
         """Return the distance that at most a share `delta` of the rows can exceed.
 
@@ -163,7 +211,54 @@ class VectorCertificate:
 
     def worst_case(self) -> float:
         """Return the distance that no row exceeds: p times the diameter, and with finitely many bags the diameter."""
-        return self.diameter * (self.scheme.inclusion_probability if math.isinf(self.n_bags) else 1.0)
+        most = self.diameter * (self.scheme.inclusion_probability if math.isinf(self.n_bags) else 1.0)
+        return min(self.diameter, most + self.shift)
+
+    def mean(self) -> float:
+        """Return a bound on the mean over rows of the expected distance."""
+        return self.rms()
+
+    def curve(self, over_points: str = "max") -> tuple[np.ndarray, np.ndarray]:
+        """Return what is proved as a curve: the smallest epsilon for each share of rows.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"}, default="max"
+            Without effect: it holds for every point.
+
+        Returns
+        -------
+        epsilon : ndarray
+        delta : ndarray
+        """
+        return curve_of(self, over_points)
+
+    @property
+    def scope(self) -> Scope:
+        """What it speaks of."""
+        rerun, n_bags = (Rerun.ALL, None) if math.isinf(self.n_bags) else (Rerun.ANEW, int(self.n_bags))
+        return Scope(self.n_samples, Quantity.VECTOR, rerun, n_bags)
+
+    @property
+    def range_length(self) -> float:
+        """The largest distance of two outputs."""
+        return self.diameter
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as numbers and strings that JSON takes."""
+        size = getattr(self.scheme.scheme, "bag_size", None)
+        return {
+            "scheme": type(self.scheme.scheme).__name__,
+            "bag_size": str(size) if isinstance(size, Fraction) else size,
+            "n_samples": self.n_samples,
+            "n_bags": None if math.isinf(self.n_bags) else self.n_bags,
+            "radius": self.radius,
+            "diameter": self.diameter,
+            "coupling": self.coupling,
+            "shift": self.shift,
+            "shifted_share": self.shifted_share,
+            "quantity": Quantity.VECTOR.name,
+        }
 
     def rms(self) -> float:
         """Return a bound on the root, over rows, of the mean expected squared distance."""
@@ -201,6 +296,8 @@ class VectorCertificate:
             f"For every learner, every data set of {self.n_samples:,} rows and every test point: {promise}",
             f"Proved by {proof} ({setting}).",
         ]
+        if self.shift > 0:
+            sentences.append(about_empty_bags(self.shift, self.shifted_share, self.n_samples))
         return "\n".join(textwrap.fill(sentence, width=94) for sentence in sentences)
 
     def __str__(self) -> str:
@@ -208,21 +305,24 @@ class VectorCertificate:
 
     @cached_property
     def _constant(self) -> float:
-        return bounds.bagging_constant(self.n_samples, *self.scheme.moments)
+        """The bagging constant c; with a shift, what takes its place in the mean square."""
+        constant = bounds.bagging_constant(self.n_samples, *self.scheme.moments)
+        in_radii = self.shift / (2 * self.radius) if self.shift else 0.0
+        return bounds.shifted_constant(constant, in_radii, self.shifted_share)
 
     def _best(self, delta: float) -> tuple[float, str]:
         """The smallest distance proved for a share `delta` of the rows, and by what."""
         if delta == 1:
             return 0.0, "counting all rows"
         n, worst = self.n_samples, "that no output leaves its set"
-        p = self.scheme.inclusion_probability
+        worst_of_bags = min(self.diameter, self.scheme.inclusion_probability * self.diameter + self.shift)
 
         def of_rows(rows: float) -> float:
-            return min(p * self.diameter, self.radius * math.sqrt(n * self._constant / (rows + 1)))
+            return min(worst_of_bags, self.radius * math.sqrt(n * self._constant / (rows + 1)))
 
         if math.isinf(self.n_bags):
             epsilon = of_rows(whole_rows(delta, n))
-            return epsilon, "mean squares, counting whole rows" if epsilon < p * self.diameter else worst
+            return epsilon, "mean squares, counting whole rows" if epsilon < worst_of_bags else worst
         proved = [(self.diameter, worst)]
         if delta > 0:
             moments = bounds.vector_epsilon(delta, self._constant, self.radius, self.n_bags, self.coupling)

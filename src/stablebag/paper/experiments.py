@@ -31,7 +31,7 @@ _ROWS_AT_ONCE = 250
 _SLIGHTLY = 5.0  # a guarantee that is violated by less than this factor is slightly violated
 # What a file raises that is damaged or not there.
 _UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile)
-_CACHE_VERSION = 2  # raised when what is cached changes its meaning
+_CACHE_VERSION = 3  # raised when what is cached changes its meaning
 
 OnProgress = Callable[[int, int], None]
 
@@ -450,7 +450,7 @@ def _first_class(moved: Perturbations) -> Perturbations:
     """Of two classes the probability of the first, as the authors' script records; the other moves as far."""
     if moved.prediction.ndim == 1:
         return moved
-    names = ("bag_variance", "bag_range")
+    names = ("bag_deviation", "bag_range")
     parts: dict[str, Any] = {name: getattr(moved, name) for name in names if getattr(moved, name) is not None}
     return Perturbations(
         moved.prediction[:, 0],
