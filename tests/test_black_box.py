@@ -5,7 +5,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import StabilityTest, stability_test
+from stablebag import FunctionRegressor, StabilityTest, stability_test
 from stablebag.black_box import _chance, _critical
 
 GOLDEN = [(10, 0.1, 0, 0.143398599540), (10, 0.3, 1, 0.179682203708), (30, 0.1, 1, 0.053847373139)]
@@ -99,3 +99,18 @@ def test_bad_input_is_refused(change, error, words):
     arguments = {"estimator": DummyRegressor(), "X": X, "y": Y, "epsilon": 0.1, "delta": 0.1, "n_samples": 50, **change}
     with pytest.raises(error, match=words):
         stability_test(**arguments)
+
+
+def infinite(X, y, seed):
+    return lambda points: np.full(len(points), np.inf)
+
+
+def infinite_without_the_last(X, y, seed):
+    return lambda points: np.full(len(points), np.inf if len(y) < 5 else 0.0)
+
+
+@pytest.mark.parametrize("algorithm", [infinite, infinite_without_the_last])
+def test_infinite_predictions_are_no_evidence_of_stability(algorithm):
+    X, y = np.zeros((60, 1)), np.arange(60.0)
+    with pytest.raises(ValueError, match=r"prediction of FunctionRegressor for data set 0 is infinite"):
+        stability_test(FunctionRegressor(algorithm), X, y, epsilon=1.0, delta=0.5, n_samples=5, random_state=0)

@@ -2,11 +2,17 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
     BernoulliSubbagging,
     Certificate,
     ClassicalBagging,
+    FixedRange,
     IntervalDisplay,
     Intervals,
     PerturbationDisplay,
@@ -14,6 +20,10 @@ from stablebag import (
     PhaseDiagramDisplay,
     StabilityCurveDisplay,
     Subbagging,
+    certify,
+    certify_reused,
+    leave_one_out,
+    leave_one_out_refit,
     unstable_epsilon,
 )
 
@@ -55,6 +65,55 @@ def test_curves_are_those_of_the_perturbations_and_of_the_certificate(measured):
         assert certificate.epsilon(delta) == epsilon
     assert display.ax_.get_xlim()[1] > certificate.epsilon(0.1)
     assert display.noise == {"bagged": pytest.approx(np.sqrt(1 / 400))}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = load_diabetes(return_X_y=True)
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, random_state=0).fit(X[:100], y[:100])
+    labels = np.where(y[:100] > 140, "high", "low")
+    voter = BaggedClassifier(DecisionTreeClassifier(max_depth=2), n_bags=60, random_state=0).fit(X[:100], labels)
+    return model, voter, X[100:105], X, y
+
+
+def test_a_certificate_is_drawn_only_beside_what_it_speaks_of(fitted):
+    model, voter, points, X, y = fitted
+    moved, classes = leave_one_out(model, points), leave_one_out(voter, points)
+    draw = StabilityCurveDisplay.from_perturbations
+    for certificate in (certify_reused(model), certify_reused(model, points)):
+        for over in ("max", "mean"):
+            display = draw(moved, certificate=certificate, over_points=over)
+            epsilon, delta = display.lines_["reused bags"].get_data()
+            proved = dict(zip(*display.guarantee_.get_data(), strict=True))
+            for level, share in proved.items():
+                assert (delta[epsilon >= level] <= share + 1e-12).all()  # the measured curve is nowhere above
+    draw(classes, certificate=certify_reused(voter))
+    draw(classes.in_norm(), certificate=certify_reused(voter, norm=True))
+    other = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, random_state=1).fit(X[:100], y[:100])
+    fewer = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=50, random_state=0).fit(X[:100], y[:100])
+    smaller = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, random_state=0).fit(X[:90], y[:90])
+    wider = BaggedRegressor(n_bags=60, prediction_range=FixedRange(0, 1000), random_state=0).fit(X[:100], y[:100])
+    for measured, certificate, why in (
+        (moved, certify(model), "bags drawn anew"),
+        (moved, Certificate(Subbagging(0.5), 100), "all bags"),
+        (moved, certify_reused(other), "other bags"),
+        (moved, certify_reused(fewer), "60 bags, and the bound of 50"),
+        (moved, certify_reused(smaller), "100 rows, and the bound of 90"),
+        (moved, certify_reused(wider), "a range of length 304, and the bound of 1000"),
+        (moved, certify_reused(model, points[:2]), "5 points, and the bound at 2"),
+        (classes.in_norm(), certify_reused(voter), "vector of class probabilities, and the bound of each class"),
+        (classes.in_norm(), certify(voter), "vector of class probabilities"),
+        (classes, certify_reused(voter, norm=True), "in_norm\\(\\) goes with norm=True"),
+        (moved.loss(lambda a, b: np.abs(a - b), y[100:105]), certify_reused(model), "a loss"),
+        (leave_one_out_refit(Ridge(), X[:100], y[:100], points, rows=[0]), certify(model), "not bagged"),
+    ):
+        with pytest.raises(ValueError, match=f"cannot show this bound beside this measurement.*{why}"):
+            draw(measured, certificate=certificate)
+    refitted = leave_one_out_refit(model, X[:100], y[:100], points, rows=[0, 1])
+    assert draw(refitted, certificate=certify(model)).guarantee_.get_label() == "proved"
+    both = draw({"tree": leave_one_out_refit(Ridge(), X[:100], y[:100], points, rows=[0]), "bagged": moved},
+                certificate=certify_reused(model))  # fmt: skip
+    assert both.guarantee_.get_label() == "proved of bagged"
 
 
 def test_a_classifiers_curve_is_of_the_class_that_moves_most():

@@ -500,7 +500,9 @@ def test_certificates_of_fitted_models(diabetes, iris):
     assert certify(fixed) == Certificate(Subbagging(0.5), 442, 20, range_length=400.0)
     free = BaggedRegressor(n_bags=20, prediction_range=None).fit(X, y)
     assert certify(free) == Certificate(Subbagging(0.5), 442, 20, range_kind="outputs")
-    assert certify(BaggedClassifier(n_bags=20).fit(*iris)) == Certificate(Subbagging(0.5), 150, 20)
+    assert certify(BaggedClassifier(n_bags=20).fit(*iris)) == Certificate(
+        Subbagging(0.5), 150, 20, range_kind="classes"
+    )
 
 
 def test_only_fitted_bagged_models_are_certified(diabetes):

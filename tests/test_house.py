@@ -16,8 +16,10 @@ import stablebag
 PACKAGE = Path(stablebag.__file__).parent
 # Lowest first: a module imports only from those before it.
 LAYERS = [
-    "arguments", "seeds", "scope", "bags", "assumptions", "schemes", "ranges", "averaging", "rows", "outputs", "learners", "parallel", "fitting", "ensembles", "perturbations", "left_out",
-    "bounds", "frontier", "certificates", "vectors", "point_certificates", "reused_bags", "observed", "intervals", "error_estimates", "black_box",
+    "arguments", "seeds", "scope", "bags", "assumptions", "schemes", "ranges", "averaging", "rows", "outputs",
+    "learners", "parallel", "fitting", "ensembles", "perturbations", "left_out", "bounds", "frontier", "certificates",
+    "vectors",
+    "point_certificates", "reused_bags", "observed", "intervals", "error_estimates", "black_box",
     "displays", "tables", "studies", "paper", "report", "cli",
 ]  # fmt: skip
 MODULES = sorted(module.name for module in pkgutil.walk_packages([str(PACKAGE)], "stablebag."))

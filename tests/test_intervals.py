@@ -34,6 +34,7 @@ from stablebag import (
 )
 from stablebag.intervals import METHODS, _stable_rank, quantile_rank
 from stablebag.left_out import left_out_at_rows
+from stablebag.schemes import ResolvedScheme
 
 X = np.arange(9.0)[:, None]
 Y = np.array([0.1, 0.9, 2.3, 2.7, 4.4, 4.8, 6.3, 6.6, 8.5])
@@ -162,7 +163,8 @@ def test_refits_show_progress_and_are_the_same_for_any_number_of_jobs():
 
 
 def test_golden_interval_after_bootstrap():
-    model = BaggedRegressor(LinearRegression(), scheme=GivenBags(GOLDEN_BAGS), n_bags=6, prediction_range=None)
+    law = ResolvedScheme(GivenBags(GOLDEN_BAGS), 9)  # a law that is none, and that resolve would refuse
+    model = BaggedRegressor(LinearRegression(), scheme=law, n_bags=6, prediction_range=None)
     model.fit(X, Y)
     assert model.bags_.n_without.tolist() == [2, 2, 3, 2, 1, 2, 2, 2, 2]
     found = predict_interval(model, [[4.5]], confidence_level=0.8)
@@ -436,8 +438,20 @@ def test_a_number_drawn_at_random_is_remembered_through_cloning_and_pickling(dat
 
 
 def test_a_law_that_cannot_grow_has_no_random_number():
+    class Half(ResamplingScheme):
+        """Each row with probability one half, of at least ten rows; what it draws without one is another scheme."""
+
+        def draw_bag(self, n_samples, generator):
+            return np.flatnonzero(generator.random(n_samples) < 0.5)
+
+        def inclusion_probability(self, n_samples):
+            return 0.5
+
+        def negative_covariance(self, n_samples):
+            return 0.0
+
     with pytest.raises(TypeError, match="is not known"):
-        random_n_bags(GivenBags(GOLDEN_BAGS), 9, 50, random_state=0)
+        random_n_bags(Half(), 9, 50, random_state=0)
 
 
 # ------------------------------------------------------------------------------------------------------ what comes back

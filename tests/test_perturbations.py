@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from stablebag import Perturbations
+from stablebag.scope import Quantity, Rerun, Scope
 
 
 @pytest.fixture
@@ -177,3 +178,29 @@ def test_repr_is_a_table(moved):
 def test_bad_input_is_refused(moved, call, words):
     with pytest.raises(ValueError, match=words):
         call(moved)
+
+
+def test_the_worst_case_of_a_randomized_learner_is_over_rows_of_the_chance_over_seeds():
+    distances = np.array([[[0.0], [0.3], [0.5]], [[0.9], [0.3], [0.0]], [[0.0], [0.3], [0.5]], [[0.0], [0.0], [0.5]]])
+    moved = Perturbations(np.zeros(1), -distances.mean(axis=0), np.arange(3), distances=distances)
+    assert moved.worst_case_delta(0.4).tolist() == [0.75]  # the third row, under three of four seeds
+    assert moved.worst_case_delta(0.6).tolist() == [0.25]
+    assert moved.worst_case_delta(0.2, "max") == 0.75
+    assert moved.delta(0.4).tolist() == [4 / 12]  # on average over rows it is less
+    alone = Perturbations(np.zeros(1), np.array([[0.1], [0.5]]), np.arange(2))
+    assert [alone.worst_case_delta(epsilon)[0] for epsilon in (0.05, 0.3, 0.5)] == [1.0, 1.0, 0.0]
+
+
+def test_distances_that_are_no_numbers_are_refused():
+    distances = np.zeros((2, 3, 4))
+    distances[1, 2, 3] = np.nan
+    with pytest.raises(ValueError, match="distances at point 3 is NaN"):
+        Perturbations(np.zeros(4), np.zeros((3, 4)), np.arange(3), distances=distances)
+
+
+def test_what_was_measured_is_saved_with_it(tmp_path):
+    scope = Scope(4, Quantity.CLASS, Rerun.REUSED, 7, "abc", 1.0, 2)
+    moved = Perturbations(np.zeros(2), np.zeros((4, 2)), np.arange(4), scope=scope)
+    for name in ("moved.npz", "moved.json"):
+        moved.save(tmp_path / name)
+        assert Perturbations.load(tmp_path / name).scope == scope

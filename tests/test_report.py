@@ -16,6 +16,7 @@ from stablebag import (
     Subbagging,
     VectorCertificate,
     certify,
+    certify_reused,
     leave_one_out,
     predict_interval,
 )
@@ -45,15 +46,18 @@ def test_a_study_measures_proves_and_holds_out(diabetes, cancer):
     regression, _ = diabetes
     assert regression.base.values.shape == (15, 6)
     assert regression.bagged.values.shape == (200, 6)
-    assert isinstance(regression.certificate, Certificate)
+    assert isinstance(regression.anew, Certificate)
+    assert regression.bagged.scope.mismatch(regression.proved.scope) is None
     assert set(regression.scores) == {"mean absolute error", "root mean squared error"}
     assert 0 <= regression.coverage <= 1
     assert len(regression.intervals) == 6
-    assert isinstance(cancer.certificate, VectorCertificate)
+    assert isinstance(cancer.anew, VectorCertificate)
+    assert cancer.bagged.scope.mismatch(cancer.proved.scope) is None
     assert set(cancer.scores) == {"accuracy", "log loss"}
     assert cancer.intervals is None
-    for _, before, after, _ in regression.comparison():
-        assert before >= 0 <= after
+    for result in (regression, cancer):
+        for name, _, after, proved in result.comparison():
+            assert np.isnan(proved) or after <= proved, name
     assert "the largest move of all is" in cancer.verdict()
     rows, effects = cancer.most_influential(3)
     assert effects.tolist() == sorted(effects, reverse=True)
@@ -120,19 +124,21 @@ def test_objects_at_hand_are_reported(tmp_path):
     X, y = load_diabetes(return_X_y=True)
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, random_state=0).fit(X[:100], y[:100])
     points, targets = X[100:105], y[100:105]
-    moved, proved, intervals = leave_one_out(model, points), certify(model), predict_interval(model, points)
+    moved, proved, intervals = leave_one_out(model, points), certify_reused(model), predict_interval(model, points)
+    with pytest.raises(ValueError, match=r"Study.of cannot show this bound.*put certify_reused\(model\)"):
+        Study.of(moved, certify(model))
     alone = Study.of(moved, proved)
     assert "base learner" not in alone.verdict()
     page = write(tmp_path / "alone.html", alone).read_text()
     assert "<h2>Accuracy</h2>" not in page
-    together = Study.of(moved, proved, model=model, intervals=intervals, targets=targets)
+    together = Study.of(moved, proved, anew=certify(model), model=model, intervals=intervals, targets=targets)
     assert together.coverage == intervals.coverage(targets)
     page = write(tmp_path / "together.html", together).read_text()
     assert "Prediction intervals" in page
     assert "mean absolute error is" in " ".join(page.split())
     labels = np.where(y[:100] > 140, "high", "low")
     voter = BaggedClassifier(DecisionTreeClassifier(max_depth=2), n_bags=60, random_state=0).fit(X[:100], labels)
-    classes = Study.of(leave_one_out(voter, points), certify(voter, norm=True), model=voter)
+    classes = Study.of(leave_one_out(voter, points), certify_reused(voter, norm=True), model=voter)
     assert classes.task == "classification"
     assert write(tmp_path / "classes.html", classes).exists()
 

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import Perturbations, leave_one_out_refit, stream_leave_one_out
 from stablebag.cli import main
@@ -92,6 +93,47 @@ def test_a_variant_that_is_none_is_refused():
         run(1, n_bags=1)
 
 
+def test_the_scripts_trees_take_their_seeds_from_the_generator_of_the_data():
+    """The script's own loop: one generator for the data and for every tree, the one on all rows first."""
+    n, d = 40, 5
+    setting = small(4, n, d)
+    np.random.seed(1234567891)
+    X = np.random.rand(n, d)
+    y = np.sin(X / np.arange(1, d + 1)).sum(axis=1)
+    y[::4] += 2 * (0.5 - np.random.rand(n // 4))
+    y[::3] += 0.5 * (0.5 - np.random.rand(1 + n // 3))
+    point = np.random.rand(1, d)
+    whole = DecisionTreeRegressor(max_depth=50).fit(X, y).predict(point)[0]
+    rest = [
+        DecisionTreeRegressor(max_depth=50).fit(np.delete(X, row, 0), np.delete(y, row)).predict(point)[0]
+        for row in range(n)
+    ]
+    result = run(setting, n_bags=30, n_jobs=2)
+    assert result.base.prediction[0] == whole
+    np.testing.assert_array_equal(result.base.left_out[:, 0], rest)
+    same = leave_one_out_refit(setting.learner("text"), *setting.data("script"), random_state=0)
+    assert not np.array_equal(same.left_out, result.base.left_out)  # one seed for all gives another curve
+    assert setting.refit_seeds("text") is None
+    assert small(1).refit_seeds("script") is None
+
+
+def test_the_claims_of_setting_2_are_all_checked():
+    result = run(small(2, n=40), n_bags=60)
+    says = [claim.says for claim in result.claims()]
+    assert any("comparable to that of the base learner" in claim for claim in says)
+    assert any("each single bag is highly unstable" in claim for claim in says)
+    assert result.single_bags.shape == (5, 10)
+    assert result.to_dict()["single_bags_excess"] == result.single_bags.tolist()
+
+
+def test_what_is_proved_of_the_drawn_bags_bounds_what_was_measured():
+    for number in (1, 4):
+        result = run(small(number), n_bags=60)
+        assert result.bagged.scope.mismatch(result.proved.scope) is None
+        for rows in range(40):
+            assert (result.bagged.epsilon(rows / 40) <= result.proved.epsilon(rows / 40) + 1e-12).all()
+
+
 # ------------------------------------------------------------------------------------------------------ the experiments
 
 
@@ -101,6 +143,8 @@ def test_a_run_measures_what_refits_and_reused_bags_measure(number):
     result = run(setting, n_bags=60, seed=2)
     X, y, points = setting.data("script", 2)
     base = leave_one_out_refit(setting.learner("script"), X, y, points, random_state=2)
+    if number == 4:  # whose trees have each their own seed
+        base = result.base
     bagged = stream_leave_one_out(setting.bagged(60, "script", seed=2), X, y, points)
     for mine, other in ((result.base, base), (result.bagged, bagged)):
         values = other.values if other.values.ndim == 2 else other.values[:, :, 0]
@@ -146,7 +190,7 @@ def test_what_is_done_is_cached_and_an_interrupted_run_goes_on(tmp_path, monkeyp
 
     def failing(*arguments, **options):
         calls.append(len(arguments[1]))
-        if len(calls) == 2:
+        if len(calls) == 3:
             raise KeyboardInterrupt
         return original(*arguments, **options)
 
@@ -155,19 +199,17 @@ def test_what_is_done_is_cached_and_an_interrupted_run_goes_on(tmp_path, monkeyp
         run(setting, n_bags=60, cache=tmp_path)
     assert not list(tmp_path.glob("partial-*"))
     resumed = run(setting, n_bags=60, cache=tmp_path)
-    assert calls == [20, 20, 20, 20]  # the first portion was kept
+    assert calls == [41, 20, 20, 20, 20]  # the refits and the first portion of bags were kept
     np.testing.assert_array_equal(resumed.bagged.values, whole.bagged.values)
-    monkeypatch.setattr(experiments, "leave_one_out_refit", None)
     again = run(setting, n_bags=60, cache=tmp_path)
-    assert len(calls) == 4
+    assert len(calls) == 5
     np.testing.assert_array_equal(again.base.values, whole.base.values)
     for path in tmp_path.glob("*bags0-20.npz"):  # a damaged file is made again
         path.write_bytes(path.read_bytes()[:50])
     np.testing.assert_array_equal(run(setting, n_bags=60, cache=tmp_path).bagged.values, whole.bagged.values)
-    assert len(calls) == 5
-    calls.pop()
+    assert len(calls) == 6
     more = run(setting, n_bags=80, cache=tmp_path)
-    assert len(calls) == 5  # more bags go on from those that are there
+    assert len(calls) == 7  # more bags go on from those that are there
     assert more.bagged.n_bags == 80
 
 
@@ -230,7 +272,7 @@ def test_figures_are_laid_out_like_the_papers(tmp_path):
         "the exact frontier"
     ]
     labels = third.axes[1].get_legend_handles_labels()[1]
-    assert labels == ["base learner", "subbagged", "Theorem 8", "proved for these bags"]
+    assert labels == ["base learner", "subbagged", "Theorem 8, all bags", "proved of these bags, subbagged"]
     paths = figures.save(first, tmp_path / "new", "figure1")
     assert [path.suffix for path in paths] == [".png", ".svg", ".pdf"]
     assert all(path.stat().st_size > 1000 for path in paths)

@@ -1,3 +1,5 @@
+import gzip
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -139,3 +141,18 @@ def test_models_are_imported_and_take_parameters():
         make_learner("tree", "regression", {"branches": 3})
     with pytest.raises(TableError, match="name=value"):
         parse_parameters(("max_depth",))
+
+
+@pytest.mark.parametrize(("name", "separator"), [("t.csv", ","), ("t.tsv", "\t"), ("t.csv.gz", ",")])
+def test_a_header_with_the_target_twice_is_refused_and_not_learned_from(name, separator, tmp_path):
+    path = tmp_path / name
+    text = "\n".join(separator.join(line) for line in (["y", "a", "y"], *([str(k), "1", str(k)] for k in range(20))))
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    with pytest.raises(TableError, match="two columns called 'y'"):
+        read_table(path)
+
+
+def test_columns_that_only_look_like_renamed_ones_are_kept(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("y,y.1,,\n1,2,3,4\n5,6,7,8\n")
+    assert list(read_table(path).columns) == ["y", "y.1", "Unnamed: 2", "Unnamed: 3"]

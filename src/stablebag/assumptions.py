@@ -47,7 +47,7 @@ def check_own_scheme(law: Any, who: str) -> None:
 def _are_too_many(law: Any) -> bool:
     """Whether the scheme itself says that its bags are too many to be gone through."""
     says = type(law.scheme).count_bags
-    return says.__qualname__ != "ResamplingScheme.count_bags" and law.support_size > MOST_LISTED
+    return says.__qualname__ != "ResamplingScheme.count_bags" and bool(law.support_size > MOST_LISTED)
 
 
 def _check_covariance(law: Any, who: str) -> None:
@@ -152,8 +152,8 @@ def _check_draws(law: Any, who: str) -> None:
     mean = float(drawn.mean()) / len(bags)
     if 2 * (mean - p) ** 2 > math.log(4 / _FALSE_ALARM) / len(bags):  # Hoeffding's inequality for the sizes of bags
         raise ValueError(
-            f"{who} declares inclusion_probability {p:g}, but a share {mean:.4g} of the rows is in the bags drawn. Make "
-            "draw_bag and inclusion_probability agree."
+            f"{who} declares inclusion_probability {p:g}, but a share {mean:.4g} of the rows is in the bags drawn. "
+            "Make draw_bag and inclusion_probability agree."
         )
 
 

@@ -246,6 +246,12 @@ def _distances(
     for rows in (sets, sets[:, :-1]):
         fits = fit_and_predict_bags(work, Bags(rows, len(y)), each, points, n_jobs=n_jobs)
         predictions.append(np.stack([predicted[number] for number, predicted in enumerate(fits)]))
+        if not np.isfinite(predictions[-1]).all():
+            number = int(np.argwhere(~np.isfinite(predictions[-1]))[0][0])
+            raise ValueError(
+                f"The prediction of {type(estimator).__name__} for data set {number} is infinite, so it is not known "
+                "how far it moved. Clip predictions to a range."
+            )
     moved = np.abs(predictions[0] - predictions[1])
     return np.asarray(moved.reshape(len(sets), -1).max(axis=1))
 

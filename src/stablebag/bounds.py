@@ -441,9 +441,9 @@ def clipped_delta(
 def empty_bags_shift(chance: float, n_classes: int, *, vector: bool = False) -> float:
     """Return how far bags without rows alone can move a classifier's average when a class loses its only row.
 
-    Proved here (docs/proofs.md, 9): such bags give L classes the probability 1 / L each, and without the row 1 / (L - 1)
-    to the others. If they are a share `chance` of the bags without the row, they move the average of a class by at most
-    chance / L, and the vector of all classes by chance / sqrt(L (L - 1)).
+    Proved here (docs/proofs.md, 9): such bags give L classes the probability 1 / L each, and without the row
+    1 / (L - 1) to the others. If they are a share `chance` of the bags without the row, they move the average of a
+    class by at most chance / L, and the vector of all classes by chance / sqrt(L (L - 1)).
 
     >>> empty_bags_shift(chance=0.5, n_classes=5)
     0.1
@@ -697,7 +697,7 @@ def observed_mean_square(
     shift: float = 0.0,
     shift_noise: float = 0.0,
 ) -> Any:
-    """Bound the mean over rows of the expected squared perturbation by the standard deviation s of the output over bags.
+    """Bound the mean over rows of the expected squared perturbation by the deviation s of the output over bags.
 
     The proof of Theorem 8 for infinitely many bags: c s^2. For B bags proved here (docs/proofs.md, 6):
     s^2 (c + (1 + sqrt(g))^2 / B), and s^2 (c + (1 + g) / B) with bags drawn independently with and without a row,

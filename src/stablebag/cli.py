@@ -276,7 +276,7 @@ def _measured(
     for note in notes:
         console.print(note, highlight=False, markup=False)
     table = Table(title="How far one training row moves the prediction (averages over the test points)")
-    for name in ("over the rows", "base learner", "bagged", "proved"):
+    for name in ("over the rows", "base learner", "bagged", "bagged, proved"):
         table.add_column(name, justify="left" if name == "over the rows" else "right")
     for name, *values in result.comparison():
         table.add_row(name, *("" if math.isnan(value) else f"{value:.4g}" for value in values))
@@ -286,6 +286,12 @@ def _measured(
         table.add_row("held out: coverage of 90 % intervals", "", f"{result.coverage:.3g}", "")
     console.print(table)
     console.print(result.verdict(), highlight=False, markup=False)
+    console.print(
+        f"Proved is for these bags, reused without a row. Fitted anew, {_first_lower(result.anew.explain())}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
     rows, effects = result.most_influential(5)
     named = ", ".join(f"row {X.index[row]} ({effect:.3g})" for row, effect in zip(rows, effects, strict=True))
     console.print(f"The training rows that move the predictions most: {named}.", highlight=False, markup=False)
@@ -300,12 +306,17 @@ def _measured(
         console.print(f"The report is in {options['output']}.", highlight=False, markup=False)
 
 
+def _first_lower(sentences: str) -> str:
+    return sentences[0].lower() + " ".join(sentences.split())[1:]
+
+
 def _numbers(result: Any, X: Any) -> dict[str, Any]:
     return {
         "task": result.task,
         "n_samples": result.n_samples,
         "n_refits_of_the_base_learner": len(result.base.rows),
-        "certificate": result.certificate.explain(),
+        "proved_of_these_bags": result.proved.explain(),
+        "proved_of_bags_drawn_anew": result.anew.explain(),
         "verdict": result.verdict(),
         "perturbations": {
             name: {"base": before, "bagged": after, "proved": _finite(proved)}

@@ -16,6 +16,7 @@ from stablebag.frontier import frontier
 from stablebag.intervals import Intervals
 from stablebag.perturbations import Perturbations
 from stablebag.schemes import Subbagging
+from stablebag.scope import refuse_mismatch
 
 _COLOURS = ("tab:red", "tab:blue", "tab:green", "tab:purple", "tab:brown", "tab:gray")
 _LINES = ("--", "-", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), "-")
@@ -144,6 +145,8 @@ class StabilityCurveDisplay(_Display):
         The arrays epsilon and delta of what is proved; drawn dotted.
     noise : dict of str to float or None, default=None
         For each name, the root mean square of the noise of the bags; drawn as a tick on the epsilon axis.
+    guarantee_label : str, default="proved"
+        What to call what is proved.
 
     Attributes
     ----------
@@ -170,17 +173,19 @@ class StabilityCurveDisplay(_Display):
         curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
         guarantee: tuple[np.ndarray, np.ndarray] | None = None,
         noise: Mapping[str, float] | None = None,
+        guarantee_label: str = "proved",
     ) -> None:
         self.curves = dict(curves)
         self.guarantee = guarantee
         self.noise = dict(noise or {})
+        self.guarantee_label = guarantee_label
 
     @classmethod
     def from_perturbations(
         cls,
         perturbations: Perturbations | Mapping[str, Perturbations],
         *,
-        certificate: Certificate | None = None,
+        certificate: Any = None,
         over_points: str = "max",
         show_noise: bool = False,
         ax: Any = None,
@@ -191,8 +196,9 @@ class StabilityCurveDisplay(_Display):
         ----------
         perturbations : Perturbations, or dict of str to Perturbations
             What was measured.
-        certificate : Certificate or None, default=None
-            What is proved, in the same units; drawn dotted.
+        certificate : certificate or None, default=None
+            What is proved of what was measured, such as `certify_reused` of `leave_one_out`; drawn dotted. One that
+            speaks of something else (other rows, bags, range, or a norm) is refused.
         over_points : {"max", "mean"}, default="max"
             How to summarize over points: the worst of them, or their average.
         show_noise : bool, default=False
@@ -209,8 +215,11 @@ class StabilityCurveDisplay(_Display):
         drawn = {name: moved for name, moved in named.items() if moved.n_bags is not None}
         summary = np.mean if over_points == "mean" else np.max
         noise = {name: float(summary(moved.noise)) for name, moved in drawn.items()} if show_noise else None
-        guarantee = None if certificate is None else _guarantee(certificate)
-        return cls(curves, guarantee, noise).plot(ax=ax)
+        if certificate is None:
+            return cls(curves, None, noise).plot(ax=ax)
+        of = _spoken_of(certificate, named, cls.__name__)
+        label = "proved" if len(named) == 1 else f"proved of {of}"
+        return cls(curves, certificate.curve(over_points), noise, label).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.
@@ -235,7 +244,7 @@ class StabilityCurveDisplay(_Display):
                 ax.plot(self.noise[name], 0, clip_on=False, label=label, **mark)
         widest = max((float(epsilon[-1]) for epsilon, _ in self.curves.values()), default=1.0) or 1.0
         if self.guarantee is not None and len(self.guarantee[0]):
-            (self.guarantee_,) = ax.plot(*self.guarantee, ":", color="black", label="guarantee")
+            (self.guarantee_,) = ax.plot(*self.guarantee, ":", color="black", label=self.guarantee_label)
             widest = max(widest, float(np.interp(0.1, self.guarantee[1], self.guarantee[0])))
         ax.set(xlabel="$\\varepsilon$", ylabel="$\\delta$: share of rows that move the prediction by more")
         ax.set(xlim=(0, 1.05 * widest), ylim=(0, 1.02))
@@ -505,6 +514,15 @@ def _named(perturbations: Any, owner: str) -> dict[str, Perturbations]:
     return dict(named)
 
 
+def _spoken_of(certificate: Any, named: dict[str, Perturbations], owner: str) -> str:
+    """The name of what the certificate speaks of; refused where it is nothing of what is shown."""
+    of = [name for name, moved in named.items() if moved.scope is None or not moved.scope.mismatch(certificate.scope)]
+    if not of:
+        last = list(named.values())[-1]  # the bagged one, as a rule
+        refuse_mismatch(last.scope, certificate.scope, owner)
+    return of[-1]
+
+
 def _over_classes(curve: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Of a classifier, the class that moves most."""
     epsilon, delta = curve
@@ -514,12 +532,3 @@ def _over_classes(curve: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.
 def _steps(n_samples: int) -> int:
     """How finely to draw what is proved: the exact frontier of many rows takes its time."""
     return 200 if n_samples <= 2000 else 50
-
-
-def _guarantee(certificate: Certificate) -> tuple[np.ndarray, np.ndarray]:
-    """What is proved, as a curve: the smallest epsilon for each share of rows."""
-    n = certificate.n_samples
-    shares = np.unique(np.geomspace(1, n - 1, _steps(n)).astype(int)) / n  # of all rows together nothing need be proved
-    epsilon = np.array([certificate.epsilon(share) for share in shares])
-    finite = np.isfinite(epsilon)
-    return epsilon[finite], shares[finite]

@@ -15,7 +15,11 @@ _SMALLEST = np.finfo(float).eps  # a probability of zero would have an infinite 
 
 
 def _squared(prediction: np.ndarray, y: np.ndarray) -> Any:
-    return (prediction - y) ** 2
+    distance = np.abs(prediction - y)
+    square = distance**2
+    if ((square == 0) & (distance > 0)).any():
+        raise ValueError("The targets are too small for their squares to be numbers. Divide them by a unit.")
+    return square
 
 
 def _absolute(prediction: np.ndarray, y: np.ndarray) -> Any:
@@ -119,17 +123,25 @@ def leave_one_out_error(
     y = model.y_
     if classifier and not callable(loss):
         y = one_hot(y, model.classes_)
-    known = np.flatnonzero(~np.isnan(predicted.reshape(len(predicted), -1)).any(axis=1))
+    known = np.flatnonzero(model.bags_.n_without > 0)
     if not len(known):
         raise ValueError("Every row is in every bag, so there is no error to estimate. Use more or smaller bags.")
-    losses = np.asarray(function(predicted[known], y[known]), dtype=float)
+    with np.errstate(over="ignore"):  # an infinite loss is refused below
+        losses = np.asarray(function(predicted[known], y[known]), dtype=float)
     if losses.shape != known.shape:
         raise ValueError(
             f"The loss must be elementwise: one value for each of {len(known)} rows. Got an array of shape "
             f"{losses.shape}."
         )
-    error = float(losses.std(ddof=1)) / math.sqrt(len(losses)) if len(losses) > 1 else math.nan
-    return LeaveOneOutError(float(losses.mean()), error, losses, known, len(predicted) - len(known))
+    if not np.isfinite(losses).all():
+        row = int(known[np.argmax(~np.isfinite(losses))])
+        raise ValueError(
+            f"The loss at row {row} is {losses[np.argmax(~np.isfinite(losses))]}. Clip predictions to a range, or use "
+            "a loss that stays finite; targets of extreme size may have to be divided by a unit."
+        )
+    unit = float(np.abs(losses).max()) or 1.0  # squares of it stay floats
+    error = unit * float((losses / unit).std(ddof=1)) / math.sqrt(len(losses)) if len(losses) > 1 else math.nan
+    return LeaveOneOutError(unit * float((losses / unit).mean()), error, losses, known, len(predicted) - len(known))
 
 
 def _loss_function(loss: Any, classifier: bool, owner: str) -> Callable[..., Any]:

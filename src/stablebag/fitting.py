@@ -210,9 +210,7 @@ def _model_without_learner(work: Assignment, rows: np.ndarray) -> Any:
     return DummyClassifier(strategy="prior").fit([[0.0]], y[:1]) if (y == y[0]).all() else None
 
 
-def _predict(
-    number: int, model: Any, points: Points, classes: np.ndarray | None, randomness: Randomness
-) -> np.ndarray:
+def _predict(number: int, model: Any, points: Points, classes: np.ndarray | None, randomness: Randomness) -> np.ndarray:
     try:
         # A learner of which little is known might have changed the number of threads, too.
         with nullcontext() if randomness.needless else one_thread(), randomness(number):

@@ -491,8 +491,8 @@ def _guarantee(method: str, level: Fraction, stable: _Inflation | None, n_sample
         return f"{whatever} coverage is {float(level):g} at least."
     if stable is not None:
         return (
-            f"{whatever} coverage is {float(level):g} at least, by the certificate: at "
-            f"most a share {stable.delta:.3g} of the rows moves a prediction by more than "
+            f"Proved for exchangeable rows and any learner: coverage is {float(level):g} at least, by the certificate. "
+            f"At most a share {stable.delta:.3g} of the rows moves a prediction by more than "
             f"{rounded_up(stable.epsilon)}, which is added to the radius."
         )
     slack = Fraction(0)

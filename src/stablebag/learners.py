@@ -146,7 +146,9 @@ def random_state_names(learner: Any) -> list[str]:
 
     def seeds_its_parts(prefix: str) -> bool:
         owner = parameters.get(prefix.removesuffix("__"))
-        if hasattr(owner, "bag_predictions"):  # a bagged ensemble: with its seed filled, a learner is the same in all bags
+        if hasattr(
+            owner, "bag_predictions"
+        ):  # a bagged ensemble: with its seed filled, a learner is the same in all bags
             return True
         is_search = hasattr(owner, "refit")  # which has a seed for its own choices only
         return f"{prefix}random_state" in names and not is_search
@@ -204,7 +206,7 @@ def _spread(seed: int, count: int) -> list[int]:
     return [int(word) % _LARGEST_SEED for word in np.random.SeedSequence(seed).generate_state(count)]
 
 
-# ------------------------------------------------------------------------------------------- what is one for all threads
+# ------------------------------------------------------------------------------------------ what is one for all threads
 
 _this_thread = threading.local()
 _turns = threading.RLock()

@@ -1,4 +1,4 @@
-"""What learners return is checked before it is averaged: an own copy, of the right shape, of numbers or known classes."""
+"""What learners return, checked before it is averaged: a copy of the right shape, of numbers or of known classes."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Work handed out to joblib's workers, whatever the backend: results in order, one thread of BLAS each, prompt stops."""
+"""Work handed out to joblib's workers, whatever the backend: results in order, one thread each, prompt stops."""
 
 import itertools
 import pickle

@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from stablebag.arguments import check_delta, check_epsilon, check_integer, check_real, hold_read_only, refuse_value, whole_rows
+from stablebag.arguments import (
+    check_delta,
+    check_epsilon,
+    check_integer,
+    check_real,
+    hold_read_only,
+    refuse_value,
+    whole_rows,
+)
 from stablebag.scope import Quantity, Scope
 
 _MOST_STEPS = 1000

@@ -225,7 +225,7 @@ class PointCertificate:
 
     @property
     def rms_of_free_rows(self) -> np.ndarray:
-        """A bound on the root, over the rows that leave the range as it is, of the mean expected squared perturbation."""
+        """The bound on the root mean square over the rows that leave the range as it is, at each point."""
         proved = self.certificate
         law, unit = proved.scheme, self._unit
         constant = bounds.bagging_constant(law.n_samples, *law.moments)

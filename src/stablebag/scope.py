@@ -120,14 +120,14 @@ def refuse_mismatch(measured: "Scope | None", proved: "Scope | None", owner: str
     why = None if measured is None or proved is None else measured.mismatch(proved)
     if why is None:
         return
+    assert measured is not None
+    assert proved is not None
     ways = {
-        Rerun.REUSED: "certify_reused(model) speaks of leave_one_out(model, X)",
-        Rerun.ALL: "certify(model) speaks of leave_one_out(model, X) where n_bags='all'",
-        Rerun.ANEW: "certify(model) speaks of leave_one_out_refit(model, ...)",
-        Rerun.ALONE: "nothing is proved of a learner that is not bagged",
-        Rerun.REPLACED: "nothing is proved of replaced rows for every data set",
+        Rerun.REUSED: "Beside leave_one_out(model, X) put certify_reused(model)",
+        Rerun.ALL: "Beside leave_one_out(model, X) put certify(model) or certify_reused(model)",
+        Rerun.ANEW: "Beside leave_one_out_refit(model, ...) put certify(model)",
+        Rerun.ALONE: "Nothing is proved of a learner that is not bagged",
+        Rerun.REPLACED: "Nothing is proved of replaced rows for every data set",
     }
-    norm = " With norm=True it speaks of in_norm()." if Quantity.VECTOR in (measured.quantity, proved.quantity) else ""  # type: ignore[union-attr]
-    raise ValueError(
-        f"{owner} cannot show this bound beside this measurement: {why}. {ways[measured.rerun].capitalize()}.{norm}"  # type: ignore[union-attr]
-    )
+    norm = "; in_norm() goes with norm=True" if Quantity.VECTOR in (measured.quantity, proved.quantity) else ""
+    raise ValueError(f"{owner} cannot show this bound beside this measurement: {why}. {ways[measured.rerun]}{norm}.")

@@ -11,14 +11,14 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, root_mean_squared_error
 
 from stablebag.arguments import check_integer
-from stablebag.certificates import Certificate
 from stablebag.ensembles import BaggedClassifier, BaggedRegressor
 from stablebag.error_estimates import LeaveOneOutError, leave_one_out_error
 from stablebag.intervals import Intervals, predict_interval
 from stablebag.left_out import leave_one_out, leave_one_out_refit
-from stablebag.observed import certify
+from stablebag.observed import certify, certify_reused
 from stablebag.perturbations import Perturbations
 from stablebag.schemes import ResamplingScheme, Subbagging
+from stablebag.scope import Quantity, refuse_mismatch
 from stablebag.seeds import Seeds
 
 OnProgress = Callable[[int, int], None]
@@ -43,8 +43,10 @@ class Study:
         Of the base learner, by refitting without each of some rows, where it was measured.
     bagged : Perturbations
         Of the bagged model, for all rows.
-    certificate : Certificate or VectorCertificate
-        What is proved of it.
+    proved : ReusedBagsCertificate, or another certificate that speaks of what was measured
+        What is proved of these perturbations: of the bags that were drawn, at these points.
+    anew : Certificate, VectorCertificate or None
+        What is proved of models fitted anew, with bags drawn anew: for every data set of this size and every point.
     scores : dict of str to (float, float)
         On the held-out rows, before and after; empty where their targets are not known.
     error : LeaveOneOutError or None
@@ -64,7 +66,8 @@ class Study:
     model: Any
     base: Perturbations | None
     bagged: Perturbations
-    certificate: Any
+    proved: Any
+    anew: Any
     scores: dict[str, tuple[float, float]]
     error: LeaveOneOutError | None
     intervals: Intervals | None
@@ -76,8 +79,9 @@ class Study:
     def of(
         cls,
         bagged: Perturbations,
-        certificate: Any,
+        proved: Any,
         *,
+        anew: Any = None,
         base: Perturbations | None = None,
         model: Any = None,
         intervals: Intervals | None = None,
@@ -89,8 +93,11 @@ class Study:
         ----------
         bagged : Perturbations
             Of the bagged model, as `leave_one_out` measures them.
-        certificate : Certificate or VectorCertificate
-            What is proved of it, as `certify` says; of a classifier with ``norm=True``.
+        proved : certificate
+            What is proved of these perturbations, as `certify_reused` says of `leave_one_out`; of a classifier with
+            ``norm=True``. One that speaks of something else is refused.
+        anew : Certificate, VectorCertificate or None, default=None
+            What is proved of models fitted anew, as `certify` says.
         base : Perturbations or None, default=None
             Of the base learner, at the same points.
         model : BaggedRegressor, BaggedClassifier or None, default=None
@@ -104,18 +111,19 @@ class Study:
         -------
         Study
         """
-        vector = bagged.prediction.ndim == 2 or not isinstance(certificate, Certificate)
         if bagged.prediction.ndim == 2:
             bagged, base = bagged.in_norm(), None if base is None else base.in_norm()
+        refuse_mismatch(bagged.scope, proved.scope, "Study.of")
+        vector = proved.scope.quantity is Quantity.VECTOR
         known = None if targets is None else np.asarray(targets)
         covered = None if intervals is None or known is None else intervals.coverage(known)
         error = None if model is None else leave_one_out_error(model, None if vector else "absolute")
         task = "classification" if vector else "regression"
         parts = {"intervals": intervals, "points": None, "targets": known, "coverage": covered}
-        return cls(task, len(bagged.rows), model, base, bagged, certificate, {}, error, **parts)  # type: ignore[arg-type]
+        return cls(task, len(bagged.rows), model, base, bagged, proved, anew, {}, error, **parts)  # type: ignore[arg-type]
 
     def comparison(self, delta: float = 0.05) -> list[tuple[str, float, float, float]]:
-        """Return lines of a table: what, for the base learner, for the bagged one, and what is proved of it.
+        """Return lines of a table: what, for the base learner, for the bagged one, and what is proved of the latter.
 
         Parameters
         ----------
@@ -127,12 +135,10 @@ class Study:
         list of tuples
             Averages over the points; NaN where nothing is proved.
         """
-        proved = self.certificate
-        vector = not isinstance(proved, Certificate)
-        whole = proved.diameter if vector else proved.range_length
-        bounds = (proved.rms() if vector else proved.mean(), proved.epsilon(delta), proved.worst_case())
+        proved = self.proved
+        bounds = (np.mean(proved.mean()), np.mean(proved.epsilon(delta)), proved.worst_case())
         # That no prediction leaves its range is known without any proof.
-        mean, most, worst = (bound if bound < whole else math.nan for bound in bounds)
+        mean, most, worst = (float(bound) if bound < proved.range_length else math.nan for bound in bounds)
         return [
             ("mean over rows", *self._both("mean"), mean),
             (f"{1 - delta:.0%} of the rows below", *self._both("epsilon", delta), most),
@@ -179,7 +185,9 @@ class Study:
         rows : ndarray of shape (k,)
         effects : ndarray of shape (k,)
         """
-        total = np.sqrt(np.mean(self.bagged.values**2, axis=1))
+        values = self.bagged.values
+        unit = float(values.max(initial=0.0)) or 1.0  # squares of it stay floats
+        total = np.sqrt(np.mean((values / unit) ** 2, axis=1)) * unit
         order = np.argsort(-total, kind="stable")[:k]
         return order, total[order]
 
@@ -290,7 +298,8 @@ def study(
         model=model,
         base=base,
         bagged=bagged,
-        certificate=certify(model, norm=classifies),
+        proved=certify_reused(model, points, norm=classifies),
+        anew=certify(model, norm=classifies),
         scores={} if targets is None else _scores(alone, model, X_test, targets, classifies),
         error=leave_one_out_error(model, None if classifies else "absolute"),
         intervals=intervals,
@@ -346,13 +355,14 @@ def _scores(
     alone: Any, model: Any, X_test: Any, y_test: np.ndarray, classifies: bool
 ) -> dict[str, tuple[float, float]]:
     if not classifies:
-        before, after = alone.predict(X_test), model.predict(X_test)
+        unit = float(np.abs(y_test).max(initial=0.0)) or 1.0  # squares of it stay floats
+        both = [np.asarray(fitted.predict(X_test), dtype=float) / unit for fitted in (alone, model)]
         return {
-            "mean absolute error": (mean_absolute_error(y_test, before), mean_absolute_error(y_test, after)),
-            "root mean squared error": (
-                root_mean_squared_error(y_test, before),
-                root_mean_squared_error(y_test, after),
-            ),
+            name: tuple(unit * score(y_test / unit, predicted) for predicted in both)
+            for name, score in (
+                ("mean absolute error", mean_absolute_error),
+                ("root mean squared error", root_mean_squared_error),
+            )
         }
     scores = {
         "accuracy": (accuracy_score(y_test, alone.predict(X_test)), accuracy_score(y_test, model.predict(X_test)))

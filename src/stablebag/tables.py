@@ -149,9 +149,9 @@ def read_table(path: str | Path) -> Any:
         elif ".feather" in endings:
             frame = pd.read_feather(path)
         elif ".csv" in endings:
-            frame = pd.read_csv(path)
+            frame = _read_text(path, ",")
         elif ".tsv" in endings or ".txt" in endings:
-            frame = pd.read_csv(path, sep="\t")
+            frame = _read_text(path, "\t")
         else:
             raise TableError(f"The file {path} must end in .csv, .tsv, .parquet or .feather.")
     except ImportError as error:
@@ -164,8 +164,20 @@ def read_table(path: str | Path) -> Any:
         raise TableError(f"The table {path} has no rows.")
     frame.columns = [str(name) for name in frame.columns]
     if frame.columns.duplicated().any():
-        raise TableError(f"The table {path} has two columns called {frame.columns[frame.columns.duplicated()][0]!r}.")
+        raise TableError(
+            f"The table {path} has two columns called {frame.columns[frame.columns.duplicated()][0]!r}. Rename one."
+        )
     return frame
+
+
+def _read_text(path: Path, separator: str) -> Any:
+    import pandas as pd
+
+    # pandas calls a second column "y.1" where the header has "y" twice: a copy of the target would be learned from.
+    names = pd.read_csv(path, sep=separator, header=None, nrows=1, dtype=str).iloc[0].dropna()
+    if names.duplicated().any():
+        raise TableError(f"The table {path} has two columns called {names[names.duplicated()].iloc[0]!r}. Rename one.")
+    return pd.read_csv(path, sep=separator)
 
 
 def split_target(frame: Any, target: str, task: str | None = None) -> tuple[Any, np.ndarray, str, int]:

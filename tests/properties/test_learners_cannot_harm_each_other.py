@@ -265,7 +265,7 @@ def test_a_frozen_learner_is_not_copied_for_each_bag(data):
 
 
 def test_the_rows_kept_by_a_model_are_its_own(data):
-    X, y, points = data
+    X, y, _ = data
     for make in (np.array, sparse.csr_array, pd.DataFrame):
         table, targets = make(X), y.copy()
         model = model_of(Ridge()).fit(table, targets)

@@ -1,8 +1,8 @@
 """Fitted models, not formulas: every certificate that the library makes, held against the truth of the model itself.
 
-For few rows all bags are fitted, with all rows and without each of them (`n_bags="all"`, `leave_one_out_refit`), so that
-the truth is exact; for drawn bags `leave_one_out` is the truth that `certify_reused` speaks of. The learners are out to
-break a promise: they threshold, memorize, count duplicates, look at the size or the order of their rows, toss coins.
+For few rows all bags are fitted, with all rows and without each of them (`n_bags="all"`, `leave_one_out_refit`), so
+that the truth is exact; for drawn bags `leave_one_out` is the truth that `certify_reused` speaks of. The learners are
+out to break a promise: they threshold, memorize, count duplicates, look at the size or order of their rows, toss coins.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ def hashed(*values):
     return int.from_bytes(digest, "big") / 2**48
 
 
-# ------------------------------------------------------------------------------- learners that are out to break a promise
+# ----------------------------------------------------------------------------- learners that are out to break a promise
 
 
 def threshold(X, y, seed):
@@ -83,6 +83,13 @@ def coin(X, y, seed):
 
 
 REGRESSORS = {f.__name__: f for f in (threshold, memorizer, parity, duplicates, size, lookup, coin)}
+
+
+CLIPPED = [
+    *((FixedRange(0, 1), name) for name in REGRESSORS),
+    *((ObservedRange(), name) for name in ("lookup", "memorizer", "coin")),
+    *((TrimmedRange(2), name) for name in ("lookup", "threshold")),
+]
 
 
 def own_label(X, y, seed):
@@ -123,7 +130,7 @@ def rows_and_targets(n=5):
     return np.arange(float(n))[:, None], np.array([0.3, -0.2, 1.0, 0.4, 0.0, 0.9, 0.1][:n])
 
 
-# --------------------------------------------------------------------------------------------- what has to be true of all
+# ------------------------------------------------------------------------------------------- what has to be true of all
 
 
 def assert_kept(certificate, moved, n, worst=None):
@@ -133,7 +140,8 @@ def assert_kept(certificate, moved, n, worst=None):
     for rows in range(n + 1):
         proved = np.broadcast_to(certificate.epsilon(rows / n), moved.prediction.shape).ravel()
         assert ((values > proved + slack).sum(axis=0) <= rows).all(), f"{rows} rows"
-    for epsilon in np.unique(values.round(9))[:40]:
+    levels = np.unique(values.round(9))
+    for epsilon in levels[:: max(1, len(levels) // 5)]:
         proved = np.broadcast_to(certificate.delta(float(epsilon)), moved.prediction.shape).ravel()
         assert ((values > epsilon + slack + 1e-8).mean(axis=0) <= proved + ROUNDING).all(), f"epsilon {epsilon}"
     for name, found in (("mean", values.mean(axis=0)), ("rms", np.sqrt((values**2).mean(axis=0)))):
@@ -145,8 +153,7 @@ def assert_kept(certificate, moved, n, worst=None):
 # ------------------------------------------------------------------------------------------------ all bags, exactly
 
 
-@pytest.mark.parametrize("prediction_range", [FixedRange(0, 1), ObservedRange(), TrimmedRange(2)], ids=repr)
-@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize(("prediction_range", "name"), CLIPPED, ids=str)
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 def test_regressors_over_all_bags_keep_every_certificate(scheme, name, prediction_range):
     X, y = rows_and_targets()
@@ -226,7 +233,7 @@ def refits_of_classifier(unfitted, X, labels, model):
 
 
 def test_six_rows_of_six_classes_and_hardly_any_row_in_a_bag():
-    """Bags without rows said a sixth for each of six classes, and a fifth for five without the row they had not seen."""
+    """Bags without rows said a sixth for six classes, and a fifth for five without a row that they had not seen."""
     X, labels = np.arange(6.0)[:, None], np.array(list("abcdef"))
     unfitted = BaggedClassifier(FunctionClassifier(own_label), scheme=BernoulliSubbagging(0.05), n_bags="all")
     model = unfitted.fit(X, labels)
@@ -241,13 +248,12 @@ def test_six_rows_of_six_classes_and_hardly_any_row_in_a_bag():
 # ------------------------------------------------------------------------------------------------------- drawn bags
 
 
-@pytest.mark.parametrize("prediction_range", [FixedRange(0, 1), ObservedRange(), None], ids=repr)
-@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize(("prediction_range", "name"), [*CLIPPED, (None, "lookup"), (None, "coin")], ids=str)
 @pytest.mark.parametrize("scheme", DRAWN, ids=str)
 def test_reused_bags_keep_their_certificate_whatever_was_drawn(scheme, name, prediction_range, seed):
     X, y = rows_and_targets(6)
     tried = 0
-    for n_bags in (8, 8, 8, 30):
+    for n_bags in (8, 8, 30):
         learner = FunctionRegressor(REGRESSORS[name])
         model = BaggedRegressor(
             learner, scheme=scheme, n_bags=n_bags, prediction_range=prediction_range, random_state=seed + tried
@@ -313,7 +319,9 @@ def test_finitely_many_bags_drawn_anew_keep_theirs_exactly(scheme, name, couplin
 def test_replacing_moves_the_memorizer_by_p_and_nothing_further(scheme):
     """Corollary 17 is about expectations: on this data set twice the mean is far below what replacing a row does."""
     X, y = rows_and_targets(5)
-    unfitted = BaggedRegressor(FunctionRegressor(memorizer), scheme=scheme, n_bags="all", prediction_range=FixedRange(0, 1))
+    unfitted = BaggedRegressor(
+        FunctionRegressor(memorizer), scheme=scheme, n_bags="all", prediction_range=FixedRange(0, 1)
+    )
     model = unfitted.fit(X, y)
     certificate, law = certify(model), model.scheme_
     target = np.array([[100.0]])

@@ -16,19 +16,24 @@ from typing import Any
 import numpy as np
 
 from stablebag.arguments import check_integer
+from stablebag.bags import Bags
 from stablebag.bounds import bagging_constant
 from stablebag.certificates import Certificate
-from stablebag.fitting import fit_and_predict_bags
+from stablebag.fitting import Assignment, fit_and_predict_bags
 from stablebag.left_out import leave_one_out_refit, perturbations_of_bags
-from stablebag.paper.settings import SETTINGS, Setting, check_variant
+from stablebag.paper.settings import SETTINGS, ScriptTree, Setting, check_variant
 from stablebag.perturbations import Perturbations
 from stablebag.ranges import ObservedRange
+from stablebag.reused_bags import ReusedBagsCertificate, largest_eigenvalue
 from stablebag.schemes import Subbagging
+from stablebag.scope import Quantity, Rerun, Scope
 
 N_POINTS = 10
 _BAGS_AT_ONCE = 500
 _ROWS_AT_ONCE = 250
 _SLIGHTLY = 5.0  # a guarantee that is violated by less than this factor is slightly violated
+_COMPARABLE = 3.0  # two learners whose shares of rows are within this factor are comparably stable
+_SINGLE_BAGS = 5
 # What a file raises that is damaged or not there.
 _UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile)
 _CACHE_VERSION = 3  # raised when what is cached changes its meaning
@@ -83,6 +88,10 @@ class Result:
         Of the subbagged version by refitting on fresh bags, for some rows, where that was asked for.
     target_range : float
         The length of the observed range of the targets; 1 for probabilities.
+    proved : ReusedBagsCertificate or None
+        What is proved of the subbagged learner's perturbations, for the bags that were drawn and at these points.
+    single_bags : ndarray of shape (n_single_bags, n_points) or None
+        In Setting 2, the `excess` of the base learner fitted to the rows of a single bag, for the first bags.
     """
 
     setting: Setting
@@ -93,6 +102,8 @@ class Result:
     bagged: Perturbations
     literal: Perturbations | None
     target_range: float
+    proved: ReusedBagsCertificate | None = None
+    single_bags: np.ndarray | None = None
 
     @property
     def scale(self) -> np.ndarray:
@@ -130,12 +141,7 @@ class Result:
         -------
         ndarray of shape (n_points,)
         """
-        n = self.setting.n_samples
-        constant = bagging_constant(n, *Subbagging(0.5).resolve(n).moments)
-        ordered = -np.sort(-perturbations.values / self.scale, axis=0)
-        share = np.arange(1, len(ordered) + 1)[:, None] / len(ordered)
-        ratio: np.ndarray = (share * ordered**2).max(axis=0) / (constant / 4)
-        return ratio
+        return _excess(perturbations.values / self.scale, self.setting.n_samples)
 
     def claims(self) -> list[Claim]:
         """Hold what the paper says of this setting against what was measured."""
@@ -149,10 +155,22 @@ class Result:
             3: ("the network slightly violates the guarantee, and subbagging improves on it", slightly),
             4: (unstable, base[0] > 1),
         }[number]
-        return [
+        claims = [
             Claim(number, says, _factor(base[0]), bool(holds), _spread(base)),
             Claim(number, satisfied, _factor(bagged[0]), bool(bagged[0] <= 1), _spread(bagged)),
         ]
+        if number == 2:
+            ratio = bagged / base
+            comparable = 1 / _COMPARABLE <= ratio[0] <= _COMPARABLE
+            over = f"{ratio.min():.2g} to {ratio.max():.2g} times"
+            says = "the stability of subbagging is comparable to that of the base learner"
+            claims.append(Claim(number, says, f"{ratio[0]:.2g} times the base learner's share", bool(comparable), over))
+        if self.single_bags is not None:
+            worst = self.single_bags.max(axis=1)
+            found = f"{_factor(self.single_bags[0, 0])} on the first of {len(worst)} bags"
+            over = f"at the worst point {worst.min():.2g} to {worst.max():.2g} times what is allowed, by bag"
+            claims.append(Claim(number, "each single bag is highly unstable", found, bool((worst > 1).all()), over))
+        return claims
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number of the result, as JSON takes it."""
@@ -176,7 +194,7 @@ class Result:
                 "theorem_8": [limit.epsilon(share, "paper") for share in shares],
                 "exact": [limit.epsilon(share, "exact") for share in shares],
                 "theorem_9": [finite.epsilon(share, "paper") for share in shares],
-                "finitely_many_bags": [finite.epsilon(share) for share in shares],
+                "finitely_many_bags_drawn_anew": [finite.epsilon(share) for share in shares],
             },
         }
         for name, moved in (("base", self.base), ("subbagged", self.bagged)):
@@ -198,6 +216,11 @@ class Result:
                 "perturbations": (self.literal.values[:, point] / self.scale[point]).tolist(),
                 "reused_bags": (self.bagged.values[rows, point] / self.scale[point]).tolist(),
             }
+        if self.proved is not None:
+            of_these = [(self.proved.epsilon(share) / self.scale)[point] for share in shares]
+            numbers["guarantee"]["of_these_bags_at_the_papers_point"] = of_these
+        if self.single_bags is not None:
+            numbers["single_bags_excess"] = self.single_bags.tolist()
         numbers["claims"] = [vars(claim) for claim in self.claims()]
         return numbers
 
@@ -225,7 +248,7 @@ def n_fits(setting: Setting, n_bags: int, literal_rows: int = 0) -> int:
     >>> n_fits(SETTINGS[1], n_bags=10_000)  # 500 rows left out in two portions, each with a fit of all rows
     10502
     """
-    return setting.n_samples + len(_portions(setting.n_samples)) + n_bags + 2 * literal_rows * n_bags
+    return _fits_before_literal(setting, n_bags) + 2 * literal_rows * n_bags
 
 
 def run(
@@ -287,12 +310,19 @@ def run(
 
         def refit(rows: range = rows) -> Perturbations:
             options: dict[str, Any] = {"n_jobs": n_jobs, "random_state": seed, "on_fit": tally.one}
+            if (seeds := chosen.refit_seeds(variant)) is not None:
+                return _refit_with_seeds(seeds, X, y, points, rows, n_jobs, tally)
             return leave_one_out_refit(chosen.learner(variant), X, y, points, rows=rows, **options)
 
         portions.append(store.perturbations(f"base{rows.start}-{rows.stop}", refit))
         tally.reach(rows.stop + len(portions))
     base = _first_class(_joined(portions))
-    bagged = _first_class(_bagged(chosen, variant, n_bags, seed, n_jobs, (X, y, points), store, tally))
+    moved, proved = _bagged(chosen, variant, n_bags, seed, n_jobs, (X, y, points), store, tally)
+    bagged = _first_class(moved)
+    single = None
+    if chosen.number == 2:
+        single = _single_bags(chosen, variant, seed, n_jobs, (X, y, points), store, tally)
+        tally.reach(_fits_before_literal(chosen, n_bags))
     literal = None
     tally.before_literal = tally.done
     if literal_rows:
@@ -311,7 +341,7 @@ def run(
     tally.reach(tally.total)
     low, high = ObservedRange()(y)
     length = 1.0 if chosen.classifies else high - low
-    return Result(chosen, variant, seed, n_bags, base, bagged, literal, length)
+    return Result(chosen, variant, seed, n_bags, base, bagged, literal, length, proved, single)
 
 
 def write_numbers(results: Iterable[Result], path: str | Path) -> None:
@@ -339,8 +369,8 @@ def _bagged(
     data: tuple[np.ndarray, np.ndarray, np.ndarray],
     store: "_Store",
     tally: "_Tally",
-) -> Perturbations:
-    """Fit the bags in portions, keep only their predictions, and leave rows out."""
+) -> tuple[Perturbations, ReusedBagsCertificate]:
+    """Fit the bags in portions, keep only their predictions, and leave rows out; and what is proved of that."""
     X, y, points = data
     model = setting.bagged(n_bags, variant, n_jobs=n_jobs, seed=seed)
     work, bags, weights = model._prepared(X, y, {})
@@ -356,7 +386,70 @@ def _bagged(
 
         portions.append(store.array(f"bags{first}-{stop}", predictions))
         tally.reach(setting.n_samples + len(_portions(setting.n_samples)) + stop)
-    return perturbations_of_bags(model, np.concatenate(portions), bags, weights, y)
+    moved = perturbations_of_bags(model, np.concatenate(portions), bags, weights, y)
+    eigenvalue, inclusion = store.array(f"eigenvalue{n_bags}", lambda: np.array(largest_eigenvalue(bags)))
+    of_class = _first_class(moved)
+    assert of_class.scope is not None
+    assert of_class.bag_deviation is not None
+    # The variance over the drawn bags themselves, not the estimate for all bags.
+    spread = of_class.bag_deviation * math.sqrt(1 - 1 / n_bags)
+    length, scale = (1.0, 0.5) if setting.classifies else (math.inf, math.inf)
+    proved = ReusedBagsCertificate(
+        float(eigenvalue), float(inclusion), scale, length, scope=of_class.scope, standard_deviation=spread
+    )
+    return moved, proved
+
+
+def _refit_with_seeds(
+    seeds: np.ndarray,
+    X: np.ndarray,
+    y: np.ndarray,
+    points: np.ndarray,
+    rows: range,
+    n_jobs: int | None,
+    tally: "_Tally",
+) -> Perturbations:
+    """Refit the script's tree, each time with the seed that it had there."""
+    n = len(y)
+    sequences = [np.arange(n), *(np.delete(np.arange(n), row) for row in rows)]
+    own = np.array([seeds[0], *(seeds[1 + row] for row in rows)])
+    work = Assignment(ScriptTree(max_depth=50), X, y)
+    fits = list(fit_and_predict_bags(work, Bags(sequences, n), own, points, n_jobs=n_jobs, on_bag=tally.one))
+    scope = Scope(n, Quantity.NUMBER, Rerun.ALONE, n_points=len(points))
+    return Perturbations(fits[0], np.stack(fits[1:]), np.array(rows), scope=scope)
+
+
+def _single_bags(
+    setting: Setting,
+    variant: str,
+    seed: int,
+    n_jobs: int | None,
+    data: tuple[np.ndarray, np.ndarray, np.ndarray],
+    store: "_Store",
+    tally: "_Tally",
+) -> np.ndarray:
+    """How far the base learner, fitted to one bag alone, exceeds the guarantee for as many rows."""
+    X, y, points = data
+    bags = Subbagging(0.5).resolve(setting.n_samples).draw(_SINGLE_BAGS, random_state=seed)
+
+    def excess() -> np.ndarray:
+        found = []
+        for bag in bags:
+            options: dict[str, Any] = {"n_jobs": n_jobs, "random_state": seed, "on_fit": tally.one}
+            moved = leave_one_out_refit(setting.learner(variant), X[bag], y[bag], points, **options)
+            found.append(_excess(_first_class(moved).values, len(bag)))
+        return np.stack(found)
+
+    return store.array(f"single{_SINGLE_BAGS}", excess)
+
+
+def _excess(values: np.ndarray, n_samples: int) -> np.ndarray:
+    """The largest ratio, over epsilon, of the share of rows beyond it to that which Theorem 8 allows."""
+    constant = bagging_constant(n_samples, *Subbagging(0.5).resolve(n_samples).moments)
+    ordered = -np.sort(-values, axis=0)
+    share = np.arange(1, len(ordered) + 1)[:, None] / len(ordered)
+    ratio: np.ndarray = (share * ordered**2).max(axis=0) / (constant / 4)
+    return ratio
 
 
 class _Store:
@@ -434,6 +527,11 @@ class _Tally:
                 self.on_progress(self.done, self.total)
 
 
+def _fits_before_literal(setting: Setting, n_bags: int) -> int:
+    single = _SINGLE_BAGS * (setting.n_samples // 2 + 1) if setting.number == 2 else 0
+    return setting.n_samples + len(_portions(setting.n_samples)) + n_bags + single
+
+
 def _portions(n_samples: int) -> list[range]:
     """The rows to leave out, in portions that are cached one by one."""
     return [range(first, min(first + _ROWS_AT_ONCE, n_samples)) for first in range(0, n_samples, _ROWS_AT_ONCE)]
@@ -460,6 +558,7 @@ def _first_class(moved: Perturbations) -> Perturbations:
         n_bags=moved.n_bags,
         n_without=moved.n_without,
         noise_known=moved.noise_known,
+        scope=moved.scope,
         **{name: value[:, 0] for name, value in parts.items()},
     )
 

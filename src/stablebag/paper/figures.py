@@ -147,8 +147,10 @@ def _curves(ax: Any, result: Result) -> None:
         ordered = np.sort(values)
         ax.step(np.append(ordered, right), np.append(shares, 0.0), dash, where="pre", label=name, **style)
     rows = np.unique(np.geomspace(1, n - 1, 150).astype(int))
-    limit, finite = result.certificate(np.inf), result.certificate()
-    ax.plot([limit.epsilon(k / n, "paper") for k in rows], rows / n, ":", color="black", label="Theorem 8")
-    ax.plot([finite.epsilon(k / n) for k in rows], rows / n, "-.", color="gray", label="proved for these bags")
+    limit = result.certificate(np.inf)
+    ax.plot([limit.epsilon(k / n, "paper") for k in rows], rows / n, ":", color="black", label="Theorem 8, all bags")
+    if result.proved is not None:
+        of_these = [result.proved.epsilon(k / n)[0] / result.scale[0] for k in rows]
+        ax.plot(of_these, rows / n, "-.", color="gray", label="proved of these bags, subbagged")
     divided = "" if result.setting.classifies else " / Range(D, x), estimated"
     ax.set(xlabel=f"$\\varepsilon${divided}", ylabel="$\\delta$", xlim=(0, right), ylim=(0, 1.02))

@@ -2,7 +2,8 @@
 
 The two differ in the data. The script seeds numpy's legacy generator with 1234567891 before each data set, centres the
 test point of Settings 1 to 3, records the probability of class 0, gives the neural network the same seed in every fit,
-and in Setting 4 adds noise from [-1, 1] where the text says [0, 1].
+and in Setting 4 adds noise from [-1, 1] where the text says [0, 1]. Its trees have no seed: each takes a number from
+the generator that drew the data, the one fitted to all rows first, then the one without each row, in order.
 """
 
 import warnings
@@ -23,6 +24,7 @@ from stablebag.schemes import Subbagging
 
 VARIANTS = ("text", "script")
 SCRIPT_SEED = 1234567891
+_LARGEST_TREE_SEED = 2**31 - 1  # the numbers that scikit-learn's trees draw for themselves are below it
 
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -118,6 +120,45 @@ class QuietNetwork(MLPClassifier):
         return self
 
 
+class ScriptTree(DecisionTreeRegressor):
+    """The tree of the script, which breaks ties between splits by a number from numpy's legacy generator.
+
+    Its `random_state` is that number itself.
+    """
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit with the number in place of a generator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,)
+            Their targets.
+
+        Returns
+        -------
+        ScriptTree
+        """
+        number: Any = self.random_state
+        self.random_state: Any = _Drawn(number)
+        try:
+            return super().fit(X, y)  # type: ignore[no-any-return]
+        finally:
+            self.random_state = number
+
+
+class _Drawn(np.random.RandomState):
+    """A generator that gives one number, which was drawn before."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+    def randint(self, *arguments: Any, **options: Any) -> int:  # type: ignore[override]
+        return self.number
+
+
 @dataclass(frozen=True)
 class Setting:
     """One of the four settings: its data, its learner, and the learner's subbagged version.
@@ -180,6 +221,26 @@ class Setting:
         """
         return self.make_learner(check_variant(variant, "Setting.learner"))
 
+    def refit_seeds(self, variant: str) -> np.ndarray | None:
+        """Return the seeds of the base learner, fitted to all rows and then without each in order.
+
+        Parameters
+        ----------
+        variant : {"text", "script"}
+            As in `learner`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples + 1,) or None
+            None where the same seed serves for all, as in Definition 4 of the paper. The script's trees have none.
+        """
+        if check_variant(variant, "Setting.refit_seeds") == "text" or self.number != 4:
+            return None
+        legacy = np.random.RandomState(SCRIPT_SEED)
+        _draw_sines(self, legacy)
+        legacy.uniform(size=(1, self.n_features))  # the test point
+        return legacy.randint(0, _LARGEST_TREE_SEED, size=self.n_samples + 1)
+
     def bagged(self, n_bags: int, variant: str = "text", *, n_jobs: int | None = None, seed: int = 0) -> Any:
         """Return the subbagged learner, unfitted: bags of half of the rows; trees are not clipped, as in the paper.
 
@@ -231,11 +292,16 @@ def _sine_data(setting: Setting, variant: str, seed: int, n_points: int) -> Data
         y[::4] += rng.random(len(y[::4]))
         return X, y, rng.random((n_points, d))
     legacy = np.random.RandomState(SCRIPT_SEED)
-    X = legacy.uniform(size=(n, d))
-    y = np.sin(X / np.arange(1, d + 1)).sum(axis=1)
+    X, y = _draw_sines(setting, legacy)
+    return X, y, legacy.uniform(size=(n_points, d))
+
+
+def _draw_sines(setting: Setting, legacy: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    X = legacy.uniform(size=(setting.n_samples, setting.n_features))
+    y = np.sin(X / np.arange(1, setting.n_features + 1)).sum(axis=1)
     y[::4] += 2 * (0.5 - legacy.uniform(size=len(y[::4])))
     y[::3] += 0.5 * (0.5 - legacy.uniform(size=len(y[::3])))
-    return X, y, legacy.uniform(size=(n_points, d))
+    return X, y
 
 
 def _sigmoid(z: np.ndarray) -> np.ndarray:

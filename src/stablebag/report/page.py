@@ -34,7 +34,7 @@ def write(
         Where to.
     study : Study
         What was measured and proved, as `stablebag.studies.study` makes it; or ``Study.of(...)``, of perturbations, a
-        certificate and intervals that are at hand already.
+        certificate of them and intervals that are at hand already.
     title : str, default="Stability report"
         The title of the page.
     rows : DataFrame or None, default=None
@@ -51,7 +51,7 @@ def write(
     Path
     """
     if not isinstance(study, Study):
-        reason = "of objects that are at hand, Study.of(bagged, certificate, ...) makes one."
+        reason = "build one from existing objects with Study.of(bagged, proved, ...)."
         raise refuse_type("study", "report.write", "a Study, as stablebag.studies.study makes it", study, reason)
     try:
         from jinja2 import Environment
@@ -73,8 +73,9 @@ def write(
         scores=[(name, _number(a), _number(b)) for name, (a, b) in study.scores.items()],
         charts=static_charts(named, guarantee, study.intervals, _numbers(study)),
         influential=_influential(study, rows),
-        certificate=study.certificate.explain(delta),
-        certificate_json=json.dumps(_certificate_dict(study), indent=1),
+        proved=study.proved.explain(delta),
+        anew=None if study.anew is None else study.anew.explain(delta),
+        certificate_json=json.dumps(_certificates(study), indent=1),
         command=command,
         version=__version__,
         n_base=0 if study.base is None else len(study.base.rows),
@@ -93,12 +94,11 @@ def _numbers(study: Study) -> np.ndarray | None:
 
 
 def _guarantee(study: Study) -> tuple[np.ndarray, np.ndarray] | None:
-    n, moved = study.n_samples, [study.bagged] if study.base is None else [study.base, study.bagged]
+    moved = [study.bagged] if study.base is None else [study.base, study.bagged]
     widest = max(float(np.max(each.max())) for each in moved)
-    shares = np.unique(np.geomspace(1, n - 1, 40).astype(int)) / n
-    epsilon = np.array([study.certificate.epsilon(share) for share in shares])
-    shown = np.isfinite(epsilon) & (epsilon <= max(4 * widest, study.certificate.epsilon(0.5)))
-    return (epsilon[shown], shares[shown]) if shown.any() else None
+    epsilon, delta = study.proved.curve("mean")
+    shown = epsilon <= max(4 * widest, float(np.max(study.proved.epsilon(0.5))))
+    return (epsilon[shown], delta[shown]) if shown.any() else None
 
 
 def _influential(study: Study, rows: Any) -> dict[str, Any]:
@@ -122,19 +122,9 @@ def _influential(study: Study, rows: Any) -> dict[str, Any]:
     return {"columns": names, "lines": lines, "hidden": hidden, "noise": _number(noise)}
 
 
-def _certificate_dict(study: Study) -> dict[str, Any]:
-    certificate = study.certificate
-    if hasattr(certificate, "to_dict"):
-        return dict(certificate.to_dict())
-    law = certificate.scheme
-    return {
-        "scheme": str(law),
-        "n_samples": certificate.n_samples,
-        "n_bags": certificate.n_bags,
-        "radius": certificate.radius,
-        "diameter": certificate.diameter,
-        "coupling": certificate.coupling,
-    }
+def _certificates(study: Study) -> dict[str, Any]:
+    parts = {"of_these_bags": study.proved, "of_bags_drawn_anew": study.anew}
+    return {name: certificate.to_dict() for name, certificate in parts.items() if certificate is not None}
 
 
 def _number(value: float) -> str:
