@@ -421,18 +421,20 @@ def test_a_random_learner_gives_the_same_bits_for_any_jobs_and_backend(name, dat
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("learner", [
-    LinearSVC(max_iter=30, tol=1e-9), LogisticRegression(solver="liblinear", max_iter=30, tol=1e-9),
-    CalibratedClassifierCV(cv=2, n_jobs=1), SVC(),
+    LinearSVC(penalty="l1", dual=False, max_iter=100, tol=1e-9), SVC(), CalibratedClassifierCV(cv=2, n_jobs=1),
+    LogisticRegression(solver="liblinear", penalty="l1", max_iter=100, tol=1e-9),
 ], ids=lambda learner: type(learner).__name__)  # fmt: skip
 def test_c_libraries_with_one_generator_for_all_give_the_same_bits_in_threads(learner):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(120, 20)), rng.integers(0, 2, 120)
-    points = rng.normal(size=(30, 20))
-    expected = BaggedClassifier(learner, n_bags=40, random_state=0).fit(X, y).bag_predictions(points)
+    X, y, points = rng.normal(size=(400, 50)), rng.integers(0, 2, 400), rng.normal(size=(30, 50))
+
+    def models(n_jobs):
+        return BaggedClassifier(learner, n_bags=40, n_jobs=n_jobs, random_state=0).fit(X, y)
+
+    expected = models(1).bag_predictions(points)
     with joblib.parallel_config(backend="threading"):
-        for _ in range(3):
-            found = BaggedClassifier(learner, n_bags=40, n_jobs=4, random_state=0).fit(X, y).bag_predictions(points)
-            np.testing.assert_array_equal(found, expected)
+        for _ in range(2):
+            np.testing.assert_array_equal(models(4).bag_predictions(points), expected)
 
 
 def test_ensembles_inside_ensembles_do_not_wait_for_each_other_in_threads(data):
