@@ -167,7 +167,7 @@ class Result:
             claims.append(Claim(number, says, f"{ratio[0]:.2g} times the base learner's share", bool(comparable), over))
         if self.single_bags is not None:
             worst = self.single_bags.max(axis=1)
-            found = f"{_factor(self.single_bags[0, 0])} on the first of {len(worst)} bags"
+            found = f"{(self.single_bags[:, 0] > 1).sum()} of {len(worst)} bags violate it there"
             over = f"at the worst point {worst.min():.2g} to {worst.max():.2g} times what is allowed, by bag"
             claims.append(Claim(number, "each single bag is highly unstable", found, bool((worst > 1).all()), over))
         return claims
