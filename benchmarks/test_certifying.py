@@ -5,11 +5,11 @@ import time
 
 import numpy as np
 from scipy.optimize import linprog
+from test_fitting import seconds
 
 from stablebag import ClassicalBagging, Subbagging
-from stablebag.frontier import _frontier
-from stablebag.observed import largest_eigenvalue
-from test_fitting import seconds
+from stablebag.proving.certify import largest_eigenvalue
+from stablebag.proving.frontier import work_out
 
 
 def frontier_by_programme(n, m, rank):
@@ -31,15 +31,15 @@ def test_the_exact_frontier(ratios):
     begin = time.perf_counter()
     programme = frontier_by_programme(12, 6, 8)
     listed = time.perf_counter() - begin
-    ours = seconds(lambda: _frontier.__wrapped__(law, 8))
-    assert abs(programme - _frontier(law, 8).value) < 1e-9
+    ours = seconds(lambda: work_out(law, 8))
+    assert abs(programme - work_out(law, 8).value) < 1e-9
     ratios("exact frontier, 12 rows, rank 8", "linear programme over all bags / ours", listed / ours, None)
     for scheme, n, rank in [
         (Subbagging(0.5), 500, 51), (Subbagging(0.5), 500, 400), (Subbagging(0.5), 10_000, 501),
         (Subbagging(0.5), 10_000, 9_000), (ClassicalBagging(1.0), 10_000, 501), (ClassicalBagging(1.0), 10_000, 9_000),
     ]:  # fmt: skip
         law = scheme.resolve(n)
-        taken = seconds(lambda law=law, rank=rank: _frontier.__wrapped__(law, rank))
+        taken = seconds(lambda law=law, rank=rank: work_out(law, rank))
         ratios("exact frontier: one second / ours", f"{law}, rank {rank:,}", 1 / taken, None)
 
 

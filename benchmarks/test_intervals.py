@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
+from test_fitting import seconds
 
 from stablebag import BaggedRegressor, FunctionRegressor, Subbagging, predict_interval
-from test_fitting import seconds
 
 
 def test_against_mapie(ratios):

@@ -6,10 +6,10 @@ import tracemalloc
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
+from test_fitting import logistic, seconds, trees
 
 from stablebag import BaggedClassifier, BaggedRegressor, FunctionRegressor, Subbagging, leave_one_out
-from stablebag.left_out import _averages_without, leave_one_out_refit
-from test_fitting import logistic, seconds, trees
+from stablebag.measuring.leave_one_out import _averages_without, leave_one_out_refit
 
 
 @pytest.mark.filterwarnings("ignore")

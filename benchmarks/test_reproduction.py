@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from test_fitting import seconds
 
 from stablebag.paper.experiments import N_POINTS, run
 from stablebag.paper.settings import SETTINGS
-from test_fitting import seconds
 
 
 def one_by_one(setting, n_bags):

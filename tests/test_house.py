@@ -136,7 +136,7 @@ def test_every_public_name_has_an_example_or_is_made_by_one_that_has(name):
     assert ">>>" in docstring or name in made
 
 
-@pytest.mark.parametrize("name", [name for name in OBJECTS if name.startswith("stablebag.bounds.")])
+@pytest.mark.parametrize("name", [name for name in OBJECTS if name.startswith("stablebag.proving.bounds.")])
 def test_every_bound_says_whose_it_is_and_has_an_example(name):
     docstring = inspect.getdoc(OBJECTS[name])
     assert re.search(

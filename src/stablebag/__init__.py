@@ -1,106 +1,51 @@
 """stablebag: wrap any learner, and its predictions provably stop hinging on any single training row."""
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from stablebag.bags import Bags
-from stablebag.bounds import unstable_epsilon
-from stablebag.certificates import Certificate, Plan, plan
-from stablebag.observed import certify, certify_reused
-from stablebag.perturbations import Perturbations
-from stablebag.point_certificates import PointCertificate
-from stablebag.ranges import FixedRange, FunctionRange, ObservedRange, PredictionRange, TrimmedRange
-from stablebag.reused_bags import ReusedBagsCertificate
-from stablebag.schemes import (
-    BernoulliSubbagging,
-    ClassicalBagging,
-    PoissonizedBagging,
-    ResamplingScheme,
-    Subbagging,
-)
-from stablebag.vectors import VectorCertificate
-
-if TYPE_CHECKING:
-    from stablebag.black_box import StabilityTest, stability_test
-    from stablebag.displays import IntervalDisplay, PerturbationDisplay, PhaseDiagramDisplay, StabilityCurveDisplay
-    from stablebag.ensembles import BaggedClassifier, BaggedRegressor, FunctionClassifier, FunctionRegressor
-    from stablebag.error_estimates import LeaveOneOutError, leave_one_out_error
-    from stablebag.intervals import Intervals, jackknife_intervals_refit, predict_interval, random_n_bags
-    from stablebag.left_out import leave_one_out, leave_one_out_refit, replace_one_refit, stream_leave_one_out
-
-__all__ = [
-    "BaggedClassifier",
-    "BaggedRegressor",
-    "Bags",
-    "BernoulliSubbagging",
-    "Certificate",
-    "ClassicalBagging",
-    "FixedRange",
-    "FunctionClassifier",
-    "FunctionRange",
-    "FunctionRegressor",
-    "IntervalDisplay",
-    "Intervals",
-    "LeaveOneOutError",
-    "ObservedRange",
-    "PerturbationDisplay",
-    "Perturbations",
-    "PhaseDiagramDisplay",
-    "Plan",
-    "PointCertificate",
-    "PoissonizedBagging",
-    "PredictionRange",
-    "ResamplingScheme",
-    "ReusedBagsCertificate",
-    "StabilityCurveDisplay",
-    "StabilityTest",
-    "Subbagging",
-    "TrimmedRange",
-    "VectorCertificate",
-    "certify",
-    "certify_reused",
-    "jackknife_intervals_refit",
-    "leave_one_out",
-    "leave_one_out_error",
-    "leave_one_out_refit",
-    "plan",
-    "predict_interval",
-    "random_n_bags",
-    "replace_one_refit",
-    "stability_test",
-    "stream_leave_one_out",
-    "unstable_epsilon",
-]
 __version__ = "0.1.0.dev0"
 
-# What needs scikit-learn is imported when it is first asked for: certificates and plans come without it.
-_LATER = {
-    "BaggedClassifier": "stablebag.ensembles",
-    "BaggedRegressor": "stablebag.ensembles",
-    "FunctionClassifier": "stablebag.ensembles",
-    "FunctionRegressor": "stablebag.ensembles",
-    "IntervalDisplay": "stablebag.displays",
-    "Intervals": "stablebag.intervals",
-    "LeaveOneOutError": "stablebag.error_estimates",
-    "PerturbationDisplay": "stablebag.displays",
-    "PhaseDiagramDisplay": "stablebag.displays",
-    "StabilityCurveDisplay": "stablebag.displays",
-    "StabilityTest": "stablebag.black_box",
-    "jackknife_intervals_refit": "stablebag.intervals",
-    "leave_one_out": "stablebag.left_out",
-    "leave_one_out_error": "stablebag.error_estimates",
-    "leave_one_out_refit": "stablebag.left_out",
-    "predict_interval": "stablebag.intervals",
-    "random_n_bags": "stablebag.intervals",
-    "replace_one_refit": "stablebag.left_out",
-    "stability_test": "stablebag.black_box",
-    "stream_leave_one_out": "stablebag.left_out",
+# Every public name, by the file that has it. A file is imported when one of its names is first asked for: certificates
+# and plans come without scikit-learn, and displays are the only ones that need matplotlib.
+_ROOMS = {
+    "stablebag.resampling.bags": ["Bags"],
+    "stablebag.resampling.bernoulli": ["BernoulliSubbagging"],
+    "stablebag.resampling.classical": ["ClassicalBagging"],
+    "stablebag.resampling.poissonized": ["PoissonizedBagging"],
+    "stablebag.resampling.random_bags": ["RandomBags", "random_n_bags"],
+    "stablebag.resampling.scheme": ["ResamplingScheme"],
+    "stablebag.resampling.subbagging": ["Subbagging"],
+    "stablebag.learning.classifier": ["BaggedClassifier"],
+    "stablebag.learning.functions": ["FunctionClassifier", "FunctionRegressor"],
+    "stablebag.learning.predictions": ["BagPredictions"],
+    "stablebag.learning.progress": ["on_progress"],
+    "stablebag.learning.ranges": ["FixedRange", "FunctionRange", "ObservedRange", "PredictionRange", "TrimmedRange"],
+    "stablebag.learning.regressor": ["BaggedRegressor"],
+    "stablebag.proving.bounds.impossible": ["unstable_epsilon"],
+    "stablebag.proving.certificate": ["Certificate"],
+    "stablebag.proving.certify": ["certify", "certify_reused"],
+    "stablebag.proving.plan": ["Plan", "plan"],
+    "stablebag.proving.points": ["PointCertificate"],
+    "stablebag.proving.reused_bags": ["ReusedBagsCertificate"],
+    "stablebag.proving.vector": ["VectorCertificate"],
+    "stablebag.measuring.black_box": ["StabilityTest", "stability_test"],
+    "stablebag.measuring.errors": ["LeaveOneOutError", "leave_one_out_error"],
+    "stablebag.measuring.leave_one_out": ["leave_one_out", "stream_leave_one_out"],
+    "stablebag.measuring.perturbations": ["Perturbations"],
+    "stablebag.measuring.refits": ["leave_one_out_refit", "replace_one_refit"],
+    "stablebag.deciding.intervals": ["Intervals", "jackknife_intervals_refit", "predict_interval"],
+    "stablebag.showing.displays.curve": ["StabilityCurveDisplay"],
+    "stablebag.showing.displays.histogram": ["PerturbationDisplay"],
+    "stablebag.showing.displays.intervals": ["IntervalDisplay"],
+    "stablebag.showing.displays.phase_diagram": ["PhaseDiagramDisplay"],
 }
+_HOMES = {name: module for module, names in _ROOMS.items() for name in names}
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name]), name)
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'stablebag' has no attribute {name!r}")
 
 

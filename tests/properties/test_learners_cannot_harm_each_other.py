@@ -306,7 +306,7 @@ def numbers_of_threads():
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_blas_has_its_threads_back_afterwards(backend, data, monkeypatch):
-    monkeypatch.setattr("stablebag.fitting._SMALL_PREDICTION", 0)
+    monkeypatch.setattr("stablebag.learning.fitting._SMALL_PREDICTION", 0)
     X, y, points = data
     before = numbers_of_threads()
     with joblib.parallel_config(backend=backend):
@@ -333,7 +333,7 @@ class CountsThreads(Mean):
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_a_limit_that_the_caller_holds_does_not_change_how_bags_are_fitted(backend, data, monkeypatch):
-    monkeypatch.setattr("stablebag.fitting._SMALL_PREDICTION", 0)
+    monkeypatch.setattr("stablebag.learning.fitting._SMALL_PREDICTION", 0)
     X, y, points = data
     for n_jobs in (1, 2):
         with threadpool_limits(2), joblib.parallel_config(backend=backend):

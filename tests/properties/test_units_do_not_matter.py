@@ -23,7 +23,7 @@ from stablebag import (
     predict_interval,
     stability_test,
 )
-from stablebag.studies import study
+from stablebag.showing.study import study
 
 UNITS = [2.0**-900, 2.0**-565, 2.0**515, 2.0**900]  # 1e-271, 1e-170, 1e155, 1e271
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
-from stablebag.seeds import Seeds
+from stablebag._seeds import Seeds
 
 FALSE_ALARM = 1e-6  # of each test, by Bonferroni over what it looks at
 LAWS = [Subbagging(0.3).resolve(20), BernoulliSubbagging(0.3).resolve(20), ClassicalBagging(1.0).resolve(20),

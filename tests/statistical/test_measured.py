@@ -35,7 +35,7 @@ def test_reuse_and_refitting_agree_within_the_noise_of_the_bags(scheme, learner,
         BaggedRegressor(learner, n_bags=600, **settings), X, y, points, rows=rows, random_state=seed + 1
     )
     # Hoeffding for each of two averages of numbers in [0, 1], of k_i and of 600 bags, over nine comparisons.
-    k = reused.n_without[rows][:, None]
+    k = reused.bags.n_without[rows][:, None]
     looks = 2 * 9
     radius = np.sqrt(np.log(2 * looks / FALSE_ALARM) / 2) * (1 / np.sqrt(k) + 1 / np.sqrt(600))
     assert (np.abs(reused.left_out[rows] - refitted.left_out) < radius).all()

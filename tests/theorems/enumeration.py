@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
-from stablebag.bounds import bagging_constant
+from stablebag.proving.bounds import bagging_constant
 
 
 @dataclass(frozen=True)

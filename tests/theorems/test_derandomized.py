@@ -13,8 +13,8 @@ from stablebag import (
     ObservedRange,
     Subbagging,
     TrimmedRange,
-    bounds,
 )
+from stablebag.proving import bounds
 from theorems.enumeration import all_ensembles, enumerate_law, learners
 
 ENSEMBLES = list(all_ensembles(largest=8))

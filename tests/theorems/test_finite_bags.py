@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, Subbagging, bounds
+from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, Subbagging
+from stablebag.proving import bounds
 from theorems.enumeration import enumerate_law, learners
 
 LAWS = [Subbagging(2).resolve(4), Subbagging(3).resolve(6), BernoulliSubbagging(0.5).resolve(4),

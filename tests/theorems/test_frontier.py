@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import linprog
 
 from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging, unstable_epsilon
-from stablebag.bounds import bagging_constant, kth_perturbation
-from stablebag.frontier import all_plus, frontier, largest_mean
+from stablebag.proving.bounds import bagging_constant, kth_perturbation
+from stablebag.proving.frontier import all_plus, frontier, largest_mean, work_out
 from theorems.enumeration import all_ensembles, enumerate_law, enumerate_patterns, learners
 
 GOLDEN = [
@@ -115,7 +115,7 @@ SCHEMES = [
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 def test_the_frontier_lies_between_the_lower_bound_and_theorem_8_and_falls(scheme, n):
     law = scheme.resolve(n)
-    constant = bagging_constant(n, *law.moments)
+    constant = bagging_constant(n, *law.p_and_q)
     values = [frontier(law, rank).value for rank in range(1, n + 1)]
     for rank, value in enumerate(values, start=1):
         assert value <= kth_perturbation(rank, n, constant, law.inclusion_probability) * (1 + 1e-10)
@@ -129,7 +129,7 @@ def test_the_frontier_lies_between_the_lower_bound_and_theorem_8_and_falls(schem
 
 @pytest.mark.parametrize("scheme", [Subbagging(0.5), BernoulliSubbagging(0.2), ClassicalBagging(1.0)], ids=str)
 def test_the_pruned_search_finds_the_largest_of_all_splits(scheme):
-    from stablebag.frontier import _best_weight
+    from stablebag.proving.frontier import _best_weight
 
     law = scheme.resolve(60)
     for rank in (7, 30, 59, 60):
@@ -143,30 +143,29 @@ def test_cutting_tails_changes_nothing_that_shows(scheme, monkeypatch):
     law = scheme.resolve(300)
     whole = {}
     with monkeypatch.context() as patch:
-        patch.setattr("stablebag.frontier._TAIL", 1e-290)
+        patch.setattr("stablebag.proving.frontier._TAIL", 1e-290)
         for rank in (20, 150, 300):
-            frontier_module = __import__("stablebag.frontier", fromlist=["_frontier"])
-            whole[rank] = frontier_module._frontier.__wrapped__(law, rank).value
+            whole[rank] = work_out(law, rank).value
     for rank, value in whole.items():
         assert value <= frontier(law, rank).value <= value * (1 + 1e-10)
 
 
 def test_splits_that_tie_are_not_all_worked_out(monkeypatch):
     # With independent inclusion at p = 1/2 all splits have the same bound.
-    from stablebag import frontier as module
+    from stablebag.proving import frontier as module
 
     worked_out = []
     original = module._best_weight
     monkeypatch.setattr(module, "_best_weight", lambda *args: worked_out.append(args) or original(*args))
     for rank in (499, 500):
-        module._frontier.__wrapped__(BernoulliSubbagging(0.5).resolve(500), rank)
+        module.work_out(BernoulliSubbagging(0.5).resolve(500), rank)
     assert len(worked_out) < 10
 
 
 def test_many_rows_have_the_constant_of_the_normal_law():
     # As K grows, eps*(K) approaches sqrt(2 / pi) times the bound of Theorem 8.
     law = Subbagging(0.5).resolve(100_000)
-    constant = bagging_constant(law.n_samples, *law.moments)
+    constant = bagging_constant(law.n_samples, *law.p_and_q)
     ratio = frontier(law, 5000).value / kth_perturbation(5000, law.n_samples, constant, 0.5)
     assert ratio == pytest.approx(math.sqrt(2 / math.pi), abs=2e-4)
 

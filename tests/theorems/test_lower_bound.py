@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from stablebag import Certificate, Subbagging, unstable_epsilon
-from stablebag.bounds import memorizer_in_sample_delta, threshold_perturbation
 from stablebag.paper.counterexamples import Memorizer, ThresholdCount
+from stablebag.proving.bounds import memorizer_in_sample_delta, threshold_perturbation
 from theorems.enumeration import enumerate_law
 
 GRID = [(n, m) for n in range(2, 9) for m in range(1, n)]

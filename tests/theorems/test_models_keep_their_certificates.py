@@ -33,7 +33,7 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
-from stablebag.studies import study
+from stablebag.showing.study import study
 
 ROUNDING = 1e-11
 POINTS = np.array([[0.0], [100.0]])
@@ -217,7 +217,7 @@ def test_classifiers_with_rare_classes_and_empty_bags_keep_them_over_all_bags(sc
 
 
 def certificate_in_norm(model, points, reused):
-    return certify_reused(model, points, norm=True) if reused else certify(model, points, norm=True)
+    return certify_reused(model, points, vector=True) if reused else certify(model, points, vector=True)
 
 
 def refits_of_classifier(unfitted, X, labels, model):
@@ -239,7 +239,7 @@ def test_six_rows_of_six_classes_and_hardly_any_row_in_a_bag():
     model = unfitted.fit(X, labels)
     literal = refits_of_classifier(unfitted, X, labels, model)
     assert literal.max().max() == pytest.approx(0.1725, abs=1e-3)
-    assert certify(model).shift == pytest.approx(0.95**5 / 6)
+    assert certify(model).outputs.shift == pytest.approx(0.95**5 / 6)
     assert_kept(certify(model), literal, 6)
     told = " ".join(certify(model).explain().split())
     assert "bags without rows, which give all classes the same probability: 6 rows are the only ones of theirs" in told
@@ -277,7 +277,7 @@ def test_reused_bags_of_classifiers_keep_theirs(scheme, name, labels, seed):
         if (model.bags_.n_without == 0).any():
             continue
         proved = [certify_reused(model), certify_reused(model, POINTS)]
-        in_norm = [certify_reused(model, norm=True), certify_reused(model, POINTS, norm=True)]
+        in_norm = [certify_reused(model, vector=True), certify_reused(model, POINTS, vector=True)]
         measured = leave_one_out(model, POINTS)
         for certificate in proved:
             assert_kept(certificate, measured, 5)

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from stablebag.arguments import check_integer, check_samples, refuse_value
+from stablebag._checks import check_integer, check_samples, refuse_value
 
 
 class ThresholdCount(RegressorMixin, BaseEstimator):

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from stablebag.certificates import Certificate
-from stablebag.displays import PhaseDiagramDisplay
-from stablebag.paper.experiments import Result
-from stablebag.schemes import Subbagging
+from stablebag.paper.results import Result
+from stablebag.proving.certificate import Certificate
+from stablebag.resampling.subbagging import Subbagging
+from stablebag.showing.displays.phase_diagram import PhaseDiagramDisplay
 
 FORMATS = ("png", "svg", "pdf")
 _BASE, _BAGGED = {"color": "tab:red"}, {"color": "tab:blue"}

@@ -18,9 +18,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag.arguments import check_integer, refuse_value
-from stablebag.ensembles import BaggedClassifier, BaggedRegressor
-from stablebag.schemes import Subbagging
+from stablebag._checks import check_integer, refuse_value
+from stablebag.learning.classifier import BaggedClassifier
+from stablebag.learning.regressor import BaggedRegressor
+from stablebag.resampling.subbagging import Subbagging
 
 VARIANTS = ("text", "script")
 SCRIPT_SEED = 1234567891

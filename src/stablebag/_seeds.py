@@ -1,0 +1,91 @@
+"""From one `random_state` to two independent streams: one draws the bags, the other seeds the learners.
+
+Both streams are counter-based (Philox), so what bag b gets depends on (random_state, b) and on nothing else: not on
+how many bags are drawn, in which order, in how many batches or processes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.random import Generator, Philox, SeedSequence
+
+from stablebag._checks import refuse_type, refuse_value
+
+RandomState: TypeAlias = "int | np.random.RandomState | Generator | Seeds | None"
+
+_LARGEST_LEARNER_SEED = 2**31 - 1  # what every learner takes, also those written in C with signed integers
+_LARGEST_ROOT = 2**32 - 1  # what scikit-learn's check_random_state takes
+
+
+@dataclass(frozen=True)
+class Seeds:
+    """Two independent streams that hang on one number, `root`.
+
+    Parameters
+    ----------
+    root : int
+        A non-negative integer; the same root gives the same bags and the same learner seeds.
+
+    Examples
+    --------
+    >>> seeds = Seeds(root=0)
+    >>> seeds.learner_seeds(0, 5)[3:].tolist() == seeds.learner_seeds(3, 5).tolist()
+    True
+    """
+
+    root: int
+    _keys: tuple[np.ndarray, np.ndarray] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        bags, learners = SeedSequence(self.root).spawn(2)
+        keys = bags.generate_state(2, np.uint64), learners.generate_state(2, np.uint64)
+        object.__setattr__(self, "_keys", keys)
+
+    @classmethod
+    def from_random_state(cls, random_state: RandomState, owner: str = "Seeds") -> "Seeds":
+        """Read scikit-learn's `random_state`.
+
+        An integer is the root itself. A RandomState or a Generator gives up one number, so that a second call goes
+        on where the first stopped; None takes that number from numpy's global state, as scikit-learn does. `owner` is
+        whose parameter it is, should it have to be refused.
+        """
+        if isinstance(random_state, Seeds):
+            return random_state
+        if isinstance(random_state, Generator):
+            return cls(int(random_state.integers(_LARGEST_ROOT, endpoint=True)))
+        if random_state is None:
+            return cls(int(np.random.randint(_LARGEST_ROOT, dtype=np.int64)))
+        if isinstance(random_state, np.random.RandomState):
+            return cls(int(random_state.randint(_LARGEST_ROOT, dtype=np.int64)))
+        return cls(_check_root(random_state, owner))
+
+    def bag_generators(self, first: int, stop: int) -> Iterator[Generator]:
+        """Yield the generator of bag `first`, `first + 1`, ..., `stop - 1`.
+
+        It is one generator, wound to the place of each bag in turn (five times faster than a new one each): use it
+        before asking for the next.
+        """
+        bits = Philox(key=self._keys[0])
+        generator, start = Generator(bits), bits.state
+        for bag in range(first, stop):
+            # The counter's third word is the bag's number: 2**128 draws lie between one bag's place and the next.
+            start["state"]["counter"][:] = (0, 0, bag, 0)
+            bits.state = start
+            yield generator
+
+    def learner_seeds(self, first: int, stop: int) -> np.ndarray:
+        """Return the learners' seeds for the bags from `first` to `stop - 1`, integers below 2**31 - 1."""
+        # One block of four words per bag, of which the first is used.
+        words = Philox(key=self._keys[1], counter=first).random_raw(4 * (stop - first))[::4]
+        return (words % np.uint64(_LARGEST_LEARNER_SEED)).astype(np.int64)
+
+
+def _check_root(value: Any, owner: str) -> int:
+    expected = "None, an integer in [0, 2**32 - 1], a numpy RandomState or a numpy Generator"
+    if not isinstance(value, int | np.integer) or isinstance(value, bool):
+        raise refuse_type("random_state", owner, expected, value)
+    if not 0 <= value <= _LARGEST_ROOT:
+        raise refuse_value("random_state", owner, expected, int(value))
+    return int(value)

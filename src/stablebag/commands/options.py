@@ -1,0 +1,59 @@
+"""Options that several commands have, and how they are read."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from stablebag.resampling.scheme import ResamplingScheme
+from stablebag.resampling.schemes import SCHEMES
+
+SEED = click.IntRange(0, 2**32 - 1)
+
+
+def scheme_options(command: Any) -> Any:
+    """Add the options that choose a scheme."""
+    size = click.option("--bag-size", help="Rows in a bag (250), or a fraction of the rows (0.5).")
+    name = click.option(
+        "--scheme",
+        type=click.Choice(sorted(SCHEMES)),
+        default="subbagging",
+        show_default=True,
+        help="How bags are drawn.",
+    )
+    return name(size(command))
+
+
+def run_options(command: Any) -> Any:
+    """Add the options of everything that fits: jobs and seed."""
+    jobs = click.option("--jobs", type=int, default=2, show_default=True, help="How many fits at once.")
+    seed = click.option("--seed", type=SEED, default=0, show_default=True, help="The seed of everything.")
+    return jobs(seed(command))
+
+
+def table_options(command: Any) -> Any:
+    """Add the options that choose a table, a learner and its bags."""
+    options = [
+        click.argument("table", type=click.Path(path_type=Path)),
+        click.option("--target", required=True, help="The column to predict."),
+        click.option("--task", type=click.Choice(["regression", "classification"]), help="[default: by the target]"),
+        click.option("--model", default="tree", show_default=True,
+                     help="tree, forest, boosting, logistic, ridge, knn, mlp, svm, or package.module:Class."),
+        click.option("--param", "parameters", multiple=True, help="A parameter of the model, name=value; repeatable."),
+        click.option("--n-bags", type=click.IntRange(2), default=500, show_default=True, help="The number of bags."),
+    ]  # fmt: skip
+    command = scheme_options(run_options(command))
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def scheme_of(name: str, bag_size: str | None) -> ResamplingScheme:
+    """Return the scheme that was chosen."""
+    if bag_size is None:
+        return SCHEMES[name]()  # type: ignore[call-arg]
+    try:
+        size = float(bag_size) if "." in bag_size or "e" in bag_size else int(bag_size)
+    except ValueError:
+        raise ValueError(f"--bag-size is a number of rows, or a fraction of them. Got {bag_size!r}.") from None
+    return SCHEMES[name](size)

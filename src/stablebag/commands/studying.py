@@ -1,0 +1,173 @@
+"""A study ordered from the command line: run with progress, printed, and written where it was asked for."""
+
+import json
+import math
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from sklearn.model_selection import train_test_split
+
+from stablebag.commands import tables
+from stablebag.commands.options import scheme_of
+from stablebag.commands.printing import finite, progress, say
+from stablebag.resampling.scheme import ResamplingScheme
+from stablebag.showing.study import Study, study
+
+
+@dataclass(frozen=True)
+class StudyOrder:
+    """What is to be studied, and where the results go.
+
+    Attributes
+    ----------
+    title : str
+        The title of the report.
+    command : str
+        The command that makes it again.
+    model : str
+        The name of the learner.
+    parameters : tuple of str
+        Its parameters, as ``name=value``.
+    scheme : ResamplingScheme
+        How bags are drawn.
+    n_bags : int
+        How many.
+    n_points : int
+        At how many of the held-out rows perturbations are measured.
+    n_refits : int
+        For how many rows the base learner is refitted.
+    jobs : int
+        How many fits at once.
+    seed : int
+        The seed of everything.
+    output : Path or None
+        Where the report goes.
+    numbers : Path or None
+        Where the numbers go.
+    """
+
+    title: str
+    command: str
+    model: str = "tree"
+    parameters: tuple[str, ...] = ()
+    scheme: ResamplingScheme = scheme_of("subbagging", None)  # noqa: RUF009 (frozen)
+    n_bags: int = 500
+    n_points: int = 20
+    n_refits: int = 200
+    jobs: int = 2
+    seed: int = 0
+    output: Path | None = None
+    numbers: Path | None = None
+
+    @classmethod
+    def from_options(cls, options: dict[str, Any], title: str) -> "StudyOrder":
+        """Return what the options of the command line ask for."""
+        return cls(
+            title=title,
+            command="stablebag " + shlex.join(sys.argv[1:]),
+            model=options["model"],
+            parameters=options["parameters"],
+            scheme=scheme_of(options["scheme"], options["bag_size"]),
+            n_bags=options["n_bags"],
+            n_points=options["points"],
+            n_refits=options["refits"],
+            jobs=options["jobs"],
+            seed=options["seed"],
+            output=options["output"],
+            numbers=options["json_path"],
+        )
+
+    def carry_out(self, X: Any, y: Any, X_test: Any, y_test: Any, task: str, notes: list[str]) -> None:
+        """Run the study with progress, print it, and write what was asked for."""
+        for path in (self.output, self.numbers):
+            if path is not None and not path.resolve().parent.is_dir():
+                raise tables.TableError(f"There is no folder {path.resolve().parent} to write {path.name} to.")
+        learner = tables.make_learner(self.model, task, tables.parse_parameters(self.parameters))
+        pipeline = tables.Columns.of(X).pipeline(learner)
+        console, n_refits = Console(), min(self.n_refits, len(y))
+        with progress(console, f"{self.n_bags:,} bags, and {n_refits:,} refits of the base learner"):
+            result = study(
+                pipeline,
+                X,
+                y,
+                X_test,
+                y_test,
+                scheme=self.scheme,
+                n_bags=self.n_bags,
+                n_points=self.n_points,
+                n_refits=n_refits,
+                n_jobs=self.jobs,
+                random_state=self.seed,
+            )
+        for note in notes:
+            say(console, note)
+        _print(console, result, X)
+        if self.numbers is not None:
+            self.numbers.write_text(json.dumps(_numbers(result, X), indent=1) + "\n")
+            say(console, f"The numbers are in {self.numbers}.")
+        if self.output is not None:
+            from stablebag.showing.report.page import write
+
+            write(self.output, result, title=self.title, rows=X, command=self.command, notes=tuple(notes))
+            say(console, f"The report is in {self.output}.")
+
+
+def held_out(X: Any, y: Any, test_size: float, task: str, seed: int) -> tuple[Any, Any, Any, Any]:
+    """Hold some rows out: X, X_test, y, y_test; by class where that can be done."""
+    if not 0 < test_size < 1:
+        raise ValueError(f"--test-size is a share of the rows between 0 and 1. Got {test_size:g}.")
+    counts = np.unique(y, return_counts=True)[1]
+    by_class = y if task == "classification" and counts.min() >= 2 and len(counts) <= test_size * len(y) else None
+    X, X_test, y, y_test = train_test_split(X, y, test_size=test_size, random_state=seed, stratify=by_class)
+    return X, X_test, y, y_test
+
+
+def _print(console: Console, result: Study, X: Any) -> None:
+    table = Table(title="How far one training row moves the prediction (averages over the test points)")
+    for name in ("over the rows", "base learner", "bagged", "bagged, proved"):
+        table.add_column(name, justify="left" if name == "over the rows" else "right")
+    for name, *values in result.comparison():
+        table.add_row(name, *("" if math.isnan(value) else f"{value:.4g}" for value in values))
+    for name, pair in result.scores.items():
+        table.add_row(f"held out: {name}", *(f"{value:.4g}" for value in pair), "")
+    if result.coverage is not None:
+        table.add_row("held out: coverage of 90 % intervals", "", f"{result.coverage:.3g}", "")
+    console.print(table)
+    say(console, result.verdict())
+    if result.anew is not None:
+        told = " ".join(result.anew.explain().split())
+        say(console, f"Proved is for these bags, reused without a row. Fitted anew, {told[0].lower()}{told[1:]}")
+    rows, effects = result.most_influential(5)
+    named = ", ".join(f"row {X.index[row]} ({effect:.3g})" for row, effect in zip(rows, effects, strict=True))
+    say(console, f"The training rows that move the predictions most: {named}.")
+
+
+def _numbers(result: Study, X: Any) -> dict[str, Any]:
+    assert result.base is not None
+    assert result.anew is not None
+    assert result.error is not None
+    return {
+        "task": result.task,
+        "n_samples": result.n_samples,
+        "n_refits_of_the_base_learner": len(result.base.rows),
+        "proved_of_these_bags": result.proved.explain(),
+        "proved_of_bags_drawn_anew": result.anew.explain(),
+        "verdict": result.verdict(),
+        "perturbations": {
+            name: {"base": before, "bagged": after, "proved": finite(proved)}
+            for name, before, after, proved in result.comparison()
+        },
+        "held_out": {name: {"base": a, "bagged": b} for name, (a, b) in result.scores.items()},
+        "most_influential": [
+            {"row": int(X.index[row]), "root_mean_square_effect": float(effect)}
+            for row, effect in zip(*result.most_influential(15), strict=True)
+        ],
+        "leave_one_out_error": {"value": result.error.value, "standard_error": result.error.standard_error},
+        "coverage": result.coverage,
+    }

@@ -1,0 +1,434 @@
+"""A table from a file as training data: what each column is, and the pipeline that reads it inside every bag."""
+
+import ast
+import importlib
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+TASKS = ("regression", "classification")
+MODELS: dict[str, tuple[Any, Any]] = {
+    "tree": (DecisionTreeRegressor(), DecisionTreeClassifier()),
+    "forest": (RandomForestRegressor(n_estimators=50), RandomForestClassifier(n_estimators=50)),
+    "boosting": (HistGradientBoostingRegressor(), HistGradientBoostingClassifier()),
+    "logistic": (None, LogisticRegression(max_iter=1000)),
+    "ridge": (Ridge(), None),
+    "knn": (KNeighborsRegressor(), KNeighborsClassifier()),
+    "mlp": (MLPRegressor(early_stopping=False, max_iter=300), MLPClassifier(max_iter=300)),
+    "svm": (SVR(), SVC()),
+}
+_FEW_CLASSES = 10  # whole numbers of no more values than this are taken for classes
+_FEW_VALUES = 50  # strings of no more values are categories
+_TEXT_WORDS = 4  # strings of as many words, on average, are text
+_MOST_CATEGORIES = 50
+_TEXT_FEATURES = 64
+
+
+class TableError(ValueError):
+    """What is wrong with a table, a column or a model's name, in one sentence."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a table are, decided once from the training table.
+
+    Attributes
+    ----------
+    numeric : tuple of str
+        Numbers; missing ones are the median, and marked.
+    categorical : tuple of str
+        Categories; missing is one of them, and rare or unknown ones are together.
+    text : tuple of str
+        Texts, as hashed words.
+    dates : tuple of str
+        Dates, as days, and where they are in the year and in the week.
+    constant : tuple of str
+        Columns of one value or none, which are left out.
+    """
+
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
+    constant: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, frame: Any) -> "Columns":
+        """Look at a table.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The training table without its target.
+
+        Returns
+        -------
+        Columns
+        """
+        kinds: dict[str, list[str]] = {"numeric": [], "categorical": [], "text": [], "dates": [], "constant": []}
+        for name in frame.columns:
+            kinds[_kind(frame[name])].append(name)
+        return cls(**{kind: tuple(names) for kind, names in kinds.items()})
+
+    def pipeline(self, learner: Any) -> Pipeline:
+        """Return the learner behind a reader of these columns; all of it is fitted inside each bag.
+
+        Parameters
+        ----------
+        learner : estimator
+            Takes an array of numbers.
+
+        Returns
+        -------
+        Pipeline
+        """
+        numbers = make_pipeline(
+            SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True), StandardScaler()
+        )
+        categories = make_pipeline(
+            FunctionTransformer(_as_categories, feature_names_out="one-to-one"),
+            OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False),
+        )
+        dates = make_pipeline(
+            FunctionTransformer(_date_parts), SimpleImputer(keep_empty_features=True), StandardScaler()
+        )
+        words = HashingVectorizer(n_features=_TEXT_FEATURES, alternate_sign=True)
+        steps: list[tuple[str, Any, Any]] = [
+            ("numbers", numbers, list(self.numeric)),
+            ("categories", categories, list(self.categorical)),
+        ]
+        steps.append(("dates", dates, list(self.dates)))
+        steps += [(f"text {name}", make_pipeline(FunctionTransformer(_as_text), words), name) for name in self.text]
+        used = [step for step in steps if len(step[2])]
+        if not used:
+            raise TableError("The table has no column to learn from: all are constant or empty.")
+        reader = ColumnTransformer(used, sparse_threshold=0.0)
+        return Pipeline([("columns", reader), ("learner", learner)])
+
+
+def read_table(path: str | Path) -> Any:
+    """Read a CSV, TSV, Parquet or Feather file.
+
+    Parameters
+    ----------
+    path : str or Path
+        By its ending: .csv, .tsv, .txt (tabs), .parquet or .feather; also .csv.gz and the like.
+
+    Returns
+    -------
+    DataFrame
+    """
+    import pandas as pd
+
+    path = Path(path)
+    if not path.is_file():
+        raise TableError(f"There is no file {path}.")
+    endings = [ending.lower() for ending in path.suffixes]
+    try:
+        if ".parquet" in endings:
+            frame = pd.read_parquet(path)
+        elif ".feather" in endings:
+            frame = pd.read_feather(path)
+        elif ".csv" in endings:
+            frame = _read_text(path, ",")
+        elif ".tsv" in endings or ".txt" in endings:
+            frame = _read_text(path, "\t")
+        else:
+            raise TableError(f"The file {path} must end in .csv, .tsv, .parquet or .feather.")
+    except ImportError as error:
+        raise TableError(f"Reading {path} needs pyarrow: pip install pyarrow.") from error
+    except TableError:
+        raise
+    except Exception as error:
+        raise TableError(f"The file {path} cannot be read: {error}") from error
+    if not len(frame):
+        raise TableError(f"The table {path} has no rows.")
+    frame.columns = [str(name) for name in frame.columns]
+    if frame.columns.duplicated().any():
+        raise TableError(
+            f"The table {path} has two columns called {frame.columns[frame.columns.duplicated()][0]!r}. Rename one."
+        )
+    return frame
+
+
+def _read_text(path: Path, separator: str) -> Any:
+    import pandas as pd
+
+    # pandas calls a second column "y.1" where the header has "y" twice: a copy of the target would be learned from.
+    names = pd.read_csv(path, sep=separator, header=None, nrows=1, dtype=str).iloc[0].dropna()
+    if names.duplicated().any():
+        raise TableError(f"The table {path} has two columns called {names[names.duplicated()].iloc[0]!r}. Rename one.")
+    return pd.read_csv(path, sep=separator)
+
+
+def split_target(frame: Any, target: str, task: str | None = None) -> tuple[Any, np.ndarray, str, int]:
+    """Take the target out of a table, and say what kind of task it makes.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    target : str
+        The column to predict.
+    task : {"regression", "classification"} or None, default=None
+        None infers it: strings, truth values and a few whole numbers are classes.
+
+    Returns
+    -------
+    X : DataFrame
+        The other columns, with the table's own index.
+    y : ndarray
+        The target, of the rows that have one.
+    task : str
+        Which it is.
+    n_dropped : int
+        How many rows had no target.
+    """
+    if target not in frame.columns:
+        near = ", ".join(repr(name) for name in list(frame.columns)[:8])
+        raise TableError(
+            f"There is no column {target!r} in the table; it has {near}{', ...' * (len(frame.columns) > 8)}."
+        )
+    known = frame[target].notna()
+    column = frame.loc[known, target]
+    if not len(column):
+        raise TableError(f"The target {target!r} is missing in every row.")
+    numeric = column.dtype.kind in "iuf"
+    if task is None:
+        few = numeric and column.nunique() <= _FEW_CLASSES and bool((column == column.round()).all())
+        task = "classification" if few or not numeric else "regression"
+    if task == "regression" and not numeric:
+        raise TableError(f"The target {target!r} is not a number, so it cannot be regressed on: use classification.")
+    if task == "classification" and column.nunique() < 2:
+        raise TableError(f"The target {target!r} has one class only, {column.iloc[0]!r}: there is nothing to predict.")
+    if numeric and not np.isfinite(column.astype(float)).all():
+        raise TableError(f"The target {target!r} has infinite values.")
+    y = targets_of(column, task, target)
+    return frame.loc[known].drop(columns=target), y, task, int((~known).sum())
+
+
+def targets_of(column: Any, task: str, name: str) -> np.ndarray:
+    """Return known targets as numbers, or as the names of classes, in which 1 and 1.0 are the same.
+
+    Parameters
+    ----------
+    column : Series
+        The targets, none of them missing.
+    task : {"regression", "classification"}
+        What they are for.
+    name : str
+        The column's name, for an error.
+
+    Returns
+    -------
+    ndarray
+    """
+    if task == "regression":
+        try:
+            return np.asarray(column.to_numpy(dtype=float))
+        except (TypeError, ValueError):
+            raise TableError(f"The target {name!r} has values that are not numbers.") from None
+    if column.dtype.kind == "f" and bool((column == column.round()).all()):
+        column = column.astype("int64")
+    return np.asarray(column.astype(str).to_numpy(dtype=str))
+
+
+def same_columns(frame: Any, other: Any, name: str) -> Any:
+    """Return a test table with the columns of the training table, in its order.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The training table without its target.
+    other : DataFrame
+        The test table.
+    name : str
+        What to call it in an error.
+
+    Returns
+    -------
+    DataFrame
+    """
+    missing = [column for column in frame.columns if column not in other.columns]
+    if missing:
+        raise TableError(f"The table {name} has no column {missing[0]!r}, which the training table has.")
+    other = other[list(frame.columns)].reset_index(drop=True)
+    for column in frame.columns:
+        numeric = frame[column].dtype.kind in "iuf"
+        if numeric and other[column].dtype.kind not in "iufb" and other[column].notna().any():
+            raise TableError(f"The column {column!r} has numbers in the training table and none in {name}.")
+        if other[column].notna().any() and _kind(frame[column]) == "dates" and not _has_dates(other[column].dropna()):
+            raise TableError(f"The column {column!r} has dates in the training table and none in {name}.")
+    return other
+
+
+def read_test(path: str | Path, X: Any, y: np.ndarray, target: str, task: str) -> tuple[Any, np.ndarray | None]:
+    """Read a table of held-out rows: their columns like those of X, and their targets where they are there.
+
+    Parameters
+    ----------
+    path : str or Path
+        The table.
+    X : DataFrame
+        The training table without its target.
+    y : ndarray
+        The training targets.
+    target : str
+        The column to predict.
+    task : {"regression", "classification"}
+        What for.
+
+    Returns
+    -------
+    X_test : DataFrame
+    y_test : ndarray or None
+    """
+    other = read_table(path)
+    X_test = same_columns(X, other, str(path))
+    if target not in other.columns:
+        return X_test, None
+    known = other[target].notna().to_numpy()
+    if not known.any():
+        raise TableError(f"The target {target!r} is missing in every row of {path}.")
+    y_test = targets_of(other.loc[known, target], task, target)
+    if task == "classification" and not set(y_test) & set(y):
+        raise TableError(f"No class of {path} is one of the training table.")
+    return X_test.loc[known].reset_index(drop=True), y_test
+
+
+def make_learner(name: str, task: str, parameters: dict[str, Any]) -> Any:
+    """Return a learner by its short name, or by ``package.module:Class``.
+
+    Parameters
+    ----------
+    name : str
+        One of `MODELS`, or where to import a scikit-learn estimator from.
+    task : {"regression", "classification"}
+        What it is for.
+    parameters : dict
+        Parameters to set.
+
+    Returns
+    -------
+    estimator
+    """
+    from sklearn.base import clone
+
+    if name in MODELS:
+        known = MODELS[name][TASKS.index(task)]
+        if known is None:
+            others = ", ".join(other for other, pair in MODELS.items() if pair[TASKS.index(task)] is not None)
+            raise TableError(f"The model {name!r} is not for {task}; use one of {others}.")
+        learner = clone(known)
+    else:
+        learner = _imported(name)
+    try:
+        return learner.set_params(**parameters)
+    except ValueError as error:
+        raise TableError(f"The model {name!r} does not take a parameter: {str(error).splitlines()[0]}") from error
+
+
+def parse_parameters(settings: tuple[str, ...]) -> dict[str, Any]:
+    """Read ``name=value`` pairs, where a value is a Python literal or else a string.
+
+    >>> parse_parameters(("max_depth=3", "criterion=absolute_error"))
+    {'max_depth': 3, 'criterion': 'absolute_error'}
+    """
+    parameters: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name:
+            raise TableError(f"A parameter is given as name=value. Got {setting!r}.")
+        try:
+            parameters[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            parameters[name] = value
+    return parameters
+
+
+def _imported(name: str) -> Any:
+    module, colon, attribute = name.partition(":")
+    if not colon:
+        raise TableError(f"There is no model {name!r}: use one of {', '.join(MODELS)}, or package.module:Class.")
+    try:
+        made = getattr(importlib.import_module(module), attribute)()
+    except (ImportError, AttributeError, TypeError) as error:
+        raise TableError(f"The model {name!r} cannot be made: {error}") from error
+    if not (hasattr(made, "fit") and hasattr(made, "predict") and hasattr(made, "get_params")):
+        raise TableError(f"The model {name!r} is not a scikit-learn estimator.")
+    return made
+
+
+def _kind(column: Any) -> str:
+    values = column.dropna()
+    if values.nunique() < 2:
+        return "constant"
+    if column.dtype.kind == "M":
+        return "dates"
+    if column.dtype.kind in "iuf":
+        return "numeric"
+    if column.dtype.kind == "b" or str(column.dtype) == "category" or values.nunique() <= _FEW_VALUES:
+        return "dates" if _are_dates(values) else "categorical"
+    if _are_dates(values):
+        return "dates"
+    return "text" if values.astype(str).str.split().str.len().mean() >= _TEXT_WORDS else "categorical"
+
+
+def _has_dates(values: Any) -> bool:
+    return values.dtype.kind == "M" or _are_dates(values)
+
+
+def _are_dates(values: Any) -> bool:
+    import warnings
+
+    import pandas as pd
+
+    sample = values.astype(str)
+    if not sample.str.contains(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}").mean() > 0.95:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return bool(pd.to_datetime(sample, errors="coerce").notna().mean() > 0.95)
+
+
+def _as_categories(frame: Any) -> Any:
+    return frame.astype(object).where(frame.notna(), "missing").astype(str)
+
+
+def _as_text(column: Any) -> Any:
+    return column.astype(object).where(column.notna(), "").astype(str)
+
+
+def _date_parts(frame: Any) -> np.ndarray:
+    import warnings
+
+    import pandas as pd
+
+    parts = []
+    for name in frame.columns:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            dates = pd.to_datetime(frame[name], errors="coerce", utc=True)
+        days = (dates - pd.Timestamp("2000-01-01", tz="UTC")) / pd.Timedelta(days=1)
+        year = 2 * math.pi * dates.dt.day_of_year / 365.25
+        parts += [days, np.sin(year), np.cos(year), dates.dt.day_of_week]
+    return np.column_stack([np.asarray(part, dtype=float) for part in parts])

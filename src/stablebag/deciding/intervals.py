@@ -1,0 +1,356 @@
+"""Prediction intervals of the jackknife family, from the bags already fitted or by refitting.
+
+The bags without row i make a prediction that has not seen it, so every training row tells how far off the model is
+where it has not looked. Barber, Candes, Ramdas and Tibshirani (2021), "Predictive inference with the jackknife+", and
+Kim, Xu and Barber (2020), "Predictive inference is free with the jackknife+-after-bootstrap", make intervals of that.
+"""
+
+import html
+import math
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.model_selection import KFold
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from stablebag._checks import as_fraction, check_integer, check_real, hold_read_only, refuse_type, refuse_value
+from stablebag._seeds import RandomState, Seeds
+from stablebag._wording import paragraphs
+from stablebag.deciding.jackknife import CVPlus, Jackknife, JackknifeMinmax, JackknifePlus
+from stablebag.deciding.stable_jackknife import StableJackknife
+from stablebag.learning.ensemble import check_bagged
+from stablebag.learning.regressor import BaggedRegressor
+from stablebag.measuring.leave_one_out import left_out_at_rows, left_out_blocks
+from stablebag.measuring.refits import refit_without
+
+_METHODS = {method.name: method for method in (Jackknife, JackknifePlus, JackknifeMinmax)}
+METHODS = (*_METHODS, StableJackknife.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Prediction intervals at some points, and the guarantee that they carry.
+
+    Made by `predict_interval` and `jackknife_intervals_refit`.
+
+    Attributes
+    ----------
+    lower : ndarray of shape (n_points,)
+        The lower ends; minus infinity where there are too few rows for the level.
+    upper : ndarray of shape (n_points,)
+        The upper ends.
+    prediction : ndarray of shape (n_points,)
+        The prediction with all rows.
+    confidence_level : float
+        The level 1 - a that was asked for.
+    method : str
+        How they were made.
+    guarantee : str
+        What is proved of their coverage, in words. Coverage is over a new row drawn like the training rows, all
+        exchangeable, together with the training rows; not for each point by itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stablebag import Intervals
+    >>> lower, upper = np.array([0.0, 1.0]), np.array([2.0, 4.0])
+    >>> intervals = Intervals(lower, upper, np.array([1.0, 2.0]), 0.9, "jackknife+", "none")
+    >>> intervals.width, intervals.contains([1.5, 5.0]), intervals.coverage([1.5, 5.0])
+    (array([2., 3.]), array([ True, False]), 0.5)
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    prediction: np.ndarray
+    confidence_level: float
+    method: str
+    guarantee: str
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+
+    @property
+    def width(self) -> np.ndarray:
+        """The lengths of the intervals; zero for the empty ones that the jackknife+ can have at low levels."""
+        lengths: np.ndarray = np.maximum(self.upper - self.lower, 0.0)
+        return lengths
+
+    def contains(self, y: Any) -> np.ndarray:
+        """Return whether each target is in its interval, ends included.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_points,)
+            The targets of the points.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_points,)
+        """
+        y = np.asarray(column_or_1d(y), dtype=float)
+        if len(y) != len(self.lower):
+            raise refuse_value("y", "Intervals.contains", f"{len(self.lower)} targets, one for each point", len(y))
+        if np.isnan(y).any():
+            raise ValueError(f"Target {int(np.argmax(np.isnan(y)))} is NaN. Leave out points whose target is unknown.")
+        inside: np.ndarray = (self.lower <= y) & (y <= self.upper)
+        return inside
+
+    def coverage(self, y: Any) -> float:
+        """Return the share of the targets that are in their intervals.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_points,)
+            The targets of the points.
+
+        Returns
+        -------
+        float
+        """
+        return float(self.contains(y).mean())
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with one line per point: prediction, lower, upper."""
+        import pandas as pd
+
+        return pd.DataFrame({"prediction": self.prediction, "lower": self.lower, "upper": self.upper})
+
+    def explain(self) -> str:
+        """Say in sentences what the intervals are, and what is proved of them."""
+        width = float(np.median(self.width))
+        size = "infinitely wide" if math.isinf(width) else f"with a median width of {width:.4g}"
+        number = "1 interval" if len(self) == 1 else f"{len(self):,} intervals"
+        sentences = [f"{number} by {self.method} at level {self.confidence_level:g}, {size}.", self.guarantee]
+        return paragraphs(sentences)
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what is proved, and the first intervals."""
+        lines = zip(self.prediction[:10], self.lower[:10], self.upper[:10], strict=True)
+        cells = "".join(f"<tr><td>{a:.6g}</td><td>{b:.6g}</td><td>{c:.6g}</td></tr>" for a, b, c in lines)
+        head = "<tr><th>prediction</th><th>lower</th><th>upper</th></tr>"
+        more = f"<p>and {len(self) - 10:,} more</p>" if len(self) > 10 else ""
+        return f"<p>{html.escape(self.explain())}</p><table>{head}{cells}</table>{more}"
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+
+def predict_interval(
+    model: Any,
+    X: Any,
+    *,
+    confidence_level: float = 0.9,
+    method: str = "jackknife+",
+    delta: float | None = None,
+    bound: str = "best",
+) -> Intervals:
+    """Make prediction intervals of a fitted `BaggedRegressor`, from the bags already fitted.
+
+    The residual of row i is that of the prediction by the bags without it. No learner is fitted again.
+
+    Parameters
+    ----------
+    model : BaggedRegressor
+        A fitted model.
+    X : array-like, sparse array or data frame of shape (n_points, n_features), or BagPredictions
+        The points at which to predict, or what `model.predict_once` predicted at them.
+    confidence_level : float, default=0.9
+        The level 1 - a, between 0 and 1.
+    method : {"jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife"}, default="jackknife+"
+        "jackknife": the prediction plus and minus a quantile of the residuals; nothing is proved of it.
+        "jackknife+": quantiles of the predictions without row i plus and minus the residual of row i; over bags this is
+        the jackknife+-after-bootstrap. "jackknife-minmax": the extremes of these predictions plus and minus a
+        quantile of the residuals. "stable-jackknife": the jackknife with the certificate's epsilon added to its radius.
+    delta : float or None, default=None
+        For the stable jackknife: the share of rows, those that change the range included, for which the certificate
+        gives epsilon; a larger one makes epsilon smaller, and the quantile larger. None chooses before it looks at any
+        residual: the shortest interval for normal residuals whose deviation is a tenth of the range. To choose by
+        the residuals themselves would void the guarantee.
+    bound : {"best", "paper"}, default="best"
+        For the stable jackknife: whether a share delta costs sqrt(2 delta) of the level (docs/proofs.md, 8) or
+        2 sqrt(delta), as in the paper.
+
+    Returns
+    -------
+    Intervals
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stablebag import BaggedRegressor, predict_interval
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BaggedRegressor(n_bags=500, random_state=0).fit(X[:400], y[:400])
+    >>> print(predict_interval(model, X[400:], confidence_level=0.9))
+    42 intervals by jackknife+ at level 0.9, with a median width of 187.
+    Proved for exchangeable rows and any learner that is blind to their order: coverage is 0.8 at
+    least; typically it is near 0.9. That is for a number of bags drawn at random (random_n_bags)
+    or for all bags; with a number fixed beforehand it holds approximately.
+    """
+    owner = "predict_interval"
+    if not isinstance(model, BaggedRegressor):
+        reason = "for other regressors use jackknife_intervals_refit; classifiers have no intervals."
+        raise refuse_type("model", owner, "a fitted BaggedRegressor", model, reason)
+    check_bagged(model, owner)
+    level = _check_level(confidence_level, owner)
+    _check_method(method, METHODS, owner, delta)
+    residuals = np.abs(model.y_ - left_out_at_rows(model))
+    if method == StableJackknife.name:
+        rule: Jackknife = StableJackknife.of_model(model, level, delta, bound, owner)
+        rule.warn_if_vacuous()  # type: ignore[attr-defined]
+    else:
+        rule = _METHODS[method](level)
+        _warn_if_infinite(rule, len(residuals))
+    ends = [
+        (block.prediction, *rule.intervals(residuals, block.prediction, block.left_out))
+        for block in left_out_blocks(model, X)
+    ]
+    prediction, lower, upper = (np.concatenate(values) for values in zip(*ends, strict=True))
+    guarantee = rule.guarantee(len(residuals)) + _about_bags(model, rule)
+    return Intervals(lower, upper, prediction, float(level), method, guarantee)
+
+
+def jackknife_intervals_refit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    X_test: Any,
+    *,
+    confidence_level: float = 0.9,
+    method: str = "jackknife+",
+    n_folds: int = 10,
+    delta: float | None = None,
+    bound: str = "best",
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> Intervals:
+    """Make prediction intervals of any regressor by fitting it again without each row, or without each fold.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any scikit-learn regressor, bagged or not.
+    X : array-like, sparse array or data frame of shape (n_samples, n_features)
+        The training rows.
+    y : array-like of shape (n_samples,)
+        Their targets.
+    X_test : array-like, sparse array or data frame of shape (n_points, n_features)
+        The points at which to predict.
+    confidence_level : float, default=0.9
+        The level 1 - a, between 0 and 1.
+    method : {"jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife", "cv+"}, default="jackknife+"
+        As in `predict_interval`; "cv+" is the jackknife+ with folds in place of rows. The stable jackknife needs a
+        `BaggedRegressor`: stability is proved only for bagged models.
+    n_folds : int, default=10
+        For "cv+": the number of folds, in random order.
+    delta : float or None, default=None
+        As in `predict_interval`.
+    bound : {"best", "paper"}, default="best"
+        As in `predict_interval`.
+    n_jobs : int or None, default=None
+        How many fits at once.
+    random_state : None, int, RandomState or Generator, default=None
+        Where the seed of a randomized learner, and the folds, come from.
+
+    Returns
+    -------
+    Intervals
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from stablebag import jackknife_intervals_refit
+    >>> X, y = [[i] for i in range(9)], [0.1, 0.9, 2.3, 2.7, 4.4, 4.8, 6.3, 6.6, 8.5]
+    >>> intervals = jackknife_intervals_refit(LinearRegression(), X, y, [[4.5]], confidence_level=0.8)
+    >>> round(float(intervals.lower[0]), 4), round(float(intervals.upper[0]), 4)
+    (3.981, 5.0958)
+    """
+    owner = "jackknife_intervals_refit"
+    level = _check_level(confidence_level, owner)
+    _check_method(method, (*METHODS, CVPlus.name), owner, delta)
+    if is_classifier(estimator):
+        raise refuse_type("estimator", owner, "a regressor", estimator, "intervals are about numbers.")
+    y = np.asarray(column_or_1d(y), dtype=float)
+    check_consistent_length(X, y)
+    n = len(y)
+    seeds = Seeds.from_random_state(random_state, owner)
+    folds = [np.array([row]) for row in range(n)]
+    if method == StableJackknife.name:
+        rule: Jackknife = StableJackknife.of_estimator(estimator, y, level, delta, bound, owner)
+        rule.warn_if_vacuous()  # type: ignore[attr-defined]
+    elif method == CVPlus.name:
+        folds = shuffled_folds(n, n_folds, seeds, owner)
+        rule = CVPlus(level, len(folds))
+        _warn_if_infinite(rule, n)
+    else:
+        rule = _METHODS[method](level)
+        _warn_if_infinite(rule, n)
+    residuals, left_out, prediction = np.empty(n), np.empty((0, 0)), np.empty(0)
+    every = [np.empty(0, dtype=np.intp), *folds]
+    options = {"one_row_less": method != CVPlus.name, "n_jobs": n_jobs, "random_state": seeds}
+    fits = refit_without(estimator, X, y, every, X_test, **options)  # type: ignore[arg-type]
+    for number, (fold, (at_points, at_rows)) in enumerate(zip(every, fits, strict=True)):
+        if number == 0:
+            prediction, left_out = at_points, np.empty((n, len(at_points)))
+        left_out[fold], residuals[fold] = at_points, np.abs(y[fold] - at_rows)
+    lower, upper = rule.intervals(residuals, prediction, left_out)
+    return Intervals(lower, upper, prediction, float(level), method, rule.guarantee(n))
+
+
+def _about_bags(model: BaggedRegressor, rule: Jackknife) -> str:
+    """What the proof assumes of the bags."""
+    if not rule.reuses_bags or model.derandomized_:
+        return ""
+    if isinstance(rule, StableJackknife):
+        return (
+            " The certificate is about bags drawn anew without each row; here they are reused, so this holds "
+            "approximately, and exactly for n_bags='all' or jackknife_intervals_refit."
+        )
+    if model.has_random_n_bags_:
+        return ""
+    return (
+        " That is for a number of bags drawn at random (random_n_bags) or for all bags; with a number fixed beforehand "
+        "it holds approximately."
+    )
+
+
+def _warn_if_infinite(rule: Jackknife, n_samples: int) -> None:
+    """Warn of intervals that say nothing, on behalf of the function that the user called."""
+    if (rank := rule.rank(n_samples)) > n_samples:
+        warnings.warn(
+            f"The intervals are infinite: level {float(rule.level):g} asks for residual number {rank} of {n_samples} "
+            f"training rows. Use at least {math.ceil(1 / (1 - rule.level)) - 1} rows, or a lower level.",
+            stacklevel=3,
+        )
+
+
+def shuffled_folds(n_samples: int, n_folds: int, seeds: Seeds, owner: str) -> list[np.ndarray]:
+    """Return the rows of each fold, in random order."""
+    n_folds = check_integer(n_folds, "n_folds", owner, minimum=2)
+    if n_folds > n_samples:
+        raise refuse_value("n_folds", owner, f"at most the number of rows, {n_samples}", n_folds)
+    splitter = KFold(n_folds, shuffle=True, random_state=int(seeds.learner_seeds(1, 2)[0]))
+    return [fold for _, fold in splitter.split(np.empty(n_samples))]
+
+
+def _check_level(confidence_level: float, owner: str) -> Fraction:
+    reason = "the level 1 - a. For 90 % write 0.9."
+    level = check_real(confidence_level, "confidence_level", owner, low=-math.inf, reason=reason)
+    if not 0 < level < 1:
+        raise refuse_value("confidence_level", owner, "a number between 0 and 1", confidence_level, reason)
+    return as_fraction(confidence_level)
+
+
+def _check_method(method: str, methods: tuple[str, ...], owner: str, delta: float | None) -> None:
+    if method not in methods:
+        reason = "folds need refits: use jackknife_intervals_refit." if method == "cv+" else ""
+        raise refuse_value("method", owner, f"one of {methods}", method, reason)
+    if delta is not None and method != "stable-jackknife":
+        reason = "other methods have no epsilon to choose."
+        raise refuse_value("delta", owner, "None but for the stable jackknife", delta, reason)

@@ -1,0 +1,1 @@
+"""From rows and bags to one averaged model."""

@@ -1,0 +1,196 @@
+"""The average over bags, with all rows and without each of them: what is averaged, how, and how much bags differ."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from stablebag._checks import read_only
+from stablebag.learning.ranges import Interval, PredictionRange
+from stablebag.resampling.bags import Bags
+from stablebag.resampling.scheme import ResolvedScheme
+
+_BLOCK_BYTES = 2**27
+
+
+@dataclass(frozen=True, eq=False)
+class BagAverage:
+    """How the predictions of all bags become one.
+
+    Each bag's prediction is clipped to the range, if there is one; a bag without rows predicts its middle, or gives all
+    classes the same probability. The average without row i is over the bags that do not contain it, and everything that
+    leaving it out changes is changed: the range, and the set of classes if it was the only row of its class.
+
+    *Raw* predictions are those of the bags' models, *outputs* what is averaged; both have one line per bag.
+
+    Parameters
+    ----------
+    law : ResolvedScheme
+        The law of the bags.
+    bags : Bags
+        The bags.
+    weights : ndarray of shape (n_bags,)
+        The weight of each in the average.
+    drawn : bool
+        Whether they were drawn at random, and so have equal weights; otherwise they are all bags there are.
+    y : ndarray of shape (n_samples,)
+        The targets.
+    rule : PredictionRange or None, default=None
+        The rule for the range to which predictions are clipped.
+    classes : ndarray or None, default=None
+        The class labels in order; None for regression.
+    """
+
+    law: ResolvedScheme
+    bags: Bags
+    weights: np.ndarray
+    drawn: bool
+    y: np.ndarray
+    rule: PredictionRange | None = None
+    classes: np.ndarray | None = None
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """The range to which predictions are clipped."""
+        return None if self.rule is None else self.rule(self.y)
+
+    @cached_property
+    def empty_value(self) -> float:
+        """What a bag without rows predicts, in regression."""
+        return 0.0 if self.interval is None else middle(self.interval)
+
+    def outputs(self, raw: np.ndarray) -> np.ndarray:
+        """Return what is averaged: predictions clipped to the range."""
+        return raw if self.interval is None else _clipped(raw, self.interval, self._empty)
+
+    def of_one_bag(self, raw: np.ndarray) -> np.ndarray:
+        """Return what is averaged of one bag."""
+        return raw if self.interval is None else np.clip(raw, *self.interval)
+
+    def prediction(self, outputs: Iterable[np.ndarray]) -> np.ndarray:
+        """Return the average, added up one bag after the other: the same bits however bags and points were handed out.
+
+        Averages of numbers in a range are in it; rounding may put them out by an ulp, which is clipped.
+        """
+        total: np.ndarray | float = 0.0
+        for weight, output in zip(self.weights, outputs, strict=True):
+            total = total + (output if self.drawn else weight * output)
+        average = np.asarray(total / len(self.bags) if self.drawn else total)
+        return average if self.interval is None else np.clip(average, *self.interval)
+
+    def deviation(self, outputs: np.ndarray) -> np.ndarray:
+        """Return the standard deviation over the bags, in units of the largest, so that no square leaves the floats."""
+        centred = np.abs(outputs - np.tensordot(self.weights, outputs, axes=1))
+        unit = centred.max(axis=0)
+        centred /= np.where(unit > 0, unit, 1.0)
+        deviation: np.ndarray = np.sqrt(np.tensordot(self.weights, centred**2, axes=1)) * unit
+        return deviation
+
+    def estimated_deviation(self, outputs: np.ndarray) -> np.ndarray:
+        """Return the standard deviation over all bags, estimated without bias in its square where some were drawn."""
+        n_bags = len(self.bags)
+        return self.deviation(outputs) * (math.sqrt(n_bags / (n_bags - 1)) if self.drawn and n_bags > 1 else 1.0)
+
+    def left_out(self, raw: np.ndarray) -> np.ndarray:
+        """Return the average over the bags without row i, for every row i; shape (n_samples, n_points, ...)."""
+        self.refuse_rows_in_every_bag()
+        result = self._averages_without(self.outputs(raw))
+        for row in self._special_rows:
+            without = self.bags.without(row)
+            result[row] = self._without(row, raw[without], without)
+        return result
+
+    def left_out_at(self, rows: slice, raw: np.ndarray) -> np.ndarray:
+        """Return the average at each of these training rows over the bags without it; NaN for a row in every bag.
+
+        Parameters
+        ----------
+        rows : slice
+            The training rows.
+        raw : ndarray of shape (n_bags, number of rows, ...)
+            The predictions of all bags at them.
+        """
+        outputs, outside = self.outputs(raw), self.bags.outside(rows) * self.weights[:, None]
+        total = outside.sum(axis=0)
+        with np.errstate(invalid="ignore"):  # zero bags have no average
+            sums = np.einsum("br,br...->r...", outside, outputs)
+            result: np.ndarray = sums / total.reshape(-1, *[1] * (sums.ndim - 1))
+        for row in self._special_rows:
+            if rows.start <= row < rows.stop and total[row - rows.start] > 0:
+                without = self.bags.without(row)
+                result[row - rows.start] = self._without(row, raw[without, row - rows.start], without)
+        return result
+
+    def refuse_rows_in_every_bag(self) -> None:
+        """Raise an error that names a row without which there is no average."""
+        always = np.flatnonzero(self.bags.n_without == 0)
+        if len(always):
+            n_bags, others = len(self.bags), f" (and {len(always) - 1:,} others)" if len(always) > 1 else ""
+            expected = self.law.n_samples * self.law.inclusion_probability**n_bags
+            raise ValueError(
+                f"Row {always[0]}{others} is in all {n_bags} bags, so its leave-one-out prediction is undefined. Raise "
+                f"n_bags (about {expected:.2g} such rows are expected with {n_bags}) or lower the scheme's bag_size."
+            )
+
+    @cached_property
+    def lonely_rows(self) -> dict[int, np.ndarray]:
+        """The rows that are the only ones of their class, with equal probabilities of the other classes."""
+        if self.classes is None:
+            return {}
+        classes, counts = np.unique(self.y, return_counts=True)
+        return {
+            int(np.flatnonzero(self.y == classes[lonely])[0]): (np.arange(len(classes)) != lonely) / (len(classes) - 1)
+            for lonely in np.flatnonzero(counts == 1)
+        }
+
+    @cached_property
+    def range_changes(self) -> dict[int, Interval]:
+        """The range without row i, for each row that changes it."""
+        return {} if self.rule is None else self.rule.changes(self.y)
+
+    @cached_property
+    def _empty(self) -> np.ndarray:
+        return read_only(self.bags.sizes == 0)
+
+    @property
+    def _special_rows(self) -> Iterable[int]:
+        """The rows that change more than who is averaged: the range, or what a bag without rows predicts."""
+        return [*self.range_changes, *(self.lonely_rows if self._empty.any() else ())]
+
+    def _without(self, row: int, raw: np.ndarray, bags: np.ndarray) -> np.ndarray:
+        """The average over the bags without a special row."""
+        if row in self.range_changes:
+            outputs = _clipped(raw, self.range_changes[row], self._empty[bags])
+        else:  # a class is gone, so that bags without rows give their probability to the others
+            outputs = raw.copy()
+            outputs[self._empty[bags]] = self.lonely_rows[row]
+        weights = self.weights[bags] / self.weights[bags].sum()
+        return np.asarray(np.tensordot(weights, outputs, axes=1))
+
+    def _averages_without(self, outputs: np.ndarray) -> np.ndarray:
+        """The average over the bags without row i, for every row i, by one matrix product per block of rows."""
+        columns = outputs.reshape(len(self.bags), -1)
+        result = np.empty((self.bags.n_samples, columns.shape[1]))
+        weighted = columns if self.drawn else columns * self.weights[:, None]
+        # A block of bool, and as many floats for the product.
+        for rows, inside in self.bags.inclusion_blocks(max_bytes=max(1, _BLOCK_BYTES // 9)):
+            outside = (~inside.T).astype(float)
+            total = outside.sum(axis=1) if self.drawn else outside @ self.weights
+            np.matmul(outside, weighted, out=result[rows])
+            result[rows] /= total[:, None]
+        shaped: np.ndarray = result.reshape(self.bags.n_samples, *outputs.shape[1:])
+        return shaped
+
+
+def middle(interval: Interval) -> float:
+    """Return the middle of an interval, also of one whose ends do not add up in floats."""
+    return interval[0] / 2 + interval[1] / 2
+
+
+def _clipped(raw: np.ndarray, interval: Interval, empty: np.ndarray) -> np.ndarray:
+    """Clip to an interval; a bag without rows predicts its middle."""
+    outputs: np.ndarray = np.clip(raw, *interval)
+    outputs[empty] = middle(interval)
+    return outputs

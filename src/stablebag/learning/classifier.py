@@ -1,0 +1,146 @@
+"""Bagged classification: averaged probabilities, or votes, around any learner."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+
+from stablebag._seeds import RandomState
+from stablebag.learning.ensemble import BaggedEnsemble
+from stablebag.resampling.scheme import ResamplingScheme
+from stablebag.resampling.subbagging import Subbagging
+
+
+class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
+    """Average a classifier's probabilities over random bags of rows, so that no single row can move them much.
+
+    A learner without `predict_proba` is voted. Classes that a bag has not seen get probability zero; a bag with a
+    single class gives it probability one, and a bag without rows gives all classes the same, without the learner.
+    It is what `sklearn.ensemble.BaggingClassifier` would be if rows outside of a bag never reached the learner.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The learner: any scikit-learn classifier or pipeline, or `FunctionClassifier` around a function. None is a
+        decision tree. Its `random_state` parameters that are None are filled, differently in each bag.
+    scheme : ResamplingScheme, default=Subbagging(0.5)
+        How bags are drawn.
+    n_bags : int, RandomBags or "all", default=500
+        How many bags are drawn; "all" fits every bag there is and weights it by its probability. The learner then has
+        the same seed in every bag, with which it is the deterministic learner that the certificate speaks of.
+    n_jobs : int or None, default=None
+        How many bags are fitted at once; the result is the same to the last bit.
+    warm_start : bool, default=False
+        Whether a second `fit` to the same data with a larger `n_bags` keeps its bags and fits only the new ones.
+    random_state : None, int, RandomState or Generator, default=None
+        The source of bags and seeds. Bag b depends on it and on b alone.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, in order.
+    estimators_ : list of estimators
+        The fitted model of each bag.
+    bags_ : Bags
+        The rows of each bag.
+    bag_weights_ : ndarray of shape (n_bags,)
+        The weight of each bag in the average.
+    scheme_ : ResolvedScheme
+        The law from which the bags were drawn.
+    derandomized_ : bool
+        Whether the bags are all there are, and not drawn.
+    X_ : array, sparse array or data frame of shape (n_samples, n_features)
+        A copy of the training rows: errors and intervals are made of the predictions at them.
+    y_ : ndarray of shape (n_samples,)
+        The labels of the training rows.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : ndarray of str
+        Their names, where X has some.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stablebag import BaggedClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BaggedClassifier(n_bags=50, random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:1])
+    array([[1., 0., 0.]])
+    """
+
+    classes_: np.ndarray
+    _estimator_type_wanted = "classifier"
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        scheme: ResamplingScheme = Subbagging(0.5),  # noqa: B008 (frozen)
+        n_bags: Any = 500,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.scheme = scheme
+        self.n_bags = n_bags
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class with the highest average probability; the first of them in a tie.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points.
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+        """
+        best = self.predict_proba(X).argmax(axis=1)
+        labels: np.ndarray = self.classes_[best]
+        return labels
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the average over bags of the class probabilities, or of the votes.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_classes)
+        """
+        return self._predicted(X)
+
+    def _default_learner(self) -> Any:
+        return DecisionTreeClassifier()
+
+    def _check_targets(self, y: np.ndarray) -> np.ndarray:
+        assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
+        check_classification_targets(y)
+        if len(classes := np.unique(y)) == 1:
+            raise ValueError(
+                f"This {type(self).__name__} needs samples of at least 2 classes in the data, but the data contains "
+                f"only one class: {classes[0]!r}."
+            )
+        return y
+
+    def _learn_targets(self, y: np.ndarray) -> tuple[None, np.ndarray]:
+        self.classes_ = np.unique(y)
+        return None, self.classes_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        theirs = self._learner_tags()
+        if theirs is not None and theirs.classifier_tags is not None:
+            tags.classifier_tags.multi_class = theirs.classifier_tags.multi_class
+        return tags

@@ -1,0 +1,463 @@
+"""What bagged regressors and classifiers share: drawing bags, fitting and keeping one model per bag, averaging."""
+
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import joblib
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from stablebag._checks import check_integer, read_only, refuse_type, refuse_value
+from stablebag._seeds import RandomState, Seeds
+from stablebag.learning.averaging import BagAverage
+from stablebag.learning.fitting import fit_bags, predict_bags
+from stablebag.learning.job import FitJob
+from stablebag.learning.predictions import BagPredictions
+from stablebag.learning.progress import counted
+from stablebag.learning.ranges import PredictionRange
+from stablebag.learning.rows import kept, n_rows, same_table, take_rows, validated_rows
+from stablebag.resampling.bags import Bags
+from stablebag.resampling.random_bags import RandomBags
+from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
+
+try:  # scikit-learn 1.9 and later
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in where scikit-learn has no callbacks yet."""
+
+    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
+        """Leave the method as it is."""
+        return method
+
+
+_MOST_BAGS = 100_000  # that "all" will list; beyond, drawing some is the better idea
+_BLOCK_BYTES = 2**28  # of the predictions of all bags that are held at once
+
+
+class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
+    """What bagged regressors and classifiers share; use `BaggedRegressor` or `BaggedClassifier`."""
+
+    estimator: Any
+    scheme: ResamplingScheme
+    n_bags: Any
+    n_jobs: int | None
+    warm_start: bool
+    random_state: RandomState
+
+    estimators_: list[Any]
+    average_: BagAverage
+    bags_: Bags
+    bag_weights_: np.ndarray
+    scheme_: ResolvedScheme
+    derandomized_: bool
+    has_random_n_bags_: bool
+    X_: Any
+    y_: np.ndarray
+    _estimator_type_wanted: str
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+        """Draw the bags and fit a clone of the learner to each.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_samples, n_features)
+            The training rows. A frame reaches the learner as a frame, NaN where the learner takes it.
+        y : array-like of shape (n_samples,)
+            The targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Passed on to the learner: each bag gets the weights of its rows. Bags are drawn without regard to it.
+        **fit_params : dict
+            Passed on to the learner's `fit`; arrays with one entry per row are sliced by bag.
+
+        Returns
+        -------
+        self
+        """
+        job = self.prepare(X, y, sample_weight=sample_weight, **fit_params)
+        before = getattr(self, "estimators_", [])  # of a warm start; a fit that begins anew has forgotten them
+        new = job.part(len(before), len(job))
+        models = list(before)
+        with counted(len(new)) as count, self._callbacks(len(new), job) as after_bag:
+            for model in fit_bags(new, self.n_jobs):
+                models.append(model)
+                count.one()
+                after_bag()
+        assert job.average is not None
+        self.estimators_, self.average_ = models, job.average
+        self.bags_, self.bag_weights_, self.y_ = job.bags, job.average.weights, job.y
+        if not before:
+            self.X_ = kept(job.X)  # no later change reaches it
+        return self
+
+    def prepare(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> FitJob:
+        """Do everything up to the fitting itself: check the data, draw the bags and the learners' seeds.
+
+        It leaves what it learned of the data on the model, which stays unfitted. `fit` fits the job; other functions
+        stream it, or fit it in portions.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_samples, n_features)
+            The training rows.
+        y : array-like of shape (n_samples,)
+            The targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in `fit`.
+        **fit_params : dict
+            As in `fit`.
+
+        Returns
+        -------
+        FitJob
+            All bags, those of an earlier fit in a warm start included.
+        """
+        self._check_parameters()
+        learner = self._learner()
+        resumes = self._resumes()
+        if not resumes:
+            self._forget()
+        X, y = self._validated(X, y, reset=not resumes)
+        law = as_law(self.scheme, len(y), type(self).__name__)
+        params = self._routed(learner, len(y), sample_weight, fit_params)
+        if resumes:
+            self._check_resumed(law, X, y, params)
+        else:
+            self._seeds = Seeds.from_random_state(self.random_state, type(self).__name__)
+            self._settings = self._what_must_stay(params)
+        self.scheme_, self.derandomized_ = law, isinstance(self.n_bags, str)
+        self.has_random_n_bags_ = isinstance(self.n_bags, RandomBags) and self.n_bags.law == law
+        bags, weights = self._draw(law, learner)
+        rule, classes = self._learn_targets(y)
+        average = BagAverage(law, bags, read_only(weights), not self.derandomized_, y, rule, classes)
+        seeds = self._seeds.learner_seeds(0, len(bags))
+        if self.derandomized_:  # one seed for all bags: with it, the learner is one fixed function
+            seeds = np.repeat(seeds[:1], len(bags))
+        return FitJob(learner, X, y, bags, seeds, classes, params, average, average.empty_value)
+
+    def bag_predictions(self, X: Any) -> np.ndarray:
+        """Return what is averaged: the prediction of each bag's model, clipped to the range where there is one.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points.
+
+        Returns
+        -------
+        ndarray of shape (n_bags, n_points) or (n_bags, n_points, n_classes)
+        """
+        raw = self.predict_once(X).raw
+        return self.average_.outputs(raw)
+
+    def predict_once(self, X: Any) -> BagPredictions:
+        """Let every bag's model predict at some points, and keep what they say.
+
+        `leave_one_out`, `certify`, `certify_reused` and `predict_interval` take the result in place of the points, so
+        that models are asked once where several of these are wanted.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points.
+
+        Returns
+        -------
+        BagPredictions
+            It takes 8 bytes for each bag, point and class.
+        """
+        check_is_fitted(self)
+        points = self.checked_points(X)
+        raw = np.stack(list(predict_bags(self.estimators_, points, self.average_.classes, self.n_jobs)))
+        return BagPredictions(raw, self.bags_)
+
+    def raw_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Walk the predictions of every bag, not yet clipped, by as many points at once as memory should hold.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features), or BagPredictions
+            The points, or what was predicted at them before.
+
+        Yields
+        ------
+        points : slice
+            The points of the block.
+        raw : ndarray of shape (n_bags, number of points in the block) or (n_bags, number of points, n_classes)
+            What each bag's model predicts.
+        """
+        check_is_fitted(self)
+        if isinstance(X, BagPredictions):
+            yield from X.of(self)
+            return
+        points = self.checked_points(X)
+        n_points, classes = n_rows(points), self.average_.classes
+        step = max(1, _BLOCK_BYTES // (8 * len(self.bags_) * (1 if classes is None else len(classes))))
+        for first in range(0, n_points, step):
+            stop = min(first + step, n_points)
+            some = points if stop - first == n_points else take_rows(points, np.arange(first, stop))
+            yield slice(first, stop), np.stack(list(predict_bags(self.estimators_, some, classes, self.n_jobs)))
+
+    def checked_points(self, X: Any) -> Any:
+        """Return test points, checked as far as can be done without the learner.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points.
+
+        Returns
+        -------
+        array, sparse array or data frame
+        """
+        return validated_rows(self, X, reset=False, ensure_min_samples=1)
+
+    def remembered(self, what: str, make: Callable[[], Any]) -> Any:
+        """Return something that follows from the fit, worked out once and kept until the model is fitted again.
+
+        Parameters
+        ----------
+        what : str
+            Its name.
+        make : callable
+            Works it out.
+
+        Returns
+        -------
+        object
+        """
+        average, memory = self.__dict__.get("_memory", (None, {}))
+        if average is not self.average_:
+            memory = {}
+            self._memory = (self.average_, memory)
+        if what not in memory:
+            memory[what] = make()
+        return memory[what]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_memory"}
+
+    # ------------------------------------------------------------------------------------------ what the two differ in
+
+    def _default_learner(self) -> Any:
+        raise TypeError("A bagged ensemble is a BaggedRegressor or a BaggedClassifier.")
+
+    def _learn_targets(self, y: np.ndarray) -> tuple[PredictionRange | None, np.ndarray | None]:
+        """Keep what is needed of the targets; return the rule for the range, and the classes, where there are any."""
+        return None, None
+
+    def _check_targets(self, y: np.ndarray) -> np.ndarray:
+        return y
+
+    # --------------------------------------------------------------------------------------------------------- the fit
+
+    def _predicted(self, X: Any) -> np.ndarray:
+        """The average over bags at some points, one bag after the other, so that only their sum is held."""
+        check_is_fitted(self)
+        points = self.checked_points(X)
+        raw = predict_bags(self.estimators_, points, self.average_.classes, self.n_jobs)
+        return self.average_.prediction(map(self.average_.of_one_bag, raw))
+
+    def _check_parameters(self) -> None:
+        name, reason = type(self).__name__, 'use a whole number, or "all" for derandomized bagging.'
+        if isinstance(self.n_bags, str):
+            if self.n_bags != "all":
+                raise refuse_value("n_bags", name, 'an integer >= 1 or "all"', self.n_bags, reason)
+        elif isinstance(self.n_bags, RandomBags):
+            check_integer(int(self.n_bags), "n_bags", name, minimum=1, reason="draw another number.")
+        else:
+            check_integer(self.n_bags, "n_bags", name, minimum=1, reason=reason)
+        if not isinstance(self.scheme, ResamplingScheme | ResolvedScheme):
+            raise refuse_type("scheme", name, "a resampling scheme, such as Subbagging(bag_size=0.5)", self.scheme)
+
+    def _learner(self) -> Any:
+        learner = self._default_learner() if self.estimator is None else self.estimator
+        missing = [method for method in ("fit", "predict", "get_params") if not hasattr(learner, method)]
+        if missing or isinstance(learner, type):
+            expected = "an unfitted scikit-learn estimator, or FunctionRegressor or FunctionClassifier of a function"
+            raise refuse_type("estimator", type(self).__name__, expected, learner)
+        tags, own = get_tags(learner) if hasattr(learner, "__sklearn_tags__") else None, self._estimator_type_wanted
+        if tags is not None and tags.estimator_type not in (own, None):
+            reason = f"it is a {tags.estimator_type}. Use the other of BaggedRegressor and BaggedClassifier."
+            raise refuse_type("estimator", type(self).__name__, f"a {own}", learner, reason)
+        return learner
+
+    def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
+        X = validated_rows(self, X, reset=reset, ensure_min_samples=2)
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        y = np.array(column_or_1d(y, warn=True))  # a copy: it is kept, and the caller's may change
+        if y.dtype.kind == "O" and any(str(value) in ("None", "nan", "NaN", "<NA>", "NaT") for value in y):
+            raise ValueError("Input y contains NaN or missing values. Remove those rows.")
+        y = read_only(self._check_targets(y))
+        check_consistent_length(X, y)
+        return X, y
+
+    def _resumes(self) -> bool:
+        """Return whether a warm start goes on with the bags that are fitted already."""
+        return self.warm_start and hasattr(self, "bags_") and self.n_bags != "all" and not self.derandomized_
+
+    def _check_resumed(self, law: ResolvedScheme, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
+        """Refuse a warm start that would not equal a cold one."""
+        fitted = len(self.bags_)
+        if int(self.n_bags) < fitted:
+            reason = f"with warm_start=True there are {fitted} bags already. Raise n_bags or fit a clone."
+            raise refuse_value("n_bags", type(self).__name__, f"at least {fitted}", self.n_bags, reason)
+        if law != self.scheme_ or not np.array_equal(y, self.y_) or not same_table(X, self.X_):
+            raise ValueError(
+                "warm_start=True adds bags of the same data and scheme, but the data or scheme changed since the first "
+                "fit. Fit a clone, or set warm_start=False."
+            )
+        now = self._what_must_stay(params)
+        changed = sorted(name for name in now | self._settings if now.get(name) != self._settings.get(name))
+        if changed:
+            raise ValueError(
+                f"warm_start=True adds bags to the same ensemble, but {', '.join(changed)} changed since the first "
+                "fit. Fit a clone, or set warm_start=False."
+            )
+        if int(self.n_bags) == fitted:
+            warnings.warn("Warm-start fitting without raising n_bags does not fit new bags.", stacklevel=5)
+
+    def _what_must_stay(self, fit_params: dict[str, Any]) -> dict[str, Any]:
+        """Fingerprints of what all bags share beside the targets and rows that are kept."""
+        free = {"n_bags", "n_jobs", "warm_start", "scheme"}
+        shared = {name: value for name, value in self.get_params(deep=True).items() if name not in free}
+        shared |= {f"the fit parameter {name}": value for name, value in fit_params.items()}
+        return {name: _fingerprint(value) for name, value in shared.items()}
+
+    def _forget(self) -> None:
+        """Leave nothing of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
+        for name in ("bags_", "estimators_", "average_", "bag_weights_", "scheme_", "X_", "y_", "_memory"):
+            self.__dict__.pop(name, None)
+
+    def _draw(self, law: ResolvedScheme, learner: Any) -> tuple[Bags, np.ndarray]:
+        """The bags, and the weight of each in the average."""
+        if not self.derandomized_:
+            bags = law.draw(int(self.n_bags), self._seeds)
+            return bags, np.full(len(bags), 1 / len(bags))
+        parameters = {"order_matters": getattr(learner, "order_matters", False), **learner.get_params(deep=True)}
+        ordered = any(value is True for name, value in parameters.items() if name.split("__")[-1] == "order_matters")
+        # There are as many bags as rows at the least; for very many rows, even counting them all would take long.
+        size: int | float = law.n_samples
+        if size <= _MOST_BAGS:
+            size = law.count_support(ordered=ordered, limit=_MOST_BAGS)
+        if size > _MOST_BAGS:
+            reason = f"{law} has {_many(size)} bags, and over {_MOST_BAGS:,} are not listed. Draw some: n_bags=10000."
+            raise refuse_value("n_bags", type(self).__name__, "an integer for this scheme", "all", reason)
+        sequences, probabilities = zip(*law.support(ordered=ordered), strict=True)
+        return Bags(sequences, law.n_samples), np.array(probabilities, dtype=float)
+
+    def _routed(self, learner: Any, n_samples: int, sample_weight: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters for the learner's fit, by metadata routing where it is switched on."""
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight)
+            if sample_weight.ndim == 0:
+                sample_weight = np.full(n_samples, sample_weight)
+            if sample_weight.ndim != 1:
+                raise ValueError(
+                    f"Sample weights must be 1D array or scalar. Got an array of {sample_weight.ndim} axes."
+                )
+            check_consistent_length(sample_weight, np.empty(n_samples))
+            assert_all_finite(sample_weight, input_name="sample_weight")
+            fit_params = {"sample_weight": sample_weight, **fit_params}
+        if not fit_params:
+            return {}
+        if get_config()["enable_metadata_routing"]:
+            routed: dict[str, Any] = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
+            return routed
+        if sample_weight is not None and not _takes_weights(learner):
+            raise ValueError(
+                f"The learner {type(learner).__name__} does not take sample_weight. Leave it out, pass it under the "
+                "name of a pipeline's step (step__sample_weight), or switch on scikit-learn's metadata routing."
+            )
+        return fit_params
+
+    @contextmanager
+    def _callbacks(self, n_new: int, job: FitJob) -> Iterator[Callable[[], None]]:
+        """What is to be called after each bag: scikit-learn's callbacks, where this version has them."""
+        if not hasattr(self, "_init_callback_context"):
+            yield lambda: None
+            return
+        context = self._init_callback_context(max_subtasks=n_new)
+        context.call_on_fit_task_begin(estimator=self, X=job.X, y=job.y)
+
+        def after_bag() -> None:
+            bag = context.subcontext(task_name="bag").call_on_fit_task_begin(estimator=self)
+            if bag.call_on_fit_task_end(estimator=self):
+                raise ValueError(
+                    "A callback asked to stop before all bags were fitted. A certificate speaks of a number of bags "
+                    "fixed beforehand, so fitting cannot stop early. Remove the callback, or lower n_bags."
+                )
+
+        yield after_bag
+        context.call_on_fit_task_end(estimator=self, X=job.X, y=job.y)
+
+    # ------------------------------------------------------------------------------------------ scikit-learn's contract
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return who gets which metadata: all of it goes to the learner's fit."""
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        return MetadataRouter(owner=self).add(estimator=self._learner(), method_mapping=mapping)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        theirs = self._learner_tags()
+        if theirs is None:
+            return tags
+        for name in ("sparse", "allow_nan", "categorical", "string", "positive_only"):
+            setattr(tags.input_tags, name, getattr(theirs.input_tags, name))
+        tags.target_tags.positive_only = theirs.target_tags.positive_only
+        tags.non_deterministic = theirs.non_deterministic
+        return tags
+
+    def _learner_tags(self) -> Any:
+        """The learner's tags; None where it does not inherit from scikit-learn and has none."""
+        learner = self._default_learner() if self.estimator is None else self.estimator
+        return get_tags(learner) if hasattr(learner, "__sklearn_tags__") else None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "bags_")
+
+
+def check_bagged(model: Any, owner: str, *, fitted: bool = True, reason: str = "") -> None:
+    """Refuse what is not a bagged model, or not a fitted one."""
+    if not isinstance(model, BaggedEnsemble):
+        kind = "a fitted BaggedRegressor or BaggedClassifier" if fitted else "a BaggedRegressor or BaggedClassifier"
+        raise refuse_type("model", owner, kind, model, reason)
+    if fitted:
+        check_is_fitted(model)
+
+
+def _fingerprint(value: Any) -> Any:
+    """Something that is equal for equal values, and does not change with them; of what cannot be told, itself."""
+    if hasattr(value, "fit"):
+        return type(value)  # its parameters are told apart by themselves
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        return value  # which goes on being the same while it is drawn from
+    try:
+        return joblib.hash(value)
+    except Exception:
+        return value
+
+
+def _takes_weights(learner: Any) -> bool:
+    """Whether the learner's fit has sample_weight, or passes on what it is given; a pipeline wants a step's name."""
+    passes_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(learner.fit).parameters.values())
+    return has_fit_parameter(learner, "sample_weight") or (passes_on and not hasattr(learner, "steps"))
+
+
+def _many(number: int | float) -> str:
+    if number == math.inf:
+        return "infinitely many"
+    return f"{number:,}" if number < 10**15 else f"about 10^{math.log10(number):.0f}"

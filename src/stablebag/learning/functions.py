@@ -1,0 +1,173 @@
+"""Any algorithm A(D; seed) as a learner: a function that is given rows and returns a function that predicts."""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from stablebag._checks import refuse_type
+from stablebag._seeds import Seeds
+from stablebag.learning.outputs import one_hot
+from stablebag.learning.rows import validated_rows
+
+
+class FunctionLearner(BaseEstimator):
+    """What both kinds of function learners share: a call of the algorithm, and its predict function kept."""
+
+    def __init__(self, algorithm: Callable[..., Any], *, order_matters: bool = False, random_state: Any = None) -> None:
+        self.algorithm = algorithm
+        self.order_matters = order_matters
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Run the algorithm on these rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_rows, n_features)
+            The rows, handed to the algorithm as they are.
+        y : array-like of shape (n_rows,)
+            Their targets.
+
+        Returns
+        -------
+        self
+        """
+        if not callable(self.algorithm):
+            expected = "a function from (X, y, seed) to a predict function"
+            raise refuse_type("algorithm", type(self).__name__, expected, self.algorithm)
+        X = validated_rows(self, X, reset=True, ensure_min_samples=1)
+        y = self._check_targets(column_or_1d(y))
+        check_consistent_length(X, y)
+        seed = self.random_state
+        if not isinstance(seed, Integral):
+            seed = int(Seeds.from_random_state(seed).learner_seeds(0, 1)[0])
+        predict = self.algorithm(X, y, int(seed))
+        if not callable(predict):
+            raise TypeError(f"The algorithm must return a function from points to predictions. Got {predict!r}.")
+        self.predict_ = predict
+        return self
+
+    def _call(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return np.asarray(self.predict_(validated_rows(self, X, reset=False, ensure_min_samples=1)))
+
+    def _check_targets(self, y: np.ndarray) -> np.ndarray:
+        return y
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Nothing is known of the function; what it does not take, it will say.
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.input_tags.string = tags.input_tags.categorical = True
+        tags.target_tags.required = True
+        return tags
+
+
+class FunctionRegressor(RegressorMixin, FunctionLearner):
+    """Any algorithm A(D; seed) as a regressor: a function that is given rows and returns a function that predicts.
+
+    Parameters
+    ----------
+    algorithm : callable
+        ``algorithm(X, y, seed)`` returns a function from points to predictions. X is as it came, y an array, and the
+        seed an integer.
+    order_matters : bool, default=False
+        Whether the algorithm depends on the order of the rows. Derandomized bagging (``n_bags="all"``) then lists bags
+        in every order.
+    random_state : None, int, RandomState or Generator, default=None
+        Where the seed comes from; an integer is the seed itself.
+
+    Examples
+    --------
+    >>> from stablebag import BaggedRegressor, FunctionRegressor, Subbagging
+    >>> def mean(X, y, seed):
+    ...     return lambda points: [y.mean()] * len(points)
+    >>> model = BaggedRegressor(FunctionRegressor(mean), scheme=Subbagging(2), n_bags="all")
+    >>> model.fit([[0], [1], [2], [3]], [0.0, 1.0, 2.0, 5.0]).predict([[7]])
+    array([2.])
+    """
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return what the predict function gives.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points.
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+        """
+        return self._call(X).astype(float)
+
+
+class FunctionClassifier(ClassifierMixin, FunctionLearner):
+    """Any algorithm A(D; seed) as a classifier: a function that is given rows and returns a function that predicts.
+
+    Parameters
+    ----------
+    algorithm : callable
+        ``algorithm(X, y, seed)`` returns a function from points to labels, or to an array of probabilities with one
+        column per label in ``np.unique(y)``. X is as it came, y an array, and the seed an integer.
+    order_matters : bool, default=False
+        Whether the algorithm depends on the order of the rows. Derandomized bagging (``n_bags="all"``) then lists bags
+        in every order.
+    random_state : None, int, RandomState or Generator, default=None
+        Where the seed comes from; an integer is the seed itself.
+
+    Examples
+    --------
+    >>> from stablebag import BaggedClassifier, FunctionClassifier
+    >>> def first_label(X, y, seed):
+    ...     return lambda points: [y[0]] * len(points)
+    >>> model = BaggedClassifier(FunctionClassifier(first_label, order_matters=True), n_bags="all")
+    >>> model.fit([[0], [1], [2], [3]], ["a", "b", "b", "b"]).predict_proba([[7]])
+    array([[0.25, 0.75]])
+    """
+
+    classes_: np.ndarray
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the label with the highest probability.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points.
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+        """
+        best = self.predict_proba(X).argmax(axis=1)
+        labels: np.ndarray = self.classes_[best]
+        return labels
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities that the predict function gives, or one-hot votes where it gives labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_classes)
+        """
+        given = self._call(X)
+        if given.ndim == 2 and given.shape[1] == len(self.classes_) != 1:
+            return given.astype(float)
+        return one_hot(given, self.classes_)
+
+    def _check_targets(self, y: np.ndarray) -> np.ndarray:
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        return y

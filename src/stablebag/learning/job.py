@@ -1,0 +1,63 @@
+"""One fit job: the data, the bags and the seeds that fitting needs, and how the bags are averaged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from stablebag.learning.averaging import BagAverage
+from stablebag.resampling.bags import Bags
+
+
+@dataclass(frozen=True, eq=False)
+class FitJob:
+    """What is to be fitted: one clone of a learner to the rows of each bag.
+
+    The `prepare` step of an ensemble makes one. A refit without some row is a job as well, with one bag for each refit.
+
+    Parameters
+    ----------
+    learner : estimator
+        The learner, unfitted. It is cloned for every bag.
+    X : array, sparse array or data frame
+        All training rows.
+    y : ndarray
+        Their targets.
+    bags : Bags
+        The rows of each fit, in order and with repeats.
+    seeds : ndarray of int
+        The learner's seed in each bag.
+    classes : ndarray or None, default=None
+        The class labels in order; None for regression.
+    fit_params : mapping or None, default=None
+        What is passed to the learner's `fit` beside X and y; arrays with one entry per training row are sliced by bag.
+    average : BagAverage or None, default=None
+        How the bags are averaged, where they are.
+    empty_value : float, default=0.0
+        What a bag without rows predicts, in regression. In classification it gives all classes the same probability.
+    first : int, default=0
+        The number of the first of these bags, for error messages.
+    """
+
+    learner: Any
+    X: Any
+    y: np.ndarray
+    bags: Bags
+    seeds: np.ndarray
+    classes: np.ndarray | None = None
+    fit_params: Mapping[str, Any] | None = None
+    average: BagAverage | None = None
+    empty_value: float = 0.0
+    first: int = 0
+
+    def __len__(self) -> int:
+        return len(self.bags)
+
+    def part(self, first: int, stop: int) -> "FitJob":
+        """Return the job of the bags from `first` to `stop - 1`."""
+        return replace(self, bags=self.bags[first:stop], seeds=self.seeds[first:stop], first=self.first + first)
+
+    def without_rows(self) -> "FitJob":
+        """Return the job without the data, which travel by themselves."""
+        return replace(self, X=None, y=np.empty(0), average=None)

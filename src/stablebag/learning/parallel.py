@@ -1,0 +1,195 @@
+"""Work handed out to joblib's workers, whatever the backend: results in order, one thread each, prompt stops."""
+
+import itertools
+import math
+import pickle
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+from joblib import effective_n_jobs, parallel_config
+from sklearn.utils.parallel import Parallel, delayed
+from threadpoolctl import ThreadpoolController
+
+from stablebag.learning.learners import running_alone
+
+_tokens, _stopped = itertools.count(), set[int]()  # of parallel work, and of that which was given up
+_SECONDS = 0.5  # that a batch should take
+_ROUNDS = 2  # batches for each worker that are handed out together, to backends that give back all results at once
+
+
+def n_workers(n_jobs: int | None) -> int:
+    """Return how many workers there are; one where the others would have to wait for this thread."""
+    return 1 if running_alone() else int(effective_n_jobs(n_jobs))
+
+
+class Pace:
+    """How many bags to hand out at a time: one at first, and then as many as take about half a second.
+
+    So there is a first sign of life after one fit, however long a fit takes, and short fits are not handed out singly.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers, self.seconds = workers, math.inf  # for one bag, as far as is known
+
+    def batches(self, n_bags: int) -> Iterator[tuple[int, int]]:
+        """Yield the first bag of each batch and the one after its last; sizes follow what was learned meanwhile."""
+        first = 0
+        while first < n_bags:
+            wanted = 1 if math.isinf(self.seconds) else int(_SECONDS / max(self.seconds, 1e-6))
+            even = -(-(n_bags - first) // (2 * self.workers))  # so that workers finish at about the same time
+            stop = first + max(1, min(wanted, even))
+            yield first, stop
+            first = stop
+
+    def learn(self, n_bags: int, seconds: float) -> None:
+        """Take note of how long some bags took a worker."""
+        if n_bags:
+            self.seconds = seconds / n_bags
+
+
+@contextmanager
+def results(
+    task: Callable[..., Iterator[Any]],
+    arguments: Iterable[tuple[Any, ...]],
+    n_jobs: int | None,
+    pace: Pace | None = None,
+    **options: Any,
+) -> Iterator[Iterator[Any]]:
+    """What a task yields for many arguments, in order, as it comes; leaving the block stops the workers."""
+    token = next(_tokens)
+    work = (delayed(_listed)(token, task, *some) for some in arguments)
+    found = _as_they_come(work, n_jobs, **options)
+    try:
+        yield _in_order(found, pace)
+    except BaseException:
+        _stopped.add(token)
+        raise
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*have been cancelled", category=UserWarning)
+            found.close()  # which is what cancels them
+
+
+def _as_they_come(work: Iterator[Any], n_jobs: int | None, **options: Any) -> Any:
+    try:
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator", **options)
+    except ValueError:  # this backend gives back all results at once: hand out a few batches at a time
+        return _in_rounds(work, Parallel(n_jobs=n_jobs, **options))
+    return parallel(work)
+
+
+def _in_rounds(work: Iterator[Any], parallel: Any) -> Iterator[Any]:
+    with parallel:
+        while some := list(itertools.islice(work, _ROUNDS * max(1, effective_n_jobs(parallel.n_jobs)))):
+            yield from parallel(some)
+
+
+def _listed(token: int, task: Callable[..., Iterator[Any]], *arguments: Any) -> tuple[list[Any], float]:
+    """What a task yields and how long it takes, unless its results are no longer wanted.
+
+    Threads cannot be ended: they have to look.
+    """
+    found: list[Any] = []
+    start = time.perf_counter()
+    try:
+        for item in task(*arguments):
+            if token in _stopped:
+                break
+            found.append(item)
+    except BagError as failure:
+        found.append(failure)  # in its place: so the first bag that fails is the one told of, for any n_jobs
+    return found, time.perf_counter() - start
+
+
+def _in_order(batches: Iterable[tuple[list[Any], float]], pace: Pace | None) -> Iterator[Any]:
+    """The items of all batches, up to the first that failed."""
+    for batch, seconds in batches:
+        if pace is not None:
+            pace.learn(len(batch), seconds)
+        for item in batch:
+            if isinstance(item, BagError):
+                raise item
+            yield item
+
+
+class BagError(Exception):
+    """A learner raised an error in a bag; carries what the sentence about it needs, through process borders, too."""
+
+    def __init__(self, number: int, doing: str, cause: Exception) -> None:
+        super().__init__(number, doing, cause)
+        self.number, self.doing, self.cause = number, doing, cause
+
+    @classmethod
+    def of(cls, number: int, doing: str, error: Exception) -> "BagError":
+        """Wrap an error, or its text where it cannot travel between processes."""
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            return cls(number, doing, RuntimeError(f"{type(error).__name__}: {error}"))
+        return cls(number, doing, error)
+
+    def explained(self, what: str, about: str = "") -> Exception:
+        """Return an error of the learner's kind that says in which bag it was raised."""
+        kind = next((kind for kind in (ValueError, TypeError) if isinstance(self.cause, kind)), RuntimeError)
+        return kind(f"{what} bag {self.number}{about}: {type(self.cause).__name__}: {self.cause}")
+
+
+class _OneThread:
+    """One thread of BLAS and OpenMP per bag: jobs do not crowd each other, and sums do not depend on their number.
+
+    BLAS has one limit for the whole process: the first to come sets it, and the last to leave lifts it, in whatever
+    order threads come and go. OpenMP has one for each thread. What learners run in parallel is their own affair: a
+    `parallel_config` around the whole does not reach into them.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.users = threading.Lock(), 0
+        self.before: list[int] = []
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        pools = _thread_pools(len(sys.modules))
+        blas = [pool for pool in pools.lib_controllers if pool.user_api == "blas"]
+        with self.lock:
+            self.users += 1
+            if self.users == 1:
+                self.pools, self.before = blas, [pool.num_threads for pool in blas]
+            _set(self.pools, [1] * len(self.pools))
+        own = [pool for pool in pools.lib_controllers if pool.user_api != "blas"]
+        before = [pool.num_threads for pool in own]
+        _set(own, [1] * len(own))
+        try:
+            with parallel_config(n_jobs=1):
+                yield
+        finally:
+            _set(own, before)
+            with self.lock:
+                self.users -= 1
+                if self.users == 0:
+                    _set(self.pools, self.before)
+
+
+one_thread = _OneThread()
+
+
+def _set(pools: list[Any], numbers: list[int]) -> None:
+    """Set limits, also where another thread has set some before: threadpoolctl lets only one thread have a say."""
+    for pool, number in zip(pools, numbers, strict=True):
+        take_over = getattr(pool, "clear_controlling_thread", None)
+        if take_over is not None:
+            take_over(force=True)
+        pool.set_num_threads(number)
+        if take_over is not None:
+            take_over(force=True)
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(n_modules: int) -> ThreadpoolController:
+    """The pools of this process, looked up anew (which takes milliseconds) only when more modules are loaded."""
+    return ThreadpoolController()

@@ -1,0 +1,44 @@
+"""What every bag's model predicts at some points: asked once, used by many."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stablebag._checks import hold_read_only
+from stablebag.resampling.bags import Bags
+
+
+@dataclass(frozen=True, eq=False)
+class BagPredictions:
+    """The predictions of every bag's model at some points, not yet clipped.
+
+    Made by `predict_once` of a fitted model. Functions of the same model take it in place of the points.
+
+    Attributes
+    ----------
+    raw : ndarray of shape (n_bags, n_points) or (n_bags, n_points, n_classes)
+        What each bag's model predicts.
+    bags : Bags
+        The bags of the model.
+    """
+
+    raw: np.ndarray
+    bags: Bags
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+
+    def __len__(self) -> int:
+        return int(self.raw.shape[1])
+
+    def __getitem__(self, points: slice) -> "BagPredictions":
+        """Return the predictions at some of the points."""
+        return BagPredictions(self.raw[:, points], self.bags)
+
+    def of(self, model: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield all of it, as one block, if it is this model's; otherwise refuse."""
+        if model.bags_ is not self.bags and model.bags_ != self.bags:
+            raise ValueError("These predictions are of another model, or of one that was fitted again. Predict anew.")
+        yield slice(0, len(self)), self.raw

@@ -1,0 +1,226 @@
+"""The interval I(D) to which predictions are clipped, and delta_I: the share of rows whose removal changes it."""
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from stablebag._checks import check_integer, check_real, refuse_type, refuse_value
+
+Interval: TypeAlias = tuple[float, float]
+
+
+class PredictionRange(ABC):
+    """A rule that turns the targets y of a data set into an interval.
+
+    A range of your own defines `interval`; a plain function from y to (low, high) does as well, see `FunctionRange`.
+    The rule may use the targets' order, not their number: a rule such as "the 5 % quantile" changes with every row
+    that is left out, and its `delta` is then near 1.
+    """
+
+    @abstractmethod
+    def interval(self, y: Any) -> Interval:
+        """Return (low, high) for these targets."""
+
+    def changes(self, y: Any) -> dict[int, Interval]:
+        """Return the interval without row i for each row i whose removal changes it, by one evaluation per row."""
+        y = _check_targets(y, minimum=2)
+        whole = self(y)
+        without = {row: self(np.delete(y, row)) for row in range(len(y))}
+        return {row: interval for row, interval in without.items() if interval != whole}
+
+    def delta(self, y: Any) -> float:
+        """Return the share of rows whose removal changes the interval."""
+        return self.change(y)[0]
+
+    def reach(self, y: Any) -> float:
+        """Return the length of the longest interval that I(D) and I(D without a row) span together.
+
+        No prediction moves further when a row is left out. It is the length of I(D) itself unless that grows without a
+        row, as the ranges of this library do not.
+        """
+        return self.change(y)[1]
+
+    def change(self, y: Any) -> tuple[float, float]:
+        """Return `delta` and `reach`, by going through the rows once."""
+        changes, (low, high) = self.changes(y), self(y)
+        reach = max(max(high, h) - min(low, l) for l, h in [(low, high), *changes.values()])  # noqa: E741
+        return len(changes) / len(y), reach
+
+    def __call__(self, y: Any) -> Interval:
+        """Return (low, high) for these targets, checked to be an interval."""
+        return _as_interval(self.interval(y), self)
+
+
+@dataclass(frozen=True)
+class FixedRange(PredictionRange):
+    """The interval [low, high], whatever the data: probabilities are in [0, 1], a grade in [1, 6].
+
+    Parameters
+    ----------
+    low : float
+        The lower end.
+    high : float
+        The upper end, not below the lower one.
+
+    Examples
+    --------
+    >>> FixedRange(0, 1).interval([0.2, 0.9]), FixedRange(0, 1).delta([0.2, 0.9])
+    ((0.0, 1.0), 0.0)
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            reason = "for predictions without a range use prediction_range=None."
+            check_real(getattr(self, name), name, "FixedRange", low=-sys.float_info.max, finite=True, reason=reason)
+        if self.low > self.high:
+            reason = f"the interval [{self.low!r}, {self.high!r}] is empty. Exchange its ends?"
+            raise refuse_value("low", "FixedRange", f"at most high={self.high!r}", self.low, reason)
+
+    def interval(self, y: Any) -> Interval:
+        return float(self.low), float(self.high)
+
+    def changes(self, y: Any) -> dict[int, Interval]:
+        """Return nothing: no row changes a fixed interval."""
+        _check_targets(y, minimum=2)
+        return {}
+
+
+@dataclass(frozen=True)
+class TrimmedRange(PredictionRange):
+    """From the rank-th smallest to the rank-th largest target, so that fewer than `rank` outliers cannot stretch it.
+
+    Parameters
+    ----------
+    rank : int
+        A whole number, the same for n and n - 1 rows. (A fraction of n would move with every row left out, and almost
+        every row would change the interval.) It may be half the number of rows at the most.
+
+    Examples
+    --------
+    >>> y = [1.0, 2.0, 3.0, 4.0, 50.0, 60.0]
+    >>> TrimmedRange(rank=2).interval(y)
+    (2.0, 50.0)
+    >>> TrimmedRange(rank=2).delta(y)  # rows 0, 1 move the lower end, rows 4, 5 the upper one
+    0.6666666666666666
+    """
+
+    rank: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.rank, float | np.floating):
+            raise TypeError(
+                f"The 'rank' parameter of TrimmedRange must be an integer >= 1. Got {self.rank!r}: a fraction of the "
+                "rows is a different rank for n and for n - 1 rows, and then nearly every row changes the range. "
+                "Use a whole number, such as max(1, n_samples // 100), worked out once."
+            )
+        check_integer(self.rank, "rank", "TrimmedRange", minimum=1)
+
+    def interval(self, y: Any) -> Interval:
+        y = _check_targets(y, minimum=2 * self.rank - 1, why=f" for rank {self.rank}")
+        low, high = self.rank - 1, len(y) - self.rank
+        ordered = np.partition(y, (low, high))
+        return float(ordered[low]), float(ordered[high])
+
+    def changes(self, y: Any) -> dict[int, Interval]:
+        """Return the interval without each row that changes it: at most 2 rank of them, fewer with ties."""
+        y = _check_targets(y, minimum=2 * self.rank, why=f" for rank {self.rank}, one row being left out")
+        k, n = self.rank, len(y)
+        order = np.argsort(y, kind="stable")
+        ordered = y[order]
+        low, next_low = float(ordered[k - 1]), float(ordered[k])
+        high, next_high = float(ordered[n - k]), float(ordered[n - k - 1])
+        # Without one of the k smallest, the low end moves up to the next target: a change unless the two are tied.
+        changed = {int(row): (next_low, high) for row in order[:k]} if low != next_low else {}
+        return changed | ({int(row): (low, next_high) for row in order[n - k :]} if high != next_high else {})
+
+
+@dataclass(frozen=True)
+class ObservedRange(PredictionRange):
+    """From the smallest to the largest target: no prediction outside of what was observed.
+
+    Examples
+    --------
+    >>> ObservedRange().interval([3.0, 1.0, 7.0, 7.0])
+    (1.0, 7.0)
+    >>> ObservedRange().delta([3.0, 1.0, 7.0, 7.0])  # only the row with 1.0 changes it: 7.0 is there twice
+    0.25
+    """
+
+    def interval(self, y: Any) -> Interval:
+        return TrimmedRange(rank=1).interval(y)
+
+    def changes(self, y: Any) -> dict[int, Interval]:
+        """Return the interval without each row that changes it: at most two do."""
+        return TrimmedRange(rank=1).changes(y)
+
+
+@dataclass(frozen=True)
+class FunctionRange(PredictionRange):
+    """The interval that a function of your own makes of the targets.
+
+    Parameters
+    ----------
+    function : callable
+        From an array of targets to a pair (low, high). `changes`, `delta` and `reach` call it once per row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> padded = FunctionRange(lambda y: (0.0, 2 * np.max(y)))
+    >>> padded.interval([1.0, 2.0, 4.0]), padded.delta([1.0, 2.0, 4.0])
+    ((0.0, 8.0), 0.3333333333333333)
+    """
+
+    function: Callable[[np.ndarray], Any]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise refuse_type("function", "FunctionRange", "callable, from y to (low, high)", self.function)
+
+    def interval(self, y: Any) -> Interval:
+        return _as_interval(self.function(_check_targets(y, minimum=1)), self)
+
+
+def as_prediction_range(value: Any, owner: str) -> PredictionRange:
+    """Return a prediction range: one that is given, or a function made into one."""
+    if isinstance(value, PredictionRange):
+        return value
+    if callable(value) and not isinstance(value, type):
+        return FunctionRange(value)
+    expected = "a prediction range, such as ObservedRange() or FixedRange(0, 1), or a function from y to (low, high)"
+    raise refuse_type("prediction_range", owner, expected, value)
+
+
+def _as_interval(value: Any, owner: PredictionRange) -> Interval:
+    try:
+        low, high = (float(end) for end in value)
+    except (TypeError, ValueError):
+        low, high = np.nan, np.nan
+    if not -np.inf < low <= high < np.inf:
+        raise ValueError(
+            f"A prediction range must be a pair (low, high) of finite numbers, low <= high. Got {value!r} from "
+            f"{type(owner).__name__}."
+        )
+    return low, high
+
+
+def _check_targets(y: Any, minimum: int, why: str = "") -> np.ndarray:
+    array = np.asarray(y)
+    if array.ndim != 1 or array.dtype.kind not in "biuf":
+        raise ValueError(
+            "The targets of a prediction range must be a one-dimensional array of real numbers. Got an array of shape "
+            f"{array.shape} and type {array.dtype}: convert it, as by np.asarray(y, dtype=float)."
+        )
+    array = array.astype(float)
+    if len(array) < minimum:
+        raise ValueError(f"Too few targets{why}: at least {minimum} needed. Got {len(array)}: use more rows.")
+    if not np.isfinite(array).all():
+        raise ValueError(f"Target {np.flatnonzero(~np.isfinite(array))[0]} is NaN or infinite. Remove or repair it.")
+    return array

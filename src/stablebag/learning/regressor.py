@@ -1,0 +1,146 @@
+"""Bagged regression: generic, derandomized and adaptively clipped, around any learner."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import assert_all_finite
+
+from stablebag._seeds import RandomState
+from stablebag.learning.ensemble import BaggedEnsemble
+from stablebag.learning.ranges import Interval, ObservedRange, PredictionRange, as_prediction_range
+from stablebag.resampling.scheme import ResamplingScheme
+from stablebag.resampling.subbagging import Subbagging
+
+
+class BaggedRegressor(RegressorMixin, BaggedEnsemble):
+    """Average a regressor over random bags of rows, so that no single row can move the prediction much.
+
+    Each bag's prediction is clipped to `prediction_range` before it is averaged (Algorithm 3 of the paper; with
+    ``n_bags="all"``, over all bags there are, Algorithm 2; with ``prediction_range=None``, unclipped, Algorithm 1).
+    It is what `sklearn.ensemble.BaggingRegressor` would be if rows outside of a bag never reached the learner. It fits
+    `n_bags` clones; what it then promises is said by `certify(model)`.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The learner: any scikit-learn regressor or pipeline, or `FunctionRegressor` around a function. None is a
+        decision tree. Its `random_state` parameters that are None are filled, differently in each bag.
+    scheme : ResamplingScheme, default=Subbagging(0.5)
+        How bags are drawn.
+    n_bags : int, RandomBags or "all", default=500
+        How many bags are drawn; "all" fits every bag there is and weights it by its probability. The learner then has
+        the same seed in every bag, with which it is the deterministic learner that the certificate speaks of.
+    prediction_range : PredictionRange, callable or None, default=ObservedRange()
+        The interval to which predictions are clipped, from the targets. None leaves them as they are; certificates
+        then speak of the range of the learner's outputs, which is known only afterwards.
+    n_jobs : int or None, default=None
+        How many bags are fitted at once; the result is the same to the last bit.
+    warm_start : bool, default=False
+        Whether a second `fit` to the same data with a larger `n_bags` keeps its bags and fits only the new ones.
+    random_state : None, int, RandomState or Generator, default=None
+        The source of bags and seeds. Bag b depends on it and on b alone.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The fitted model of each bag; a constant for an empty one.
+    bags_ : Bags
+        The rows of each bag.
+    bag_weights_ : ndarray of shape (n_bags,)
+        The weight of each bag in the average.
+    scheme_ : ResolvedScheme
+        The law from which the bags were drawn.
+    derandomized_ : bool
+        Whether the bags are all there are, and not drawn.
+    prediction_range_ : PredictionRange or None
+        The rule for the interval to which predictions are clipped.
+    range_ : tuple of two floats, or None
+        That interval.
+    X_ : array, sparse array or data frame of shape (n_samples, n_features)
+        A copy of the training rows: errors and intervals are made of the predictions at them.
+    y_ : ndarray of shape (n_samples,)
+        The targets, which the interval without a row depends on.
+    n_features_in_ : int
+        The number of features.
+    feature_names_in_ : ndarray of str
+        Their names, where X has some.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stablebag import BaggedRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BaggedRegressor(n_bags=100, random_state=0).fit(X, y)
+    >>> model.bags_
+    Bags of 442 training rows: 100 bags with 221 rows
+    >>> model.range_
+    (25.0, 346.0)
+    >>> model.predict(X[:2]).shape
+    (2,)
+    """
+
+    prediction_range_: PredictionRange | None
+    range_: Interval | None
+    _estimator_type_wanted = "regressor"
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        scheme: ResamplingScheme = Subbagging(0.5),  # noqa: B008 (frozen)
+        n_bags: Any = 500,
+        prediction_range: Any = ObservedRange(),  # noqa: B008 (frozen)
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.scheme = scheme
+        self.n_bags = n_bags
+        self.prediction_range = prediction_range
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the average over bags of the clipped predictions.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points.
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+        """
+        average = self._predicted(X)
+        if not np.isfinite(average).all():
+            point = int(np.flatnonzero(~np.isfinite(average))[0])
+            raise ValueError(f"The prediction at point {point} is infinite. Clip predictions by a prediction_range.")
+        return average
+
+    def _default_learner(self) -> Any:
+        return DecisionTreeRegressor()
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.prediction_range is not None:
+            as_prediction_range(self.prediction_range, type(self).__name__)
+
+    def _check_targets(self, y: np.ndarray) -> np.ndarray:
+        y = y.astype(float) if y.dtype.kind in "biufO" else y
+        if y.dtype.kind != "f":
+            raise ValueError(f"Unknown label type: the targets of a regressor must be numbers. Got type {y.dtype}.")
+        assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
+        return y
+
+    def _learn_targets(self, y: np.ndarray) -> tuple[PredictionRange | None, None]:
+        rule = self.prediction_range
+        self.prediction_range_ = None if rule is None else as_prediction_range(rule, type(self).__name__)
+        self.range_ = None if self.prediction_range_ is None else self.prediction_range_(y)
+        if self.prediction_range_ is not None:
+            self.prediction_range_(y[1:])  # it has to be defined without a row as well; better to hear of it now
+        return self.prediction_range_, None

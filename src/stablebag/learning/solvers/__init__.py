@@ -1,0 +1,1 @@
+"""Learners whose structure is known, behind one interface."""

@@ -1,0 +1,1 @@
+"""What leaving a row out does."""

@@ -1,0 +1,283 @@
+"""What can be learned about the stability of a learner by running it: little, and here is how little.
+
+Kim and Barber (2023), "Black-box tests for algorithmic stability": split the data into disjoint sets, fit with and
+without a row in each, and count. No test that is valid for every learner and every distribution has much more power.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+from sklearn.base import is_classifier
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from stablebag._checks import check_delta, check_real, check_samples, hold_read_only, refuse_type, refuse_value
+from stablebag._seeds import RandomState, Seeds
+from stablebag._wording import paragraphs
+from stablebag.learning.fitting import fit_and_predict_bags
+from stablebag.learning.job import FitJob
+from stablebag.learning.progress import counted
+from stablebag.learning.rows import stacked, take_rows
+from stablebag.proving.bounds import black_box_power_ceiling
+from stablebag.resampling.bags import Bags
+
+
+@dataclass(frozen=True, eq=False)
+class StabilityTest:
+    """The result of a black-box test of (epsilon, delta)-stability.
+
+    Made by `stability_test`. A learner is called stable here if the chance that leaving out the last of `n_samples`
+    rows moves its prediction at a new point by more than epsilon is at most delta, for the distribution of these data.
+
+    Attributes
+    ----------
+    declared_stable : bool
+        The verdict. An unstable learner is declared stable with probability `alpha` at most; of one that is not
+        declared stable nothing is known.
+    epsilon : float
+        The perturbation that was tested for.
+    delta : float
+        The chance of exceeding it that was tested for.
+    alpha : float
+        The chance of declaring an unstable learner stable.
+    n_samples : int
+        The size of a data set.
+    n_sets : int
+        How many disjoint data sets the rows were enough for.
+    n_exceeding : int
+        In how many of them the prediction moved by more than epsilon.
+    distances : ndarray of shape (n_sets,)
+        By how much it moved.
+    critical : int
+        Fewer exceedances than this declare the learner stable.
+    chance_at_critical : float
+        The chance with which exactly that many do; drawn at random, so that the level is exactly alpha.
+    n_available : int
+        How many rows there were, with targets.
+    n_unlabelled : int
+        How many there were without.
+    finite_targets : bool
+        Whether targets are of finitely many classes.
+    """
+
+    declared_stable: bool
+    epsilon: float
+    delta: float
+    alpha: float
+    n_samples: int
+    n_sets: int
+    n_exceeding: int
+    distances: np.ndarray
+    critical: int
+    chance_at_critical: float
+    n_available: int
+    n_unlabelled: int
+    finite_targets: bool = False
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+
+    def power(self, true_delta: float = 0.0) -> float:
+        """Return the chance that this test declares a learner stable that exceeds epsilon with chance `true_delta`.
+
+        Parameters
+        ----------
+        true_delta : float, default=0.0
+            How often the learner truly exceeds epsilon.
+
+        Returns
+        -------
+        float
+        """
+        true_delta = check_delta(true_delta, "StabilityTest.power", name="true_delta")
+        return _chance(self.n_sets, true_delta, self.critical, self.chance_at_critical)
+
+    def ceiling(self, true_delta: float = 0.0) -> float:
+        """Return the largest power that any valid black-box test has with as many rows (Kim and Barber 2023).
+
+        Parameters
+        ----------
+        true_delta : float, default=0.0
+            How often the learner truly exceeds epsilon.
+
+        Returns
+        -------
+        float
+            For features that can take infinitely many values, and for regression such targets.
+        """
+        n_all = self.n_available + self.n_unlabelled
+        ceiling = black_box_power_ceiling(self.alpha, self.delta, n_all, self.n_samples + 1, true_delta)
+        if self.finite_targets:
+            return ceiling
+        labelled = black_box_power_ceiling(self.alpha, self.delta, self.n_available, self.n_samples, true_delta)
+        return min(labelled, ceiling)
+
+    def explain(self) -> str:
+        """Say in sentences what was learned, and how little could have been."""
+        verdict = "declared stable" if self.declared_stable else "not declared stable"
+        sentences = [
+            f"The learner is {verdict}: in {self.n_exceeding} of {self.n_sets} disjoint data sets of "
+            f"{self.n_samples:,} rows, leaving out one row moved the prediction at a new point by more than "
+            f"{self.epsilon:g}.",
+            f"A learner that does so with a chance above {self.delta:g} would be declared stable with probability "
+            f"{self.alpha:g} at most; a perfectly stable one is with probability {self.power():.3g}. No test that "
+            f"works for every learner and distribution could do better than {self.ceiling():.3g} with these rows.",
+        ]
+        if self.n_exceeding == self.critical:
+            sentences.insert(
+                1,
+                f"At exactly {self.critical} the verdict is drawn at random, stable with probability "
+                f"{self.chance_at_critical:.3g}: with so few data sets, only a random verdict "
+                "attains level alpha exactly.",
+            )
+        if self.ceiling() < 0.5:
+            sentences.append(
+                "So little can be learned by running a black box. Bagging makes a learner stable by construction: "
+                "see certify."
+            )
+        return paragraphs(sentences)
+
+    def __str__(self) -> str:
+        return self.explain()
+
+
+def stability_test(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    epsilon: float,
+    delta: float,
+    n_samples: int,
+    *,
+    alpha: float = 0.05,
+    X_unlabelled: Any = None,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> StabilityTest:
+    """Test by running it whether a learner is stable on data sets of `n_samples` rows like these.
+
+    The rows, in random order, make as many disjoint data sets as they can, each with a test point of its own. In each
+    the learner is fitted to all rows and to all but the last, with the same seed.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any scikit-learn regressor or classifier. Of a classifier the probabilities are compared, in the largest
+        difference over classes.
+    X : array-like, sparse array or data frame of shape (n_available, n_features)
+        Rows, all drawn independently from the distribution in question.
+    y : array-like of shape (n_available,)
+        Their targets.
+    epsilon : float
+        How far a prediction may move.
+    delta : float
+        The chance with which it may move further.
+    n_samples : int
+        The size of the training sets whose stability is in question.
+    alpha : float, default=0.05
+        The chance of declaring an unstable learner stable.
+    X_unlabelled : like X or None, default=None
+        Rows without targets, to predict at.
+    n_jobs : int or None, default=None
+        How many fits at once.
+    random_state : None, int, RandomState or Generator, default=None
+        For the order of the rows, the learner's seeds and the verdict at the critical number.
+
+    Returns
+    -------
+    StabilityTest
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from stablebag import stability_test
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> print(stability_test(DecisionTreeRegressor(), X, y, epsilon=20, delta=0.1, n_samples=40, random_state=0))
+    The learner is not declared stable: in 4 of 10 disjoint data sets of 40 rows, leaving out one
+    row moved the prediction at a new point by more than 20.
+    A learner that does so with a chance above 0.1 would be declared stable with probability 0.05
+    at most; a perfectly stable one is with probability 0.143. No test that works for every
+    learner and distribution could do better than 0.156 with these rows.
+    So little can be learned by running a black box. Bagging makes a learner stable by
+    construction: see certify.
+    """
+    owner = "stability_test"
+    epsilon = check_real(epsilon, "epsilon", owner, reason="how far a prediction may move, in its own units.")
+    reason = "the chance with which a prediction may move further, such as 0.1."
+    delta = check_real(delta, "delta", owner, high=1.0, reason=reason)
+    alpha = check_real(alpha, "alpha", owner, high=1.0)
+    n = check_samples(n_samples, owner)
+    if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")) or isinstance(estimator, type):
+        raise refuse_type("estimator", owner, "an unfitted scikit-learn regressor or classifier", estimator)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    y = np.asarray(column_or_1d(y))
+    check_consistent_length(X, y)
+    if X_unlabelled is not None and not hasattr(X_unlabelled, "shape"):
+        X_unlabelled = np.asarray(X_unlabelled)
+    n_unlabelled = 0 if X_unlabelled is None else X_unlabelled.shape[0]
+    n_sets = min(len(y) // n, (len(y) + n_unlabelled) // (n + 1))
+    if n_sets == 0:
+        reason = f"{len(y)} rows do not make one data set of so many and a test point. Use fewer."
+        raise refuse_value("n_samples", owner, f"at most {min(len(y), len(y) + n_unlabelled - 1)}", n, reason)
+    seeds = Seeds.from_random_state(random_state, owner)
+    generator = next(seeds.bag_generators(0, 1))
+    order = generator.permutation(len(y))
+    spare = np.concatenate([len(y) + generator.permutation(n_unlabelled), order[n_sets * n :]])[:n_sets]
+    everything = X if X_unlabelled is None else stacked(X, X_unlabelled)
+    points = take_rows(everything, spare)
+    sets = order[: n_sets * n].reshape(n_sets, n)
+    distances = _distances(estimator, X, y, sets, points, seeds, n_jobs)
+    critical, at_critical = _critical(n_sets, delta, alpha)
+    n_exceeding = int((distances > epsilon).sum())
+    lucky = bool(generator.random() < at_critical)
+    stable = n_exceeding < critical or (n_exceeding == critical and lucky)
+    counts = (n, n_sets, n_exceeding, distances, critical, at_critical, len(y), n_unlabelled)
+    return StabilityTest(stable, epsilon, delta, alpha, *counts, is_classifier(estimator))
+
+
+def _distances(
+    estimator: Any, X: Any, y: np.ndarray, sets: np.ndarray, points: Any, seeds: Seeds, n_jobs: int | None
+) -> np.ndarray:
+    """By how much leaving out the last row of each set moves the prediction at the set's own point."""
+    classes = np.unique(y) if is_classifier(estimator) else None
+    each = seeds.learner_seeds(0, len(sets))
+    predictions: list[np.ndarray] = []
+    with counted(2 * len(sets)) as count:
+        for rows in (sets, sets[:, :-1]):
+            job = FitJob(estimator, X, y, Bags(rows, len(y)), each, classes)
+            at_own_point = []
+            for number, predicted in enumerate(fit_and_predict_bags(job, points, n_jobs)):
+                at_own_point.append(predicted[number])
+                count.one()
+            predictions.append(_finite(np.stack(at_own_point), estimator))
+    moved = np.abs(predictions[0] - predictions[1])
+    return np.asarray(moved.reshape(len(sets), -1).max(axis=1))
+
+
+def _finite(predictions: np.ndarray, estimator: Any) -> np.ndarray:
+    if not np.isfinite(predictions).all():
+        number = int(np.argwhere(~np.isfinite(predictions))[0][0])
+        raise ValueError(
+            f"The prediction of {type(estimator).__name__} for data set {number} is infinite, so it is not known how "
+            "far it moved. Clip predictions to a range."
+        )
+    return predictions
+
+
+def _critical(n_sets: int, delta: float, alpha: float) -> tuple[int, float]:
+    """The number below which a count declares stability, and the chance at it: together exactly alpha at delta."""
+    counts = np.arange(n_sets + 1)
+    below = np.concatenate([[0.0], binom.cdf(counts, n_sets, delta)])  # P(fewer than k)
+    critical = int(np.searchsorted(below, alpha, side="right")) - 1
+    if critical > n_sets:
+        return n_sets, 1.0
+    at = float(binom.pmf(critical, n_sets, delta))
+    return critical, float(min(1.0, (alpha - below[critical]) / at)) if at > 0 else 0.0
+
+
+def _chance(n_sets: int, delta: float, critical: int, at_critical: float) -> float:
+    total = float(binom.cdf(critical - 1, n_sets, delta)) + at_critical * float(binom.pmf(critical, n_sets, delta))
+    return min(1.0, total) if not math.isnan(total) else 0.0

@@ -1,0 +1,163 @@
+"""The error of a model at rows it has not seen, from the bags that do not contain them."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stablebag._checks import hold_read_only, refuse_type, refuse_value
+from stablebag.learning.ensemble import check_bagged
+from stablebag.learning.outputs import one_hot
+from stablebag.measuring.leave_one_out import left_out_at_rows
+
+_SMALLEST = np.finfo(float).eps  # a probability of zero would have an infinite logarithm
+
+
+def _squared(prediction: np.ndarray, y: np.ndarray) -> Any:
+    distance = np.abs(prediction - y)
+    square = distance**2
+    if ((square == 0) & (distance > 0)).any():
+        raise ValueError("The targets are too small for their squares to be numbers. Divide them by a unit.")
+    return square
+
+
+def _absolute(prediction: np.ndarray, y: np.ndarray) -> Any:
+    return np.abs(prediction - y)
+
+
+def _zero_one(probabilities: np.ndarray, truth: np.ndarray) -> Any:
+    return (probabilities.argmax(axis=1) != truth.argmax(axis=1)).astype(float)
+
+
+def _log(probabilities: np.ndarray, truth: np.ndarray) -> Any:
+    return -np.log(np.maximum((probabilities * truth).sum(axis=1), _SMALLEST))
+
+
+def _brier(probabilities: np.ndarray, truth: np.ndarray) -> Any:
+    return ((probabilities - truth) ** 2).sum(axis=1)
+
+
+_REGRESSION = {"squared": _squared, "absolute": _absolute}
+_CLASSIFICATION = {"zero_one": _zero_one, "log": _log, "brier": _brier}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LeaveOneOutError:
+    """The mean loss at the training rows, each predicted by the bags without it.
+
+    Made by `leave_one_out_error`.
+
+    Attributes
+    ----------
+    value : float
+        The mean loss.
+    standard_error : float
+        The standard deviation of the losses by the root of their number. Losses at different rows are not quite
+        independent, so this is an approximation.
+    losses : ndarray of shape (n_rows,)
+        The loss at each row.
+    rows : ndarray of shape (n_rows,)
+        Which rows.
+    n_undefined : int
+        How many rows are in every bag and so have no prediction without them; they are left out.
+    """
+
+    value: float
+    standard_error: float
+    losses: np.ndarray
+    rows: np.ndarray
+    n_undefined: int = 0
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __repr__(self) -> str:
+        text = f"{self.value:.4g} +- {self.standard_error:.2g} over {len(self.rows):,} rows"
+        return text + (f" ({self.n_undefined:,} in every bag left out)" if self.n_undefined else "")
+
+
+def leave_one_out_error(
+    model: Any,
+    loss: str | Callable[[np.ndarray, np.ndarray], Any] | None = None,
+    *,
+    undefined: str = "raise",
+) -> LeaveOneOutError:
+    """Estimate the error of a fitted model from the bags without each row: the out-of-bag error, for any scheme.
+
+    It is the error of the model on one row less, and stability is what makes that close to the model's own.
+
+    Parameters
+    ----------
+    model : BaggedRegressor or BaggedClassifier
+        A fitted model.
+    loss : str, callable or None, default=None
+        "squared" or "absolute" for a regressor; "zero_one", "log" or "brier" for a classifier; or
+        ``loss(prediction, y)``, elementwise, where a classifier's prediction is the class probabilities. None is
+        "squared" and "zero_one".
+    undefined : {"raise", "skip"}, default="raise"
+        What to do with rows that are in every bag.
+
+    Returns
+    -------
+    LeaveOneOutError
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stablebag import BaggedRegressor, leave_one_out_error
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BaggedRegressor(n_bags=300, random_state=0).fit(X, y)
+    >>> leave_one_out_error(model, "absolute")
+    46.93 +- 1.6 over 442 rows
+    """
+    owner = "leave_one_out_error"
+    if undefined not in ("raise", "skip"):
+        raise refuse_value("undefined", owner, 'one of "raise" and "skip"', undefined)
+    check_bagged(model, owner)
+    predicted = left_out_at_rows(model, undefined="raise" if undefined == "raise" else "nan")
+    classifier = predicted.ndim == 2
+    function = _loss_function(loss, classifier, owner)
+    y = model.y_
+    if classifier and not callable(loss):
+        y = one_hot(y, model.classes_)
+    known = np.flatnonzero(model.bags_.n_without > 0)
+    if not len(known):
+        raise ValueError("Every row is in every bag, so there is no error to estimate. Use more or smaller bags.")
+    with np.errstate(over="ignore"):  # an infinite loss is refused below
+        losses = np.asarray(function(predicted[known], y[known]), dtype=float)
+    if losses.shape != known.shape:
+        raise ValueError(
+            f"The loss must be elementwise: one value for each of {len(known)} rows. Got an array of shape "
+            f"{losses.shape}."
+        )
+    if not np.isfinite(losses).all():
+        row = int(known[np.argmax(~np.isfinite(losses))])
+        raise ValueError(
+            f"The loss at row {row} is {losses[np.argmax(~np.isfinite(losses))]}. Clip predictions to a range, or use "
+            "a loss that stays finite; targets of extreme size may have to be divided by a unit."
+        )
+    unit = float(np.abs(losses).max()) or 1.0  # squares of it stay floats
+    error = unit * float((losses / unit).std(ddof=1)) / math.sqrt(len(losses)) if len(losses) > 1 else math.nan
+    return LeaveOneOutError(unit * float((losses / unit).mean()), error, losses, known, len(predicted) - len(known))
+
+
+def _loss_function(loss: Any, classifier: bool, owner: str) -> Callable[..., Any]:
+    if callable(loss):
+        return loss  # type: ignore[no-any-return]
+    known: dict[str, Callable[..., Any]] = _CLASSIFICATION if classifier else _REGRESSION
+    name = next(iter(known)) if loss is None else loss
+    if not isinstance(name, str):
+        raise refuse_type("loss", owner, f"one of {sorted(known)} or a function of prediction and y", loss)
+    if name not in known:
+        reason = (
+            f"it is for a {'regressor' if classifier else 'classifier'}."
+            if name in (_REGRESSION if classifier else _CLASSIFICATION)
+            else ""
+        )
+        raise refuse_value("loss", owner, f"one of {sorted(known)} or a function of prediction and y", loss, reason)
+    return known[name]

@@ -1,0 +1,162 @@
+"""The prediction without each training row, from the bags already fitted: no model is fitted again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from stablebag._checks import read_only, refuse_value
+from stablebag.learning.averaging import BagAverage
+from stablebag.learning.ensemble import check_bagged
+from stablebag.learning.fitting import fit_and_predict_bags
+from stablebag.learning.progress import counted
+from stablebag.measuring.perturbations import BagSpread, Perturbations
+from stablebag.proving.scope import Quantity, Rerun, Scope
+
+_BLOCK_BYTES = 2**27
+
+
+def leave_one_out(model: Any, X: Any) -> Perturbations:
+    """Measure how far each training row moves the predictions of a fitted model, without a refit.
+
+    The prediction without row i is the average over the bags that do not contain it: one matrix product for all rows
+    and points. Where leaving out row i changes the range to which predictions are clipped, they are clipped to the
+    range without it, as fitting without it would.
+
+    Parameters
+    ----------
+    model : BaggedRegressor or BaggedClassifier
+        A fitted model.
+    X : array-like, sparse array or data frame of shape (n_points, n_features), or BagPredictions
+        The points at which to predict, or what `model.predict_once` predicted at them.
+
+    Returns
+    -------
+    Perturbations
+        Of a classifier, of each class's probability.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stablebag import BaggedRegressor, leave_one_out
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BaggedRegressor(n_bags=400, random_state=0).fit(X[:400], y[:400])
+    >>> leave_one_out(model, X[400:]).left_out.shape
+    (400, 42)
+    """
+    check_bagged(model, "leave_one_out", reason="for other estimators use leave_one_out_refit.")
+    blocks = [raw for _, raw in model.raw_blocks(X)]
+    return perturbations_of(model.average_, blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1))
+
+
+def stream_leave_one_out(model: Any, X: Any, y: Any, X_test: Any, **fit_params: Any) -> Perturbations:
+    """Fit, predict and forget: the same as `leave_one_out` of the fitted model, without keeping any fitted learner.
+
+    Parameters
+    ----------
+    model : BaggedRegressor or BaggedClassifier
+        An unfitted model; it stays unfitted.
+    X : array-like, sparse array or data frame of shape (n_samples, n_features)
+        The training rows.
+    y : array-like of shape (n_samples,)
+        Their targets.
+    X_test : array-like, sparse array or data frame of shape (n_points, n_features)
+        The points at which to predict.
+    **fit_params : dict
+        As for the model's `fit`.
+
+    Returns
+    -------
+    Perturbations
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stablebag import BaggedRegressor, stream_leave_one_out
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> stream_leave_one_out(BaggedRegressor(n_bags=50, random_state=0), X[:400], y[:400], X[400:]).left_out.shape
+    (400, 42)
+    """
+    check_bagged(model, "stream_leave_one_out", fitted=False)
+    model = clone(model)
+    job = model.prepare(X, y, **fit_params)
+    raw = []
+    with counted(len(job)) as count:
+        for prediction in fit_and_predict_bags(job, model.checked_points(X_test), model.n_jobs):
+            raw.append(prediction)
+            count.one()
+    return perturbations_of(job.average, np.stack(raw))
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutBlock:
+    """The predictions at some points with all rows and without each of them.
+
+    Attributes
+    ----------
+    points : slice
+        Which points.
+    prediction : ndarray of shape (number of points,) or (number of points, n_classes)
+        The prediction with all rows.
+    left_out : ndarray of shape (n_samples, number of points, ...)
+        The prediction without each row.
+    """
+
+    points: slice
+    prediction: np.ndarray
+    left_out: np.ndarray
+
+
+def left_out_blocks(model: Any, X: Any) -> Iterator[LeftOutBlock]:
+    """Walk the predictions with all rows and without each of them by blocks of points, so that memory is bounded."""
+    average: BagAverage = model.average_
+    for points, raw in model.raw_blocks(X):
+        step = max(1, _BLOCK_BYTES // 8 // (average.bags.n_samples + len(raw)))
+        for first in range(0, raw.shape[1], step):
+            block = raw[:, first : first + step]
+            start = points.start + first
+            prediction = average.prediction(average.outputs(block))
+            yield LeftOutBlock(slice(start, start + block.shape[1]), prediction, average.left_out(block))
+
+
+def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
+    """Return the prediction of a fitted model at each training row, averaged over the bags without that row.
+
+    Rows that are in every bag are refused, or NaN where `undefined` is "nan". It is kept with the model, so that asking
+    again costs nothing.
+    """
+    if undefined not in ("raise", "nan"):
+        raise refuse_value("undefined", "left_out_at_rows", 'one of "raise" and "nan"', undefined)
+    if undefined == "raise":
+        model.average_.refuse_rows_in_every_bag()
+
+    def predict() -> np.ndarray:
+        return read_only(np.concatenate([model.average_.left_out_at(*block) for block in model.raw_blocks(model.X_)]))
+
+    predicted: np.ndarray = model.remembered("left out at rows", predict)
+    return predicted
+
+
+def perturbations_of(average: BagAverage | None, raw: np.ndarray) -> Perturbations:
+    """Return the perturbations that the predictions of each bag, not yet clipped, make up."""
+    assert average is not None
+    left_out = average.left_out(raw)
+    outputs, bags = average.outputs(raw), average.bags
+    n_bags = len(bags) if average.drawn else None
+    length = None if average.interval is None else average.interval[1] - average.interval[0]
+    scope = Scope(
+        bags.n_samples,
+        Quantity.NUMBER if average.classes is None else Quantity.CLASS,
+        Rerun.REUSED if average.drawn else Rerun.ALL,
+        n_bags,
+        bags.fingerprint,
+        length if average.classes is None else 1.0,
+        raw.shape[1],
+    )
+    spread = BagSpread(
+        average.estimated_deviation(outputs), np.ptp(outputs, axis=0), n_bags, bags.n_without if average.drawn else None
+    )
+    rows = np.arange(bags.n_samples)
+    return Perturbations(average.prediction(outputs), left_out, rows, bags=spread, scope=scope)

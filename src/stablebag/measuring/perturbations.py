@@ -1,0 +1,607 @@
+"""Perturbations: how far each training row moves each prediction, measured."""
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stablebag._checks import (
+    check_delta,
+    check_epsilon,
+    check_integer,
+    check_real,
+    hold_read_only,
+    refuse_value,
+    whole_rows,
+)
+from stablebag._wording import preformatted
+from stablebag.proving.scope import Quantity, Rerun, Scope
+
+_MOST_STEPS = 1000
+_BLOCK_BYTES = 2**26
+_WAYS = {
+    Rerun.REUSED: "reused bags",
+    Rerun.ALL: "all bags",
+    Rerun.ANEW: "refits",
+    Rerun.ALONE: "refits",
+    Rerun.REPLACED: "refits with a row replaced",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class BagSpread:
+    """How much the bags of an ensemble differ in their predictions.
+
+    Attributes
+    ----------
+    deviation : ndarray of shape (n_points,) or (n_points, n_classes)
+        The standard deviation of the prediction over bags; estimated, where they were drawn.
+    extent : ndarray like deviation, or None
+        The difference of the largest and the smallest prediction over bags.
+    n_bags : int or None
+        How many bags were drawn; None if they are all there are.
+    n_without : ndarray of shape (n_samples,) or None
+        How many of them do not contain each row, where they were drawn.
+    """
+
+    deviation: np.ndarray
+    extent: np.ndarray | None = None
+    n_bags: int | None = None
+    n_without: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+
+    @property
+    def noise(self) -> np.ndarray:
+        """The root mean square, over rows, of what drawing the bags at random adds to a perturbation."""
+        if self.n_bags is None or self.n_without is None:
+            return np.zeros(self.deviation.shape)
+        noise: np.ndarray = self.deviation * math.sqrt(np.mean(1 / self.n_without - 1 / self.n_bags))
+        return noise
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Perturbations:
+    """The predictions at some points with all training rows and without each of them.
+
+    Made by `leave_one_out` and its relatives. Every summary has one value per test point (and class), or one for all
+    points with ``over_points="max"`` or ``"mean"``. What is measured here is of these data and these points; what holds
+    for all is a `Certificate`. With bags drawn at random, a part of what is measured is their noise.
+
+    Parameters
+    ----------
+    prediction : ndarray of shape (n_points,) or (n_points, n_classes)
+        The prediction with all rows.
+    left_out : ndarray of shape (n_rows, n_points) or (n_rows, n_points, n_classes)
+        The prediction without each row.
+    rows : ndarray of shape (n_rows,)
+        Which training rows were left out.
+    distances : ndarray of shape (n_repeats, n_rows, n_points) or None, default=None
+        The distances under several seeds of a randomized learner, of which the two above are then the averages.
+    bags : BagSpread or None, default=None
+        How much the bags of an ensemble differ, where they were reused.
+    noise_known : bool, default=True
+        Whether the noise of drawing bags is known: not where bags were drawn anew for each row, nor of a loss.
+    scope : Scope or None, default=None
+        What was measured, for what is proved to be held against it; None where that is not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stablebag import Perturbations
+    >>> moved = Perturbations(np.array([0.5]), np.array([[0.4], [0.8], [0.5], [0.6]]), rows=np.arange(4))
+    >>> moved.values.ravel().round(3).tolist()
+    [0.1, 0.3, 0.0, 0.1]
+    >>> moved.delta(0.2), moved.epsilon(0.25).round(3), moved.max().round(3)
+    (array([0.25]), array([0.1]), array([0.3]))
+    """
+
+    prediction: np.ndarray
+    left_out: np.ndarray
+    rows: np.ndarray
+    distances: np.ndarray | None = None
+    bags: BagSpread | None = None
+    noise_known: bool = True
+    scope: Scope | None = None
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+        expected = (len(self.rows), *self.prediction.shape)
+        if self.left_out.shape != expected:
+            reason = "one prediction without each row, shaped like the one with all."
+            raise refuse_value("left_out", "Perturbations", f"of shape {expected}", self.left_out.shape, reason)
+        for name, axis in (("prediction", 0), ("left_out", 1), ("distances", 2)):
+            array = getattr(self, name)
+            if array is not None and not np.isfinite(array).all():
+                point = int(np.argwhere(~np.isfinite(array))[0][axis])
+                raise ValueError(f"The {name} at point {point} is NaN or infinite. Clip predictions to a range.")
+
+    # ------------------------------------------------------------------------------------------------ what is measured
+
+    @property
+    def differences(self) -> np.ndarray:
+        """The prediction with all rows minus that without row i: positive where the row pulls it up."""
+        signed: np.ndarray = self.prediction - self.left_out
+        return signed
+
+    @property
+    def values(self) -> np.ndarray:
+        """L_i, how far row i moves each prediction; shaped like `left_out`."""
+        mean: np.ndarray = np.abs(self.differences) if self.distances is None else self.distances.mean(axis=0)
+        return mean
+
+    def delta(self, epsilon: float, over_points: str | None = None) -> Any:
+        """Return the share of rows that move the prediction by more than `epsilon`.
+
+        Parameters
+        ----------
+        epsilon : float
+            A distance in the units of the prediction.
+        over_points : {"max", "mean"} or None, default=None
+            How to summarize over points; None gives one value per point.
+
+        Returns
+        -------
+        ndarray or float
+        """
+        epsilon = check_epsilon(epsilon, "Perturbations.delta") + self._rounding
+        return _summary(self._by_points(lambda pooled: (pooled > epsilon).mean(axis=0)), over_points)
+
+    def worst_case_delta(self, epsilon: float, over_points: str | None = None) -> Any:
+        """Return the largest chance, over rows, that leaving out a row moves the prediction by more than `epsilon`.
+
+        This is delta of the paper's Definition 3, in which the chance is over the seed of a randomized learner and has
+        to be small for *every* row: the share of the repeats, and without repeats 0 or 1.
+
+        Parameters
+        ----------
+        epsilon : float
+            A distance in the units of the prediction.
+        over_points : {"max", "mean"} or None, default=None
+            As in `delta`.
+
+        Returns
+        -------
+        ndarray or float
+        """
+        epsilon = check_epsilon(epsilon, "Perturbations.worst_case_delta") + self._rounding
+
+        def largest_chance(pooled: np.ndarray) -> np.ndarray:
+            repeats = (pooled > epsilon).reshape(-1, len(self.rows), *pooled.shape[1:])
+            return np.asarray(repeats.mean(axis=0).max(axis=0))
+
+        return _summary(self._by_points(largest_chance), over_points)
+
+    def epsilon(self, delta: float, over_points: str | None = None) -> Any:
+        """Return the smallest distance that at most a share `delta` of the rows exceeds.
+
+        Parameters
+        ----------
+        delta : float
+            A share of the rows.
+        over_points : {"max", "mean"} or None, default=None
+            As in `delta`.
+
+        Returns
+        -------
+        ndarray or float
+        """
+        allowed = whole_rows(check_delta(delta, "Perturbations.epsilon"), self._n_pooled)
+        return _summary(self._by_points(lambda pooled: _exceeded_by(allowed, pooled)), over_points)
+
+    def curve(self, over_points: str | None = "max") -> tuple[np.ndarray, np.ndarray]:
+        """Return delta as a function of epsilon.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"} or None, default="max"
+            As in `delta`; None gives one column per point.
+
+        Returns
+        -------
+        epsilon : ndarray of shape (n_steps,)
+            Zero, and the distances at which some share changes; 1,000 of them, evenly spread, if there are more.
+        delta : ndarray of shape (n_steps,) or (n_steps, n_points)
+            The share of rows that move the prediction by more than that.
+        """
+        epsilon = self._levels()
+
+        def shares(pooled: np.ndarray) -> np.ndarray:
+            ordered = np.sort(pooled.reshape(len(pooled), -1), axis=0)
+            above = [
+                len(pooled) - np.searchsorted(column, epsilon + self._rounding, side="right") for column in ordered.T
+            ]
+            return np.array(above).reshape(*pooled.shape[1:], len(epsilon)) / len(pooled)
+
+        delta = np.moveaxis(self._by_points(shares), -1, 0)
+        return epsilon, np.stack([_summary(share, over_points) for share in delta])
+
+    def mean(self, over_points: str | None = None) -> Any:
+        """Return the mean over rows.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"} or None, default=None
+            As in `delta`.
+
+        Returns
+        -------
+        ndarray or float
+        """
+        return self.norm(1, over_points)
+
+    def max(self, over_points: str | None = None) -> Any:
+        """Return the largest over rows: the worst case.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"} or None, default=None
+            As in `delta`.
+
+        Returns
+        -------
+        ndarray or float
+        """
+        return self.norm(math.inf, over_points)
+
+    def norm(self, order: float, over_points: str | None = None) -> Any:
+        """Return (mean of L_i^order)^(1 / order) over rows.
+
+        Parameters
+        ----------
+        order : float
+            Positive; 1 is the mean, 2 the root mean square, ``math.inf`` the largest.
+        over_points : {"max", "mean"} or None, default=None
+            As in `delta`.
+
+        Returns
+        -------
+        ndarray or float
+        """
+        order = check_real(order, "order", "Perturbations.norm", open_low=True)
+        return _summary(self._by_points(lambda pooled: _norm(pooled, order)), over_points)
+
+    def in_sample(self) -> np.ndarray:
+        """Return how far each row moves the prediction *at that row*; the points must be the training rows in order."""
+        if len(self.prediction) <= self.rows.max():
+            raise ValueError(
+                f"In-sample perturbations need the training rows as points, and there are {len(self.prediction)} "
+                f"points and a row {self.rows.max()}. Ask for the predictions at all training rows."
+            )
+        places = np.arange(len(self.rows))
+        if self.distances is not None:
+            repeated: np.ndarray = self.distances[:, places, self.rows].mean(axis=0)
+            return repeated
+        return np.asarray(np.abs(self.prediction[self.rows] - self.left_out[places, self.rows]))
+
+    def in_sample_delta(self, epsilon: float) -> float:
+        """Return the share of rows that move the prediction at that row by more than `epsilon`.
+
+        Parameters
+        ----------
+        epsilon : float
+            A distance in the units of the prediction.
+
+        Returns
+        -------
+        float
+        """
+        epsilon = check_epsilon(epsilon, "Perturbations.in_sample_delta")
+        return float(np.mean(self.in_sample() > epsilon + self._rounding))
+
+    def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows that move each prediction most, and by how much, with sign.
+
+        Effects below `noise` are mostly that: with other bags, other rows would come first. More bags make it smaller.
+
+        Parameters
+        ----------
+        k : int, default=5
+            How many rows; all of them where there are fewer.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_points, k)
+            The training rows, the most influential first; of a classifier, in Euclidean norm over classes.
+        effects : ndarray of shape (n_points, k) or (n_points, k, n_classes)
+            The prediction with all rows minus that without this one: positive where the row pulls it up.
+        """
+        k = min(check_integer(k, "k", "Perturbations.most_influential", minimum=1), len(self.rows))
+
+        def first(values: np.ndarray) -> np.ndarray:
+            size = values if values.ndim == 2 else np.sqrt((values**2).sum(axis=-1))
+            return np.argsort(-size, axis=0, kind="stable")[:k].T
+
+        order = np.concatenate([first(values) for _, values in self._blocks(pooled=False)])
+        points = np.arange(len(self.prediction))[:, None]
+        return self.rows[order], self.prediction[:, None] - self.left_out[order, points]
+
+    def row_norms(self) -> np.ndarray:
+        """Return the root mean square, over points, of how far each row moves the predictions; shape (n_rows,)."""
+        largest = max(float(np.max(values)) for _, values in self._blocks(pooled=False)) or 1.0
+        total = np.zeros(len(self.rows))
+        for _, values in self._blocks(pooled=False):
+            total += ((values / largest) ** 2).reshape(len(values), -1).sum(axis=1)
+        return np.asarray(np.sqrt(total / self.prediction.size) * largest)
+
+    # ------------------------------------------------------------------------------- made of it: losses and distances
+
+    def loss(self, function: Callable[[np.ndarray, np.ndarray], Any], y_test: Any) -> "Perturbations":
+        """Return the perturbations of a loss at the points.
+
+        Parameters
+        ----------
+        function : callable
+            ``function(prediction, y_test)`` gives the loss at each point, elementwise.
+        y_test : array-like of shape (n_points,)
+            The targets of the points.
+
+        Returns
+        -------
+        Perturbations
+            Of the loss in place of the prediction. At the training rows themselves, `in_sample` gives how much each
+            row's own loss depends on it.
+        """
+        y_test = np.asarray(y_test)
+        if y_test.shape[:1] != self.prediction.shape[:1]:
+            reason = "one target for each point."
+            raise refuse_value("y_test", "Perturbations.loss", f"{len(self.prediction)} targets", y_test.shape, reason)
+        if self.distances is not None:
+            raise ValueError("A loss cannot be taken of distances under several seeds. Measure with n_repeats=1.")
+        with_all = np.asarray(function(self.prediction, y_test), dtype=float)
+        if with_all.shape[:1] != y_test.shape[:1]:
+            raise ValueError(f"The loss must be elementwise: one value for each of {len(y_test)} points, no average.")
+        without = np.stack([np.asarray(function(prediction, y_test), dtype=float) for prediction in self.left_out])
+        scope = None if self.scope is None else replace(self.scope, quantity=Quantity.LOSS, range_length=None)
+        known = self.noise_known and (self.bags is None or self.bags.n_bags is None)
+        return Perturbations(with_all, without, self.rows, noise_known=known, scope=scope)
+
+    def in_norm(self) -> "Perturbations":
+        """Return the Euclidean distances of a classifier's vectors of probabilities, in place of one for each class.
+
+        A distance has no sign: `differences` are the distances themselves, and the prediction is zero.
+        """
+        if self.prediction.ndim == 1:
+            raise ValueError("There is one number at each point, and its distance is what `values` gives already.")
+        distances = None if self.distances is None else np.sqrt((self.distances**2).sum(axis=-1))
+        lengths = np.sqrt((self.values**2).sum(axis=-1)) if distances is None else distances.mean(axis=0)
+        bags = self.bags
+        if bags is not None:
+            bags = replace(bags, deviation=np.sqrt((bags.deviation**2).sum(axis=-1)), extent=None)
+        scope = None if self.scope is None else replace(self.scope, quantity=Quantity.VECTOR, range_length=None)
+        zeros = np.zeros(len(self.prediction))
+        return replace(self, prediction=zeros, left_out=-lengths, distances=distances, bags=bags, scope=scope)
+
+    # ---------------------------------------------------------------------------- noise and scale, which are estimates
+
+    @property
+    def noise(self) -> np.ndarray:
+        """The root mean square, over rows, of the noise of drawing bags at random; zero where none were drawn.
+
+        With B bags of which k_i do not contain row i, the difference of the two averages has variance
+        s^2 (1 / k_i - 1 / B), where s^2 is the variance over bags: an estimate.
+        """
+        if not self.noise_known:
+            raise ValueError(
+                "The noise of the bags is not known here: they were drawn anew for each row, or a loss was taken of "
+                "the predictions. Use leave_one_out on a fitted model, before any loss."
+            )
+        return np.zeros(self.prediction.shape) if self.bags is None else self.bags.noise
+
+    def debiased_rms(self, over_points: str | None = None) -> Any:
+        """Return the root mean square over rows with the noise of the bags taken off; zero where noise is all there is.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"} or None, default=None
+            As in `delta`. "mean" is the root of the mean square, which takes the noise off all points together and is
+            the most precise.
+
+        Returns
+        -------
+        ndarray or float
+        """
+        root, noise = self.norm(2), self.noise
+        unit = max(float(root.max(initial=0.0)), float(noise.max(initial=0.0))) or 1.0  # squares of it stay floats
+        square = (root / unit) ** 2 - (noise / unit) ** 2
+        if over_points == "mean":
+            return np.sqrt(np.maximum(square.mean(axis=0), 0.0)) * unit
+        return _summary(np.sqrt(np.maximum(square, 0.0)) * unit, over_points)
+
+    @property
+    def estimated_scale(self) -> np.ndarray:
+        """Twice the standard deviation over bags, R*(D, x) of Theorem 12: estimated from the bags that were drawn."""
+        if self.bags is None:
+            raise ValueError("There are no bags to estimate a scale from. Use leave_one_out on a bagged model.")
+        scale: np.ndarray = 2 * self.bags.deviation
+        return scale
+
+    @property
+    def estimated_range(self) -> np.ndarray:
+        """The range of the predictions over the bags that were drawn; over all bags it can only be larger."""
+        if self.bags is None or self.bags.extent is None:
+            raise ValueError("There are no bags to estimate a range from. Use leave_one_out on a bagged model.")
+        return self.bags.extent
+
+    # ------------------------------------------------------------------------------------------------ in and out again
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with one line per row, point (and class): left out, difference, distance."""
+        import pandas as pd
+
+        names = ["row", "point", "class"][: self.left_out.ndim]
+        index = [self.rows, *(range(size) for size in self.prediction.shape)]
+        frame = pd.MultiIndex.from_product(index, names=names).to_frame(index=False)
+        frame["prediction"] = np.broadcast_to(self.prediction, self.left_out.shape).ravel()
+        frame["left_out"] = self.left_out.ravel()
+        frame["difference"] = self.differences.ravel()
+        frame["distance"] = self.values.ravel()
+        return frame
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file, by its ending a ``.npz`` or a ``.json`` file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to.
+        """
+        values = {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
+        spread = values.pop("bags")
+        values |= {} if spread is None else {f"bags.{name}": value for name, value in vars(spread).items()}
+        values["scope"] = None if self.scope is None else json.dumps(self.scope.to_dict())
+        values = {name: value for name, value in values.items() if value is not None}
+        if _ending(path) == ".npz":
+            np.savez_compressed(path, **values)
+        else:
+            plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
+            Path(path).write_text(json.dumps(plain))
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Perturbations":
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where from.
+
+        Returns
+        -------
+        Perturbations
+        """
+        if _ending(path) == ".npz":
+            with Path(path).open("rb") as file, np.load(file) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+        else:
+            arrays = {name: np.array(value) for name, value in json.loads(Path(path).read_text()).items()}
+        # A number or a word comes back as an array without axes.
+        values = {name: value if value.ndim else value.item() for name, value in arrays.items()}
+        spread = {name.removeprefix("bags."): values.pop(name) for name in list(values) if name.startswith("bags.")}
+        if "scope" in values:
+            values["scope"] = Scope.from_dict(json.loads(values["scope"]))
+        return cls(**values, bags=BagSpread(**spread) if spread else None)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return preformatted(repr(self))
+
+    def __repr__(self) -> str:
+        n_points, classes = self.prediction.shape[0], ""
+        of = "point" if self.prediction.ndim == 1 else "class"
+        if self.prediction.ndim == 2:
+            classes = f" of {self.prediction.shape[1]} classes"
+        points = f"{n_points:,} point{'' if n_points == 1 else 's'}{classes}"
+        way = "" if self.scope is None else f" ({_WAYS[self.scope.rerun]})"
+        lines = [
+            f"Perturbations by {len(self.rows):,} rows at {points}{way}",
+            f"{'':<22}{f'mean {of}':>12}{f'worst {of}':>14}",
+        ]
+        lines += [f"{name:<22}{np.mean(value):>12.4g}{np.max(value):>14.4g}" for name, value in self._table().items()]
+        if not self.noise_known:
+            lines.append("  how much of it is noise of bags drawn at random is not known")
+        return "\n".join(lines)
+
+    # ------------------------------------------------------------------------------------------------------- details
+
+    def _table(self) -> dict[str, np.ndarray]:
+        """The summaries that are shown, in one walk over the points."""
+        allowed = whole_rows(0.05, self._n_pooled)
+
+        def all_at_once(pooled: np.ndarray) -> np.ndarray:
+            parts = _norm(pooled, 1), _exceeded_by(allowed, pooled), pooled.max(axis=0), _norm(pooled, 2)
+            return np.stack(parts, axis=-1)
+
+        names = ("mean over rows", "95 % of rows below", "largest", "root mean square")
+        table = dict(zip(names, np.moveaxis(self._by_points(all_at_once), -1, 0), strict=True))
+        if self.bags is not None and self.bags.n_bags is not None:
+            table["  of it, noise of bags"] = self.noise
+            table["  without that noise"] = self.debiased_rms()
+        return table
+
+    @property
+    def _n_pooled(self) -> int:
+        return len(self.rows) * (1 if self.distances is None else len(self.distances))
+
+    @cached_property
+    def _rounding(self) -> float:
+        """A few roundings of the predictions: a distance no further than this above epsilon is a tie."""
+        ends = (
+            end for array in (self.prediction, self.left_out) for end in (array.max(initial=0), -array.min(initial=0))
+        )
+        return 8 * float(np.finfo(float).eps * max(ends))
+
+    def _blocks(self, *, pooled: bool = True) -> Iterator[tuple[slice, np.ndarray]]:
+        """The distances by blocks of points, so that no second array of rows by points is made.
+
+        Pooled, rows and repeats are along the first axis: a probability over seeds is a share of the repeats. Otherwise
+        distances are averaged over the repeats.
+        """
+        bytes_per_point = 8 * self._n_pooled * math.prod(self.prediction.shape[1:])
+        step = max(1, _BLOCK_BYTES // max(1, bytes_per_point))
+        for first in range(0, len(self.prediction), step):
+            points = slice(first, min(first + step, len(self.prediction)))
+            if self.distances is None:
+                yield points, np.abs(self.prediction[points] - self.left_out[:, points])
+            else:
+                repeats = self.distances[:, :, points]
+                yield points, repeats.reshape(-1, *repeats.shape[2:]) if pooled else repeats.mean(axis=0)
+
+    def _by_points(self, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """What a function makes of the pooled distances, from rows along the first axis to points along it."""
+        return np.concatenate([function(pooled) for _, pooled in self._blocks()])
+
+    def _levels(self) -> np.ndarray:
+        """Zero, and distances at which the share of some point changes: all of them, or evenly spread ones."""
+        few = self._n_pooled * self.prediction.size <= _BLOCK_BYTES // 8
+
+        def some(pooled: np.ndarray) -> np.ndarray:
+            if few:
+                return np.unique(pooled)
+            places = np.linspace(0, len(pooled) - 1, _MOST_STEPS).round().astype(int)
+            return np.unique(np.sort(pooled, axis=0)[places])
+
+        steps = np.unique(np.concatenate([some(pooled) for _, pooled in self._blocks()]))
+        if len(steps) > _MOST_STEPS:
+            steps = steps[np.linspace(0, len(steps) - 1, _MOST_STEPS).round().astype(int)]
+        return np.unique(np.concatenate([[0.0], steps]))
+
+
+def _exceeded_by(allowed: int, pooled: np.ndarray) -> np.ndarray:
+    """The smallest distance that at most so many of the pooled ones exceed."""
+    if allowed >= len(pooled):
+        return np.zeros(pooled.shape[1:])
+    # The largest `allowed` may exceed it, so it is the next one in order; strictly more than it are no more.
+    place = len(pooled) - 1 - allowed
+    return np.asarray(np.partition(pooled, place, axis=0)[place])
+
+
+def _norm(pooled: np.ndarray, order: float) -> np.ndarray:
+    largest: np.ndarray = pooled.max(axis=0)
+    if math.isinf(order):
+        return largest
+    unit = np.where(largest > 0, largest, 1.0)  # powers of a large order of anything else leave the floats
+    return np.asarray(unit * np.mean((pooled / unit) ** order, axis=0) ** (1 / order))
+
+
+def _summary(values: np.ndarray, over_points: str | None) -> Any:
+    if over_points is None:
+        return values
+    if over_points == "max":
+        return values.max(axis=0)
+    if over_points == "mean":
+        return values.mean(axis=0)
+    raise refuse_value("over_points", "Perturbations", '"max", "mean" or None', over_points)
+
+
+def _ending(path: str | Path) -> str:
+    ending = Path(path).suffix
+    if ending not in (".npz", ".json"):
+        raise refuse_value("path", "Perturbations", "a .npz or .json file", str(path))
+    return ending

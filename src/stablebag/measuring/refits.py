@@ -1,0 +1,312 @@
+"""The prediction without each training row, or with it replaced, by fitting again: for any estimator."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from stablebag._checks import check_integer, refuse_type, refuse_value
+from stablebag._seeds import RandomState, Seeds
+from stablebag.learning.ensemble import BaggedEnsemble
+from stablebag.learning.fitting import fit_and_predict_bags
+from stablebag.learning.job import FitJob
+from stablebag.learning.learners import random_state_names
+from stablebag.learning.progress import counted
+from stablebag.learning.ranges import as_prediction_range
+from stablebag.learning.rows import stacked
+from stablebag.measuring.perturbations import Perturbations
+from stablebag.proving.scope import Quantity, Rerun, Scope
+from stablebag.resampling.bags import Bags
+from stablebag.resampling.scheme import as_law
+
+_ROWS_AT_ONCE = 256  # refits are handed out in portions: the rows of n refits are n^2 numbers
+
+Sequences = Callable[[np.ndarray], Iterator[np.ndarray]]
+
+
+def leave_one_out_refit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    X_test: Any,
+    *,
+    rows: Any = None,
+    n_repeats: int = 1,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> Perturbations:
+    """Measure how far each training row moves the predictions of any estimator, by fitting once without each row.
+
+    This is Definition 4 of the paper, literally: the same seed with and without the row, and for a bagged model the law
+    Q_{n-1} without it. It costs n + 1 fits for each repeat.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any scikit-learn regressor or classifier, bagged or not.
+    X : array-like, sparse array or data frame of shape (n_samples, n_features)
+        The training rows.
+    y : array-like of shape (n_samples,)
+        Their targets.
+    X_test : array-like, sparse array or data frame of shape (n_points, n_features)
+        The points at which to predict.
+    rows : array-like of int or None, default=None
+        The rows to leave out, one at a time; None is each of them.
+    n_repeats : int, default=1
+        Over how many seeds a randomized learner is averaged; shares of rows are then shares of rows and seeds.
+    n_jobs : int or None, default=None
+        How many fits at once.
+    random_state : None, int, RandomState or Generator, default=None
+        Where the seeds come from.
+
+    Returns
+    -------
+    Perturbations
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyRegressor
+    >>> from stablebag import leave_one_out_refit
+    >>> moved = leave_one_out_refit(DummyRegressor(), [[0], [0], [0]], [0.0, 1.0, 5.0], [[0]])
+    >>> moved.prediction.tolist(), moved.left_out.ravel().tolist()  # the mean of all, and of the other two
+    ([2.0], [3.0, 2.5, 0.5])
+    """
+    owner = "leave_one_out_refit"
+    X, y, classes = _checked(estimator, X, y, owner)
+    n = len(y)
+    smaller, bagged = _for_one_row_less(estimator, n, owner)
+
+    def sequences(some: np.ndarray) -> Iterator[np.ndarray]:
+        return (np.delete(np.arange(n), row) for row in some)
+
+    refits = _Refits(X, y, classes, n, n_repeats, random_state, n_jobs, owner)
+    moved = refits.perturbations(estimator, smaller, sequences, _checked_rows(rows, n, owner), X_test)
+    scope = _scope(estimator, y, moved.prediction)
+    return replace(moved, noise_known=not any(part.n_bags != "all" for part in bagged), scope=scope)
+
+
+def replace_one_refit(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    X_replacement: Any,
+    y_replacement: Any,
+    X_test: Any,
+    *,
+    rows: Any = None,
+    n_repeats: int = 1,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> Perturbations:
+    """Measure how far the predictions of any estimator move when a training row is replaced by another (Corollary 17).
+
+    Parameters
+    ----------
+    estimator : estimator
+        Any scikit-learn regressor or classifier, bagged or not.
+    X : array-like, sparse array or data frame of shape (n_samples, n_features)
+        The training rows.
+    y : array-like of shape (n_samples,)
+        Their targets.
+    X_replacement : like X
+        Row i of it takes the place of row i of X.
+    y_replacement : array-like of shape (n_samples,)
+        The targets of the replacements.
+    X_test : array-like, sparse array or data frame of shape (n_points, n_features)
+        The points at which to predict.
+    rows : array-like of int or None, default=None
+        The rows to replace, one at a time; None is each of them.
+    n_repeats : int, default=1
+        Over how many seeds a randomized learner is averaged.
+    n_jobs : int or None, default=None
+        How many fits at once.
+    random_state : None, int, RandomState or Generator, default=None
+        Where the seeds come from.
+
+    Returns
+    -------
+    Perturbations
+        `left_out` is the prediction with the row replaced.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from stablebag import replace_one_refit
+    >>> X, y = [[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]
+    >>> moved = replace_one_refit(LinearRegression(), X, y, X, [3.0, 1.0, 2.0], [[1.0]])
+    >>> moved.values.ravel().round(3).tolist()  # the first target from 0 to 3 moves the mean by 1, the others stay
+    [1.0, 0.0, 0.0]
+    """
+    owner = "replace_one_refit"
+    X, y, _ = _checked(estimator, X, y, owner)
+    check_consistent_length(X, X_replacement, y_replacement)
+    X_replacement, y_replacement, _ = _checked(estimator, X_replacement, y_replacement, owner)
+    n = len(y)
+    columns = [list(getattr(table, "columns", range(table.shape[1]))) for table in (X, X_replacement)]
+    if type(X) is not type(X_replacement) or columns[0] != columns[1] or y.dtype.kind != y_replacement.dtype.kind:
+        raise ValueError(
+            "Replacements must look like what they replace: the same kind of table with the same columns in the same "
+            f"order, and targets of the same kind. Got {type(X).__name__} with columns {columns[0]} and targets of "
+            f"type {y.dtype}, and {type(X_replacement).__name__} with {columns[1]} and {y_replacement.dtype}."
+        )
+    targets = np.concatenate([y, y_replacement])
+    classes = np.unique(targets) if is_classifier(estimator) else None
+
+    def sequences(some: np.ndarray) -> Iterator[np.ndarray]:
+        return (np.where(np.arange(n) == row, n + row, np.arange(n)) for row in some)
+
+    both = stacked(X, X_replacement)
+    refits = _Refits(both, targets, classes, n, n_repeats, random_state, n_jobs, owner)
+    moved = refits.perturbations(estimator, estimator, sequences, _checked_rows(rows, n, owner), X_test)
+    return replace(moved, scope=replace(_scope(estimator, y, moved.prediction), rerun=Rerun.REPLACED))
+
+
+def refit_without(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    folds: list[np.ndarray],
+    X_test: Any,
+    *,
+    one_row_less: bool = True,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Fit without each fold of rows; yield the predictions at the test points and at the rows of the fold.
+
+    An empty fold fits with all rows. Where folds are single rows (`one_row_less`) a bagged estimator keeps the law
+    Q_{n-1} without them; otherwise its scheme is that for as many rows as are left. The seed is the same in all fits.
+    """
+    owner = "refit_without"
+    X, y, classes = _checked(estimator, X, y, owner)
+    n = len(y)
+    points = _checked_points(X, X_test)
+    both = stacked(points, X)
+    n_points = points.shape[0]
+    (seed,) = Seeds.from_random_state(random_state, owner).learner_seeds(0, 1)
+    smaller = _for_one_row_less(estimator, n, owner)[0] if one_row_less else estimator
+    with counted(len(folds)) as count:
+        for first in range(0, len(folds), _ROWS_AT_ONCE):
+            some = folds[first : first + _ROWS_AT_ONCE]
+            for whole, chosen in itertools.groupby(some, key=lambda fold: len(fold) == 0):
+                left, learner = list(chosen), estimator if whole else smaller
+                bags = Bags((np.delete(np.arange(n), fold) for fold in left), n)
+                job = FitJob(learner, X, y, bags, np.full(len(left), seed), classes)
+                for fold, predicted in zip(left, fit_and_predict_bags(job, both, n_jobs), strict=True):
+                    count.one()
+                    yield predicted[:n_points], predicted[n_points + fold]
+
+
+class _Refits:
+    """Fits with all rows and with altered sequences of rows: each is a bag, so the seam for bags fits them."""
+
+    def __init__(
+        self,
+        X: Any,
+        y: np.ndarray,
+        classes: np.ndarray | None,
+        n_samples: int,
+        n_repeats: int,
+        random_state: RandomState,
+        n_jobs: int | None,
+        owner: str,
+    ) -> None:
+        self.X, self.y, self.classes, self.n_samples, self.n_jobs, self.owner = X, y, classes, n_samples, n_jobs, owner
+        self.n_repeats = check_integer(n_repeats, "n_repeats", owner, minimum=1)
+        self.seeds = Seeds.from_random_state(random_state, owner).learner_seeds(0, self.n_repeats)
+
+    def perturbations(
+        self, estimator: Any, altered: Any, sequences: Sequences, rows: np.ndarray, X_test: Any
+    ) -> Perturbations:
+        """Compare the estimator fitted to all rows with the altered one fitted to the altered sequences of rows."""
+        if self.n_repeats > 1 and not random_state_names(estimator):
+            reason = "the estimator has no random_state that is None, so every repeat would be the same. Use 1."
+            raise refuse_value("n_repeats", self.owner, "1 for this estimator", self.n_repeats, reason)
+        with counted(self.n_repeats * (1 + len(rows))) as count:
+            everything = [np.arange(self.n_samples)] * self.n_repeats
+            predictions = np.stack(list(self._fit(estimator, everything, self.seeds, X_test, count.one)))
+            without = np.empty((self.n_repeats, len(rows), *predictions.shape[1:]))
+            for repeat, seed in enumerate(self.seeds):
+                for first in range(0, len(rows), _ROWS_AT_ONCE):
+                    some = rows[first : first + _ROWS_AT_ONCE]
+                    same = np.full(len(some), seed)
+                    fits = self._fit(altered, sequences(some), same, X_test, count.one)
+                    for place, prediction in enumerate(fits, start=first):
+                        without[repeat, place] = prediction
+        distances = np.abs(predictions[:, None] - without) if self.n_repeats > 1 else None
+        return Perturbations(predictions.mean(axis=0), without.mean(axis=0), rows, distances=distances)
+
+    def _fit(
+        self, estimator: Any, sequences: Any, seeds: np.ndarray, X_test: Any, after: Callable[[], None]
+    ) -> Iterator[np.ndarray]:
+        job = FitJob(estimator, self.X, self.y, Bags(sequences, len(self.y)), seeds, self.classes)
+        for prediction in fit_and_predict_bags(job, X_test, self.n_jobs):
+            after()
+            yield prediction
+
+
+def _scope(estimator: Any, y: np.ndarray, prediction: np.ndarray) -> Scope:
+    """What refits of this estimator measure; of a pipeline with a bagged model in it nothing is proved."""
+    quantity = Quantity.NUMBER if prediction.ndim == 1 else Quantity.CLASS
+    length = None if quantity is Quantity.NUMBER else 1.0
+    rerun, n_bags = Rerun.ALONE, None
+    if isinstance(estimator, BaggedEnsemble):
+        rerun, n_bags = (Rerun.ALL, None) if estimator.n_bags == "all" else (Rerun.ANEW, int(estimator.n_bags))
+        rule = getattr(estimator, "prediction_range", None)
+        if rule is not None:
+            low, high = as_prediction_range(rule, "leave_one_out_refit")(y)
+            length = high - low
+    return Scope(len(y), quantity, rerun, n_bags, range_length=length, n_points=len(prediction))
+
+
+def _for_one_row_less(estimator: Any, n_samples: int, owner: str) -> tuple[Any, list[Any]]:
+    """The estimator for n - 1 rows, and the bagged ensembles in it: they keep Q_{n-1}, and not the scheme at n - 1."""
+    smaller = clone(estimator)
+    inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
+    bagged = {prefix: part for prefix, part in inner.items() if isinstance(part, BaggedEnsemble)}
+    for prefix, part in bagged.items():
+        smaller.set_params(**{f"{prefix}scheme": as_law(part.scheme, n_samples, owner).without_one()})
+    return smaller, list(bagged.values())
+
+
+def _checked(estimator: Any, X: Any, y: Any, owner: str) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")) or isinstance(estimator, type):
+        raise refuse_type("estimator", owner, "an unfitted scikit-learn regressor or classifier", estimator)
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    y = np.asarray(column_or_1d(y))
+    check_consistent_length(X, y)
+    if len(y) < 2:
+        raise ValueError(f"Found array with {len(y)} sample(s) while a minimum of 2 is required to leave one out.")
+    return X, y, np.unique(y) if is_classifier(estimator) else None
+
+
+def _checked_rows(rows: Any, n_samples: int, owner: str) -> np.ndarray:
+    if rows is None:
+        return np.arange(n_samples)
+    chosen = np.asarray(rows)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or len(chosen) == 0:
+        raise refuse_type("rows", owner, "a list of row numbers, or None for all", rows)
+    if chosen.min() < 0 or chosen.max() >= n_samples:
+        raise ValueError(f"The rows are numbered from 0 to {n_samples - 1}. Got {chosen.min()} to {chosen.max()}.")
+    return chosen.astype(np.intp)
+
+
+def _checked_points(X: Any, X_test: Any) -> Any:
+    """Test points that can be put below the training rows: the same kind of table, with as many columns."""
+    points = X_test if hasattr(X_test, "shape") else np.asarray(X_test)
+    if len(points.shape) != 2:
+        raise ValueError(
+            f"Expected 2D array as X_test, got an array of shape {points.shape} instead. For one point use [point]."
+        )
+    if points.shape[0] == 0:
+        raise ValueError("There is no point in X_test to predict at.")
+    if points.shape[1] != X.shape[1]:
+        raise ValueError(f"X_test has {points.shape[1]} features, but X has {X.shape[1]}.")
+    kinds = ("iloc", "vstack", "tocsr")
+    if [hasattr(points, kind) for kind in kinds] != [hasattr(X, kind) for kind in kinds]:
+        raise refuse_type("X_test", "refit_without", f"the same kind of table as X, {type(X).__name__}", X_test)
+    return points

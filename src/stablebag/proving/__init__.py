@@ -1,0 +1,1 @@
+"""Theorems as numbers, certificates as sentences."""

@@ -1,0 +1,795 @@
+"""Certificates: what bagging promises before any data is seen, as numbers and in sentences."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from stablebag._checks import (
+    as_share,
+    check_bags,
+    check_delta,
+    check_epsilon,
+    check_real,
+    check_samples,
+    refuse_type,
+    refuse_value,
+    whole_rows,
+)
+from stablebag._wording import count_bags, paragraphs, preformatted, probability, rounded_up
+from stablebag.learning.ranges import FixedRange, ObservedRange, as_prediction_range
+from stablebag.proving import bounds, frontier
+from stablebag.proving.coupling import INDEPENDENT, Coupling, as_coupling
+from stablebag.proving.outputs import AdaptiveOutputs, ClassOutputs, Outputs, labels_of, outputs_from_dict
+from stablebag.proving.proof import ALL_ROWS, TRIVIAL, Bound, Proof
+from stablebag.proving.scope import Quantity, Rerun, Scope
+from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
+from stablebag.resampling.schemes import SCHEMES
+
+_BOUNDS = ("best", "exact", "paper")
+_THEOREM_8 = "Theorem 8, counting whole rows"
+
+
+@dataclass(frozen=True, init=False)
+class Certificate:
+    """What is proved of bagging any learner, for every data set of `n_samples` rows and every test point.
+
+    Leaving out row i moves the prediction by some L_i. The certificate bounds how many rows can move it far
+    (`epsilon`, `delta`), how far any row can (`worst_case`) and how far they do on average (`mean`, `norm`). It assumes
+    nothing about the learner or the data, except that predictions lie in an interval of length `range_length`.
+
+    A share `delta` is a fraction of the training rows, not a confidence level. With finitely many bags, the statement
+    is about the average over rows of the probability, over the draw of bags and learner seeds, that L_i > epsilon.
+
+    `certify` makes the certificate of a fitted model, `for_targets` that of a prediction range and its targets, and
+    `for_labels` that of the class probabilities.
+
+    Parameters
+    ----------
+    scheme : ResamplingScheme
+        How bags are drawn. It is kept resolved for `n_samples`.
+    n_samples : int
+        The number of training rows.
+    n_bags : int or math.inf, default=inf
+        The number of bags; infinitely many stand for derandomized bagging.
+    range_length : float, default=1.0
+        The length of the interval in which the predictions lie, or to which they are clipped. Every epsilon is in
+        the same units.
+    delta_range : float, default=0.0
+        The share of rows whose removal changes that interval: 0 for a fixed one, `PredictionRange.delta` for one that
+        depends on the data. It is rounded up to whole rows.
+    reach : float or None, default=None
+        How far a prediction can move at all: `range_length` where the interval does not reach further without a row,
+        as those of `ObservedRange` and `TrimmedRange` do not, and in general `PredictionRange.reach`. None is
+        `range_length` if no row changes the interval, and unknown (infinite) if some do.
+    outputs : Outputs or None, default=None
+        What is known of the outputs, in place of the three numbers above.
+    coupling : {"any", "independent"}, default="any"
+        For finitely many bags: what is assumed of those drawn with and without a row. "any" is nothing, and holds for
+        the same seed in both. "independent" assumes that they, and the seeds of the learners, are drawn independently,
+        as in two runs without a common seed; the bounds are then sharper, and `explain` names the assumption.
+
+    Examples
+    --------
+    >>> from stablebag import Certificate, Subbagging
+    >>> certificate = Certificate(Subbagging(0.5), n_samples=500)
+    >>> round(certificate.epsilon(delta=0.1, bound="paper"), 10)
+    0.070781495
+    >>> print(certificate.explain(delta=0.1))
+    For every learner, every data set of 500 rows and every test point: at most 50 of the 500
+    rows (delta = 0.1) move the prediction by more than 0.05619 when left out.
+    Proved by the exact frontier, and no smaller number holds for every learner (subbagging, 250
+    of 500 rows: p = 0.5, q = 0.000501; infinitely many bags; predictions in a range of length 1).
+    No row at all moves it by more than 0.5 (Theorem 14); the mean over rows is at most 0.01789
+    (largest possible mean).
+    Replacing a row by another can move it by 0.5; for independent rows from one distribution it
+    is at most 0.03578 in expectation (Corollary 17).
+    """
+
+    scheme: ResolvedScheme
+    n_samples: int
+    n_bags: int | float
+    outputs: Outputs
+    coupling: Coupling
+
+    def __init__(
+        self,
+        scheme: ResamplingScheme | ResolvedScheme,
+        n_samples: int,
+        n_bags: int | float = math.inf,
+        *,
+        range_length: float = 1.0,
+        delta_range: float = 0.0,
+        reach: float | None = None,
+        outputs: Outputs | None = None,
+        coupling: Coupling | str = "any",
+    ) -> None:
+        owner = "Certificate"
+        n_samples = check_samples(n_samples, owner)
+        if outputs is None:
+            outputs = _outputs(range_length, delta_range, reach)
+        elif (range_length, delta_range, reach) != (1.0, 0.0, None):
+            raise refuse_value("outputs", owner, "None beside range_length, delta_range or reach", outputs)
+        if isinstance(outputs, AdaptiveOutputs):
+            outputs = outputs.counting_rows(n_samples)
+        values = {
+            "scheme": as_law(scheme, n_samples, owner),
+            "n_samples": n_samples,
+            "n_bags": check_bags(n_bags, owner),
+            "outputs": outputs,
+            "coupling": as_coupling(coupling, owner),
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def for_labels(
+        cls,
+        scheme: ResamplingScheme | ResolvedScheme,
+        y: Any,
+        n_bags: int | float = math.inf,
+        *,
+        coupling: Coupling | str = "any",
+    ) -> "Certificate":
+        """Return the certificate of each class's probability, for a classifier fitted to these labels.
+
+        Parameters
+        ----------
+        scheme : ResamplingScheme
+            How bags are drawn.
+        y : array-like of shape (n_samples,)
+            The labels of the training rows.
+        n_bags : int or math.inf, default=inf
+            The number of bags.
+        coupling : {"any", "independent"}, default="any"
+            What is assumed of the bags with and without a row.
+
+        Returns
+        -------
+        Certificate
+
+        Examples
+        --------
+        >>> from stablebag import BernoulliSubbagging, Certificate
+        >>> certificate = Certificate.for_labels(BernoulliSubbagging(0.05), ["a", "a", "a", "b", "b", "c"])
+        >>> round(certificate.worst_case(), 6)  # p, and a third of the bags without rows: only one row is of class c
+        0.307927
+        """
+        n_samples, n_classes, lonely = labels_of(y, "Certificate.for_labels")
+        law = as_law(scheme, n_samples, "Certificate.for_labels")
+        shift = bounds.empty_bags_shift(law.empty_without_a_row, n_classes)
+        outputs = ClassOutputs(shift=shift, shifted_share=lonely / n_samples)
+        return cls(law, n_samples, n_bags, outputs=outputs, coupling=coupling)
+
+    @classmethod
+    def for_targets(
+        cls,
+        scheme: ResamplingScheme | ResolvedScheme,
+        y: Any,
+        prediction_range: Any = ObservedRange(),  # noqa: B008 (frozen)
+        n_bags: int | float = math.inf,
+        *,
+        coupling: Coupling | str = "any",
+    ) -> "Certificate":
+        """Return the certificate of predictions clipped to a range taken from these targets.
+
+        Parameters
+        ----------
+        scheme : ResamplingScheme
+            How bags are drawn.
+        y : array-like of shape (n_samples,)
+            The targets of the training rows.
+        prediction_range : PredictionRange or callable, default=ObservedRange()
+            The rule for the interval.
+        n_bags : int or math.inf, default=inf
+            The number of bags.
+        coupling : {"any", "independent"}, default="any"
+            What is assumed of the bags with and without a row.
+
+        Returns
+        -------
+        Certificate
+
+        Examples
+        --------
+        >>> from stablebag import Certificate, Subbagging
+        >>> certificate = Certificate.for_targets(Subbagging(2), [9.1, 12.0, 9.1, 15.5, 30.2, 11.8, 14.0, 17.3])
+        >>> round(certificate.range_length, 1), certificate.delta_range  # only the row with 30.2 changes the range
+        (21.1, 0.125)
+        """
+        rule = as_prediction_range(prediction_range, "Certificate.for_targets")
+        low, high = rule(y)
+        if isinstance(rule, FixedRange):
+            return cls(scheme, len(y), n_bags, range_length=high - low, coupling=coupling)
+        delta_range, reach = rule.change(y)
+        outputs = AdaptiveOutputs(high - low, delta_range, reach)
+        return cls(scheme, len(y), n_bags, outputs=outputs, coupling=coupling)
+
+    # ----------------------------------------------------------------------------------------------- what it speaks of
+
+    @property
+    def range_length(self) -> float:
+        """The length of the interval in which the predictions lie, in whose units every epsilon is."""
+        return self.outputs.length
+
+    @property
+    def delta_range(self) -> float:
+        """The share of rows whose removal changes that interval."""
+        return self.outputs.delta_range
+
+    @property
+    def reach(self) -> float:
+        """How far a prediction can move at all."""
+        return self.outputs.reach
+
+    @property
+    def scope(self) -> Scope:
+        """What it speaks of, for a measurement to be held against it."""
+        rerun, n_bags = (Rerun.ALL, None) if self._derandomized else (Rerun.ANEW, int(self.n_bags))
+        length = None if self.outputs.quantity is Quantity.RELATIVE else self.range_length
+        return Scope(self.n_samples, self.outputs.quantity, rerun, n_bags, range_length=length)
+
+    # ------------------------------------------------------------------------------------------------ the guarantees
+
+    def epsilon(self, delta: float, bound: str = "best") -> float:
+        """Return the perturbation that at most a share `delta` of the rows can exceed.
+
+        Parameters
+        ----------
+        delta : float
+            A share of the training rows, in [0, 1].
+        bound : {"best", "exact", "paper"}, default="best"
+            "paper" is the formula of Theorem 8 (9 for finitely many bags, 13 and 20 with `delta_range`). "exact" is the
+            exact frontier: with infinitely many bags the smallest epsilon that holds for every learner; with
+            finitely many, Theorem 9's term for the bags comes on top. Where the frontier cannot be worked out
+            (beyond 30,000 rows that may exceed epsilon, or for a scheme that does not say how many rows are in a bag)
+            it is an upper bound on it. "best" is the smallest of all bounds that are proved, and never above the
+            others. `explain` names it.
+
+        Returns
+        -------
+        float
+            In the units of the prediction. Infinite where nothing is known.
+        """
+        delta = check_delta(delta, "Certificate.epsilon")
+        if _check_bound(bound, "Certificate.epsilon") != "paper":
+            return self.best(delta, bound).value
+        normalized = bounds.clipped_epsilon(delta, self._constant, self.delta_range, self.n_bags)
+        if self.range_length == 0 and not 0 < self.delta_range >= delta:
+            return 0.0  # and not 0 times infinity: within an interval of no length nothing moves
+        return normalized * (self.range_length or 1.0)
+
+    def delta(self, epsilon: float, bound: str = "best") -> float:
+        """Return the share of rows that can move the prediction by more than `epsilon`.
+
+        Parameters
+        ----------
+        epsilon : float
+            A perturbation, in the units of the prediction.
+        bound : {"best", "exact", "paper"}, default="best"
+            As in `epsilon`; "paper" is zero from the worst case of Theorem 14 on.
+
+        Returns
+        -------
+        float
+            Never above 1. A multiple of 1 / n_samples for infinitely many bags, where rows are counted; with finitely
+            many it bounds a mean of probabilities.
+        """
+        epsilon = check_epsilon(epsilon, "Certificate.delta")
+        if _check_bound(bound, "Certificate.delta") != "paper":
+            return self._smallest_delta(epsilon, bound)
+        if epsilon >= self.worst_case():
+            return 0.0
+        if self.range_length == 0:
+            return self.delta_range
+        normalized = epsilon / self.range_length
+        return bounds.clipped_delta(normalized, self._constant, self.n_samples, self.delta_range, self.n_bags)
+
+    def worst_case(self, monte_carlo_delta: float = 0.0) -> float:
+        """Return the perturbation that no row exceeds, by Theorem 14.
+
+        Parameters
+        ----------
+        monte_carlo_delta : float, default=0.0
+            For finitely many bags: the probability, over the bags, with which each row may exceed it. The theorem is
+            about infinitely many; Hoeffding's inequality adds the price of drawing some. With probability zero nothing
+            better than the whole range can be promised.
+
+        Returns
+        -------
+        float
+        """
+        monte_carlo_delta = check_delta(monte_carlo_delta, "Certificate.worst_case", name="monte_carlo_delta")
+        if self.delta_range > 0:
+            return self.reach
+        p = bounds.worst_case_epsilon(self.scheme.inclusion_probability) + self._shift
+        return min(1.0, p + bounds.monte_carlo_radius(self.n_bags, monte_carlo_delta)) * self.range_length
+
+    def mean(self, bound: str = "best") -> float:
+        """Return a bound on the mean over rows of the expected perturbation.
+
+        Parameters
+        ----------
+        bound : {"best", "paper"}, default="best"
+            "paper" is Corollary 15. "best" is the smallest that is proved: with infinitely many bags the largest mean
+            that any learner has, where it can be worked out.
+
+        Returns
+        -------
+        float
+        """
+        return self.norm(1, bound)
+
+    def rms(self) -> float:
+        """Return a bound on the root, over rows, of the mean expected squared perturbation."""
+        return self.norm(2)
+
+    def norm(self, order: float, bound: str = "best") -> float:
+        """Return a bound on (mean of L_i^order)^(1 / order) over rows.
+
+        Parameters
+        ----------
+        order : float
+            Positive; ``math.inf`` is the worst case, 1 the mean. Rows that change the prediction range count with
+            its whole `reach`.
+        bound : {"best", "paper"}, default="best"
+            "paper" is Theorem 18, and for finitely many bags Corollary 15 and its like. "best" is the smallest that is
+            proved.
+
+        Returns
+        -------
+        float
+        """
+        reason = "1 is the mean, 2 the root mean square."
+        order = check_real(order, "order", "Certificate.norm", open_low=True, reason=reason)
+        if bound not in ("best", "paper"):
+            raise refuse_value("bound", "Certificate.norm", 'one of "best" and "paper"', bound)
+        norm = self._norm(order, bound).value * self.range_length
+        if self.delta_range == 0:
+            return norm
+        if math.isinf(order) or math.isinf(self.reach):
+            return self.reach
+        # The rows that change the range and those that do not are two groups: their powers add up. In logarithms,
+        # because the powers of a small or large order leave the range of floats.
+        parts = [(norm, 1.0), (self.reach, self.delta_range)]
+        logs = [order * math.log(size) + math.log(share) for size, share in parts if size > 0]
+        return min(self.reach, math.exp(float(logsumexp(logs)) / order)) if logs else 0.0
+
+    def curve(self, over_points: str = "max") -> tuple[np.ndarray, np.ndarray]:
+        """Return what is proved as a curve: the smallest epsilon for each share of rows.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"}, default="max"
+            Without effect: it holds for every point.
+
+        Returns
+        -------
+        epsilon : ndarray
+        delta : ndarray
+        """
+        return curve_of(self, over_points)
+
+    def loss(self, lipschitz: float = 1.0) -> float:
+        """Return a bound on the mean expected change of a loss that is `lipschitz` in the prediction (Corollary 16).
+
+        Parameters
+        ----------
+        lipschitz : float, default=1.0
+            The loss changes by at most this times the change of the prediction; 1 for the absolute error.
+
+        Returns
+        -------
+        float
+        """
+        return bounds.loss_perturbation(self.mean(), lipschitz)
+
+    def replace_one(self, lipschitz: float = 1.0) -> float:
+        """Return a bound on the change of a loss when a row is *replaced* by another, for every data set.
+
+        Only the bags that have the row change, so it is p times the range, in expectation over the bags where they are
+        finitely many. The memorizing learner attains it.
+
+        Parameters
+        ----------
+        lipschitz : float, default=1.0
+            As in `loss`.
+
+        Returns
+        -------
+        float
+        """
+        if not self.outputs.is_fixed:
+            raise ValueError(
+                "Replacing a row needs a range that is fixed in advance: the new row could stretch any other without "
+                "bound. Clip to a FixedRange."
+            )
+        # Of two classes or more, bags without rows give none more than one half; the new row may bring a class.
+        empty = 0.5 * self.scheme.empty_probability if isinstance(self.outputs, ClassOutputs) else 0.0
+        moved = bounds.finite_bags_mean(self.scheme.inclusion_probability + empty, self.n_bags, self.coupling)
+        return bounds.loss_perturbation(moved * self.range_length, lipschitz)
+
+    def replace_one_in_expectation(self, lipschitz: float = 1.0) -> float:
+        """Return a bound on the expected change of a loss when a row is *replaced* by another (Corollary 17).
+
+        The expectation is over rows, replacements and the test point, all drawn independently from one distribution. It
+        is not a bound for every data set: there, `replace_one` is all that holds. Both need a fixed range: a new row
+        can stretch a range that is taken from the targets as far as it likes.
+
+        Parameters
+        ----------
+        lipschitz : float, default=1.0
+            As in `loss`.
+
+        Returns
+        -------
+        float
+            Never above `replace_one`.
+        """
+        always, mean = self.replace_one(lipschitz), self.mean()
+        if isinstance(self.outputs, ClassOutputs):  # it holds for the labels at hand, and here it has to hold for all
+            for_all = ClassOutputs(shift=0.5 * self.scheme.empty_without_a_row, shifted_share=1.0)
+            mean = self.with_outputs(for_all).mean()
+        return min(always, bounds.replace_one_in_expectation(mean, lipschitz))
+
+    # ------------------------------------------------------------------------------------------------------ in words
+
+    def explain(self, delta: float = 0.05) -> str:
+        """Say in sentences what is promised for a share `delta` of the rows, and by which theorem.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            A share of the training rows, in [0, 1].
+
+        Returns
+        -------
+        str
+        """
+        delta = check_delta(delta, "Certificate.explain")
+        bound = self.best(delta)
+        vacuous = bound.value >= self.range_length > 0
+        promise = self._vacuous_promise(delta) if vacuous else self._promise(delta, bound.value)
+        proof = bound.proof.words
+        if bound.proof.exact:
+            proof += ", and no smaller number holds for every learner"
+        data = f"every data set of {self.n_samples:,} rows{self.outputs.such}"
+        sentences = [
+            f"For every learner, {data} and every test point: {promise}",
+            f"{'All that is known is' if vacuous else 'Proved by'} {proof} ({self._setting()}).",
+            self._worst_and_mean(),
+            self._replacing(),
+            self.outputs.about(self.n_samples),
+        ]
+        return paragraphs(sentence for sentence in sentences if sentence)
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return preformatted(self.explain())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as numbers and strings that JSON takes; `from_dict` reads it back."""
+        return {
+            **law_to_dict(self.scheme),
+            "n_bags": None if self._derandomized else self.n_bags,
+            "outputs": self.outputs.to_dict(),
+            "coupling": self.coupling.name,
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any], scheme: ResamplingScheme | None = None) -> "Certificate":
+        """Read back what `to_dict` wrote.
+
+        Parameters
+        ----------
+        values : dict
+            As `to_dict` gives it, possibly after a trip through JSON.
+        scheme : ResamplingScheme, default=None
+            The scheme, where it is one of your own and cannot be made from its name.
+
+        Returns
+        -------
+        Certificate
+        """
+        if not isinstance(values, dict) or not {"scheme", "bag_size", "n_samples", "n_bags"} <= set(values):
+            expected = "a dictionary as to_dict gives it"
+            raise refuse_type("values", "Certificate.from_dict", expected, values, "json.loads makes one of text.")
+        if scheme is None:
+            scheme = _scheme_from_dict(values)
+        n_bags = math.inf if values["n_bags"] is None else values["n_bags"]
+        outputs = outputs_from_dict(values.get("outputs", Outputs().to_dict()))
+        certificate = cls(scheme, values["n_samples"], n_bags, outputs=outputs, coupling=values.get("coupling", "any"))
+        for name, value in certificate.to_dict().items():
+            if values.get(name, value) != value:
+                raise ValueError(f"The dictionary says {name}={values[name]!r}, but its other entries give {value!r}.")
+        return certificate
+
+    def with_outputs(self, outputs: Outputs) -> "Certificate":
+        """Return the certificate of the same bags for other outputs.
+
+        Parameters
+        ----------
+        outputs : Outputs
+            What is known of them.
+
+        Returns
+        -------
+        Certificate
+        """
+        return Certificate(self.scheme, self.n_samples, self.n_bags, outputs=outputs, coupling=self.coupling)
+
+    def best(self, delta: float, bound: str = "best") -> Bound:
+        """Return the smallest epsilon proved for a share `delta` of the rows, with its proof.
+
+        Parameters
+        ----------
+        delta : float
+            A share of the training rows, in [0, 1].
+        bound : {"best", "exact"}, default="best"
+            As in `epsilon`.
+
+        Returns
+        -------
+        Bound
+        """
+        if delta == 1:
+            return Bound(0.0, ALL_ROWS)
+        rest = self.without_rows_changing_range(delta)
+        if rest < 0:
+            return Bound(self.reach, TRIVIAL)
+        found = self._of_rank(whole_rows(rest, self.n_samples) + 1) if self._derandomized else self._drawn(rest, bound)
+        if found.value >= 1.0:
+            return Bound(self.range_length, TRIVIAL)
+        theorem = self.outputs.theorem(self._derandomized)
+        exact = found.proof.exact and self.outputs.is_fixed and self._shift == 0
+        proof = replace(found.proof.and_(theorem) if theorem else found.proof, exact=exact)
+        return Bound(found.value * self.range_length, proof)
+
+    def without_rows_changing_range(self, delta: float) -> float:
+        """Return what is left of a share of rows after those that change the range; below zero where nothing is.
+
+        Parameters
+        ----------
+        delta : float
+            A share of the training rows, in [0, 1].
+
+        Returns
+        -------
+        float
+        """
+        n = self.n_samples
+        if self._derandomized:
+            return self._free_rows(whole_rows(delta, n)) / n
+        return float(as_share(delta, n) - as_share(self.delta_range, n))
+
+    # ------------------------------------------------------------------------------------------------------- details
+
+    @property
+    def _derandomized(self) -> bool:
+        return math.isinf(self.n_bags)
+
+    @property
+    def _constant(self) -> float:
+        """The bagging constant c; with a shift, what takes its place in the mean square."""
+        constant = bounds.bagging_constant(self.n_samples, *self.scheme.p_and_q)
+        return bounds.shifted_constant(constant, self._shift, self.outputs.shifted_share)
+
+    @property
+    def _shift(self) -> float:
+        """The shift in units of the range."""
+        return self.outputs.shift / self.range_length if self.outputs.shift else 0.0
+
+    def _free_rows(self, rows: int) -> int:
+        """How many of so many rows are left after those that change the range."""
+        return rows - round(self.delta_range * self.n_samples)
+
+    def _of_rank(self, rank: int) -> Bound:
+        """A bound on the `rank`-th largest perturbation with infinitely many bags."""
+        epsilon = self._kth(rank)
+        if epsilon == 0 or rank == 1:
+            worst = epsilon == self.scheme.inclusion_probability + self._shift
+            return Bound(epsilon, Proof("Theorem 14" if worst else _THEOREM_8))
+        known = min(rank, frontier.MOST_ROWS)
+        point = frontier.frontier(self.scheme, known) if rank <= self.n_samples else None
+        if point is None:
+            return Bound(epsilon, Proof(f"{_THEOREM_8}; the exact frontier is not worked out for this law"))
+        exact = point.value + self._shift
+        if known == rank:
+            return Bound(min(epsilon, exact), Proof("the exact frontier", exact=True))
+        # The frontier falls with the rank, so beyond the last one worked out that one is an upper bound.
+        name = _THEOREM_8 if epsilon < exact else f"the frontier at {known:,} rows"
+        return Bound(min(epsilon, exact), Proof(f"{name}; the exact frontier is not worked out beyond {known:,} rows"))
+
+    def _kth(self, rank: int) -> float:
+        """Theorems 8 and 14 for the `rank`-th largest perturbation."""
+        n, p = self.n_samples, self.scheme.inclusion_probability
+        without_cap = math.sqrt(n * self._constant / (4 * rank)) if rank <= n else 0.0
+        return min(without_cap, p + self._shift)
+
+    def _drawn(self, delta: float, bound: str) -> Bound:
+        """A bound for a share `delta` of the rows with finitely many bags."""
+        n, p, constant, bags = self.n_samples, self.scheme.inclusion_probability, self._constant, self.n_bags
+        for_bags = "Theorem 9 for the bags"
+        if self.coupling is INDEPENDENT:
+            for_bags = "Hoeffding's inequality for bags drawn independently with and without a row"
+
+        def adding_bags(constant: float, of_rank: Callable[[int], float]) -> tuple[float, int]:
+            return bounds.finite_bags_rows_epsilon(delta, n, constant, p, bags, self.coupling, of_rank)
+
+        epsilon, rows = adding_bags(constant, self._kth)
+        first = "Theorem 14" if self._kth(rows + 1) == p + self._shift else "Theorem 8"
+        proved = [Bound(epsilon, Proof(f"{first}, {for_bags}, counting whole rows"))]
+        if bound == "best":
+            squares = bounds.second_moment_epsilon(delta, constant, bags, self.coupling)
+            proved.append(Bound(squares, Proof(f"second moments of the bags, {self.coupling.assumed}")))
+        # The frontier is no lower than the learner that counts rows; where even that is too high, it is not worked out.
+        near = constant * 2 / math.pi  # the frontier's share of c for many rows: only says near which rank to look
+        lowest, _ = adding_bags(near, lambda rank: frontier.all_plus(self.scheme, rank) if rank <= n else 0.0)
+        if bound == "exact" or lowest < min(proved).value:
+            epsilon, _ = adding_bags(near, lambda rank: self._of_rank(rank).value)
+            proved.append(Bound(epsilon, Proof(f"the exact frontier, {for_bags}")))
+        return min(proved)
+
+    def _norm(self, order: float, bound: str) -> Bound:
+        """A bound on the norm of the perturbations by rows that do not change the range."""
+        p, bags = self.scheme.inclusion_probability, self.n_bags
+        constant = bounds.bagging_constant(self.n_samples, *self.scheme.p_and_q)
+        # The norm of the shift, which Minkowski's inequality adds.
+        shift = self._shift * math.pow(self.outputs.shifted_share, 1 / max(order, 1.0))
+        paper = min(1.0, bounds.norm_perturbation(order, constant, p, bags) + shift)
+        proved = [Bound(paper, Proof("Corollary 15" if order <= 1 else "Theorem 18"))]
+        if bound == "best" and not math.isinf(order):
+            # No perturbation exceeds 1, so that a norm of higher order is a root of the mean square.
+            root = bounds.mean_square_perturbation(self._constant, bags, self.coupling)
+            proved.append(Bound(math.pow(root, 2 / max(order, 2)), Proof("second moments of the bags")))
+            mean = frontier.largest_mean(self.scheme) if order <= 1 else None
+            if mean is not None:
+                with_bags = "" if self._derandomized else " and second moments of the bags"
+                total = bounds.finite_bags_mean(mean + shift, bags, self.coupling)
+                proved.append(Bound(total, Proof("largest possible mean" + with_bags)))
+        return min(proved)
+
+    def _smallest_delta(self, epsilon: float, bound: str) -> float:
+        """The smallest delta whose best epsilon is at most this one; the best epsilon falls as delta grows."""
+        if self._derandomized:
+            n = self.n_samples
+            return first_step(0, n, lambda rows: self._is_enough(rows, epsilon)) / n
+        # With random bags delta is not a count. A grid finer than any row, and the next point up, is still proved.
+        return first_step(0, 2**50, lambda step: self.best(step / 2**50, bound).value <= epsilon) / 2**50
+
+    def _is_enough(self, rows: int, epsilon: float) -> bool:
+        """Whether at most so many rows can exceed `epsilon`, with infinitely many bags; the frontier comes last."""
+        n, rank = self.n_samples, self._free_rows(rows) + 1
+        if 1 <= rank <= n:
+            if self._kth(rank) * self.range_length <= epsilon:
+                return True
+            if frontier.all_plus(self.scheme, rank) * (1 - 1e-9) * self.range_length > epsilon:
+                return False
+        return self.best(rows / n).value <= epsilon
+
+    def _promise(self, delta: float, epsilon: float) -> str:
+        if self._derandomized:
+            rows, n = whole_rows(delta, self.n_samples), self.n_samples
+            return (
+                f"at most {rows:,} of the {n:,} rows (delta = {delta:g}) move the prediction by more than "
+                f"{rounded_up(epsilon)} when left out."
+            )
+        return (
+            f"the chance, over the draw of bags and seeds, that leaving out a row moves the prediction by more than "
+            f"{rounded_up(epsilon)} is at most {delta:g} on average over the rows."
+        )
+
+    def _vacuous_promise(self, delta: float) -> str:
+        """Say that there is no promise, and what would bring one."""
+        if self.delta_range > 0 and self.without_rows_changing_range(delta) <= 0:
+            changing = f"A share {self.delta_range:.4g} of the rows can each change the range itself"
+            way_out = f"{changing}: ask for a larger delta."
+        else:
+            ideal = replace_bags(self, math.inf).epsilon(delta)
+            way_out = f"With infinitely many bags it would be {rounded_up(ideal)}: use more bags or a larger delta."
+        return f"nothing is promised for delta = {delta:g}; the bound is vacuous. {way_out}"
+
+    def _setting(self) -> str:
+        law = self.scheme
+        return "; ".join(
+            [
+                f"{law}: p = {probability(law.inclusion_probability)}, q = {law.negative_covariance:.3g}",
+                count_bags(self.n_bags),
+                self.outputs.words(),
+            ]
+        )
+
+    def _worst_and_mean(self) -> str:
+        worst, mean = self.worst_case(), self.mean()
+        if mean >= self.reach > 0:
+            return "Nothing is proved about the mean over rows."
+        on_average = f"mean over rows is at most {rounded_up(mean)} ({self._norm(1, 'best').proof.words})."
+        if worst >= self.reach > 0:
+            return f"The {on_average}"
+        return f"No row at all moves it by more than {rounded_up(worst)} (Theorem 14); the {on_average}"
+
+    def _replacing(self) -> str:
+        if not self.outputs.is_fixed or (always := self.replace_one()) >= self.range_length:
+            return ""
+        expected = self.replace_one_in_expectation()
+        sentence = f"Replacing a row by another can move it by {rounded_up(always)}"
+        if expected >= always:
+            return sentence + "."
+        return (
+            f"{sentence}; for independent rows from one distribution it is at most {rounded_up(expected)} in "
+            "expectation (Corollary 17)."
+        )
+
+
+def replace_bags(certificate: Certificate, n_bags: int | float) -> Certificate:
+    """Return the same certificate for another number of bags."""
+    parts = {"outputs": certificate.outputs, "coupling": certificate.coupling}
+    return Certificate(certificate.scheme, certificate.n_samples, n_bags, **parts)  # type: ignore[arg-type]
+
+
+def curve_of(certificate: Any, over_points: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return what is proved as a curve of epsilon and delta; of some points, their worst or their average delta."""
+    if over_points not in ("max", "mean"):
+        raise refuse_value("over_points", "curve", 'one of "max" and "mean"', over_points)
+    n = certificate.n_samples
+    steps = 200 if n <= 2000 else 50  # the exact frontier of many rows takes its time
+    shares = np.unique(np.geomspace(1, n - 1, steps).astype(int)) / n  # of all rows together nothing need be proved
+    proved = np.array([certificate.epsilon(share) for share in shares])
+    if proved.ndim == 1:
+        finite = np.isfinite(proved)
+        return proved[finite], shares[finite]
+    # A mean over points of epsilon would bound no mean of delta: the mean is taken of delta, at each epsilon.
+    levels = np.quantile(proved.reshape(len(shares), -1), [0.0, 0.5, 1.0], axis=1)
+    epsilon = np.unique(levels[np.isfinite(levels)])[::-1]
+    summary = np.mean if over_points == "mean" else np.max
+    each = np.array([summary(certificate.delta(level), axis=0) for level in epsilon])
+    return epsilon, each.reshape(len(epsilon), -1).max(axis=1)  # of classes, the one of which least is proved
+
+
+def first_step(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """Return the smallest whole number from `low` to `high` at which a monotone condition holds; at `high` it does."""
+    return low + bisect_left(range(low, high), True, key=holds)
+
+
+def law_to_dict(law: ResolvedScheme) -> dict[str, Any]:
+    """Return a law as numbers and strings that JSON takes."""
+    size = getattr(law.scheme, "bag_size", None)
+    return {
+        "scheme": type(law.scheme).__name__,
+        "bag_size": str(size) if isinstance(size, Fraction) else size,
+        "n_samples": law.n_samples,
+        "inclusion_probability": law.inclusion_probability,
+        "negative_covariance": law.negative_covariance,
+    }
+
+
+def _scheme_from_dict(values: dict[str, Any]) -> ResamplingScheme:
+    classes = {known.__name__: known for known in SCHEMES.values()}
+    if values["scheme"] not in classes:
+        raise ValueError(
+            f"The scheme {values['scheme']!r} is not one of {sorted(classes)}. Give it as the second argument."
+        )
+    size = values["bag_size"]
+    return classes[values["scheme"]](Fraction(size) if isinstance(size, str) else size)
+
+
+def _outputs(range_length: float, delta_range: float, reach: float | None) -> Outputs:
+    if check_delta(delta_range, "Certificate", name="delta_range") == 0:
+        outputs = Outputs(range_length)
+        check_real(range_length if reach is None else reach, "reach", "Certificate", low=outputs.length)
+        return outputs
+    return AdaptiveOutputs(range_length, delta_range, math.inf if reach is None else reach)
+
+
+def _check_bound(bound: str, owner: str) -> str:
+    if bound not in _BOUNDS:
+        raise refuse_value("bound", owner, f"one of {_BOUNDS}", bound)
+    return bound

@@ -1,0 +1,214 @@
+"""Certificates of fitted models: for every data set of their size, at some points, or for the bags as they are.
+
+`certify` says what is proved of a fitted model for every data set of its size; with test points, what is proved at
+these, with a confidence over the draw of the bags. `certify_reused` is about the leave-one-out predictions that reuse
+the drawn bags, and holds for those bags with no slack at all.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stablebag._checks import check_real, refuse_type, refuse_value
+from stablebag.learning.averaging import BagAverage
+from stablebag.proving import bounds
+from stablebag.proving.certificate import Certificate
+from stablebag.proving.outputs import UnboundedOutputs, labels_of
+from stablebag.proving.points import PointCertificate
+from stablebag.proving.reused_bags import ReusedBagsCertificate, largest_eigenvalue
+from stablebag.proving.scope import Quantity, Rerun, Scope
+from stablebag.proving.vector import VectorCertificate
+
+
+def certify(
+    model: Any,
+    X: Any = None,
+    *,
+    confidence: float = 0.95,
+    coupling: str = "any",
+    vector: bool = False,
+) -> "Certificate | VectorCertificate | PointCertificate":
+    """State what is proved of a fitted `BaggedRegressor` or `BaggedClassifier`.
+
+    Without points, for every learner and data set of its size: of a regressor in the units of y, on the range to which
+    predictions are clipped; without one, in units of the range of the learner's outputs. Of a classifier it speaks of
+    each class's probability, or with `vector` of the vector of all of them.
+
+    With points, for this learner, this data set and these points: where bags agree on a prediction, no row can move it
+    far. How much they agree is estimated from the bags, and the certificate pays for that with a confidence.
+
+    Parameters
+    ----------
+    model : BaggedRegressor or BaggedClassifier
+        A fitted model.
+    X : array-like, sparse array or data frame, BagPredictions or None, default=None
+        The points to speak of, or what `model.predict_once` predicted at them; None speaks of all.
+    confidence : float, default=0.95
+        With points: the probability, over the draw of the bags, with which all that is said of all points holds.
+    coupling : {"any", "independent"}, default="any"
+        As in `Certificate`.
+    vector : bool, default=False
+        Of a classifier: whether to speak of the Euclidean distance of the vectors of class probabilities.
+
+    Returns
+    -------
+    Certificate, VectorCertificate or PointCertificate
+        The last with points.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stablebag import BaggedRegressor, certify
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BaggedRegressor(n_bags=500, random_state=0).fit(X, y)
+    >>> print(certify(model).explain(delta=0.1))
+    For every learner, every data set of 442 rows with this range of targets and every test point:
+    the chance, over the draw of bags and seeds, that leaving out a row moves the prediction by
+    more than 52.64 is at most 0.1 on average over the rows.
+    Proved by second moments of the bags, however they are coupled, Theorem 20 for the range
+    (subbagging, 221 of 442 rows: p = 0.5, q = 0.000567; 500 bags; predictions in a range of
+    length 321 that changes with a share 0.004525 of the rows).
+    The mean over rows is at most 17.72 (second moments of the bags).
+    """
+    _check_model(model, "certify")
+    n_bags = math.inf if model.derandomized_ else len(model.bags_)
+    law = model.scheme_
+    certificate: Certificate | VectorCertificate
+    if hasattr(model, "classes_"):
+        kind = VectorCertificate if vector else Certificate
+        certificate = kind.for_labels(law, model.y_, n_bags, coupling=coupling)
+    else:
+        _refuse_vector(vector, "certify")
+        if model.prediction_range_ is None:
+            certificate = Certificate(law, law.n_samples, n_bags, outputs=UnboundedOutputs(), coupling=coupling)
+        else:
+            certificate = Certificate.for_targets(law, model.y_, model.prediction_range_, n_bags, coupling=coupling)
+    reason = "the probability with which it holds, such as 0.95. For certain it holds with n_bags='all'."
+    if check_real(confidence, "confidence", "certify", high=1.0, open_low=True, reason=reason) == 1:
+        raise refuse_value("confidence", "certify", "below 1", confidence, reason)
+    return certificate if X is None else _at_points(model, X, certificate, confidence)
+
+
+def _at_points(model: Any, X: Any, certificate: Certificate | VectorCertificate, confidence: float) -> PointCertificate:
+    vector, n_bags = isinstance(certificate, VectorCertificate), len(model.bags_)
+    if model.derandomized_:
+        exact = _deviation(model, X, vector=vector)
+        return PointCertificate(certificate, exact, exact, 1.0, proved=True)
+    if n_bags < 2:
+        raise ValueError("The variance over bags needs at least two bags, and the model has one. Fit more bags.")
+    deviation = _deviation(model, X, estimated=True)
+    if isinstance(certificate, Certificate) and isinstance(certificate.outputs, UnboundedOutputs):
+        return PointCertificate(certificate, deviation, deviation, confidence, proved=False)
+    length = 1.0 if vector else certificate.range_length
+    each = 1 - (1 - confidence) / deviation.size  # Bonferroni: all points and classes at once
+    above = bounds.standard_deviation_bound(deviation / (length or 1.0), n_bags, each) * length
+    if isinstance(certificate, VectorCertificate):
+        total = np.minimum(_length(above), certificate.radius)
+        return PointCertificate(certificate, total, _length(deviation), confidence, proved=True)
+    return PointCertificate(certificate, above, deviation, confidence, proved=True)
+
+
+def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> ReusedBagsCertificate:
+    """State what is proved of `leave_one_out` of a fitted model, for the bags that it drew.
+
+    Parameters
+    ----------
+    model : BaggedRegressor or BaggedClassifier
+        A fitted model.
+    X : array-like, sparse array or data frame, BagPredictions or None, default=None
+        Points to speak of, or what `model.predict_once` predicted at them: there the standard deviation over bags takes
+        the place of the largest possible one. A regressor without a prediction range needs them.
+    vector : bool, default=False
+        Of a classifier: whether to speak of the Euclidean distance of the vectors of class probabilities. For learners
+        that vote, the variance at a point is 1 - |w|^2 with w the shares of the votes (`bounds.vote_variance`).
+
+    Returns
+    -------
+    ReusedBagsCertificate
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stablebag import BaggedRegressor, certify_reused, leave_one_out
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BaggedRegressor(n_bags=500, random_state=0).fit(X[:400], y[:400])
+    >>> proved = certify_reused(model, X[400:])
+    >>> bool((leave_one_out(model, X[400:]).epsilon(0.1) <= proved.epsilon(0.1)).all())
+    True
+    """
+    _check_model(model, "certify_reused")
+    weights = model.bag_weights_ if model.derandomized_ else None
+    eigenvalue, inclusion = model.remembered("eigenvalue", lambda: largest_eigenvalue(model.bags_, weights))
+    values: dict[str, Any] = {"eigenvalue": eigenvalue, "largest_inclusion": inclusion}
+    if model.average_.classes is not None:
+        values |= _of_classes(model.average_, vector)
+    else:
+        _refuse_vector(vector, "certify_reused")
+        values |= _of_range(model.average_, X)
+    if X is not None:
+        values["standard_deviation"] = _deviation(model, X, vector=vector)
+        values["scope"] = replace(values["scope"], n_points=len(values["standard_deviation"]))
+    return ReusedBagsCertificate(**values)
+
+
+def _deviation(model: Any, X: Any, *, vector: bool = False, estimated: bool = False) -> np.ndarray:
+    """The standard deviation over bags at each point, by blocks of points."""
+    average: BagAverage = model.average_
+    of_block = average.estimated_deviation if estimated else average.deviation
+    deviation = np.concatenate([of_block(average.outputs(raw)) for _, raw in model.raw_blocks(X)])
+    return _length(deviation) if vector else deviation
+
+
+def _length(deviations: np.ndarray) -> np.ndarray:
+    """The root of the sum of the variances of all classes."""
+    return np.asarray(np.sqrt((deviations**2).sum(axis=-1)))
+
+
+def _of_classes(average: BagAverage, vector: bool) -> dict[str, Any]:
+    """The outputs of a classifier: probabilities, and what bags without rows add when a class loses its only row."""
+    n, n_classes, lonely = labels_of(average.y, "certify_reused")
+    empty = float(average.weights[average.bags.sizes == 0].sum())
+    out = 1 - average.bags.inclusion_weights(average.weights)[list(average.lonely_rows)]
+    chance = min(1.0, empty / float(out.min())) if len(out) else 0.0
+    shift = bounds.empty_bags_shift(chance, n_classes, vector=vector)
+    lengths = {"range_length": 1.0, "scale": 0.5}
+    if vector:
+        lengths = {"range_length": math.sqrt(2.0), "scale": bounds.simplex_radius(n_classes)}
+    scope = _scope(average, Quantity.VECTOR if vector else Quantity.CLASS, None if vector else 1.0)
+    return {**lengths, "scope": scope, "shift": shift, "shifted_share": lonely / n if shift else 0.0}
+
+
+def _of_range(average: BagAverage, X: Any) -> dict[str, Any]:
+    """The outputs of a regressor: the range to which they are clipped, and the rows that change it."""
+    if average.rule is None or average.interval is None:
+        if X is None:
+            raise ValueError(
+                "Without a prediction range nothing is known of all points. Give points, or fit with "
+                "prediction_range=ObservedRange()."
+            )
+        return {"range_length": math.inf, "scale": math.inf, "scope": _scope(average, Quantity.NUMBER, None)}
+    low, high = average.interval
+    length, (delta_range, reach) = high - low, average.rule.change(average.y)
+    scope = _scope(average, Quantity.NUMBER, length)
+    return {"range_length": length, "scale": length / 2, "scope": scope, "delta_range": delta_range, "reach": reach}
+
+
+def _scope(average: BagAverage, quantity: Quantity, length: float | None) -> Scope:
+    rerun, n_bags = (Rerun.REUSED, len(average.bags)) if average.drawn else (Rerun.ALL, None)
+    return Scope(average.bags.n_samples, quantity, rerun, n_bags, average.bags.fingerprint, length)
+
+
+def _check_model(model: Any, owner: str) -> None:
+    from sklearn.utils.validation import check_is_fitted  # scikit-learn is there, since there is a model
+
+    if not hasattr(model, "raw_blocks"):
+        raise refuse_type("model", owner, "a fitted BaggedRegressor or BaggedClassifier", model)
+    check_is_fitted(model)
+
+
+def _refuse_vector(vector: bool, owner: str) -> None:
+    if vector:
+        reason = "a regressor predicts one number, and its distance is the difference."
+        raise refuse_value("vector", owner, "False for a regressor", vector, reason)

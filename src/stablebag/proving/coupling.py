@@ -1,0 +1,64 @@
+"""How the bags drawn with and without a row depend on each other: what is assumed, and what it is worth."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from stablebag._checks import refuse_value
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """What is assumed of the bags, and of the learners' seeds, in the two runs with all rows and without one.
+
+    Attributes
+    ----------
+    name : str
+        What users call it.
+    noise : float
+        A bound on the variance of the difference of two bags' outputs, one of either run, for outputs in [0, 1].
+    assumed : str
+        The assumption, in words.
+    """
+
+    name: str
+    noise: float
+    assumed: str
+
+    def radius(self, n_bags: float, monte_carlo_delta: float) -> float:
+        """Return what the noise of so many bags exceeds with probability `monte_carlo_delta` at most."""
+        # Theorem 9: Hoeffding's inequality for either run.
+        return math.sqrt(2 / n_bags * math.log(4 / monte_carlo_delta))
+
+    def of_deviations(self, with_all: Any, without: Any) -> Any:
+        """Return a bound on the variance of the difference of two outputs with these standard deviations."""
+        return (with_all + without) ** 2
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class _Independent(Coupling):
+    def radius(self, n_bags: float, monte_carlo_delta: float) -> float:
+        """Return what Hoeffding's inequality gives for the bags of both runs together."""
+        return math.sqrt(math.log(2 / monte_carlo_delta) / n_bags)
+
+    def of_deviations(self, with_all: Any, without: Any) -> Any:
+        """Return the sum of the variances."""
+        return with_all**2 + without**2
+
+
+ANY = Coupling("any", 1.0, "however they are coupled")
+INDEPENDENT = _Independent("independent", 0.5, "drawn independently with and without a row")
+COUPLINGS = {coupling.name: coupling for coupling in (ANY, INDEPENDENT)}
+
+
+def as_coupling(value: Any, owner: str) -> Coupling:
+    """Return a coupling: one that is given, or the one of that name."""
+    if isinstance(value, Coupling):
+        return value
+    if isinstance(value, str) and value in COUPLINGS:
+        return COUPLINGS[value]
+    reason = "how the bags with and without a row depend on each other."
+    raise refuse_value("coupling", owner, f"one of {sorted(COUPLINGS)}", value, reason)

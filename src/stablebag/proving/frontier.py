@@ -1,0 +1,304 @@
+"""The exact frontier: the smallest epsilon for which derandomized bagging of *every* learner is stable.
+
+Theorem 8 gives an epsilon that is enough, Theorem 10 one that is too small. For outputs in [0, 1] and K rows, a of them
+that push the prediction up and b = K - a that pull it down, let A and B be how many of either are in a bag. Then
+
+    eps*(a, b) = min over u in [0, 1] of  E |u (A - p a) / a - (1 - u) (B - p b) / b| / (2 (1 - p)),
+
+and the largest value that the K-th largest of the n perturbations can have, over all learners and data sets, is the
+largest of these over all splits. The proof is in docs/proofs.md; it needs a law that treats all rows alike, and of it
+only how many of K rows are in a bag.
+
+Every number here is a bound that holds: what is cut off the tails of a law, and what rounding may have cost, is added.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache, wraps
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from stablebag._checks import check_integer, refuse_value
+from stablebag.resampling.scheme import ResolvedScheme
+
+MOST_ROWS = 30_000  # K beyond which the frontier is not worked out; the time grows as K^1.5, and here it is seconds
+_MOST_IN_MEAN = 10_000  # rows beyond which the largest mean is not worked out
+_TAIL = 1e-15  # the probability that is cut off, and paid for
+_SPLITS_AT_ONCE = 512
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """The frontier at one rank, with the learner that attains it.
+
+    The learner looks at whether its rows are among the first `n_plus` of the data set, or among the next `n_minus`. It
+    outputs 1 if u (A - p a) / a > (1 - u) (B - p b) / b, 0 if less, and one of `ties` if they are equal. Leaving out
+    any one of those rows then moves its bagged prediction by `value` at least, but for what is added for rounding.
+
+    Attributes
+    ----------
+    value : float
+        The largest that the `rank`-th largest perturbation can be, for outputs in an interval of length 1.
+    n_plus : int
+        The number a of rows that push the prediction up.
+    n_minus : int
+        The number b of rows that pull it down.
+    weight : float
+        The weight u of the rows that push.
+    ties : tuple of float
+        The outputs where both sides are equal: on bags with fewer of the K rows than expected, and with more.
+    inclusion_probability : float
+        The chance p that a row is in a bag.
+    """
+
+    value: float
+    n_plus: int
+    n_minus: int
+    weight: float
+    ties: tuple[float, float]
+    inclusion_probability: float
+
+    def outputs(self, plus_in_bag: np.ndarray, minus_in_bag: np.ndarray) -> np.ndarray:
+        """Return what the learner outputs on bags.
+
+        Parameters
+        ----------
+        plus_in_bag : ndarray
+            How many of the rows that push are in the bag, A.
+        minus_in_bag : ndarray
+            How many of the rows that pull are in the bag, B.
+
+        Returns
+        -------
+        ndarray
+        """
+        p = self.inclusion_probability
+        push = np.asarray(plus_in_bag) / self.n_plus - p
+        pull = np.asarray(minus_in_bag) / self.n_minus - p if self.n_minus else np.zeros_like(push)
+        side = _side(self.weight * push - (1 - self.weight) * pull)
+        return np.where(side == 0, np.where(push + pull > 0, self.ties[1], self.ties[0]), side > 0)
+
+
+def frontier(law: ResolvedScheme, rank: int) -> FrontierPoint | None:
+    """Return the largest that the `rank`-th largest perturbation can be, over all learners and data sets.
+
+    Proved here (docs/proofs.md, 1). At most rank - 1 rows move any bagged prediction by more than this, and there
+    is a learner for which it is attained.
+
+    Parameters
+    ----------
+    law : ResolvedScheme
+        How bags are drawn; infinitely many of them.
+    rank : int
+        K, from 1 to the number of rows.
+
+    Returns
+    -------
+    FrontierPoint or None
+        None where the law does not say how many rows are in a bag, or where K exceeds `MOST_ROWS`.
+
+    Examples
+    --------
+    >>> from stablebag import Subbagging
+    >>> law = Subbagging(3).resolve(n_samples=6)
+    >>> [round(frontier(law, rank).value, 9) for rank in range(1, 7)]
+    [0.5, 0.3, 0.2, 0.2, 0.2, 0.2]
+    """
+    rank = check_integer(rank, "rank", "frontier", minimum=1)
+    if rank > law.n_samples:
+        raise refuse_value("rank", "frontier", f"at most n_samples={law.n_samples}", rank)
+    point: FrontierPoint | None = _known(law, rank) if rank <= MOST_ROWS else None
+    return point
+
+
+def _remembered(maxsize: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Remember results for the laws of the paper, which cannot change; those of other schemes are worked out anew."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        remembering = lru_cache(maxsize)(function)
+
+        @wraps(function)
+        def call(law: ResolvedScheme, *arguments: Any, **named: Any) -> Any:
+            return (remembering if law.is_of_the_paper else function)(law, *arguments, **named)
+
+        return call
+
+    return decorate
+
+
+@_remembered(maxsize=4096)
+def all_plus(law: ResolvedScheme, rank: int) -> float:
+    """Return the perturbation of each of `rank` rows by the learner that counts them: below it nothing is promised.
+
+    It is the frontier's value for rows that all push one way, E|A - p K| / (2 K (1 - p)); for subbagging Theorem 10's,
+    here for every law. Zero where the law does not say how many rows are in a bag.
+
+    >>> from stablebag import Subbagging
+    >>> round(all_plus(Subbagging(3).resolve(n_samples=6), rank=2), 9)
+    0.2
+    """
+    counts = law.count_law(rank)
+    return 0.0 if counts is None else _all_plus(counts, law.inclusion_probability)
+
+
+@_remembered(maxsize=512)
+def largest_mean(law: ResolvedScheme) -> float | None:
+    """Return the largest that the mean over rows of the perturbation can be, over all learners and data sets.
+
+    Proved here (docs/proofs.md, 2): it is the largest, over the splits a + b = n, of
+    E|(A - p a) - (B - p b)| / (2 n (1 - p)), for outputs in an interval of length 1. None where it cannot be worked
+    out.
+
+    >>> from stablebag import Subbagging
+    >>> round(largest_mean(Subbagging(3).resolve(n_samples=6)), 9)
+    0.2
+    """
+    n, p = law.n_samples, law.inclusion_probability
+    counts = law.count_law(n) if n <= _MOST_IN_MEAN else None
+    return None if counts is None else _slack(float(_uniform_weights(counts, p).max()), n, law)
+
+
+def work_out(law: ResolvedScheme, rank: int) -> FrontierPoint | None:
+    """Work the frontier out at one rank, however often that was done before."""
+    counts, p = law.count_law(rank), law.inclusion_probability
+    if counts is None:
+        return None
+    # Equal weights bound each split from above, at little cost; only those that could be the largest are worked out.
+    # Where all rows push, or as many push as pull, equal weights are the best ones: these come first.
+    uniform = _uniform_weights(counts, p)
+    tied = 1 + _rounding(rank, law)
+    first = [0, rank // 2] if rank % 2 == 0 else [0]
+    minus, weight, ties, value = 0, 1.0, (0.0, 0.0), -math.inf
+    for split in [*first, *np.argsort(-uniform, kind="stable").tolist()]:
+        if uniform[split] <= value * tied:
+            if split in first:
+                continue
+            value = max(value, float(uniform[split]))  # for a tie, its bound stands for it
+            break
+        of_split = _best_weight(counts, p, split)
+        if of_split[0] > value:
+            minus, (value, weight, ties) = split, of_split
+    # Where the frontier is level, ranks differ by rounding alone; on a grid they are equal, as they should be.
+    bound = _up_to_digits(_slack(value, rank, law), digits=11 if rank <= 1000 else 9)
+    return FrontierPoint(min(p, bound), rank - minus, minus, weight, ties, p)
+
+
+_known = _remembered(maxsize=4096)(work_out)
+
+
+def _up_to_digits(value: float, digits: int) -> float:
+    """The next number of so many digits; it is no smaller."""
+    unit = 10.0 ** (math.floor(math.log10(value)) + 1 - digits) if value > 0 else 1.0
+    return max(value, math.ceil(value / unit) * unit)
+
+
+def _slack(value: float, rank: int, law: ResolvedScheme) -> float:
+    """Add what is cut off, and what rounding may have cost."""
+    return value * (1 + _rounding(rank, law)) + _TAIL / (1 - law.inclusion_probability)
+
+
+def _rounding(rank: int, law: ResolvedScheme) -> float:
+    """The largest relative error: of logarithms of factorials, and of one product for each draw."""
+    draws = float(law.bag_size) if law.is_of_the_paper else law.n_samples
+    return (16 * float(gammaln(rank + 2)) + 4 * draws) * 2.0**-52
+
+
+def _all_plus(counts: np.ndarray, p: float) -> float:
+    rank = len(counts) - 1
+    return float(counts @ np.abs(np.arange(rank + 1) - p * rank)) / (2 * rank * (1 - p))
+
+
+def _uniform_weights(counts: np.ndarray, p: float) -> np.ndarray:
+    """Return E|(A - p a) - (B - p b)| / (2 K (1 - p)) for all splits of K rows with b = 0, ..., K // 2.
+
+    That is E(D - d)^+ / (K (1 - p)) with D = A - B and d = p (a - b). Given that S = s of the K rows are in the bag,
+    all sets of s rows are alike and D = 2 A - s. With x the largest A for which D <= d, exchanging a row that is in
+    with one that is out gives (docs/proofs.md, 3)
+
+        E[(D - d)^+ | s] = (2 / K) (x + 1) (b - s + x + 1) P(A = x + 1 | s) + (a - b) (s / K - p) P(A > x | s),
+
+    and summing the last term over s by parts leaves only probabilities P(A = x | s) next to the line D = d.
+    """
+    rank = len(counts) - 1
+    s, law = _without_tails(counts)
+    # E[(S - p K) 1{S >= s}], from the lighter end.
+    moments = law * (s - p * rank)
+    tails = np.where(s > p * rank, np.cumsum(moments[::-1])[::-1], np.concatenate([[0.0], -np.cumsum(moments)[:-1]]))
+    log_factorial = gammaln(np.arange(rank + 1) + 1.0)
+    values = []
+    for first in range(0, rank // 2 + 1, _SPLITS_AT_ONCE):
+        b = np.arange(first, min(first + _SPLITS_AT_ONCE, rank // 2 + 1))[:, None]
+        a = rank - b
+        x = np.floor((s + p * (a - b)) / 2).astype(int)
+        at = _in_bag(x, s, a, b, log_factorial)
+        # The next probability by the ratio of the two; where the first is none, from the beginning.
+        above = at * ((a - x) / (x + 1)) * ((s - x) / np.maximum(b - s + x + 1, 1))
+        first_ones = np.nonzero((at == 0) & (x + 1 >= 0) & (x + 1 <= a) & (s - x - 1 >= 0) & (s - x - 1 <= b))
+        if len(first_ones[0]):
+            split, place = first_ones
+            in_bag = x[first_ones] + 1, s[place], a[split, 0], b[split, 0]
+            above[first_ones] = _in_bag(*in_bag, log_factorial)
+        exchanged = 2 / rank * ((x + 1) * (b - s + x + 1) * above) @ law
+        rises = at[:, :-1] * (a - x[:, :-1]) / (rank - s[:-1]) - np.where(np.diff(x, axis=1) == 1, at[:, 1:], 0.0)
+        shifted = (a - b)[:, 0] / rank * (rises @ tails[1:])
+        values.append((exchanged + shifted) / (rank * (1 - p)))
+    return np.concatenate(values)
+
+
+def _best_weight(counts: np.ndarray, p: float, minus: int) -> tuple[float, float, tuple[float, float]]:
+    """Return eps*(a, b) for one split, the weight u that attains the minimum, and the learner's outputs at ties."""
+    rank = len(counts) - 1
+    if minus == 0:
+        return _all_plus(counts, p), 1.0, (0.0, 0.0)
+    a, b = rank - minus, minus
+    s, law = _without_tails(counts)
+    # Given s, A is hypergeometric: Bernstein's and Hoeffding's inequalities say how far from its mean it can be.
+    log_tail = math.log(2 / _TAIL)
+    variance = np.minimum(s * (a / rank) * (b / rank), a * (s / rank) * (1 - s / rank)).max()
+    farthest = log_tail / 3 + math.sqrt(log_tail**2 / 9 + 2 * variance * log_tail)
+    farthest = math.ceil(min(farthest, math.sqrt(log_tail / 2 * min(a, b))))
+    plus_in = (a * s // rank)[:, None] + np.arange(-farthest, farthest + 2)
+    log_factorial = gammaln(np.arange(rank + 1) + 1.0)
+    chance = _in_bag(plus_in, s[:, None], a, b, log_factorial) * law[:, None]
+    likely = chance > 0
+    chance, push, pull = chance[likely], plus_in[likely] / a - p, (s[:, None] - plus_in)[likely] / b - p
+    # |u X - (1 - u) Y| = |X + Y| |u - Y / (X + Y)|, so the best u is a weighted median.
+    slope = push + pull
+    bends = np.divide(pull, slope, out=np.full_like(pull, 0.5), where=slope != 0)
+    order = np.argsort(bends, kind="stable")
+    weights = np.cumsum((chance * np.abs(slope))[order])
+    weight = float(np.clip(bends[order][np.searchsorted(weights, weights[-1] / 2)], 0.0, 1.0))
+    score = weight * push - (1 - weight) * pull
+    # At ties the learner that attains it evens out how far the rows that push move it and how far those that pull.
+    side, imbalance = _side(score), chance * slope
+    missing = -float(imbalance[side > 0].sum())
+    tied = imbalance[(side == 0) & (imbalance * missing > 0)].sum()
+    share = min(1.0, missing / tied) if tied else 0.0
+    ties = (0.0, share) if missing > 0 else (share, 0.0)
+    return float(chance @ np.abs(score)) / (2 * (1 - p)), weight, ties
+
+
+def _side(score: np.ndarray) -> np.ndarray:
+    """The sign of a score, zero up to rounding."""
+    return np.where(np.abs(score) <= 1e-12, 0.0, np.sign(score))
+
+
+def _in_bag(x: np.ndarray, s: np.ndarray, a: Any, b: Any, log_factorial: np.ndarray) -> np.ndarray:
+    """Return P(A = x | S = s): of s rows out of a + b, x are among the a. Hypergeometric."""
+    impossible = (x < 0) | (x > a) | (s - x < 0) | (s - x > b)
+    x, y = np.clip(x, 0, a), np.clip(s - x, 0, b)
+    f = log_factorial
+    ways = (f[a] - f[x] - f[a - x]) + (f[b] - f[y] - f[b - y]) - (f[a + b] - f[s] - f[a + b - s])
+    ways[impossible] = -np.inf
+    return np.asarray(np.exp(ways))
+
+
+def _without_tails(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cut the tails off a law; what is left of its support, and its probabilities."""
+    below, above = np.cumsum(counts), np.cumsum(counts[::-1])[::-1]
+    kept = np.flatnonzero((below > _TAIL / 2) & (above > _TAIL / 2))
+    s = np.arange(kept[0], kept[-1] + 1)
+    return s, counts[s]

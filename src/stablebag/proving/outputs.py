@@ -1,0 +1,187 @@
+"""What is known of a learner's outputs: the set in which they lie, and which rows can change it.
+
+A certificate takes one of these. They agree in what it asks: a `length`, the share `delta_range` of rows that change
+the set and their `reach`, the `shift` of bags without rows, and words.
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from stablebag._checks import as_share, check_delta, check_real, refuse_type, refuse_value
+from stablebag._wording import rounded_up
+from stablebag.proving.scope import Quantity
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Outputs in an interval that is known before any data is seen.
+
+    Parameters
+    ----------
+    length : float, default=1.0
+        The length of the interval.
+    """
+
+    length: float = 1.0
+
+    delta_range: ClassVar[float] = 0.0
+    shift: ClassVar[float] = 0.0
+    shifted_share: ClassVar[float] = 0.0
+    quantity: ClassVar[Quantity] = Quantity.NUMBER
+    is_fixed: ClassVar[bool] = True  # no row, not even a new one, changes the interval
+    such: ClassVar[str] = ""  # which data sets are spoken of, if not all
+
+    def __post_init__(self) -> None:
+        reason = "it is the length of the interval of predictions. Where there is none, use UnboundedOutputs()."
+        check_real(self.length, "range_length", "Certificate", finite=True, reason=reason)
+
+    @property
+    def reach(self) -> float:
+        """How far a prediction can move at all."""
+        return self.length
+
+    def theorem(self, derandomized: bool) -> str:
+        """Return the theorem that is needed for such outputs beside those for an interval."""
+        return ""
+
+    def words(self) -> str:
+        """Say in which set the outputs lie."""
+        return f"predictions in a range of length {self.length:.4g}"
+
+    def about(self, n_samples: int) -> str:
+        """Say what in the bounds is due to the outputs, if anything."""
+        return ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the kind of outputs and its numbers, as JSON takes them."""
+        numbers = {name: value if math.isfinite(value) else None for name, value in asdict(self).items()}
+        return {"kind": type(self).__name__, **numbers}
+
+
+@dataclass(frozen=True)
+class AdaptiveOutputs(Outputs):
+    """Outputs clipped to an interval that is taken from the targets (Theorems 13 and 20).
+
+    Parameters
+    ----------
+    length : float, default=1.0
+        The length of the interval.
+    delta_range : float, default=0.0
+        The share of rows whose removal changes it.
+    reach : float, default=inf
+        How far such a row can move a prediction: `length` where the interval does not reach further without a row.
+    """
+
+    delta_range: float = 0.0  # type: ignore[misc]
+    reach: float = math.inf
+
+    is_fixed: ClassVar[bool] = False
+    such: ClassVar[str] = " with this range of targets"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_delta(self.delta_range, "Certificate", name="delta_range")
+        check_real(self.reach, "reach", "Certificate", low=self.length, reason="no less than range_length.")
+
+    def counting_rows(self, n_samples: int) -> "AdaptiveOutputs":
+        """Return the same with the share of rows rounded up to whole rows, and no reach where there are none."""
+        rows = math.ceil(as_share(self.delta_range, n_samples) * n_samples)
+        return AdaptiveOutputs(self.length, rows / n_samples, self.reach if rows else self.length)
+
+    def theorem(self, derandomized: bool) -> str:
+        return f"Theorem {13 if derandomized else 20} for the range"
+
+    def words(self) -> str:
+        changing = f" that changes with a share {self.delta_range:.4g} of the rows" if self.delta_range > 0 else ""
+        return super().words() + changing
+
+
+@dataclass(frozen=True)
+class ClassOutputs(Outputs):
+    """The probability of a class, and what bags without rows add to its bounds (docs/proofs.md, 9).
+
+    Parameters
+    ----------
+    length : float, default=1.0
+        One: probabilities are in [0, 1].
+    shift : float, default=0.0
+        How far leaving out a row that is the only one of its class moves the average through bags without rows alone.
+    shifted_share : float, default=0.0
+        The share of the rows that are the only ones of their class.
+    """
+
+    shift: float = 0.0  # type: ignore[misc]
+    shifted_share: float = 0.0  # type: ignore[misc]
+
+    quantity: ClassVar[Quantity] = Quantity.CLASS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_real(self.shift, "shift", "Certificate", high=self.length)
+        check_delta(self.shifted_share, "Certificate", name="shifted_share")
+        if self.shift == 0 or self.shifted_share == 0:
+            object.__setattr__(self, "shift", 0.0)
+            object.__setattr__(self, "shifted_share", 0.0)
+
+    @property
+    def such(self) -> str:  # type: ignore[override]
+        """Which data sets are spoken of."""
+        return " with these class sizes" if self.shift > 0 else ""
+
+    def about(self, n_samples: int) -> str:
+        return about_empty_bags(self.shift, self.shifted_share, n_samples)
+
+
+@dataclass(frozen=True)
+class UnboundedOutputs(Outputs):
+    """Outputs without any bounds: epsilon is in units of their range at the test point, over all bags (Theorem 12)."""
+
+    quantity: ClassVar[Quantity] = Quantity.RELATIVE
+    is_fixed: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.length != 1.0:
+            reason = "then the range of the outputs is the unit. Leave the length out."
+            raise refuse_value("range_length", "Certificate", "1 for unbounded outputs", self.length, reason)
+
+    def theorem(self, derandomized: bool) -> str:
+        return f"Theorem {12 if derandomized else 19} for unbounded outputs"
+
+    def words(self) -> str:
+        return "in units of the range of the learner's outputs at that point, over all bags"
+
+
+_KINDS = {kind.__name__: kind for kind in (Outputs, AdaptiveOutputs, ClassOutputs, UnboundedOutputs)}
+
+
+def outputs_from_dict(values: Any) -> Outputs:
+    """Read back what `Outputs.to_dict` wrote."""
+    if not isinstance(values, dict) or values.get("kind") not in _KINDS:
+        expected = f"a dictionary whose kind is one of {sorted(_KINDS)}"
+        raise refuse_type("outputs", "Certificate.from_dict", expected, values)
+    numbers = {name: math.inf if value is None else value for name, value in values.items() if name != "kind"}
+    return _KINDS[values["kind"]](**numbers)
+
+
+def labels_of(y: Any, owner: str) -> tuple[int, int, int]:
+    """Return how many rows and classes there are, and how many rows are the only ones of their class."""
+    labels = np.asarray(y)
+    if labels.ndim != 1 or len(labels) < 2:
+        raise refuse_value("y", owner, "a one-dimensional array of at least two labels", labels.shape)
+    counts = np.unique(labels, return_counts=True)[1]
+    return len(labels), len(counts), int((counts == 1).sum())
+
+
+def about_empty_bags(shift: float, shifted_share: float, n_samples: int) -> str:
+    """Say what bags without rows add to a bound, and why; nothing where they add nothing."""
+    if shift == 0:
+        return ""
+    lonely = round(shifted_share * n_samples)
+    rows = "one row is the only one of its class" if lonely == 1 else f"{lonely:,} rows are the only ones of theirs"
+    return (
+        f"This includes {rounded_up(shift)} for bags without rows, which give all classes the same probability: "
+        f"{rows}. Subbagging and classical bagging have no such bags."
+    )

@@ -1,0 +1,177 @@
+"""Plans: from a wish to a scheme and a number of bags that keep it."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stablebag._checks import (
+    check_bags,
+    check_delta,
+    check_epsilon,
+    check_real,
+    check_samples,
+    refuse_type,
+    refuse_value,
+)
+from stablebag._wording import count_bags, rounded_up
+from stablebag.proving import bounds
+from stablebag.proving.certificate import Certificate, first_step
+from stablebag.proving.coupling import Coupling
+from stablebag.resampling.bernoulli import BernoulliSubbagging
+from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme
+from stablebag.resampling.schemes import SCHEMES
+from stablebag.resampling.subbagging import Subbagging
+
+_MANY_BAGS = 10**9  # more than anyone fits; a plan that needs more is not offered
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A scheme and a number of bags that meet the request (epsilon, delta), and the certificate that says so.
+
+    Made by `plan`; printing it says what to use and what is then proved.
+    """
+
+    scheme: ResamplingScheme | ResolvedScheme
+    n_bags: int | float
+    certificate: Certificate
+    epsilon: float
+    delta: float
+
+    def explain(self) -> str:
+        """Say in sentences what to use, and what is then proved."""
+        return str(self)
+
+    def __str__(self) -> str:
+        return f"Use {self.certificate.scheme}, with {count_bags(self.n_bags)}.\n{self.certificate.explain(self.delta)}"
+
+
+def plan(
+    n_samples: int,
+    epsilon: float,
+    delta: float,
+    scheme: str | ResamplingScheme | ResolvedScheme = "subbagging",
+    *,
+    max_bags: int | float = 10_000,
+    range_length: float = 1.0,
+    delta_range: float = 0.0,
+    coupling: Coupling | str = "any",
+) -> Plan:
+    """Find the largest bag size, and then the smallest number of bags, that certify (epsilon, delta)-stability.
+
+    Large bags cost accuracy least and stability most; many bags cost time. So this takes the largest bags that
+    `max_bags` of them can certify, and then no more bags than those need.
+
+    Parameters
+    ----------
+    n_samples : int
+        The number of training rows.
+    epsilon : float
+        The perturbation to be exceeded by few rows, in the units of the prediction.
+    delta : float
+        The share of the training rows that may exceed it; not a confidence level.
+    scheme : {"subbagging", "bernoulli", "classical", "poissonized"} or ResamplingScheme, default="subbagging"
+        How bags are drawn. A scheme object keeps its own bag size, and only the number of bags is planned. Bags drawn
+        with replacement are planned with at most as many draws as there are rows.
+    max_bags : int or math.inf, default=10000
+        The largest number of bags that can be afforded; ``math.inf`` plans for derandomized bagging.
+    range_length : float, default=1.0
+        As in `Certificate`.
+    delta_range : float, default=0.0
+        As in `Certificate`.
+    coupling : {"any", "independent"}, default="any"
+        As in `Certificate`.
+
+    Returns
+    -------
+    Plan
+        With `scheme`, `n_bags` and `certificate`.
+
+    Examples
+    --------
+    The three regimes of the paper, for 10,000 rows and as many bags as it takes. A moderate wish leaves bags in
+    proportion to the data; a strict one asks for massive subsampling, a mild one only for minimal subsampling:
+
+    >>> import math
+    >>> from stablebag import plan
+    >>> plan(10_000, epsilon=0.05, delta=0.05, max_bags=math.inf).scheme
+    Subbagging(bag_size=8871)
+    >>> plan(10_000, epsilon=0.005, delta=0.01, max_bags=math.inf).scheme
+    Subbagging(bag_size=148)
+    >>> plan(10_000, epsilon=0.2, delta=0.05, max_bags=math.inf).scheme
+    Subbagging(bag_size=9920)
+
+    Finitely many bags take a part of epsilon:
+
+    >>> print(plan(10_000, epsilon=0.05, delta=0.05))
+    Use subbagging, 4,999 of 10,000 rows, with 10,000 bags.
+    For every learner, every data set of 10,000 rows and every test point: the chance, over the
+    draw of bags and seeds, that leaving out a row moves the prediction by more than 0.05 is at
+    most 0.05 on average over the rows.
+    Proved by second moments of the bags, however they are coupled (subbagging, 4,999 of 10,000
+    rows: p = 0.4999, q = 2.5e-05; 10,000 bags; predictions in a range of length 1).
+    The mean over rows is at most 0.01119 (second moments of the bags).
+    Replacing a row by another can move it by 0.51; for independent rows from one distribution it
+    is at most 0.02237 in expectation (Corollary 17).
+    """
+    n_samples = check_samples(n_samples, "plan")
+    range_length = check_real(range_length, "range_length", "plan", open_low=True, finite=True)
+    epsilon = check_epsilon(epsilon, "plan", open_low=True)
+    if epsilon >= range_length:
+        reason = "no prediction moves further than its range, with or without bagging."
+        raise refuse_value("epsilon", "plan", f"below range_length={range_length:g}", epsilon, reason)
+    delta = check_delta(delta, "plan")
+    max_bags = check_bags(max_bags, "plan", name="max_bags")
+    of_size, largest = _candidates(scheme, n_samples)
+
+    def certificate(size: int, n_bags: int | float) -> Certificate:
+        lengths = {"range_length": range_length, "delta_range": delta_range}
+        return Certificate(of_size(size), n_samples, n_bags, **lengths, coupling=coupling)  # type: ignore[arg-type]
+
+    def meets(size: int, n_bags: int | float) -> bool:
+        return certificate(size, n_bags).epsilon(delta) <= epsilon
+
+    if not meets(1, max_bags):
+        enough = [first_step(1, _MANY_BAGS, lambda n_bags: meets(1, n_bags)), math.inf]
+        enough = [n_bags for n_bags in enough if meets(1, n_bags)]
+        raise ValueError(_impossible(certificate(1, max_bags), epsilon, delta, enough))
+    size = first_step(1, largest, lambda size: size == largest or not meets(size + 1, max_bags))
+    n_bags = max_bags
+    if isinstance(max_bags, int):
+        n_bags = first_step(1, max_bags, lambda n_bags: meets(size, n_bags))
+    return Plan(of_size(size), n_bags, certificate(size, n_bags), epsilon, delta)
+
+
+def _candidates(
+    scheme: str | ResamplingScheme | ResolvedScheme, n_samples: int
+) -> tuple[Callable[[int], ResamplingScheme | ResolvedScheme], int]:
+    """The schemes to choose from, by bag size, and the largest size."""
+    if isinstance(scheme, ResamplingScheme | ResolvedScheme):
+        return lambda size: scheme, 1
+    if not isinstance(scheme, str):
+        raise refuse_type("scheme", "plan", f"one of {sorted(SCHEMES)} or a resampling scheme", scheme)
+    if scheme not in SCHEMES:
+        raise refuse_value("scheme", "plan", f"one of {sorted(SCHEMES)} or a resampling scheme", scheme)
+    without_replacement = issubclass(SCHEMES[scheme], Subbagging | BernoulliSubbagging)
+    return SCHEMES[scheme], n_samples - 1 if without_replacement else n_samples
+
+
+def _impossible(best: Certificate, epsilon: float, delta: float, enough_bags: list[float]) -> str:
+    """Say what would be possible in place of what is not."""
+    possible = []
+    if (smallest_epsilon := best.epsilon(delta)) < best.range_length:
+        possible.append(f"epsilon >= {rounded_up(smallest_epsilon)} for this delta")
+    if (smallest_delta := best.delta(epsilon)) < 1:
+        possible.append(f"delta >= {rounded_up(smallest_delta)} for this epsilon")
+    if enough_bags:
+        possible.append(f"this very request with max_bags={enough_bags[0]:,}")
+    # However many rows there are, the bags' part of epsilon stays.
+    rest = max(0.0, delta - best.delta_range)
+    of_bags = bounds.second_moment_epsilon(rest, 0.0, best.n_bags) if rest else math.inf
+    of_bags = 0.0 if math.isinf(best.n_bags) else min(of_bags, bounds.monte_carlo_radius(best.n_bags, rest))
+    if of_bags * best.range_length < epsilon:
+        possible.append("more rows")
+    return (
+        f"No plan with at most {count_bags(best.n_bags)} certifies epsilon={epsilon:g} for delta={delta:g}, not even "
+        f"with {best.scheme}. Possible: {', or '.join(possible) or 'nothing; use a fixed range'}."
+    )

@@ -1,0 +1,265 @@
+"""What is proved of a fitted model at some test points, with a confidence over the draw of its bags."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from stablebag._checks import check_delta, check_epsilon, hold_read_only, whole_rows
+from stablebag._wording import count_points, paragraphs, preformatted, rounded_up
+from stablebag.proving import bounds
+from stablebag.proving.certificate import Certificate, curve_of
+from stablebag.proving.outputs import UnboundedOutputs
+from stablebag.proving.scope import Quantity, Scope
+from stablebag.proving.vector import VectorCertificate
+from stablebag.resampling.subbagging import Subbagging
+
+
+@dataclass(frozen=True, eq=False)
+class PointCertificate:
+    """What is proved of a fitted model at some test points, with a confidence over the draw of its bags.
+
+    Made by `certify` with points. The mean over rows of the squared perturbation of derandomized bagging is at most
+    c s^2, where s is the standard deviation of the output over bags at that point (proof of Theorem 8). Here s is
+    bounded from the drawn bags (Maurer and Pontil 2009) at all points and classes at once. No value is above that of
+    `certificate`, which holds for all data sets and points.
+
+    Attributes
+    ----------
+    certificate : Certificate or VectorCertificate
+        What holds for every learner, data set and point.
+    standard_deviation : ndarray of shape (n_points,) or (n_points, n_classes)
+        The bound on s, or where there is none its estimate, in the units of the prediction.
+    estimate : ndarray like standard_deviation
+        The standard deviation over the drawn bags.
+    confidence : float
+        The probability with which it all holds: 1 if all bags were listed.
+    proved : bool
+        Whether this is a certificate: not where the outputs have no bounds, and s is only estimated.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stablebag import BaggedRegressor, certify
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BaggedRegressor(n_bags=1000, random_state=0).fit(X[:400], y[:400])
+    >>> print(certify(model, X[400:]).explain(delta=0.1))
+    With confidence 95 % over the draw of the bags, for this data set and these 42 points: in
+    expectation over bags and seeds, at most a share 0.1 of the 400 rows move the prediction by
+    more than 28.58 when left out (by more than 24.51 at half of the points).
+    For every data set with this range of targets and every point it would be 42.01.
+    """
+
+    certificate: Certificate | VectorCertificate
+    standard_deviation: np.ndarray
+    estimate: np.ndarray
+    confidence: float
+    proved: bool
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+
+    def epsilon(self, delta: float) -> np.ndarray:
+        """Return the perturbation that at most a share `delta` of the rows exceeds, at each point.
+
+        Parameters
+        ----------
+        delta : float
+            A share of the training rows, in [0, 1].
+
+        Returns
+        -------
+        ndarray of shape (n_points,) or (n_points, n_classes)
+            In the units of the prediction.
+        """
+        delta = check_delta(delta, "PointCertificate.epsilon")
+        rest, ceiling = self._rest(delta), self._ceiling(delta)
+        if rest < 0 or delta == 1:
+            return np.full(self.estimate.shape, ceiling)
+        n = self.certificate.n_samples
+        share = (whole_rows(rest, n) + 1) / n if math.isinf(self.certificate.n_bags) else rest
+        if share == 0:
+            return np.full(self.estimate.shape, ceiling)
+        return np.minimum(self.rms_of_free_rows / math.sqrt(share), ceiling)
+
+    def delta(self, epsilon: float) -> np.ndarray:
+        """Return the share of rows that can move the prediction by more than `epsilon`, at each point.
+
+        Parameters
+        ----------
+        epsilon : float
+            A perturbation, in the units of the prediction.
+
+        Returns
+        -------
+        ndarray of shape (n_points,) or (n_points, n_classes)
+        """
+        epsilon = check_epsilon(epsilon, "PointCertificate.delta")
+        n, changing = self.certificate.n_samples, self._changing[0]
+        root = self.rms_of_free_rows
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            share = np.where(root == 0, 0.0, (root / np.float64(epsilon)) ** 2)
+        if math.isinf(self.certificate.n_bags):
+            share = np.floor(np.minimum(share, 1.0) * n) / n
+        return np.minimum(share + changing, 1.0 if self._unbounded else self.certificate.delta(epsilon))
+
+    def explain(self, delta: float = 0.05) -> str:
+        """Say in sentences what is promised at these points for a share `delta` of the rows.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            A share of the training rows, in [0, 1].
+
+        Returns
+        -------
+        str
+        """
+        epsilon = self.epsilon(delta)
+        n_points, n = len(epsilon), self.certificate.n_samples
+        points = count_points(n_points)
+        if math.isinf(self.certificate.n_bags):
+            rows = f"at most {whole_rows(delta, n):,} of the {n:,} rows (delta = {delta:g}) move"
+        else:
+            rows = f"in expectation over bags and seeds, at most a share {delta:g} of the {n:,} rows move"
+        what = "vector of outputs" if isinstance(self.certificate, VectorCertificate) else "prediction"
+        middle, largest, ceiling = float(np.median(epsilon)), float(epsilon.max()), self._ceiling(delta)
+        moves = f"{rows} the {what} by more than {rounded_up(largest)} when left out"
+        if n_points > 1:
+            moves += f" (by more than {rounded_up(middle)} at half of the points)"
+        if middle >= ceiling:
+            moves = f"nothing more is known for delta = {delta:g} than for every data set and point"
+        if self.proved and self.confidence < 1:
+            head = (
+                f"With confidence {100 * self.confidence:g} % over the draw of the bags, for this data set and {points}"
+            )
+        elif self.proved:
+            head = f"For this data set and {points}"
+        else:
+            head = f"An estimate and no certificate, for this data set and {points}"
+        sentences = [f"{head}: {moves}."]
+        if not self.proved:
+            sentences.append(
+                "The outputs have no bounds, so the standard deviation over bags is estimated and not bounded. Clip "
+                "predictions to a range for a certificate."
+            )
+        else:
+            such = "" if isinstance(self.certificate, VectorCertificate) else self.certificate.outputs.such
+            sentences.append(f"For every data set{such} and every point it would be {rounded_up(ceiling)}.")
+        return paragraphs(sentences)
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return preformatted(self.explain())
+
+    @property
+    def n_samples(self) -> int:
+        """The number of training rows."""
+        return self.certificate.n_samples
+
+    @property
+    def range_length(self) -> float:
+        """The largest distance of two predictions."""
+        return math.inf if self._unbounded else self.certificate.range_length
+
+    @property
+    def scope(self) -> Scope:
+        """What it speaks of."""
+        scope = replace(self.certificate.scope, n_points=len(self.estimate))
+        return replace(scope, quantity=Quantity.NUMBER) if self._unbounded else scope
+
+    def mean(self) -> np.ndarray:
+        """Return a bound on the mean over rows of the expected perturbation, at each point."""
+        return self._with_rows_changing_range(1)
+
+    def rms(self) -> np.ndarray:
+        """Return a bound on the root, over rows, of the mean expected squared perturbation, at each point."""
+        return self._with_rows_changing_range(2)
+
+    def worst_case(self) -> float:
+        """Return the perturbation that no row exceeds, at any point."""
+        return math.inf if self._unbounded else self.certificate.worst_case()
+
+    def curve(self, over_points: str = "max") -> tuple[np.ndarray, np.ndarray]:
+        """Return what is proved as a curve: the smallest epsilon for each share of rows.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"}, default="max"
+            The worst of the points, or their average.
+
+        Returns
+        -------
+        epsilon : ndarray
+        delta : ndarray
+        """
+        return curve_of(self, over_points)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as numbers and strings that JSON takes."""
+        return {
+            "about": "these points",
+            **self.certificate.to_dict(),
+            "standard_deviation": self.standard_deviation.tolist(),
+            "estimate": self.estimate.tolist(),
+            "confidence": self.confidence,
+            "proved": self.proved,
+        }
+
+    def _with_rows_changing_range(self, order: int) -> np.ndarray:
+        (changing, most), free = self._changing, self.rms_of_free_rows
+        if changing == 0:
+            return free
+        added = changing * most if order == 1 else math.sqrt(changing) * most
+        return np.minimum(free + added if order == 1 else np.hypot(free, added), most)
+
+    @property
+    def _unbounded(self) -> bool:
+        return isinstance(self.certificate, Certificate) and isinstance(self.certificate.outputs, UnboundedOutputs)
+
+    def _ceiling(self, delta: float) -> float:
+        """What holds anyway, in the units of the prediction; of unbounded outputs nothing does."""
+        if self._unbounded:
+            return 0.0 if delta == 1 else math.inf
+        return self.certificate.epsilon(delta)
+
+    def _rest(self, delta: float) -> float:
+        """What is left of a share of rows after those that change the range."""
+        return (
+            self.certificate.without_rows_changing_range(delta) if isinstance(self.certificate, Certificate) else delta
+        )
+
+    @property
+    def rms_of_free_rows(self) -> np.ndarray:
+        """The bound on the root mean square over the rows that leave the range as it is, at each point."""
+        proved = self.certificate
+        law, unit = proved.scheme, self._unit
+        constant = bounds.bagging_constant(law.n_samples, *law.p_and_q)
+        ragged = 1.0 if isinstance(law.scheme, Subbagging) else 1 / (1 - law.inclusion_probability)
+        of = proved if isinstance(proved, VectorCertificate) else proved.outputs
+        shift, share = of.shift / unit, of.shifted_share
+        # The noise of the bags without rows: such a bag moves the output by shift / chance, with that chance.
+        chance = law.empty_without_a_row
+        variance = chance * (1 - chance) if chance < 0.5 else 0.25  # also if only a bound on the chance is known
+        noise = shift / chance * math.sqrt(share * variance) if shift > 0 else 0.0
+        squares = bounds.observed_mean_square(
+            self.standard_deviation / unit, constant, proved.n_bags, ragged, proved.coupling,
+            shift=shift * math.sqrt(share), shift_noise=noise,
+        )  # fmt: skip
+        return np.asarray(np.sqrt(squares) * unit)
+
+    @property
+    def _changing(self) -> tuple[float, float]:
+        """The share of rows that change the range, and how far they can move a prediction."""
+        proved = self.certificate
+        return (proved.delta_range, proved.reach) if isinstance(proved, Certificate) else (0.0, math.inf)
+
+    @property
+    def _unit(self) -> float:
+        """A length to work in, so that no square leaves the range of floats."""
+        largest = float(np.max(self.standard_deviation, initial=0.0))
+        return largest or 1.0

@@ -1,0 +1,43 @@
+"""A bound is a number with the name of its proof."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a bound rests on.
+
+    Attributes
+    ----------
+    words : str
+        The theorem or argument, to follow "Proved by".
+    exact : bool
+        Whether no smaller number holds for every learner.
+    """
+
+    words: str
+    exact: bool = False
+
+    def and_(self, *others: str) -> "Proof":
+        """Return the proof with further steps."""
+        return Proof(", ".join([self.words, *others]), self.exact)
+
+
+@dataclass(frozen=True, order=True)
+class Bound:
+    """A number that is proved; the smaller, the better.
+
+    Attributes
+    ----------
+    value : float
+        The number.
+    proof : Proof
+        What it rests on.
+    """
+
+    value: float
+    proof: Proof = field(compare=False)
+
+
+TRIVIAL = Proof("that no prediction leaves its range")
+ALL_ROWS = Proof("counting all rows")

@@ -1,0 +1,296 @@
+"""What is proved of the leave-one-out predictions that reuse the drawn bags, for these very bags."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from stablebag._checks import check_delta, check_epsilon, hold_read_only, whole_rows
+from stablebag._wording import count_bags, count_points, paragraphs, preformatted, rounded_up
+from stablebag.proving.certificate import curve_of
+from stablebag.proving.outputs import about_empty_bags
+from stablebag.proving.scope import Quantity, Scope
+from stablebag.resampling.bags import Bags
+
+_DENSE = 400  # matrices up to this size are solved densely
+_SEED = 20240131  # of the Lanczos iteration's first vector: the same bags always give the same bits
+
+
+@dataclass(frozen=True, eq=False)
+class ReusedBagsCertificate:
+    """What is proved of the leave-one-out predictions that reuse the drawn bags, for these very bags.
+
+    Made by `certify_reused`. For every learner and every point, the mean over rows of the squared perturbation is at
+    most lambda times the variance of the output over the drawn bags, where lambda is the largest eigenvalue of a
+    matrix made of who is in which bag (Barber and Samworth 2026, Proposition 5, for the empirical law of the bags;
+    docs/proofs.md, 7). Nothing is random here: there is no confidence, and no price for finitely many bags.
+
+    It speaks of what `leave_one_out` measures, where the prediction without row i is the average over the bags without
+    it, and not of a model fitted anew.
+
+    Attributes
+    ----------
+    eigenvalue : float
+        lambda.
+    largest_inclusion : float
+        The largest share of the bags that one row is in: no row that leaves the range as it is moves a prediction by
+        more than this times the range.
+    scale : float
+        The largest that the standard deviation over bags can be: half the range, or the radius of the outputs.
+    range_length : float
+        The range of the predictions; for vectors the diameter of the outputs.
+    scope : Scope
+        What it speaks of.
+    delta_range : float
+        The share of rows that change the range to which predictions are clipped.
+    reach : float
+        How far these can move a prediction.
+    standard_deviation : ndarray or None
+        The standard deviation over the drawn bags at some points, if they were given.
+    shift : float
+        How far bags without rows alone move the average of a classifier when a class loses its only row.
+    shifted_share : float
+        The share of the rows that are the only ones of their class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stablebag import BaggedRegressor, FixedRange, certify_reused
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BaggedRegressor(n_bags=1000, prediction_range=FixedRange(0, 400), random_state=0).fit(X, y)
+    >>> print(certify_reused(model).explain(delta=0.1))
+    For these 1,000 bags as they were drawn, every learner and every test point: at most 44 of the
+    442 rows (delta = 0.1) move the prediction by more than 49.4, where the prediction without a
+    row is the average over the bags that do not have it.
+    Proved by the largest eigenvalue 0.00621 of the bags' own covariance (docs/proofs.md, 7). No
+    row at all moves it by more than 223.3.
+    """
+
+    eigenvalue: float
+    largest_inclusion: float
+    scale: float
+    range_length: float
+    scope: Scope
+    delta_range: float = 0.0
+    reach: float = math.inf
+    standard_deviation: np.ndarray | None = None
+    shift: float = 0.0
+    shifted_share: float = 0.0
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+
+    @property
+    def n_samples(self) -> int:
+        """The number of training rows."""
+        return self.scope.n_samples
+
+    def mean(self) -> Any:
+        """Return a bound on the mean over rows: one, or one per point."""
+        if self.delta_range == 0:
+            return self._of_free_rows
+        return np.minimum(self._of_free_rows + self.delta_range * self.reach, self.worst_case())
+
+    def rms(self) -> Any:
+        """Return a bound on the root mean square over rows: one, or one per point."""
+        if self.delta_range == 0:
+            return self._of_free_rows
+        return np.minimum(np.hypot(self._of_free_rows, math.sqrt(self.delta_range) * self.reach), self.worst_case())
+
+    def worst_case(self) -> float:
+        """Return the perturbation that no row exceeds, those that change the range included."""
+        return self._most if self.delta_range == 0 else max(self._most, self.reach)
+
+    def epsilon(self, delta: float) -> Any:
+        """Return the perturbation that at most a share `delta` of the rows exceeds.
+
+        Parameters
+        ----------
+        delta : float
+            A share of the training rows, in [0, 1].
+
+        Returns
+        -------
+        float, or ndarray of shape (n_points,) or (n_points, n_classes)
+            For a share below that of the rows that change the range it is how far these can move it.
+        """
+        delta = check_delta(delta, "ReusedBagsCertificate.epsilon")
+        rows = whole_rows(delta, self.n_samples) - round(self.delta_range * self.n_samples)
+        if delta == 1:
+            return 0.0 * self._spread
+        if rows < 0:
+            return self.worst_case() + 0.0 * self._spread
+        bound = np.minimum(math.sqrt(self.n_samples / (rows + 1)) * self._of_free_rows, self._most)
+        return bound if self.standard_deviation is not None else float(bound)
+
+    def delta(self, epsilon: float) -> Any:
+        """Return the share of rows that can move the prediction by more than `epsilon`.
+
+        Parameters
+        ----------
+        epsilon : float
+            A perturbation, in the units of the prediction.
+
+        Returns
+        -------
+        float, or ndarray of shape (n_points,) or (n_points, n_classes)
+        """
+        epsilon = check_epsilon(epsilon, "ReusedBagsCertificate.delta")
+        root = np.asarray(self._of_free_rows)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            share = np.where(root == 0, 0.0, (root / np.float64(epsilon)) ** 2)
+        share = np.where(epsilon >= self._most, 0.0, np.floor(np.minimum(share, 1.0) * self.n_samples))
+        total = np.minimum(share / self.n_samples + self.delta_range, 1.0) * (epsilon < self.worst_case())
+        return total if self.standard_deviation is not None else float(total)
+
+    def curve(self, over_points: str = "max") -> tuple[np.ndarray, np.ndarray]:
+        """Return what is proved as a curve: the smallest epsilon for each share of rows.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"}, default="max"
+            The worst of the points, or their average, if there are some.
+
+        Returns
+        -------
+        epsilon : ndarray
+        delta : ndarray
+        """
+        return curve_of(self, over_points)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as numbers and strings that JSON takes."""
+        values = {name: value for name, value in vars(self).items() if name not in ("scope", "standard_deviation")}
+        spread = None if self.standard_deviation is None else self.standard_deviation.tolist()
+        finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
+        return {"about": "these bags", **self.scope.to_dict(), **finite, "standard_deviation": spread}
+
+    def explain(self, delta: float = 0.05) -> str:
+        """Say in sentences what is promised for a share `delta` of the rows.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            A share of the training rows, in [0, 1].
+
+        Returns
+        -------
+        str
+        """
+        largest = float(np.max(self.epsilon(delta)))
+        rows = whole_rows(delta, self.n_samples)
+        where = "every test point"
+        if self.standard_deviation is not None:
+            where = count_points(len(self.standard_deviation))
+        learner = "every learner and" if self.standard_deviation is None else "the learner as fitted, at"
+        vector = self.scope.quantity is Quantity.VECTOR
+        moved = "the vector of outputs by a distance of" if vector else "the prediction by"
+        by = "" if math.isinf(largest) else f"at most {rows:,} of the {self.n_samples:,} rows (delta = {delta:g}) move "
+        by += "nothing is promised" if math.isinf(largest) else f"{moved} more than {rounded_up(largest)}"
+        bags = "all bags" if self.scope.n_bags is None else f"these {count_bags(self.scope.n_bags)} as they were drawn"
+        sentences = [
+            f"For {bags}, {learner} {where}: {by}, where the prediction without a row is the average over the bags "
+            "that do not have it.",
+            f"Proved by the largest eigenvalue {self.eigenvalue:.4g} of the bags' own covariance (docs/proofs.md, 7).",
+        ]
+        if math.isfinite(worst := self.worst_case()):
+            sentences[-1] += f" No row at all moves it by more than {rounded_up(worst)}."
+        if self.delta_range > 0:
+            sentences.append(
+                f"This includes the share {self.delta_range:.4g} of rows whose removal changes the range itself."
+            )
+        sentences.append(about_empty_bags(self.shift, self.shifted_share, self.n_samples))
+        return paragraphs(sentence for sentence in sentences if sentence)
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return preformatted(self.explain())
+
+    @property
+    def _most(self) -> float:
+        """How far any row that leaves the range as it is can move a prediction."""
+        return min(self.range_length, self.largest_inclusion * self.range_length + self.shift)
+
+    @property
+    def _spread(self) -> Any:
+        return self.scale if self.standard_deviation is None else np.minimum(self.standard_deviation, self.scale)
+
+    @property
+    def _of_free_rows(self) -> Any:
+        """The root mean square over the rows that leave the range as it is."""
+        return math.sqrt(self.eigenvalue) * self._spread + self.shift * math.sqrt(self.shifted_share)
+
+
+def largest_eigenvalue(bags: Bags, weights: np.ndarray | None = None) -> tuple[float, float]:
+    """Return the largest eigenvalue of M_ij = Cov(i in bag, j in bag) / ((1 - p_i) (1 - p_j) n), over drawn bags.
+
+    By Lanczos iteration on the smaller of the two sides, bags or rows; neither matrix is ever formed. The residual of
+    the iteration is added, and the trace is a bound in any case.
+
+    Parameters
+    ----------
+    bags : Bags
+        The bags that were drawn.
+    weights : ndarray of shape (n_bags,) or None, default=None
+        Their probabilities; None are equal ones.
+
+    Returns
+    -------
+    eigenvalue : float
+    largest_inclusion : float
+        The largest share of the bags that one row is in.
+
+    Examples
+    --------
+    >>> from stablebag import Bags
+    >>> bags = Bags([[0, 1], [0, 2], [1, 3], [2, 3], [0, 3]], n_samples=4)
+    >>> eigenvalue, inclusion = largest_eigenvalue(bags)
+    >>> round(eigenvalue, 9), inclusion
+    (0.625, 0.6)
+    """
+    n, n_bags = bags.n_samples, len(bags)
+    if n_bags == 0:
+        raise ValueError("There are no bags, and so nothing to certify.")
+    inside = bags.to_sparse()
+    if weights is None:
+        weights, share = np.full(n_bags, 1 / n_bags), 1 - bags.n_without / n_bags
+    else:
+        share = inside.T @ weights
+    if (bags.n_without == 0).any():
+        row = int(np.argmax(bags.n_without == 0))
+        raise ValueError(
+            f"Row {row} is in every bag, so there is no prediction without it and nothing can be said. Use more or "
+            "smaller bags."
+        )
+    root, scale = np.sqrt(weights), 1 / ((1 - share) * math.sqrt(n))
+
+    def to_bags(v: np.ndarray) -> np.ndarray:
+        """W^(1/2) (Z - 1 p') D v."""
+        scaled = scale * v.ravel()
+        return np.asarray(root * (inside @ scaled - share @ scaled))
+
+    def to_rows(v: np.ndarray) -> np.ndarray:
+        weighted = root * v.ravel()
+        return np.asarray(scale * (inside.T @ weighted - share * weighted.sum()))
+
+    size = min(n, n_bags)
+    if n <= n_bags:
+        product = LinearOperator((n, n), matvec=lambda v: to_rows(to_bags(v)), dtype=float)
+    else:
+        product = LinearOperator((n_bags, n_bags), matvec=lambda v: to_bags(to_rows(v)), dtype=float)
+    largest = float(share.max())
+    trace = float(np.sum(share / (1 - share))) / n
+    if trace == 0:
+        return 0.0, largest  # all bags are empty
+    if size <= _DENSE:
+        dense = np.column_stack([product.matvec(column) for column in np.eye(size)])
+        return max(0.0, float(np.linalg.eigvalsh((dense + dense.T) / 2)[-1])) * (1 + 1e-12), largest
+    start = np.random.default_rng(_SEED).normal(size=size)
+    (value,), vector = eigsh(product, k=1, which="LA", v0=start, tol=1e-8)
+    off = float(np.linalg.norm(product.matvec(vector[:, 0]) - value * vector[:, 0]))
+    return min(trace, float(value) + off), largest

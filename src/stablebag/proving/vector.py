@@ -1,0 +1,335 @@
+"""Certificates of vectors, such as a classifier's probabilities of all classes together, in Euclidean distance."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from stablebag._checks import (
+    as_share,
+    check_bags,
+    check_delta,
+    check_epsilon,
+    check_integer,
+    check_real,
+    check_samples,
+    refuse_value,
+    whole_rows,
+)
+from stablebag._wording import count_bags, paragraphs, preformatted, rounded_up
+from stablebag.proving import bounds
+from stablebag.proving.certificate import curve_of, first_step, law_to_dict
+from stablebag.proving.coupling import Coupling, as_coupling
+from stablebag.proving.outputs import about_empty_bags, labels_of
+from stablebag.proving.proof import ALL_ROWS, TRIVIAL, Bound, Proof
+from stablebag.proving.scope import Quantity, Rerun, Scope
+from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
+
+
+@dataclass(frozen=True, init=False)
+class VectorCertificate:
+    """What is proved of bagging any learner whose outputs are vectors, for every data set and every test point.
+
+    As `Certificate`, with the Euclidean distance of the predictions with and without a row in place of a difference of
+    numbers. For one class `Certificate` is sharper; for all classes jointly, this is.
+
+    Parameters
+    ----------
+    scheme : ResamplingScheme
+        How bags are drawn. It is kept resolved for `n_samples`.
+    n_samples : int
+        The number of training rows.
+    n_bags : int or math.inf, default=inf
+        The number of bags; infinitely many stand for derandomized bagging.
+    radius : float, default=1.0
+        All outputs are within this distance of one point: sqrt(1 - 1 / L) for the probabilities of L classes.
+    diameter : float or None, default=None
+        The largest distance of two outputs: sqrt(2) for class probabilities. None is twice the radius.
+    coupling : {"any", "independent"}, default="any"
+        As in `Certificate`.
+    shift : float, default=0.0
+        As in `Certificate`, for the distance: how far leaving out a row can move the average through bags without rows.
+    shifted_share : float, default=0.0
+        The share of the rows that can do so.
+
+    Examples
+    --------
+    >>> from stablebag import Subbagging, VectorCertificate
+    >>> certificate = VectorCertificate.for_classes(Subbagging(0.5), n_samples=500, n_classes=10)
+    >>> round(certificate.delta(0.1), 4)  # of 500 rows, 90
+    0.18
+    >>> print(certificate.explain(delta=0.1))
+    For every learner, every data set of 500 rows and every test point: at most 50 of the 500 rows
+    (delta = 0.1) move the vector of outputs by a distance of more than 0.133 when left out.
+    Proved by mean squares, counting whole rows (subbagging, 250 of 500 rows: p = 0.5, q =
+    0.000501; infinitely many bags; outputs within 0.9487 of a point).
+    """
+
+    scheme: ResolvedScheme
+    n_samples: int
+    n_bags: int | float
+    radius: float
+    diameter: float
+    coupling: Coupling
+    shift: float
+    shifted_share: float
+
+    def __init__(
+        self,
+        scheme: ResamplingScheme | ResolvedScheme,
+        n_samples: int,
+        n_bags: int | float = math.inf,
+        *,
+        radius: float = 1.0,
+        diameter: float | None = None,
+        coupling: Coupling | str = "any",
+        shift: float = 0.0,
+        shifted_share: float = 0.0,
+    ) -> None:
+        owner = "VectorCertificate"
+        n_samples = check_samples(n_samples, owner)
+        radius = check_real(radius, "radius", owner, finite=True)
+        diameter = 2 * radius if diameter is None else check_real(diameter, "diameter", owner)
+        if diameter > 2 * radius:
+            reason = "two points within a radius of a third are no further apart than twice that."
+            raise refuse_value("diameter", owner, f"at most 2 * radius={2 * radius:g}", diameter, reason)
+        shift = check_real(shift, "shift", owner, high=diameter)
+        shifted_share = check_delta(shifted_share, owner, name="shifted_share")
+        values = {
+            "scheme": as_law(scheme, n_samples, owner),
+            "n_samples": n_samples,
+            "n_bags": check_bags(n_bags, owner),
+            "radius": radius,
+            "diameter": diameter,
+            "coupling": as_coupling(coupling, owner),
+            "shift": shift if shifted_share > 0 else 0.0,
+            "shifted_share": shifted_share if shift > 0 else 0.0,
+        }
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def for_classes(
+        cls,
+        scheme: ResamplingScheme | ResolvedScheme,
+        n_samples: int,
+        n_classes: int,
+        n_bags: int | float = math.inf,
+        *,
+        coupling: Coupling | str = "any",
+    ) -> "VectorCertificate":
+        """Return the certificate of the vector of class probabilities, or of votes.
+
+        Parameters
+        ----------
+        scheme : ResamplingScheme
+            How bags are drawn.
+        n_samples : int
+            The number of training rows.
+        n_classes : int
+            The number of classes.
+        n_bags : int or math.inf, default=inf
+            The number of bags.
+        coupling : {"any", "independent"}, default="any"
+            As in `Certificate`.
+
+        Returns
+        -------
+        VectorCertificate
+        """
+        n_classes = check_integer(n_classes, "n_classes", "VectorCertificate.for_classes", minimum=1)
+        diameter = math.sqrt(2.0) if n_classes > 1 else 0.0
+        return cls(
+            scheme, n_samples, n_bags, radius=bounds.simplex_radius(n_classes), diameter=diameter, coupling=coupling
+        )
+
+    @classmethod
+    def for_labels(
+        cls,
+        scheme: ResamplingScheme | ResolvedScheme,
+        y: Any,
+        n_bags: int | float = math.inf,
+        *,
+        coupling: Coupling | str = "any",
+    ) -> "VectorCertificate":
+        """Return the certificate of the vector of class probabilities of a classifier fitted to these labels.
+
+        Parameters
+        ----------
+        scheme : ResamplingScheme
+            How bags are drawn.
+        y : array-like of shape (n_samples,)
+            The labels of the training rows.
+        n_bags : int or math.inf, default=inf
+            The number of bags.
+        coupling : {"any", "independent"}, default="any"
+            As in `Certificate`.
+
+        Returns
+        -------
+        VectorCertificate
+        """
+        n_samples, n_classes, lonely = labels_of(y, "VectorCertificate.for_labels")
+        law = as_law(scheme, n_samples, "VectorCertificate.for_labels")
+        shift = bounds.empty_bags_shift(law.empty_without_a_row, n_classes, vector=True)
+        sets = {"radius": bounds.simplex_radius(n_classes), "diameter": math.sqrt(2.0) if n_classes > 1 else 0.0}
+        shifts = {"shift": min(shift, sets["diameter"]), "shifted_share": lonely / n_samples}
+        return cls(law, n_samples, n_bags, **sets, coupling=coupling, **shifts)
+
+    def epsilon(self, delta: float) -> float:
+        """Return the distance that at most a share `delta` of the rows can exceed.
+
+        Parameters
+        ----------
+        delta : float
+            A share of the training rows, in [0, 1].
+
+        Returns
+        -------
+        float
+        """
+        return self._best(check_delta(delta, "VectorCertificate.epsilon")).value
+
+    def delta(self, epsilon: float) -> float:
+        """Return the share of rows that can move the outputs by a distance of more than `epsilon`.
+
+        Parameters
+        ----------
+        epsilon : float
+            A Euclidean distance.
+
+        Returns
+        -------
+        float
+        """
+        epsilon = check_epsilon(epsilon, "VectorCertificate.delta")
+        steps = self.n_samples if math.isinf(self.n_bags) else 2**50
+        return first_step(0, steps, lambda step: self._best(step / steps).value <= epsilon) / steps
+
+    def worst_case(self) -> float:
+        """Return the distance that no row exceeds: p times the diameter, and with finitely many bags the diameter."""
+        most = self.diameter * (self.scheme.inclusion_probability if math.isinf(self.n_bags) else 1.0)
+        return min(self.diameter, most + self.shift)
+
+    def mean(self) -> float:
+        """Return a bound on the mean over rows of the expected distance."""
+        return self.rms()
+
+    def curve(self, over_points: str = "max") -> tuple[np.ndarray, np.ndarray]:
+        """Return what is proved as a curve: the smallest epsilon for each share of rows.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"}, default="max"
+            Without effect: it holds for every point.
+
+        Returns
+        -------
+        epsilon : ndarray
+        delta : ndarray
+        """
+        return curve_of(self, over_points)
+
+    @property
+    def scope(self) -> Scope:
+        """What it speaks of."""
+        rerun, n_bags = (Rerun.ALL, None) if math.isinf(self.n_bags) else (Rerun.ANEW, int(self.n_bags))
+        return Scope(self.n_samples, Quantity.VECTOR, rerun, n_bags)
+
+    @property
+    def range_length(self) -> float:
+        """The largest distance of two outputs."""
+        return self.diameter
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as numbers and strings that JSON takes."""
+        return {
+            **law_to_dict(self.scheme),
+            "n_bags": None if math.isinf(self.n_bags) else self.n_bags,
+            "radius": self.radius,
+            "diameter": self.diameter,
+            "shift": self.shift,
+            "shifted_share": self.shifted_share,
+            "coupling": self.coupling.name,
+        }
+
+    def rms(self) -> float:
+        """Return a bound on the root, over rows, of the mean expected squared distance."""
+        root = 2 * self.radius * bounds.mean_square_perturbation(self._constant, self.n_bags, self.coupling)
+        return min(self.worst_case(), root)
+
+    def explain(self, delta: float = 0.05) -> str:
+        """Say in sentences what is promised for a share `delta` of the rows.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            A share of the training rows, in [0, 1].
+
+        Returns
+        -------
+        str
+        """
+        bound = self._best(check_delta(delta, "VectorCertificate.explain"))
+        moves = f"the vector of outputs by a distance of more than {rounded_up(bound.value)}"
+        if math.isinf(self.n_bags):
+            rows = whole_rows(delta, self.n_samples)
+            promise = f"at most {rows:,} of the {self.n_samples:,} rows (delta = {delta:g}) move {moves} when left out."
+        else:
+            promise = (
+                f"the chance, over the draw of bags and seeds, that leaving out a row moves {moves} is at most "
+                f"{delta:g} on average over the rows."
+            )
+        law = self.scheme
+        setting = (
+            f"{law}: p = {law.inclusion_probability:.4g}, q = {law.negative_covariance:.3g}; "
+            f"{count_bags(self.n_bags)}; outputs within {self.radius:.4g} of a point"
+        )
+        sentences = [
+            f"For every learner, every data set of {self.n_samples:,} rows and every test point: {promise}",
+            f"Proved by {bound.proof.words} ({setting}).",
+            about_empty_bags(self.shift, self.shifted_share, self.n_samples),
+        ]
+        return paragraphs(sentence for sentence in sentences if sentence)
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return preformatted(self.explain())
+
+    @cached_property
+    def _constant(self) -> float:
+        """The bagging constant c; with a shift, what takes its place in the mean square."""
+        constant = bounds.bagging_constant(self.n_samples, *self.scheme.p_and_q)
+        in_radii = self.shift / (2 * self.radius) if self.shift else 0.0
+        return bounds.shifted_constant(constant, in_radii, self.shifted_share)
+
+    def _best(self, delta: float) -> Bound:
+        """The smallest distance proved for a share `delta` of the rows."""
+        if delta == 1:
+            return Bound(0.0, ALL_ROWS)
+        n = self.n_samples
+        worst_of_bags = min(self.diameter, self.scheme.inclusion_probability * self.diameter + self.shift)
+
+        def of_rows(rows: float) -> float:
+            return min(worst_of_bags, self.radius * math.sqrt(n * self._constant / (rows + 1)))
+
+        if math.isinf(self.n_bags):
+            epsilon = of_rows(whole_rows(delta, n))
+            counted = Proof("mean squares, counting whole rows")
+            return Bound(epsilon, counted if epsilon < worst_of_bags else TRIVIAL)
+        proved = [Bound(self.diameter, TRIVIAL)]
+        if delta > 0:
+            squares = bounds.vector_epsilon(delta, self._constant, self.radius, self.n_bags, self.coupling)
+            proved.append(Bound(squares, Proof(f"second moments of the bags, {self.coupling.assumed}")))
+            share = as_share(delta, n)
+            for rows in {0, *np.geomspace(1, n, 60).astype(int).tolist()}:  # the same for every delta
+                rest = max(0.0, float(share) - rows / n)
+                noise = bounds.vector_monte_carlo_radius(self.n_bags, rest, self.radius, self.diameter)
+                tail = Proof("mean squares, McDiarmid's inequality for the bags")
+                proved.append(Bound(of_rows(rows) + noise, tail))
+        return min(proved)

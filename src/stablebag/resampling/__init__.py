@@ -1,0 +1,1 @@
+"""The laws of bags, and what is drawn from them."""

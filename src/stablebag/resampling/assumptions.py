@@ -1,0 +1,175 @@
+"""What the theorems need of a law of bags, checked of schemes that are not the paper's own: Assumptions 5 and 7.
+
+All rows are alike, every row is in some bags and not in others, and what a scheme says of itself (its p, q, counts,
+listed bags and law without a row) agrees with what it lists and draws.
+"""
+
+import itertools
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Probability: TypeAlias = Fraction | float
+WeightedBag: TypeAlias = tuple[tuple[int, ...], Probability]
+
+MOST_LISTED = 1_000_000  # bags of a scheme that are gone through to work out p and q
+MOST_CHECKED = 20_000  # and to check that all permutations of the rows are alike
+_MOST_DRAWN = 2_000_000  # rows of drawn bags that are held against p
+_FALSE_ALARM = 1e-12  # how often a right scheme may be refused by what it happens to draw
+_ROUNDING = 1e-9
+
+
+def check_inclusion(who: str, p: Probability) -> None:
+    """Refuse an inclusion probability of zero or one."""
+    if not 0 < float(p) < 1:
+        raise ValueError(
+            f"{who} breaks Assumption 7 (0 < p < 1): its inclusion probability is p = {float(p):g}, so every row is in "
+            f"{'every' if p >= 1 else 'no'} bag and leaving it out means nothing. Draw smaller, non-empty bags."
+        )
+
+
+def check_own_scheme(law: Any, who: str) -> None:
+    """Refuse the law of a scheme that does not treat all rows alike, or that contradicts itself."""
+    n, scheme = law.n_samples, law.scheme
+    listed = scheme.enumerate_bags(n)
+    if listed is not None and not _are_too_many(law):
+        _check_listed_bags(law, listed, who)
+    check_inclusion(who, law.inclusion_probability)
+    _check_covariance(law, who)
+    _check_counts(law, who)
+    _check_draws(law, who)
+    _check_law_without_one(law, who)
+
+
+def _are_too_many(law: Any) -> bool:
+    """Whether the scheme itself says that its bags are too many to be gone through."""
+    says = type(law.scheme).count_bags
+    return says.__qualname__ != "ResamplingScheme.count_bags" and bool(law.support_size > MOST_LISTED)
+
+
+def _check_covariance(law: Any, who: str) -> None:
+    n, (p, q) = law.n_samples, law.p_and_q
+    largest, smallest = p * (1 - p) / (n - 1), -p * (1 - p)
+    if not smallest * (1 + _ROUNDING) <= q <= largest * (1 + _ROUNDING):
+        side, limit = ("above p (1 - p) / (n_samples - 1)", largest) if q > 0 else ("below -p (1 - p)", smallest)
+        raise ValueError(
+            f"{who} breaks Assumption 5 (all rows alike): q = {float(q):g} is {side} = {float(limit):g}, which no "
+            "symmetric scheme is. Check inclusion_probability and negative_covariance."
+        )
+
+
+def _check_listed_bags(law: Any, listed: Iterable[WeightedBag], who: str) -> None:
+    """Check what a scheme lists against Assumption 5, against what it declares and against what it draws."""
+    n = law.n_samples
+    mass: dict[tuple[int, ...], Probability] = {}
+    by_row: list[Probability] = [Fraction(0)] * n
+    by_count: dict[int, Probability] = {}
+    both: Probability = Fraction(0)
+    for number, (bag, probability) in enumerate(itertools.islice(listed, MOST_LISTED)):
+        if number == MOST_LISTED - 1:
+            return  # there may be more, and no sum of these means anything
+        if any(not 0 <= row < n for row in bag):
+            raise ValueError(f"{who} lists bag {tuple(bag)}, but the rows are numbered from 0 to {n - 1}.")
+        if not probability >= 0:
+            raise ValueError(f"{who} lists bag {tuple(bag)} with probability {probability}. Check enumerate_bags.")
+        key, rows = tuple(sorted(bag)), set(bag)
+        mass[key] = mass.get(key, 0) + probability
+        by_count[len(rows)] = by_count.get(len(rows), 0) + probability
+        both += probability * (0 in rows and 1 in rows)
+        for row in rows:
+            by_row[row] += probability
+    if not math.isclose(total := float(sum(mass.values())), 1.0, abs_tol=_ROUNDING):
+        raise ValueError(f"{who} lists probabilities that add up to {total:g} and not to 1. Check enumerate_bags.")
+    p, q = float(by_row[0]), float(by_row[0] * by_row[1] - both)
+    for name, declared, found in (
+        ("inclusion_probability", law.inclusion_probability, p),
+        ("negative_covariance", law.negative_covariance, q),
+    ):
+        if not math.isclose(declared, found, rel_tol=1e-6, abs_tol=_ROUNDING):
+            raise ValueError(f"{who} declares {name} {declared:g}, but by its listed bags it is {found:g}.")
+    counts = law.count_law(n)
+    if counts is not None:
+        found_counts = np.array([float(by_count.get(size, 0)) for size in range(n + 1)])
+        if not np.allclose(counts, found_counts, atol=_ROUNDING):
+            raise ValueError(f"{who} has a count_law that its listed bags do not have. Check count_law.")
+    _check_symmetry(mass, by_row, who)
+    for drawn in law.draw(20, random_state=0):
+        if tuple(sorted(drawn.tolist())) not in mass:
+            raise ValueError(f"{who} draws bag {tuple(drawn.tolist())}, which it does not list. Check enumerate_bags.")
+
+
+def _check_symmetry(mass: dict[tuple[int, ...], Probability], by_row: list[Probability], who: str) -> None:
+    """Check that bags which differ only in the names of their rows are equally likely; of many, that rows are."""
+    n = len(by_row)
+    for row in range(n):
+        if not math.isclose(by_row[row], by_row[0], rel_tol=_ROUNDING):
+            raise ValueError(
+                f"{who} breaks Assumption 5 (all rows alike): row 0 is in a bag with probability {float(by_row[0]):g} "
+                f"and row {row} with {float(by_row[row]):g}. Treat all rows alike."
+            )
+    if len(mass) > MOST_CHECKED:
+        return
+    for permutation in ([1, 0, *range(2, n)], [*range(1, n), 0]):  # a swap and a cycle generate all permutations
+        for bag, probability in mass.items():
+            image = tuple(sorted(permutation[row] for row in bag))
+            if not math.isclose(probability, mass.get(image, 0), rel_tol=_ROUNDING):
+                raise ValueError(
+                    f"{who} breaks Assumption 5 (all rows alike): bag {bag} has probability {float(probability):g} and "
+                    f"bag {image} has {float(mass.get(image, 0)):g}. Give bags that differ only in the names of "
+                    "their rows the same probability."
+                )
+
+
+def _check_counts(law: Any, who: str) -> None:
+    """Check the law of how many of one row, and of two, are in a bag against p and q: a subclass may inherit it."""
+    p, q = law.inclusion_probability, law.negative_covariance
+    expected = {1: [1 - p, p], 2: [1 - 2 * p + p * p - q, 2 * (p - p * p + q), p * p - q]}
+    for n_rows, law_of_counts in expected.items():
+        counts = law.count_law(n_rows)
+        if counts is not None and not np.allclose(counts, law_of_counts, atol=1e-7):
+            raise ValueError(
+                f"{who} has a count_law for {n_rows} rows of {np.round(counts, 6).tolist()}, but by its p and q it is "
+                f"{np.round(law_of_counts, 6).tolist()}. Make count_law agree with them, or let it return None."
+            )
+
+
+def _check_draws(law: Any, who: str) -> None:
+    """Hold the rows that are drawn against p; a right scheme is refused with probability 1e-12 at most."""
+    n, p = law.n_samples, law.inclusion_probability
+    bags = law.draw(max(1, min(1000, _MOST_DRAWN // n)), random_state=0)
+    drawn, limit = len(bags) - bags.n_without, math.log(4 * n / _FALSE_ALARM) / len(bags)
+    for row in (int(drawn.argmin()), int(drawn.argmax())):
+        share = drawn[row] / len(bags)
+        # Chernoff's bound for one row, and for the most extreme of n.
+        if _divergence(share, p) > limit:
+            raise ValueError(
+                f"{who} declares inclusion_probability {p:g}, but row {row} is in {drawn[row]:,} of {len(bags):,} bags "
+                "drawn. Treat all rows alike, and make draw_bag and inclusion_probability agree."
+            )
+    mean = float(drawn.mean()) / len(bags)
+    if 2 * (mean - p) ** 2 > math.log(4 / _FALSE_ALARM) / len(bags):  # Hoeffding's inequality for the sizes of bags
+        raise ValueError(
+            f"{who} declares inclusion_probability {p:g}, but a share {mean:.4g} of the rows is in the bags drawn. "
+            "Make draw_bag and inclusion_probability agree."
+        )
+
+
+def _divergence(share: float, p: float) -> float:
+    """The Kullback-Leibler divergence of two coins."""
+    parts = ((share, p), (1 - share, 1 - p))
+    return sum(a * math.log(a / b) for a, b in parts if a > 0)
+
+
+def _check_law_without_one(law: Any, who: str) -> None:
+    """Check that the law without a row is that given that the row is out: then p + q / (1 - p) is its p."""
+    p, q = law.inclusion_probability, law.negative_covariance
+    smaller = law.without_one()
+    declared, found = smaller.inclusion_probability, p + q / (1 - p)
+    if not math.isclose(declared, found, rel_tol=1e-6, abs_tol=_ROUNDING):
+        raise ValueError(
+            f"{who} has a law without one row whose inclusion probability is {declared:g}, but given that a row is out "
+            f"it is {found:g}. Check without_one."
+        )

@@ -1,0 +1,252 @@
+"""Bags: the drawn index sequences, order and repeats kept, and who is in which."""
+
+import hashlib
+import reprlib
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from scipy import sparse
+
+from stablebag._checks import check_integer, read_only
+
+_BLOCK_BYTES = 2**26
+_MOST_HASHED = 2**22
+
+
+class Bags:
+    """Index sequences over the training rows 0, ..., `n_samples` - 1, one per bag.
+
+    ``bags[b]`` is the sequence of bag b as it was drawn; a slice gives `Bags` again. The rows are held in the
+    smallest integer type that fits, and the inclusion matrix bit-packed or sparse, whichever is smaller.
+
+    Parameters
+    ----------
+    sequences : iterable of array-like of int
+        The rows of each bag, in order and with repeats. A bag may be empty.
+    n_samples : int
+        How many training rows there are.
+
+    Examples
+    --------
+    >>> bags = Bags([[2, 0], [1, 1], []], n_samples=3)
+    >>> bags
+    Bags of 3 training rows: 3 bags with 0 to 2 rows
+    >>> bags[0]
+    array([2, 0])
+    >>> bags.inclusion.astype(int)
+    array([[1, 0, 1],
+           [0, 1, 0],
+           [0, 0, 0]])
+    >>> bags.without(0)
+    array([1, 2])
+    """
+
+    def __init__(self, sequences: Iterable[Any], n_samples: int) -> None:
+        self.n_samples = check_integer(n_samples, "n_samples", "Bags", minimum=1)
+        chunks, sizes = [np.empty(0, np.min_scalar_type(self.n_samples - 1))], [0]
+        for first, chunk in _chunks(sequences):
+            sizes.extend(len(rows) for rows in chunk)
+            chunks.append(_checked(chunk, first, self.n_samples).astype(chunks[0].dtype))
+        self._hold(np.concatenate(chunks), np.cumsum(sizes, dtype=np.int64))
+
+    @classmethod
+    def _from_flat(cls, rows: np.ndarray, ends: np.ndarray, n_samples: int) -> "Bags":
+        bags = cls.__new__(cls)
+        bags.n_samples = n_samples
+        bags._hold(rows, ends)
+        return bags
+
+    def _hold(self, rows: np.ndarray, ends: np.ndarray) -> None:
+        """Keep the rows of all bags end to end; whoever gets to see these arrays cannot alter the bags."""
+        self._rows, self._ends = read_only(rows), read_only(ends)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take what was pickled; numpy forgets on the way that an array was read-only."""
+        self.__dict__.update(state)
+        self._hold(self._rows, self._ends)
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, number: int) -> np.ndarray: ...
+    @overload
+    def __getitem__(self, number: slice) -> "Bags": ...
+    def __getitem__(self, number: int | slice) -> "np.ndarray | Bags":
+        if isinstance(number, slice):
+            first, stop, step = number.indices(len(self))
+            if step != 1:
+                return Bags([self[b] for b in range(first, stop, step)], self.n_samples)
+            ends = self._ends[first : max(stop, first) + 1]
+            return Bags._from_flat(self._rows[ends[0] : ends[-1]], ends - ends[0], self.n_samples)
+        if not isinstance(number, int | np.integer):
+            raise TypeError(f"Bags are numbered: use an integer or a slice. Got {reprlib.repr(number)}.")
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"Bag {number} was asked for, and there are {len(self)} bags.")
+        number = number % len(self)
+        # A copy of the index type: every library's row selection takes it, and no caller can alter the bag.
+        return self._rows[self._ends[number] : self._ends[number + 1]].astype(np.intp)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return (self[number] for number in range(len(self)))
+
+    def __contains__(self, rows: Any) -> bool:
+        return any(np.array_equal(bag, rows) for bag in self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Bags):
+            return NotImplemented
+        same_shape = self.n_samples == other.n_samples and np.array_equal(self._ends, other._ends)
+        return same_shape and np.array_equal(self._rows, other._rows)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        low, high = (int(self.sizes.min()), int(self.sizes.max())) if len(self) else (0, 0)
+        size = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        bags = "1 bag" if len(self) == 1 else f"{len(self):,} bags"
+        return f"Bags of {self.n_samples:,} training rows: {bags} with {size} rows"
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many rows each bag has, repeats counted; shape (n_bags,)."""
+        return np.diff(self._ends)
+
+    @property
+    def inclusion(self) -> np.ndarray:
+        """Whether row i is in bag b: a dense bool array of shape (n_bags, n_samples). See also `inclusion_blocks`."""
+        dense = np.zeros((len(self), self.n_samples), dtype=bool)
+        dense[self._bag_numbers(), self._rows] = True
+        return dense
+
+    def to_sparse(self) -> sparse.csr_array:
+        """Return the inclusion matrix as a sparse array of ones, of shape (n_bags, n_samples)."""
+        index = np.int32 if max(self.n_samples, len(self._rows)) < 2**31 else np.int64
+        rows, ends = (np.array(held, dtype=index) for held in (self._rows, self._ends))  # copies: the sum is in place
+        matrix = sparse.csr_array((np.ones(len(rows)), rows, ends), shape=(len(self), self.n_samples))
+        matrix.sum_duplicates()  # a row that was drawn repeatedly is in the bag once
+        matrix.data[:] = 1.0
+        return matrix
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How often row i is in bag b, as a dense array of shape (n_bags, n_samples)."""
+        dense = np.zeros((len(self), self.n_samples), dtype=np.int32)
+        np.add.at(dense, (self._bag_numbers(), self._rows), 1)
+        return dense
+
+    @cached_property
+    def n_without(self) -> np.ndarray:
+        """How many bags do not contain row i; shape (n_samples,)."""
+        by_row = self._inclusion_by_row
+        if isinstance(by_row, np.ndarray):
+            inside: np.ndarray = np.bitwise_count(by_row).sum(axis=1, dtype=np.int64)
+        else:
+            inside = np.diff(by_row.indptr).astype(np.int64)
+        return read_only(len(self) - inside)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A text that tells these bags from others: of very many, one made of some of their rows."""
+        digest = hashlib.blake2b(f"{self.n_samples} {len(self)}".encode(), digest_size=16)
+        for array in (self._ends, self._rows):
+            digest.update(np.ascontiguousarray(array[:: len(array) // _MOST_HASHED + 1], dtype=np.int64).tobytes())
+        return digest.hexdigest()
+
+    def inclusion_weights(self, weights: np.ndarray) -> np.ndarray:
+        """Return the total weight of the bags that contain row i; shape (n_samples,)."""
+        total: np.ndarray = self.to_sparse().T @ weights
+        return total
+
+    def without(self, row: int) -> np.ndarray:
+        """Return the numbers of the bags that do not contain `row`, in increasing order."""
+        if not 0 <= check_integer(row, "row", "Bags.without", minimum=0) < self.n_samples:
+            raise IndexError(f"Row {row} was asked for, and there are {self.n_samples} rows.")
+        return np.flatnonzero(~self._block(row, row + 1)[:, 0])
+
+    def outside(self, rows: slice) -> np.ndarray:
+        """Return whether bag b does *not* contain row i, for a slice of the rows: bool, of shape (n_bags, n_rows)."""
+        return ~self._block(*rows.indices(self.n_samples)[:2])
+
+    def inclusion_blocks(self, max_bytes: int = _BLOCK_BYTES) -> Iterator[tuple[slice, np.ndarray]]:
+        """Walk the inclusion matrix by blocks of training rows.
+
+        Parameters
+        ----------
+        max_bytes : int, default=67108864
+            The largest size of a block; a block has one training row at the least.
+
+        Yields
+        ------
+        rows : slice
+            The training rows of the block.
+        block : ndarray of bool, shape (n_bags, number of rows in the block)
+            ``inclusion[:, rows]``.
+        """
+        step = max(1, check_integer(max_bytes, "max_bytes", "inclusion_blocks", minimum=1) // max(1, len(self)))
+        for first in range(0, self.n_samples, step):
+            stop = min(first + step, self.n_samples)
+            yield slice(first, stop), self._block(first, stop)
+
+    def _block(self, first: int, stop: int) -> np.ndarray:
+        by_row = self._inclusion_by_row
+        if isinstance(by_row, np.ndarray):
+            return np.unpackbits(by_row[first:stop], axis=1, count=len(self)).view(bool).T
+        dense: np.ndarray = by_row[first:stop].toarray()
+        return dense.T
+
+    @cached_property
+    def _inclusion_by_row(self) -> "np.ndarray | sparse.csr_array":
+        """The inclusion matrix, turned so that a training row is contiguous: bit-packed, or sparse where smaller."""
+        packed_bytes = self.n_samples * (-(-len(self) // 8))
+        sparse_bytes = 5 * len(self._rows) + 4 * self.n_samples  # a four-byte bag number and a bool per entry
+        return self._sparse_by_row() if sparse_bytes < packed_bytes else self._packed_by_row()
+
+    def _sparse_by_row(self) -> sparse.csr_array:
+        entries = np.ones(len(self._rows), dtype=bool)
+        by_row = sparse.coo_array((entries, (self._rows, self._bag_numbers())), shape=(self.n_samples, len(self)))
+        return by_row.tocsr()  # adds up repeats, which for bool leaves True
+
+    def _packed_by_row(self) -> np.ndarray:
+        packed = np.empty((self.n_samples, -(-len(self) // 8)), dtype=np.uint8)
+        step = max(8, _BLOCK_BYTES // self.n_samples // 8 * 8)
+        for first in range(0, len(self), step):
+            part = self[first : first + step]
+            dense = np.zeros((self.n_samples, len(part)), dtype=bool)
+            dense[part._rows, part._bag_numbers()] = True
+            packed[:, first // 8 : (first + len(part) + 7) // 8] = np.packbits(dense, axis=1)
+        return packed
+
+    def _bag_numbers(self) -> np.ndarray:
+        """The bag each held row belongs to."""
+        return np.repeat(np.arange(len(self), dtype=np.int32), self.sizes)
+
+
+def _chunks(sequences: Iterable[Any]) -> Iterator[tuple[int, list[np.ndarray]]]:
+    """Group the bags by about a million rows, with the number of each group's first bag."""
+    first, chunk, n_rows = 0, [], 0
+    for number, sequence in enumerate(sequences):
+        rows = np.asarray(sequence)
+        if rows.size == 0:
+            rows = np.empty(0, np.intp)
+        elif rows.ndim != 1 or rows.dtype.kind not in "iu":
+            raise TypeError(f"A bag must be a sequence of row numbers. Got {reprlib.repr(sequence)} as bag {number}.")
+        chunk.append(rows.astype(np.intp, copy=False))
+        n_rows += len(rows)
+        if n_rows > 2**20:
+            yield first, chunk
+            first, chunk, n_rows = number + 1, [], 0
+    yield first, chunk
+
+
+def _checked(chunk: list[np.ndarray], first: int, n_samples: int) -> np.ndarray:
+    """Put bags end to end and refuse rows that are none; looking at many bags at once is much faster than at each."""
+    flat = np.concatenate([np.empty(0, np.intp), *chunk])
+    outside = (flat < 0) | (flat >= n_samples)
+    if outside.any():
+        where = int(np.argmax(outside))
+        number = first + int(np.searchsorted(np.cumsum([len(rows) for rows in chunk]), where, side="right"))
+        raise ValueError(f"Bag {number} has row {flat[where]}, and the rows are numbered from 0 to {n_samples - 1}.")
+    return flat

@@ -1,0 +1,35 @@
+"""Laws of counts, and orders of a bag."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+
+def binomial_law(n: int, p: float, not_p: float) -> np.ndarray:
+    """Return the probabilities of 0, ..., n successes."""
+    k = np.arange(n, dtype=float)
+    return log_concave_law(np.log((n - k) / (k + 1)) + math.log(p) - math.log(not_p))
+
+
+def log_concave_law(log_ratios: np.ndarray) -> np.ndarray:
+    """Return the probabilities whose neighbours have these ratios, by their falling logs: summed from the mode out."""
+    mode = int((log_ratios > 0).sum())
+    below, above = -np.cumsum(log_ratios[:mode][::-1])[::-1], np.cumsum(log_ratios[mode:])
+    weights = np.exp(np.concatenate([below, [0.0], above]))
+    return np.asarray(weights / weights.sum())
+
+
+def orders(bag: tuple[int, ...]) -> int:
+    """Count the sequences that are this bag up to order."""
+    return math.factorial(len(bag)) // math.prod(math.factorial(k) for k in Counter(bag).values())
+
+
+def orderings(counts: "Counter[int]") -> Iterator[tuple[int, ...]]:
+    """List the sequences with these rows, each as often as it is counted."""
+    if not counts:
+        yield ()
+    for row in sorted(counts):
+        for rest in orderings(counts - Counter([row])):
+            yield row, *rest

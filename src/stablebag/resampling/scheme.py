@@ -1,0 +1,415 @@
+"""A resampling distribution Q_n: what a scheme is, and the law that it is for a number of rows.
+
+A scheme is a rule for every number of rows. `resolve` fixes that number and gives the law Q_n itself: it knows its
+inclusion probability p and negative covariance q, draws bags, lists its support, and names Q_{n-1}.
+"""
+
+import copy
+import math
+import numbers
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from stablebag._checks import check_integer, check_real, check_samples, refuse_type, refuse_value
+from stablebag._seeds import RandomState, Seeds
+from stablebag.resampling.assumptions import (
+    MOST_CHECKED,
+    MOST_LISTED,
+    Probability,
+    WeightedBag,
+    check_inclusion,
+    check_own_scheme,
+)
+from stablebag.resampling.bags import Bags
+from stablebag.resampling.counting import orderings, orders
+
+_MOST_TRIES = 10_000  # to draw a bag without a given row
+
+
+class ResamplingScheme(ABC):
+    """A symmetric way to draw bags of training rows.
+
+    A scheme of your own defines `draw_bag` and either `inclusion_probability` and `negative_covariance`, or
+    `enumerate_bags`, from which both follow. It must treat all rows alike (Assumption 5 of the paper), and put each row
+    into some bags and leave it out of others (0 < p < 1); `resolve` refuses a scheme that says otherwise of itself, or
+    that draws other bags than it says. A scheme that makes two rows likelier together than apart (q < 0) is outside
+    of the paper's Assumption 7; its guarantees are weaker, and hold all the same (docs/proofs.md, 1).
+
+    `resolve` keeps a copy of the scheme: changing it afterwards changes no law that was made of it.
+
+    Examples
+    --------
+    A scheme that draws one row or all but one, each half of the time, makes a row's presence more likely with that of
+    another.
+
+    >>> import itertools
+    >>> from fractions import Fraction
+    >>> from stablebag import ResamplingScheme
+    >>> class OneOrMost(ResamplingScheme):
+    ...     def draw_bag(self, n_samples, generator):
+    ...         size = generator.choice([1, n_samples - 1])
+    ...         return generator.choice(n_samples, size, replace=False)
+    ...     def enumerate_bags(self, n_samples):
+    ...         for size in (1, n_samples - 1):
+    ...             for bag in itertools.combinations(range(n_samples), size):
+    ...                 yield bag, Fraction(1, 2 * n_samples)
+    >>> law = OneOrMost().resolve(n_samples=6)
+    >>> law.inclusion_probability, round(law.negative_covariance, 6)
+    (0.5, -0.083333)
+    """
+
+    has_finite_support: ClassVar[bool] = True
+
+    @abstractmethod
+    def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
+        """Draw one bag: row numbers in [0, n_samples), in order and with repeats."""
+
+    def inclusion_probability(self, n_samples: int) -> Probability:
+        """Return p, the chance that a given row is in a bag."""
+        return _moments(self, n_samples)[0]
+
+    def negative_covariance(self, n_samples: int) -> Probability:
+        """Return q, minus the covariance of two rows' being in a bag."""
+        return _moments(self, n_samples)[1]
+
+    def enumerate_bags(self, n_samples: int) -> Iterable[WeightedBag] | None:
+        """Yield every bag up to order with its probability, or return None where that is not known."""
+        return None
+
+    def count_bags(self, n_samples: int) -> int | float:
+        """Return how many bags there are up to order."""
+        return sum(1 for _ in _listed(self, n_samples))
+
+    def count_law(self, n_samples: int, n_rows: int) -> np.ndarray | None:
+        """Return the probabilities that 0, 1, ..., `n_rows` of so many given rows are in a bag; None if unknown."""
+        if self.enumerate_bags(n_samples) is None or self.count_bags(n_samples) > MOST_CHECKED:
+            return None
+        law = np.zeros(n_rows + 1)
+        for bag, probability in _listed(self, n_samples):
+            law[sum(row < n_rows for row in set(bag))] += float(probability)
+        return law
+
+    def empty_probability(self, n_samples: int) -> float:
+        """Return the chance that a bag has no rows, or a bound on it where it is not known."""
+        law = self.count_law(n_samples, n_samples)
+        return float(1 - self.inclusion_probability(n_samples)) if law is None else float(law[0])
+
+    def without_one(self, n_samples: int) -> "ResamplingScheme":
+        """Return the scheme which, on n_samples - 1 rows, draws from Q_n given that the last row is out."""
+        return _GivenLastRowOut(self, n_samples)
+
+    def expected_size(self, n_samples: int) -> int | float:
+        """Return the expected number of rows in a bag, repeats counted."""
+        return float(sum(len(bag) * weight for bag, weight in _listed(self, n_samples)))
+
+    def describe(self, n_samples: int) -> str:
+        """Say in a few words what is drawn from how many rows."""
+        return f"{type(self).__name__} on {n_samples:,} rows"
+
+    def fix(self, n_samples: int) -> "ResamplingScheme":
+        """Return the same scheme with everything that depends on the number of rows worked out."""
+        return self
+
+    def resolve(self, n_samples: int) -> "ResolvedScheme":
+        """Fix the number of training rows.
+
+        Parameters
+        ----------
+        n_samples : int
+            How many training rows there are, 2 at least.
+
+        Returns
+        -------
+        ResolvedScheme
+            The law Q_n of the bags.
+        """
+        n_samples = check_samples(n_samples, f"{type(self).__name__}.resolve")
+        for name in ("draw_bag", "inclusion_probability", "negative_covariance", "enumerate_bags"):
+            if not callable(getattr(self, name)):
+                raise refuse_type(name, type(self).__name__, "a method of n_samples", getattr(self, name))
+        law = ResolvedScheme(self.fix(n_samples), n_samples)
+        who = f"{type(self).__name__} at n_samples={n_samples}"
+        if law.is_of_the_paper:
+            check_inclusion(who, law.inclusion_probability)
+        else:
+            law = ResolvedScheme(copy.deepcopy(law.scheme), n_samples)
+            check_own_scheme(law, who)
+        return law
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __call__(self, n_samples: int) -> "ResolvedScheme":
+        """Fix the number of training rows: a scheme is a function from n to Q_n."""
+        return self.resolve(n_samples)
+
+    def _known_bags(self, n_samples: int) -> Iterable[WeightedBag]:
+        bags = self.enumerate_bags(n_samples)
+        if bags is None:
+            raise TypeError(
+                f"The bags of {type(self).__name__} cannot be listed, because it does not define enumerate_bags. For "
+                "certificates it is enough to define inclusion_probability and negative_covariance."
+            )
+        return bags
+
+
+@dataclass(frozen=True)
+class ResolvedScheme:
+    """The law Q_n of the bags of `n_samples` rows; made by `ResamplingScheme.resolve`.
+
+    Examples
+    --------
+    >>> law = Subbagging(bag_size=0.5).resolve(n_samples=4)
+    >>> law.bag_size, law.inclusion_probability, law.support_size
+    (2, 0.5, 6)
+    >>> [(bag.tolist(), str(probability)) for bag, probability in law.support()][:2]
+    [([0, 1], '1/6'), ([0, 2], '1/6')]
+    >>> law.draw(3, random_state=0) == law.draw(5, random_state=0)[:3]
+    True
+    """
+
+    scheme: ResamplingScheme
+    n_samples: int
+
+    @property
+    def is_of_the_paper(self) -> bool:
+        """Whether the scheme is exactly one of the paper's four, of which everything is proved and nothing changes."""
+        return "_of_the_paper" in vars(type(self.scheme))  # and not in those of a class that it inherits from
+
+    @property
+    def bag_size(self) -> int | float:
+        """The number of rows in a bag (m); its expectation where it is random."""
+        return self.scheme.expected_size(self.n_samples)
+
+    @cached_property
+    def inclusion_probability(self) -> float:
+        """The chance p that a given row is in a bag."""
+        return float(self._moment("inclusion_probability"))
+
+    @cached_property
+    def negative_covariance(self) -> float:
+        """The number q: minus the covariance of "row i is in the bag" and "row j is in the bag"."""
+        return float(self._moment("negative_covariance"))
+
+    @cached_property
+    def p_and_q(self) -> tuple[Probability, Probability]:
+        """The numbers p and q, exact where they are rational; what rounding has left below zero of q is zero."""
+        return self._moment("inclusion_probability"), self._moment("negative_covariance")
+
+    def _moment(self, name: str) -> Probability:
+        value: Any = getattr(self.scheme, name)(self.n_samples)
+        if not isinstance(value, numbers.Real) or math.isnan(value):
+            raise TypeError(f"The {name} of {type(self.scheme).__name__} must be a number. Got {value!r}.")
+        number: Probability = value  # type: ignore[assignment]
+        return 0.0 if -1e-15 <= number < 0 else number
+
+    def count_law(self, n_rows: int) -> np.ndarray | None:
+        """Return the law of how many of `n_rows` given rows are in a bag.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows are watched, at most `n_samples`. As all rows are alike, it does not matter which.
+
+        Returns
+        -------
+        ndarray of shape (n_rows + 1,) or None
+            The probabilities of 0, 1, ..., n_rows. None where they are not known, or where working them out would
+            take too long.
+        """
+        n_rows = check_integer(n_rows, "n_rows", "count_law", minimum=0)
+        if n_rows > self.n_samples:
+            raise refuse_value("n_rows", "count_law", f"at most n_samples={self.n_samples}", n_rows)
+        return self.scheme.count_law(self.n_samples, n_rows)
+
+    @cached_property
+    def empty_probability(self) -> float:
+        """The chance that a bag has no rows, or a bound on it where it is not known."""
+        return self.scheme.empty_probability(self.n_samples)
+
+    @property
+    def empty_without_a_row(self) -> float:
+        """The chance that a bag has no rows given that a row is not in it, or a bound on it."""
+        return min(1.0, self.empty_probability / (1 - self.inclusion_probability))
+
+    @property
+    def support_size(self) -> int | float:
+        """The number of bags up to order; ``math.inf`` for Poissonized bagging."""
+        return self.scheme.count_bags(self.n_samples)
+
+    def count_support(self, *, ordered: bool = False, limit: float = math.inf) -> int | float:
+        """Count the bags up to order, or in every order; stop counting the latter beyond `limit`.
+
+        Parameters
+        ----------
+        ordered : bool, default=False
+            Whether two orders of the same rows are two bags.
+        limit : float, default=inf
+            Beyond this number, a larger one is returned that need not be exact.
+
+        Returns
+        -------
+        int or math.inf
+        """
+        size = self.support_size
+        if not ordered or size > limit:
+            return size
+        total = 0
+        for bag, _ in self.scheme._known_bags(self.n_samples):
+            total += orders(tuple(bag))
+            if total > limit:
+                break
+        return total
+
+    def support(self, mass: float = 1.0, *, ordered: bool = False) -> Iterator[tuple[np.ndarray, Probability]]:
+        """List the bags up to order with their probabilities, exact fractions where the law is rational.
+
+        Parameters
+        ----------
+        mass : float, default=1.0
+            Stop once this much probability is listed. Poissonized bagging has infinitely many bags and needs
+            a mass below 1.
+        ordered : bool, default=False
+            Whether to list a bag in each of its orders, which are equally likely, for learners that depend on it.
+
+        Yields
+        ------
+        bag : ndarray of int
+            The rows of the bag, with repeats; in increasing order, unless `ordered`.
+        probability : Fraction or float
+            The chance of drawing this bag: in any order, or in this one.
+        """
+        mass = check_real(mass, "mass", "support", high=1.0)
+        if not self.scheme.has_finite_support and mass > 1 - 1e-9:
+            reason = "its bags are infinitely many. Use a smaller mass, such as 0.999999."
+            raise refuse_value("mass", f"support of {type(self.scheme).__name__}", "at most 1 - 1e-9", mass, reason)
+        return self._walk_support(mass, ordered)
+
+    def _walk_support(self, mass: float, ordered: bool) -> Iterator[tuple[np.ndarray, Probability]]:
+        listed: Probability = Fraction(0)
+        for bag, probability in self.scheme._known_bags(self.n_samples):
+            if ordered:
+                each = probability / orders(tuple(bag))
+                for order in orderings(Counter(bag)):
+                    yield np.array(order, dtype=np.intp), each
+            else:
+                yield np.array(bag, dtype=np.intp), probability
+            listed += probability
+            if mass < 1.0 and listed >= mass:
+                return
+
+    def draw(self, n_bags: int, random_state: RandomState = None, *, first: int = 0) -> Bags:
+        """Draw bags; bag b depends on (random_state, b) alone.
+
+        Parameters
+        ----------
+        n_bags : int
+            How many bags to draw.
+        random_state : None, int, RandomState or Generator, default=None
+            The source of randomness; an integer makes the bags reproducible.
+        first : int, default=0
+            The number of the first bag drawn: ``draw(100, 0, first=100)`` is ``draw(200, 0)[100:]``.
+
+        Returns
+        -------
+        Bags
+        """
+        owner = f"{type(self.scheme).__name__}.draw"
+        n_bags = check_integer(n_bags, "n_bags", owner, minimum=1, reason="an average needs at least one bag.")
+        first = check_integer(first, "first", owner, minimum=0)
+        generators = Seeds.from_random_state(random_state, owner).bag_generators(first, first + n_bags)
+        return Bags((self.scheme.draw_bag(self.n_samples, generator) for generator in generators), self.n_samples)
+
+    def without_one(self) -> "ResolvedScheme":
+        """Return Q_{n-1}: the law of a bag given that the last row is not in it, on n_samples - 1 rows."""
+        if self.n_samples < 2 or self.inclusion_probability >= 1:
+            why = "it is the only one" if self.n_samples < 2 else "it is in every bag"
+            raise ValueError(f"There is no law without one row of {self}: {why}. Use more rows or smaller bags.")
+        return ResolvedScheme(self.scheme.without_one(self.n_samples), self.n_samples - 1)
+
+    def __str__(self) -> str:
+        return self.scheme.describe(self.n_samples)
+
+
+def as_law(scheme: Any, n_samples: int, owner: str) -> ResolvedScheme:
+    """Return the law of a scheme, or of one that is resolved already, on `n_samples` rows."""
+    if isinstance(scheme, ResolvedScheme):
+        if scheme.n_samples != n_samples:
+            reason = f"the scheme was resolved for n_samples={scheme.n_samples}. Resolve it again."
+            raise refuse_value("n_samples", owner, "the number of rows of its scheme", n_samples, reason)
+        return scheme
+    if not isinstance(scheme, ResamplingScheme):
+        expected = "a resampling scheme, such as Subbagging(bag_size=0.5)"
+        raise refuse_type("scheme", owner, expected, scheme)
+    return scheme.resolve(n_samples)
+
+
+@dataclass(frozen=True)
+class _GivenLastRowOut(ResamplingScheme):
+    """Q_{n-1} of a user's scheme: Q_n given that the last row is not in the bag."""
+
+    scheme: ResamplingScheme
+    n_before: int
+
+    def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
+        for _ in range(_MOST_TRIES):
+            bag = np.asarray(self.scheme.draw_bag(self.n_before, generator))
+            if not (bag == n_samples).any():
+                return bag
+        raise ValueError(
+            f"{type(self.scheme).__name__}.draw_bag put the last row into {_MOST_TRIES:,} bags in a row, although its "
+            f"inclusion_probability is {float(self.scheme.inclusion_probability(self.n_before)):g}. Make them agree."
+        )
+
+    def inclusion_probability(self, n_samples: int) -> Probability:
+        # P(i in, n out) / P(n out), and P(i in, n in) = p^2 - q.
+        p = self.scheme.inclusion_probability(self.n_before)
+        return p + self.scheme.negative_covariance(self.n_before) / (1 - p)
+
+    def negative_covariance(self, n_samples: int) -> Probability:
+        if self.scheme.enumerate_bags(self.n_before) is None:
+            raise TypeError(
+                f"The negative covariance of {type(self.scheme).__name__} without one row is not known, because it "
+                "does not define enumerate_bags. Define that, or without_one."
+            )
+        return super().negative_covariance(n_samples)
+
+    def enumerate_bags(self, n_samples: int) -> Iterable[WeightedBag] | None:
+        bags = self.scheme.enumerate_bags(self.n_before)
+        if bags is None:
+            return None
+        kept = 1 - self.scheme.inclusion_probability(self.n_before)
+        return ((bag, probability / kept) for bag, probability in bags if n_samples not in bag)
+
+
+def _listed(scheme: ResamplingScheme, n_samples: int) -> Iterator[WeightedBag]:
+    """Go through the bags of a user's scheme, unless they are too many to be gone through."""
+    for number, weighted in enumerate(scheme._known_bags(n_samples)):
+        if number == MOST_LISTED:
+            raise ValueError(
+                f"{type(scheme).__name__} at n_samples={n_samples} lists more than {MOST_LISTED:,} bags. Define "
+                "inclusion_probability, negative_covariance and count_bags beside enumerate_bags."
+            )
+        yield weighted
+
+
+def _moments(scheme: ResamplingScheme, n_samples: int) -> tuple[Probability, Probability]:
+    """Work out p and q from the listed bags, looking at the first two rows."""
+    first: Probability = Fraction(0)
+    second, both = first, first
+    for bag, probability in _listed(scheme, n_samples):
+        first += probability * (0 in bag)
+        second += probability * (1 in bag)
+        both += probability * (0 in bag and 1 in bag)
+    return first, first * second - both

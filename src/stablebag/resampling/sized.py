@@ -1,0 +1,63 @@
+"""What the four schemes of the paper share: a bag size, given as a number of rows or as a fraction of them."""
+
+import math
+import numbers
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.random import Generator
+
+from stablebag._checks import as_share, refuse_type, refuse_value
+from stablebag.resampling.scheme import ResamplingScheme
+
+_LARGEST_BAG = 1e15  # whole numbers up to here are exact as floats
+
+
+@dataclass(frozen=True)
+class SizedScheme(ResamplingScheme):
+    """What the four schemes of the paper share: a bag size, given as a number of rows or as a fraction of them."""
+
+    bag_size: int | float | Fraction
+    repeats: ClassVar[bool] = False  # whether a row can be in a bag more than once
+
+    def __post_init__(self) -> None:
+        size, name = self.bag_size, type(self).__name__
+        expected = "a positive number of rows (int) or fraction of the rows (float)"
+        if not isinstance(size, numbers.Real) or isinstance(size, bool):
+            raise refuse_type("bag_size", name, expected, size)
+        if not 0 < size < _LARGEST_BAG:  # NaN, too, ends here
+            raise refuse_value("bag_size", name, expected, size, "a bag needs rows to learn from. Try 0.5.")
+        if size > 1 and not self.repeats and not isinstance(size, numbers.Integral):
+            reason = f"a float is a fraction of the rows. For a number of rows write {math.floor(size)}."
+            raise refuse_value("bag_size", name, "a fraction below 1, or an int", size, reason)
+
+    def share_of(self, n_samples: int) -> Fraction:
+        """m / n, exactly."""
+        if isinstance(self.bag_size, numbers.Integral):
+            return Fraction(int(self.bag_size), n_samples)
+        return self.bag_size if isinstance(self.bag_size, Fraction) else as_share(self.bag_size, n_samples)
+
+    def whole_size(self, n_samples: int) -> int:
+        """m as a whole number of rows, one at the least."""
+        if isinstance(self.bag_size, int):
+            return self.bag_size
+        return max(1, math.floor(self.share_of(n_samples) * n_samples))
+
+    def refuse_whole_bags(self, n_samples: int, largest: str) -> None:
+        """Refuse a bag of all rows, or of more, in the schemes that draw without replacement."""
+        if self.share_of(n_samples) >= 1:
+            whole = self.share_of(n_samples) == 1
+            size = "every bag would be the whole data set (p = 1)" if whole else "there are not so many rows"
+            reason = f"{size}, and no stability can be promised. Use at most {largest}, or ClassicalBagging."
+            expected = f"smaller than n_samples={n_samples}, and smaller than 1 as a fraction"
+            raise refuse_value("bag_size", type(self).__name__, expected, self.bag_size, reason)
+
+
+def draw_distinct(size: int, n_samples: int, generator: Generator) -> np.ndarray:
+    """Draw a uniform sequence of distinct rows."""
+    # A full permutation is twice as fast as `choice` except for small bags, which `choice` draws in O(size).
+    if size * 50 > n_samples:
+        return generator.permutation(n_samples)[:size].copy()  # a view would keep all of it alive
+    return generator.choice(n_samples, size, replace=False)

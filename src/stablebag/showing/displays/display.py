@@ -1,0 +1,41 @@
+"""What the displays share: an axes to draw on, colours and line styles that have a meaning, and names.
+
+The first thing shown (the base learner, as a rule) is red, the second (its bagged version) blue; line styles and
+hatching tell them apart without colour. What is proved is dotted.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from stablebag._checks import refuse_type
+from stablebag.measuring.perturbations import Perturbations
+
+COLOURS = ("tab:red", "tab:blue", "tab:green", "tab:purple", "tab:brown", "tab:gray")
+LINES = ("--", "-", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), "-")
+HATCHES = ("///", "", "...", "xxx", "\\\\\\", "+++")
+
+
+class Display:
+    """What the displays share: an axes to draw on, which is made where none is given."""
+
+    ax_: Any
+    figure_: Any
+
+    def start(self, ax: Any) -> Any:
+        """Return an axes to draw on; a new figure's where none is given."""
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError("Plots need matplotlib: pip install 'stablebag[plot]'.") from error
+        if ax is None:
+            _, ax = plt.subplots(layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
+
+
+def by_name(perturbations: Any, owner: str) -> dict[str, Perturbations]:
+    """Return perturbations by the name under which they are shown."""
+    named = {"measured": perturbations} if isinstance(perturbations, Perturbations) else perturbations
+    if not isinstance(named, Mapping) or not all(isinstance(moved, Perturbations) for moved in named.values()):
+        raise refuse_type("perturbations", owner, "Perturbations, or a dict of them by name", perturbations)
+    return dict(named)

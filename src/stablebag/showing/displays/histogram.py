@@ -1,0 +1,104 @@
+"""Histograms of how far rows move predictions."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from stablebag._checks import check_integer
+from stablebag.measuring.perturbations import Perturbations
+from stablebag.showing.displays.display import COLOURS, HATCHES, Display, by_name
+
+
+class PerturbationDisplay(Display):
+    """Overlaid histograms of how far the rows move a prediction.
+
+    Parameters
+    ----------
+    distances : dict of str to ndarray
+        The distances L_i to be counted, by the name to be shown.
+
+    Attributes
+    ----------
+    ax_ : Axes
+        Where it is drawn.
+    figure_ : Figure
+        The figure of it.
+    bars_ : dict of str to artists
+        The bars, by name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stablebag import PerturbationDisplay
+    >>> display = PerturbationDisplay({"tree": np.array([0.0, 0.1, 0.9]), "bagged": np.array([0.1, 0.1, 0.2])})
+    >>> sorted(display.distances)
+    ['bagged', 'tree']
+    """
+
+    def __init__(self, distances: Mapping[str, np.ndarray]) -> None:
+        self.distances = dict(distances)
+
+    @classmethod
+    def from_perturbations(
+        cls,
+        perturbations: Perturbations | Mapping[str, Perturbations],
+        *,
+        point: int | None = None,
+        bins: int = 40,
+        ax: Any = None,
+    ) -> Self:
+        """Draw the histograms of measured perturbations.
+
+        Parameters
+        ----------
+        perturbations : Perturbations, or dict of str to Perturbations
+            What was measured; several are overlaid.
+        point : int or None, default=None
+            The test point; None counts all of them together.
+        bins : int, default=40
+            How many bars.
+        ax : Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        PerturbationDisplay
+        """
+        named = by_name(perturbations, cls.__name__)
+        if point is not None:
+            point = check_integer(point, "point", cls.__name__, minimum=0)
+            for moved in named.values():
+                if point >= len(moved.prediction):
+                    raise IndexError(f"Point {point} was asked for, and there are {len(moved.prediction)} points.")
+        values = {name: moved.values if point is None else moved.values[:, point] for name, moved in named.items()}
+        return cls({name: value.ravel() for name, value in values.items()}).plot(bins=bins, ax=ax)
+
+    def plot(self, ax: Any = None, *, bins: int = 40) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : Axes or None, default=None
+            Where to draw; None makes a new figure.
+        bins : int, default=40
+            How many bars.
+
+        Returns
+        -------
+        self
+        """
+        ax = self.start(ax)
+        largest = max((float(values.max()) for values in self.distances.values()), default=1.0)
+        edges = np.linspace(0, largest or 1.0, check_integer(bins, "bins", type(self).__name__, minimum=1) + 1)
+        self.bars_ = {}
+        for number, (name, values) in enumerate(self.distances.items()):
+            colour, hatch = COLOURS[number % len(COLOURS)], HATCHES[number % len(HATCHES)]
+            weights = np.full(len(values), 1 / len(values))
+            style = {"alpha": 0.45, "color": colour, "edgecolor": colour, "hatch": hatch, "label": name}
+            self.bars_[name] = ax.hist(values, edges, weights=weights, histtype="stepfilled", **style)[2]
+        ax.set(
+            xlabel="leave-one-out perturbation $|f(x) - f^{\\setminus i}(x)|$", ylabel="share of rows", xlim=(0, None)
+        )
+        ax.legend()
+        return self

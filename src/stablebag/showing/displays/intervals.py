@@ -1,0 +1,119 @@
+"""Prediction intervals, with the targets that they cover and miss."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from stablebag._checks import refuse_type, refuse_value
+from stablebag.deciding.intervals import Intervals
+from stablebag.showing.displays.display import Display
+
+
+class IntervalDisplay(Display):
+    """Prediction intervals against a feature or the prediction, with the targets that they cover and miss.
+
+    Parameters
+    ----------
+    intervals : Intervals
+        What to show.
+    x : ndarray of shape (n_points,)
+        Where to show each interval.
+    y : ndarray of shape (n_points,) or None, default=None
+        The targets of the points.
+    xlabel : str, default="prediction"
+        What `x` is.
+
+    Attributes
+    ----------
+    ax_ : Axes
+        Where it is drawn.
+    figure_ : Figure
+        The figure of it.
+    bars_ : LineCollection
+        The intervals.
+    covered_ : PathCollection
+        The targets in their intervals, where there are targets.
+    missed_ : PathCollection
+        The targets outside them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stablebag import IntervalDisplay, Intervals
+    >>> intervals = Intervals(np.array([0.0]), np.array([2.0]), np.array([1.0]), 0.9, "jackknife+", "none")
+    >>> display = IntervalDisplay.from_intervals(intervals, y=[3.0])
+    >>> display.ax_.get_title()
+    'jackknife+ at level 0.9: 0 of 1 covered'
+    """
+
+    def __init__(
+        self, intervals: Intervals, x: np.ndarray, y: np.ndarray | None = None, xlabel: str = "prediction"
+    ) -> None:
+        self.intervals = intervals
+        self.x = x
+        self.y = y
+        self.xlabel = xlabel
+
+    @classmethod
+    def from_intervals(
+        cls, intervals: Intervals, y: Any = None, *, x: Any = None, xlabel: str | None = None, ax: Any = None
+    ) -> Self:
+        """Draw intervals.
+
+        Parameters
+        ----------
+        intervals : Intervals
+            What to show.
+        y : array-like of shape (n_points,) or None, default=None
+            The targets of the points.
+        x : array-like of shape (n_points,) or None, default=None
+            A feature of the points to show them against; None shows them against the prediction.
+        xlabel : str or None, default=None
+            What `x` is; None is the name that a column brings, or "feature".
+        ax : Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        IntervalDisplay
+        """
+        if not isinstance(intervals, Intervals):
+            raise refuse_type("intervals", cls.__name__, "Intervals, as predict_interval makes them", intervals)
+        name = xlabel or ("prediction" if x is None else str(getattr(x, "name", None) or "feature"))
+        places = intervals.prediction if x is None else np.asarray(x, dtype=float)
+        if places.shape != intervals.lower.shape:
+            raise refuse_value("x", cls.__name__, f"of shape {intervals.lower.shape}", places.shape)
+        targets = None if y is None else np.asarray(y, dtype=float)
+        return cls(intervals, places, targets, name).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        self
+        """
+        ax = self.start(ax)
+        lower, upper, title = self.intervals.lower, self.intervals.upper, f"{self.intervals.method} at level "
+        title += f"{self.intervals.confidence_level:g}"
+        bounded = np.isfinite(lower) & np.isfinite(upper)
+        style = {"color": "tab:blue", "alpha": 0.35, "linewidth": 2, "label": "interval"}
+        self.bars_ = ax.vlines(self.x[bounded], lower[bounded], upper[bounded], **style)
+        if not bounded.all():
+            title += f" ({(~bounded).sum():,} infinite, not shown)"
+        if self.y is None:
+            ax.plot(self.x, self.intervals.prediction, ".", color="tab:blue", label="prediction")
+        else:
+            inside = self.intervals.contains(self.y)
+            title += f": {inside.sum():,} of {len(inside):,} covered"
+            self.covered_ = ax.scatter(self.x[inside], self.y[inside], s=12, color="black", label="covered", zorder=3)
+            cross = {"s": 30, "color": "tab:red", "marker": "x", "zorder": 4}
+            self.missed_ = ax.scatter(self.x[~inside], self.y[~inside], label="missed", **cross)
+        ax.set(xlabel=self.xlabel, ylabel="target", title=title)
+        ax.legend()
+        return self

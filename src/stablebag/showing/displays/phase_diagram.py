@@ -1,0 +1,162 @@
+"""Phase diagrams: what is guaranteed for every learner, what is impossible, and the exact line between."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from stablebag._checks import refuse_type
+from stablebag.proving.bounds import unstable_epsilon
+from stablebag.proving.certificate import Certificate
+from stablebag.proving.frontier import frontier
+from stablebag.resampling.subbagging import Subbagging
+from stablebag.showing.displays.display import Display
+
+
+class PhaseDiagramDisplay(Display):
+    """Which pairs (epsilon, delta) are guaranteed for every learner, which are impossible, and the gap between.
+
+    Parameters
+    ----------
+    delta : ndarray of shape (n_steps,)
+        Shares of rows.
+    guaranteed : ndarray of shape (n_steps,)
+        The epsilon from which on stability is proved.
+    impossible : ndarray of shape (n_steps,) or None, default=None
+        The epsilon below which some learner is unstable with infinitely many bags (Theorem 10, for subbagging).
+    title : str, default=""
+        What is shown.
+    exact : ndarray of shape (n_steps,) or None, default=None
+        The exact frontier between the two, with infinitely many bags.
+
+    Attributes
+    ----------
+    ax_ : Axes
+        Where it is drawn.
+    figure_ : Figure
+        The figure of it.
+    guaranteed_ : Line2D
+        The border of what is proved.
+    impossible_ : Line2D
+        The border of what the paper shows to be impossible, where it is known.
+    exact_ : Line2D
+        The exact frontier, where it is known.
+
+    Examples
+    --------
+    >>> from stablebag import Certificate, PhaseDiagramDisplay, Subbagging
+    >>> display = PhaseDiagramDisplay.compute(Certificate(Subbagging(0.5), n_samples=500), bound="paper")
+    >>> bool((display.impossible < display.guaranteed).all())
+    True
+
+    The exact frontier closes the gap between them:
+
+    >>> display = PhaseDiagramDisplay.compute(Certificate(Subbagging(0.5), n_samples=500))
+    >>> bool((display.exact == display.guaranteed).all())
+    True
+    """
+
+    def __init__(
+        self,
+        delta: np.ndarray,
+        guaranteed: np.ndarray,
+        impossible: np.ndarray | None = None,
+        title: str = "",
+        exact: np.ndarray | None = None,
+    ) -> None:
+        self.delta = delta
+        self.guaranteed = guaranteed
+        self.impossible = impossible
+        self.title = title
+        self.exact = exact
+
+    @classmethod
+    def compute(cls, certificate: Certificate, *, bound: str = "best") -> Self:
+        """Work out the borders without drawing them.
+
+        Parameters
+        ----------
+        certificate : Certificate
+            What is proved.
+        bound : {"best", "exact", "paper"}, default="best"
+            As in `Certificate.epsilon`.
+
+        Returns
+        -------
+        PhaseDiagramDisplay
+        """
+        if not isinstance(certificate, Certificate):
+            reason = "certify(model), without points or vector=True, makes that of a fitted model."
+            raise refuse_type("certificate", cls.__name__, "a Certificate", certificate, reason)
+        n, law = certificate.n_samples, certificate.scheme
+        rows = np.unique(np.geomspace(1, n // 2 + 1, _steps(n)).astype(int)) if n > 2 else np.array([1])
+        rows = rows[rows < n]
+        delta = rows / n
+        guaranteed = np.array([certificate.epsilon(share, bound) for share in delta])
+        impossible = exact = None
+        if certificate.delta_range == 0:
+            points = [frontier(law, row + 1) for row in rows.tolist()]
+            if all(point is not None for point in points):
+                exact = np.array([point.value for point in points if point is not None]) * certificate.range_length
+            if isinstance(law.scheme, Subbagging):
+                levels = [unstable_epsilon(n, int(law.bag_size), share) for share in delta]
+                impossible = np.array(levels) * certificate.range_length
+        return cls(delta, guaranteed, impossible, title=str(law), exact=exact)
+
+    @classmethod
+    def from_certificate(cls, certificate: Certificate, *, bound: str = "best", ax: Any = None) -> Self:
+        """Draw what a certificate guarantees, and on a fixed range what is impossible with infinitely many bags.
+
+        Parameters
+        ----------
+        certificate : Certificate
+            What is proved.
+        bound : {"best", "exact", "paper"}, default="best"
+            As in `Certificate.epsilon`.
+        ax : Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        PhaseDiagramDisplay
+        """
+        return cls.compute(certificate, bound=bound).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        self
+        """
+        ax = self.start(ax)
+        shown = np.isfinite(self.guaranteed)
+        if not shown.any():
+            raise ValueError("Nothing is guaranteed for any share of rows, so there is no diagram to draw.")
+        delta, guaranteed = self.delta[shown], self.guaranteed[shown]
+        top = 1.15 * float(guaranteed.max())
+        (self.guaranteed_,) = ax.plot(delta, guaranteed, "-", color="tab:blue")
+        ax.fill_between(delta, guaranteed, top, color="tab:blue", alpha=0.25, label="guaranteed for every learner")
+        if self.impossible is not None:
+            (self.impossible_,) = ax.plot(delta, self.impossible[shown], "--", color="tab:red", label="Theorem 10")
+        border = self.impossible if self.exact is None else self.exact
+        if border is not None:
+            style = {"facecolor": "none", "edgecolor": "tab:red", "alpha": 0.6, "hatch": "///", "linewidth": 0}
+            ax.fill_between(delta, 0, border[shown], label="impossible for some learner, with all bags", **style)
+        if self.exact is not None:
+            (self.exact_,) = ax.plot(delta, self.exact[shown], ":", color="black", label="exact frontier", zorder=3)
+        ax.set(xlabel="$\\delta$: share of rows", ylabel="$\\varepsilon$", title=self.title)
+        if len(delta) > 1:
+            ax.set(xlim=(float(delta[0]), float(delta[-1])))
+        ax.set(ylim=(0, top))
+        ax.legend()
+        return self
+
+
+def _steps(n_samples: int) -> int:
+    """How finely to draw what is proved: the exact frontier of many rows takes its time."""
+    return 200 if n_samples <= 2000 else 50

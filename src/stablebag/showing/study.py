@@ -1,0 +1,345 @@
+"""A study: a learner beside its bagged version on one table, measured, proved and held out."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, root_mean_squared_error
+
+from stablebag._checks import check_integer
+from stablebag._seeds import Seeds
+from stablebag.deciding.intervals import Intervals, predict_interval
+from stablebag.learning.classifier import BaggedClassifier
+from stablebag.learning.learners import Copies
+from stablebag.learning.progress import counted
+from stablebag.learning.regressor import BaggedRegressor
+from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
+from stablebag.measuring.leave_one_out import leave_one_out
+from stablebag.measuring.perturbations import Perturbations
+from stablebag.measuring.refits import leave_one_out_refit
+from stablebag.proving.certify import certify, certify_reused
+from stablebag.proving.protocol import StabilityCertificate
+from stablebag.proving.scope import Quantity, refuse_mismatch
+from stablebag.resampling.scheme import ResamplingScheme
+from stablebag.resampling.subbagging import Subbagging
+
+_MOST_KEPT = 2**30  # bytes of predictions of all bags at all held-out rows that are kept
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What was measured and proved of a learner and its bagged version.
+
+    Made by `study`. Perturbations of a classifier are Euclidean distances of the vectors of class probabilities.
+
+    Attributes
+    ----------
+    task : {"regression", "classification"}
+        Which it is.
+    n_samples : int
+        The number of training rows.
+    model : BaggedRegressor, BaggedClassifier or None
+        The fitted bagged model, where it is at hand.
+    base : Perturbations or None
+        Of the base learner, by refitting without each of some rows, where it was measured.
+    bagged : Perturbations
+        Of the bagged model, for all rows.
+    proved : ReusedBagsCertificate, or another certificate that speaks of what was measured
+        What is proved of these perturbations: of the bags that were drawn, at these points.
+    anew : Certificate, VectorCertificate or None
+        What is proved of models fitted anew, with bags drawn anew: for every data set of this size and every point.
+    scores : dict of str to (float, float)
+        On the held-out rows, before and after; empty where their targets are not known.
+    error : LeaveOneOutError or None
+        The bagged model's error at its own training rows, each left out.
+    intervals : Intervals or None
+        For a regressor, at the points at which perturbations were measured.
+    points : array or DataFrame
+        Those points.
+    targets : ndarray or None
+        Their targets.
+    coverage : float or None
+        The share of held-out rows in their intervals.
+    """
+
+    task: str
+    n_samples: int
+    model: Any
+    base: Perturbations | None
+    bagged: Perturbations
+    proved: StabilityCertificate
+    anew: StabilityCertificate | None
+    scores: dict[str, tuple[float, float]]
+    error: LeaveOneOutError | None
+    intervals: Intervals | None
+    points: Any
+    targets: np.ndarray | None
+    coverage: float | None
+
+    @classmethod
+    def of(
+        cls,
+        bagged: Perturbations,
+        proved: StabilityCertificate,
+        *,
+        anew: StabilityCertificate | None = None,
+        base: Perturbations | None = None,
+        model: Any = None,
+        intervals: Intervals | None = None,
+        targets: Any = None,
+    ) -> "Study":
+        """Put together what is at hand already.
+
+        Parameters
+        ----------
+        bagged : Perturbations
+            Of the bagged model, as `leave_one_out` measures them.
+        proved : certificate
+            What is proved of these perturbations, as `certify_reused` says of `leave_one_out`; of a classifier with
+            ``norm=True``. One that speaks of something else is refused.
+        anew : Certificate, VectorCertificate or None, default=None
+            What is proved of models fitted anew, as `certify` says.
+        base : Perturbations or None, default=None
+            Of the base learner, at the same points.
+        model : BaggedRegressor, BaggedClassifier or None, default=None
+            The fitted model, for its targets and its error.
+        intervals : Intervals or None, default=None
+            Prediction intervals at these points.
+        targets : array-like or None, default=None
+            The targets of the points.
+
+        Returns
+        -------
+        Study
+        """
+        if bagged.prediction.ndim == 2:
+            bagged, base = bagged.in_norm(), None if base is None else base.in_norm()
+        refuse_mismatch(bagged.scope, proved.scope, "Study.of")
+        vector = proved.scope.quantity is Quantity.VECTOR
+        known = None if targets is None else np.asarray(targets)
+        covered = None if intervals is None or known is None else intervals.coverage(known)
+        error = None if model is None else leave_one_out_error(model, None if vector else "absolute")
+        task = "classification" if vector else "regression"
+        parts = {"intervals": intervals, "points": None, "targets": known, "coverage": covered}
+        return cls(task, len(bagged.rows), model, base, bagged, proved, anew, {}, error, **parts)  # type: ignore[arg-type]
+
+    def comparison(self, delta: float = 0.05) -> list[tuple[str, float, float, float]]:
+        """Return lines of a table: what, for the base learner, for the bagged one, and what is proved of the latter.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            The share of rows whose perturbations may be larger.
+
+        Returns
+        -------
+        list of tuples
+            Averages over the points; NaN where nothing is proved.
+        """
+        proved = self.proved
+        bounds = (np.mean(proved.mean()), np.mean(proved.epsilon(delta)), proved.worst_case())
+        # That no prediction leaves its range is known without any proof.
+        mean, most, worst = (float(bound) if bound < proved.range_length else math.nan for bound in bounds)
+        return [
+            ("mean over rows", *self._both("mean"), mean),
+            (f"{1 - delta:.0%} of the rows below", *self._both("epsilon", delta), most),
+            ("largest", *self._both("max"), worst),
+            ("root mean square, without the bags' noise", self._of_base("norm", 2),
+             float(self.bagged.debiased_rms("mean")), math.nan),
+        ]  # fmt: skip
+
+    def verdict(self, delta: float = 0.05) -> str:
+        """Say in a sentence what leaving out one row does.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            The share of rows left aside.
+
+        Returns
+        -------
+        str
+        """
+        of = "prediction" if self.task == "regression" else "vector of class probabilities"
+        after, worst = float(np.mean(self.bagged.epsilon(delta))), float(np.max(self.bagged.max()))
+        beside = ""
+        if self.base is not None:
+            before, worst_before = float(np.mean(self.base.epsilon(delta))), float(np.max(self.base.max()))
+            some = "" if len(self.base.rows) == self.n_samples else f", by {len(self.base.rows):,} of the rows"
+            beside = f" For the base learner these are {before:.3g} and {worst_before:.3g}{some}."
+        return (
+            f"Leaving out a training row moves the bagged {of} by at most {after:.3g} for {1 - delta:.0%} of the "
+            f"{self.n_samples:,} rows, on average over the test points; the largest move of all is {worst:.3g}."
+            f"{beside}"
+        )
+
+    def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows that move the bagged predictions most over all points, and their root mean square effects.
+
+        Parameters
+        ----------
+        k : int, default=5
+            How many.
+
+        Returns
+        -------
+        rows : ndarray of shape (k,)
+        effects : ndarray of shape (k,)
+        """
+        total = self.bagged.row_norms()
+        order = np.argsort(-total, kind="stable")[:k]
+        return order, total[order]
+
+    def _both(self, name: str, *arguments: Any) -> tuple[float, float]:
+        return self._of_base(name, *arguments), float(np.mean(getattr(self.bagged, name)(*arguments)))
+
+    def _of_base(self, name: str, *arguments: Any) -> float:
+        return math.nan if self.base is None else float(np.mean(getattr(self.base, name)(*arguments)))
+
+
+def study(
+    learner: Any,
+    X: Any,
+    y: Any,
+    X_test: Any,
+    y_test: Any = None,
+    *,
+    scheme: ResamplingScheme = Subbagging(0.5),  # noqa: B008 (frozen)
+    n_bags: int = 500,
+    n_points: int = 20,
+    n_refits: int = 200,
+    confidence_level: float = 0.9,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> Study:
+    """Measure a learner and its bagged version on the same rows and points.
+
+    Parameters
+    ----------
+    learner : estimator
+        A scikit-learn regressor or classifier.
+    X : array or DataFrame of shape (n_samples, n_features)
+        The training rows.
+    y : array-like of shape (n_samples,)
+        Their targets.
+    X_test : like X
+        Held-out rows.
+    y_test : array-like or None, default=None
+        Their targets, where they are known.
+    scheme : ResamplingScheme, default=Subbagging(bag_size=0.5)
+        How bags are drawn.
+    n_bags : int, default=500
+        How many.
+    n_points : int, default=20
+        At how many of the held-out rows, the first ones, perturbations are measured.
+    n_refits : int, default=200
+        For how many training rows, drawn at random if there are more, the base learner is refitted.
+    confidence_level : float, default=0.9
+        Of the prediction intervals.
+    n_jobs : int or None, default=None
+        How many fits at once.
+    random_state : int, default=0
+        The seed of everything.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from stablebag.showing.study import study
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> result = study(DecisionTreeRegressor(), X[:300], y[:300], X[300:], y[300:], n_bags=100, n_refits=20)
+    >>> result.verdict()[:58]
+    'Leaving out a training row moves the bagged prediction by '
+    """
+    owner = "study"
+    n_points = check_integer(n_points, "n_points", owner, minimum=1)
+    n_refits = check_integer(n_refits, "n_refits", owner, minimum=1)
+    classifies = is_classifier(learner)
+    maker = BaggedClassifier if classifies else BaggedRegressor
+    rows = _chosen_rows(len(y), n_refits, random_state)
+    model = maker(learner, scheme=scheme, n_bags=n_bags, n_jobs=n_jobs, random_state=random_state)
+    points = X_test[:n_points]
+    with counted(n_bags + len(rows) + 1) as count:
+        with count.part():
+            model.fit(X, y)
+        with count.part():
+            base = leave_one_out_refit(learner, X, y, points, rows=rows, n_jobs=n_jobs, random_state=random_state)
+    at_tests, at_points = _predicted_once(model, X_test, n_points)
+    bagged = leave_one_out(model, at_points)
+    targets = None if y_test is None else np.asarray(y_test)
+    intervals = coverage = None
+    if classifies:
+        base, bagged = base.in_norm(), bagged.in_norm()
+    else:
+        everywhere = predict_interval(model, at_tests, confidence_level=confidence_level)
+        coverage = None if targets is None else everywhere.coverage(targets)
+        ends = {name: getattr(everywhere, name)[:n_points] for name in ("lower", "upper", "prediction")}
+        intervals = replace(everywhere, **ends)
+    return Study(
+        task="classification" if classifies else "regression",
+        n_samples=len(model.y_),
+        model=model,
+        base=base,
+        bagged=bagged,
+        proved=certify_reused(model, at_points, vector=classifies),
+        anew=certify(model, vector=classifies),
+        scores={}
+        if targets is None
+        else _scores(_alone(learner, X, y, random_state), model, at_tests, X_test, targets),
+        error=leave_one_out_error(model, None if classifies else "absolute"),
+        intervals=intervals,
+        points=points,
+        targets=None if targets is None else targets[:n_points],
+        coverage=coverage,
+    )
+
+
+def _predicted_once(model: Any, X_test: Any, n_points: int) -> tuple[Any, Any]:
+    """What all bags predict at the held-out rows, and at the first of them; the rows themselves where that is much."""
+    classes = 1 if model.average_.classes is None else len(model.average_.classes)
+    if 8 * len(model.bags_) * len(X_test) * classes > _MOST_KEPT:
+        return X_test, X_test[:n_points]
+    at_tests = model.predict_once(X_test)
+    return at_tests, at_tests[:n_points]
+
+
+def _chosen_rows(n_samples: int, n_refits: int, random_state: int) -> np.ndarray:
+    if n_refits >= n_samples:
+        return np.arange(n_samples)
+    generator = next(Seeds.from_random_state(random_state, "study").bag_generators(0, 1))
+    return np.sort(generator.choice(n_samples, n_refits, replace=False))
+
+
+def _alone(learner: Any, X: Any, y: Any, random_state: int) -> Any:
+    """The learner fitted to all rows, with the seed that it has in the refits without a row."""
+    (seed,) = Seeds.from_random_state(random_state, "study").learner_seeds(0, 1)
+    alone = Copies(learner).copy(int(seed))
+    alone.fit(X, y)
+    return alone
+
+
+def _scores(alone: Any, model: Any, at_tests: Any, X_test: Any, y_test: np.ndarray) -> dict[str, tuple[float, float]]:
+    """Scores on the held-out rows, of the learner alone and of its bagged version."""
+    averages = [model.average_.prediction(model.average_.outputs(raw)) for _, raw in model.raw_blocks(at_tests)]
+    averaged = np.concatenate(averages)
+    if averaged.ndim == 1:
+        unit = float(np.abs(y_test).max(initial=0.0)) or 1.0  # squares of it stay floats
+        both = [np.asarray(predicted, dtype=float) / unit for predicted in (alone.predict(X_test), averaged)]
+        errors = {"mean absolute error": mean_absolute_error, "root mean squared error": root_mean_squared_error}
+        return {
+            name: (unit * error(y_test / unit, both[0]), unit * error(y_test / unit, both[1]))
+            for name, error in errors.items()
+        }
+    labels = model.classes_
+    decided = labels[averaged.argmax(axis=1)]
+    scores = {"accuracy": (accuracy_score(y_test, alone.predict(X_test)), accuracy_score(y_test, decided))}
+    if hasattr(alone, "predict_proba") and set(np.unique(y_test)) <= set(labels):
+        losses = [log_loss(y_test, table, labels=labels) for table in (alone.predict_proba(X_test), averaged)]
+        scores["log loss"] = (losses[0], losses[1])
+    return scores

@@ -1,0 +1,783 @@
+"""The estimators: scikit-learn's own checks, and what bagging must give on top of them."""
+
+import itertools
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from learners import RowRecorder, Voter
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    BernoulliSubbagging,
+    Certificate,
+    ClassicalBagging,
+    FixedRange,
+    FunctionClassifier,
+    FunctionRegressor,
+    PoissonizedBagging,
+    Subbagging,
+    TrimmedRange,
+    certify,
+)
+from stablebag.proving.outputs import ClassOutputs, UnboundedOutputs
+
+SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.5), ClassicalBagging(1.0), PoissonizedBagging(1.0)]
+# Weights belong to rows and go to the learner; they do not change how often a row is drawn. A row of weight two is
+# therefore not a row that is there twice, nor one of weight zero a row that is absent: the number of rows, and with it
+# every bag, is another. scikit-learn's own bagging is exempt from the same two checks.
+WHY = "a weight is not a number of copies: the bags are drawn from other rows"
+EXPECTED_FAILURES = {f"check_sample_weight_equivalence_on_{kind}_data": WHY for kind in ("dense", "sparse")}
+
+
+# The seed is set, because some checks spoil a single row and expect an error: that row must be in some bag.
+@parametrize_with_checks(
+    [BaggedRegressor(n_bags=8, random_state=0, scheme=scheme) for scheme in SCHEMES]
+    + [BaggedClassifier(n_bags=8, random_state=0, scheme=scheme) for scheme in SCHEMES]
+    + [
+        BaggedRegressor(Ridge(), n_bags=5, random_state=0),
+        BaggedRegressor(SVR(), n_bags=5, random_state=0),
+        BaggedRegressor(n_bags=5, random_state=0, prediction_range=None),
+        BaggedClassifier(LogisticRegression(), n_bags=5, random_state=0),
+        BaggedClassifier(HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=2), n_bags=5, random_state=0),
+    ],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+    xfail_strict=True,
+)
+@pytest.mark.filterwarnings("ignore:lbfgs failed to converge", "ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scikit_learns_own_checks_pass(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    return load_diabetes(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+# ----------------------------------------------------------------------------------------------------- what is averaged
+
+
+def test_predictions_are_clipped_before_they_are_averaged(diabetes):
+    X, y = diabetes
+    model = BaggedRegressor(LinearRegression(), n_bags=20, prediction_range=FixedRange(100, 150), random_state=0)
+    far = X * 20
+    bags = model.fit(X, y).bag_predictions(far)
+    assert set(np.unique(bags)) >= {100.0, 150.0}
+    np.testing.assert_allclose(model.predict(far), bags.mean(axis=0))
+    free = BaggedRegressor(LinearRegression(), n_bags=20, prediction_range=None, random_state=0).fit(X, y)
+    assert free.range_ is None
+    assert np.ptp(free.predict(far)) > 1000
+
+
+def test_the_range_is_taken_from_the_targets(diabetes):
+    X, y = diabetes
+    assert BaggedRegressor(n_bags=2).fit(X, y).range_ == (y.min(), y.max())
+    assert BaggedRegressor(n_bags=2, prediction_range=TrimmedRange(5)).fit(X, y).range_ == (
+        np.sort(y)[4], np.sort(y)[-5]
+    )  # fmt: skip
+    assert BaggedRegressor(n_bags=2, prediction_range=lambda v: (0, v.mean())).fit(X, y).range_ == (0, y.mean())
+
+
+def test_probabilities_are_averaged_and_votes_where_there_are_none(iris):
+    X, y = iris
+    model = BaggedClassifier(DecisionTreeClassifier(max_depth=1), n_bags=30, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), model.bag_predictions(X).mean(axis=0))
+    np.testing.assert_array_equal(model.predict(X), model.predict_proba(X).argmax(axis=1))
+    for learner in (Voter(), SGDClassifier(loss="hinge"), SVC()):
+        votes = BaggedClassifier(learner, n_bags=10, random_state=0).fit(X, y).bag_predictions(X)
+        assert set(np.unique(votes)) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("labels", [
+    ["no", "maybe", "yes"], [-1, 0, 7], [0.5, 1.5, 2.5], np.array(["a", "b", "c"], dtype=object),
+], ids=str)  # fmt: skip
+def test_labels_of_any_type_come_back_as_they_were(labels, iris):
+    X, y = iris
+    y = np.asarray(labels)[y]
+    if y.dtype.kind == "f":
+        with pytest.raises(ValueError, match="Unknown label type"):
+            BaggedClassifier(n_bags=3).fit(X, y)
+        return
+    model = BaggedClassifier(n_bags=30, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.classes_, np.unique(y))
+    assert (model.predict(X) == y).mean() > 0.9
+
+
+def test_two_classes_and_booleans(iris):
+    X, y = iris[0][:100], iris[1][:100].astype(bool)
+    model = BaggedClassifier(LogisticRegression(), n_bags=5, random_state=0).fit(X, y)
+    assert model.predict(X).dtype == bool
+    assert model.predict_proba(X).shape == (100, 2)
+
+
+# --------------------------------------------------------------------------------------------------------- derandomized
+
+
+def brute_force(scheme, X, y, points, learn, *, ordered=False):
+    """Algorithm 2 by hand: every sequence of rows with its probability."""
+    law = scheme.resolve(len(y))
+    total = 0.0
+    for bag, probability in law.support():
+        orders = set(itertools.permutations(bag.tolist())) if ordered else [bag.tolist()]
+        for order in orders:
+            rows = list(order)
+            total = total + float(probability) / len(orders) * learn(X[rows], y[rows], points)
+    return total
+
+
+def one_nearest(X, y, points):
+    return y[np.abs(points - X.T).argmin(axis=1)]
+
+
+@pytest.mark.parametrize("scheme", [Subbagging(2), ClassicalBagging(3), BernoulliSubbagging(0.4)], ids=str)
+def test_all_bags_are_algorithm_2(scheme):
+    rng = np.random.default_rng(0)
+    X, y, points = rng.normal(size=(5, 1)), rng.random(5), rng.normal(size=(4, 1))
+    model = BaggedRegressor(KNeighborsRegressor(1), scheme=scheme, n_bags="all").fit(X, y)
+    middle = (y.min() + y.max()) / 2
+
+    def learn(X, y, points):
+        return one_nearest(X, y, points) if len(y) else np.full(len(points), middle)
+
+    np.testing.assert_allclose(model.predict(points), brute_force(scheme, X, y, points, learn), atol=1e-12)
+    assert len(model.bags_) == model.scheme_.support_size
+    assert model.bag_weights_.sum() == pytest.approx(1)
+    assert certify(model) == Certificate.for_targets(scheme, y)
+
+
+def first_target(X, y, seed):
+    return lambda points: np.full(len(points), y[0])
+
+
+@pytest.mark.parametrize("scheme", [Subbagging(2), ClassicalBagging(3)], ids=str)
+def test_learners_that_depend_on_the_order_can_have_every_order_listed(scheme):
+    X, y = np.arange(4.0)[:, None], np.array([0.0, 1.0, 5.0, 10.0])
+    learner = FunctionRegressor(first_target, order_matters=True)
+    model = BaggedRegressor(learner, scheme=scheme, n_bags="all").fit(X, y)
+    assert model.predict(X) == pytest.approx(4.0)  # each row is first as often as any other
+    assert len(model.bags_) == (12 if scheme == Subbagging(2) else 64)
+    unordered = BaggedRegressor(FunctionRegressor(first_target), scheme=scheme, n_bags="all").fit(X, y)
+    assert unordered.predict(X)[0] < 3  # the smallest row is first
+
+
+def test_many_bags_come_near_to_all(seed):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6, 1)), rng.random(6)
+    settings = {"estimator": KNeighborsRegressor(1), "scheme": Subbagging(3)}
+    exact = BaggedRegressor(n_bags="all", **settings).fit(X, y)
+    drawn = BaggedRegressor(n_bags=4000, random_state=seed, **settings).fit(X, y)
+    # Hoeffding: a false alarm once in a million runs, over six points.
+    radius = (y.max() - y.min()) * np.sqrt(np.log(2 * 6 / 1e-6) / (2 * 4000))
+    assert np.abs(exact.predict(X) - drawn.predict(X)).max() < radius
+
+
+def test_a_support_that_is_too_large_or_infinite_is_refused_with_its_size(diabetes):
+    X, y = diabetes
+    with pytest.raises(ValueError, match=r"Got 'all': Poissonized bagging.* has infinitely many bags.*n_bags=10000"):
+        BaggedRegressor(scheme=PoissonizedBagging(), n_bags="all").fit(X, y)
+    with pytest.raises(ValueError, match=r"subbagging, 221 of 442 rows has about 10\^132 bags"):
+        BaggedRegressor(n_bags="all").fit(X, y)
+    with pytest.raises(ValueError, match=r"has 184,756 bags"):
+        BaggedRegressor(n_bags="all").fit(X[:20], y[:20])
+    for n in (4000, 200_000):
+        with pytest.raises(ValueError, match=r"has .* bags, and over 100,000 are not listed"):
+            BaggedRegressor(n_bags="all").fit(np.zeros((n, 1)), np.zeros(n))
+    ordered = BaggedRegressor(FunctionRegressor(first_target, order_matters=True), n_bags="all")
+    with pytest.raises(ValueError, match="are not listed"):
+        ordered.fit(X[:12], y[:12])
+
+
+# ------------------------------------------------------------------------------------------------ functions as learners
+
+
+def slope(X, y, seed):
+    coefficients = np.linalg.lstsq(np.asarray(X), y, rcond=None)[0]
+    return lambda points: np.asarray(points) @ coefficients
+
+
+def coin(X, y, seed):
+    side = np.random.default_rng(seed).integers(2)
+    return lambda points: np.full(len(points), float(side))
+
+
+def shares(X, y, seed):
+    counts = np.unique(y, return_counts=True)[1]
+    return lambda points: np.tile(counts / counts.sum(), (len(points), 1))
+
+
+def test_any_algorithm_can_be_bagged(diabetes):
+    X, y = diabetes
+    ours = BaggedRegressor(FunctionRegressor(slope), n_bags=10, random_state=0).fit(X, y)
+    theirs = BaggedRegressor(LinearRegression(fit_intercept=False), n_bags=10, random_state=0).fit(X, y)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6)
+
+
+def test_a_randomized_algorithm_gets_another_seed_in_every_bag(diabetes):
+    X, y = diabetes
+    model = BaggedRegressor(FunctionRegressor(coin), n_bags=200, prediction_range=FixedRange(0, 1), random_state=0)
+    assert 0.3 < model.fit(X, y).predict(X[:1])[0] < 0.7
+    kept = BaggedRegressor(FunctionRegressor(coin, random_state=5), n_bags=20, prediction_range=FixedRange(0, 1))
+    assert kept.fit(X, y).predict(X[:1])[0] in (0.0, 1.0)
+
+
+def test_a_function_that_gives_probabilities_or_labels_classifies(iris):
+    X, y = iris
+    model = BaggedClassifier(FunctionClassifier(shares), n_bags=50, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X[:2]), 1 / 3, atol=0.05)
+    alone = FunctionClassifier(first_target).fit(X, y)
+    assert alone.predict(X[:3]).tolist() == [0, 0, 0]
+
+
+def test_functions_work_with_several_jobs_and_closures(diabetes):
+    X, y = diabetes
+    offset = 3.0
+
+    def shifted(X, y, seed):
+        return lambda points: np.full(len(points), y.mean() + offset)
+
+    predictions = [
+        BaggedRegressor(FunctionRegressor(shifted), n_bags=20, n_jobs=n_jobs, random_state=0).fit(X, y).predict(X)
+        for n_jobs in (1, 2)
+    ]
+    np.testing.assert_array_equal(*predictions)
+
+
+def test_a_function_learner_that_is_none_is_refused(diabetes):
+    X, y = diabetes
+    with pytest.raises(TypeError, match="'algorithm' parameter of FunctionRegressor"):
+        FunctionRegressor("mean").fit(X, y)
+    with pytest.raises(TypeError, match="must return a function"):
+        FunctionRegressor(lambda X, y, seed: 3).fit(X, y)
+    with pytest.raises(NotFittedError):
+        FunctionRegressor(slope).predict(X)
+
+
+# ---------------------------------------------------------------------------------------------------------- warm starts
+
+
+def test_a_warm_start_fits_only_the_new_bags_and_equals_a_cold_one(diabetes):
+    X, y = diabetes
+    warm = BaggedRegressor(RowRecorder(), n_bags=10, warm_start=True, random_state=4).fit(X, y)
+    first = list(warm.estimators_)
+    warm.set_params(n_bags=25).fit(X, y)
+    assert all(new is old for new, old in zip(warm.estimators_, first, strict=False))
+    cold = BaggedRegressor(RowRecorder(), n_bags=25, random_state=4).fit(X, y)
+    assert warm.bags_ == cold.bags_
+    assert [e.seed_ for e in warm.estimators_] == [e.seed_ for e in cold.estimators_]
+    np.testing.assert_array_equal(warm.predict(X), cold.predict(X))
+
+
+def test_a_warm_start_without_a_seed_goes_on_with_the_same_streams(diabetes):
+    X, y = diabetes
+    model = BaggedRegressor(n_bags=5, warm_start=True).fit(X, y)
+    before = model.bags_
+    assert model.set_params(n_bags=8).fit(X, y).bags_[:5] == before
+
+
+def test_a_warm_start_refuses_fewer_bags_and_other_data(diabetes):
+    X, y = diabetes
+    model = BaggedRegressor(n_bags=5, warm_start=True, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"must be at least 5. Got 3: .*Raise n_bags"):
+        model.set_params(n_bags=3).fit(X, y)
+    with pytest.raises(ValueError, match="adds bags of the same data and scheme"):
+        model.set_params(n_bags=8).fit(X, y[::-1])
+    with pytest.raises(ValueError, match="adds bags of the same data and scheme"):
+        model.set_params(scheme=Subbagging(0.2)).fit(X, y)
+    with pytest.warns(UserWarning, match="does not fit new bags"):
+        model.set_params(scheme=Subbagging(0.5), n_bags=5).fit(X, y)
+
+
+def test_without_warm_start_a_fit_begins_anew(diabetes):
+    X, y = diabetes
+    model = BaggedRegressor(n_bags=5, random_state=0).fit(X, y)
+    assert len(model.set_params(n_bags=3).fit(X[:50], y[:50]).estimators_) == 3
+    assert model.bags_.n_samples == 50
+
+
+# --------------------------------------------------------------------------------------------------------------- tables
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "age": rng.integers(20, 70, 120), "city": rng.choice(["Bern", "Rom"], 120), "odd column!": rng.normal(size=120),
+    })  # fmt: skip
+    return frame, (frame["age"] > 45).to_numpy().astype(int)
+
+
+def by_name():
+    columns = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["city"]), remainder="passthrough")
+    return make_pipeline(columns, DecisionTreeClassifier())
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_frames_reach_the_learner_as_frames_with_their_columns(table, n_jobs):
+    X, y = table
+    model = BaggedClassifier(by_name(), n_bags=10, n_jobs=n_jobs, random_state=0).fit(X, y)
+    assert model.feature_names_in_.tolist() == ["age", "city", "odd column!"]
+    assert (model.predict(X) == y).mean() > 0.95
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(X.rename(columns={"age": "years"}))
+
+
+def test_polars_frames_with_column_names(table):
+    polars = pytest.importorskip("polars")
+    X, y = table
+    same = polars.DataFrame({name: X[name].tolist() for name in X.columns})
+    model = BaggedClassifier(by_name(), n_bags=5, random_state=0).fit(same, y)
+    expected = BaggedClassifier(by_name(), n_bags=5, random_state=0).fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(model.predict_proba(same), expected)
+
+
+def test_missing_values_pass_where_the_learner_takes_them(iris):
+    X, y = iris[0].copy(), iris[1]
+    X[::7, 1] = np.nan
+    model = BaggedClassifier(HistGradientBoostingClassifier(max_iter=3), n_bags=3, random_state=0).fit(X, y)
+    assert (model.predict(X) == y).mean() > 0.9
+    with pytest.raises(ValueError, match=r"SVC failed to fit on bag 0 .*contains NaN"):
+        BaggedClassifier(SVC(), n_bags=3).fit(X, y)
+
+
+def test_object_arrays_and_lists_are_taken():
+    X = np.array([["a", 1], ["b", 2], ["a", 3], ["b", 4]] * 5, dtype=object)
+    y = [0, 1, 0, 1] * 5
+    model = BaggedClassifier(make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression()), n_bags=5)
+    assert (model.fit(X, y).predict(X) == y).all()
+    assert BaggedRegressor(n_bags=3).fit([[0], [1], [2]], [0, 1, 2]).predict([[1]]).shape == (1,)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
+def test_sparse_tables(make, iris):
+    X, y = iris
+    expected = BaggedClassifier(n_bags=5, random_state=0).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(
+        BaggedClassifier(n_bags=5, random_state=0).fit(make(X), y).predict_proba(make(X)), expected
+    )
+
+
+# ------------------------------------------------------------------------------------------------- scikit-learn's world
+
+
+def test_clones_searches_and_scores(diabetes):
+    X, y = diabetes
+    model = BaggedRegressor(DecisionTreeRegressor(), n_bags=4, random_state=0)
+    assert str(clone(model).get_params()) == str(model.get_params())
+    grid = {"estimator__max_depth": [1, 3], "scheme": [Subbagging(0.2), ClassicalBagging()], "n_bags": [2, 4]}
+    search = GridSearchCV(model, grid, cv=2).fit(X, y)
+    assert set(search.best_params_) == set(grid)
+    assert len(cross_val_score(model, X, y, cv=3)) == 3
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+def test_models_survive_pickle_joblib_and_skops(scheme, diabetes, tmp_path):
+    skops = pytest.importorskip("skops.io")
+    X, y = diabetes
+    model = BaggedRegressor(scheme=scheme, n_bags=3, random_state=0).fit(X, y)
+    joblib.dump(model, tmp_path / "model")
+    text = skops.dumps(model)
+    trusted = skops.get_untrusted_types(data=text)
+    assert all(name.startswith(("stablebag.", "sklearn.", "fractions.", "numpy.")) for name in trusted)
+    for copy in (
+        pickle.loads(pickle.dumps(model)),
+        joblib.load(tmp_path / "model"),
+        skops.loads(text, trusted=trusted),
+    ):
+        np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+        assert copy.bags_ == model.bags_
+        assert certify(copy) == certify(model)
+
+
+def test_tags_are_those_of_the_learner():
+    for learner in (DecisionTreeRegressor(), Ridge(), KNeighborsRegressor(), FunctionRegressor(slope)):
+        for name in ("sparse", "allow_nan", "string"):
+            ours, theirs = get_tags(BaggedRegressor(learner)).input_tags, get_tags(learner).input_tags
+            assert getattr(ours, name) == getattr(theirs, name)
+
+
+def test_a_model_shows_itself_as_html(diabetes):
+    html = BaggedRegressor(Ridge(), n_bags=3)._repr_html_()
+    assert "Ridge" in html
+    assert "Subbagging(bag_size=0.5)" in html
+
+
+def test_metadata_is_routed(diabetes):
+    X, y = diabetes
+    weight = np.linspace(0, 1, len(y))
+    with sklearn.config_context(enable_metadata_routing=True):
+        learner = RowRecorder().set_fit_request(sample_weight=True, tag=False)
+        model = BaggedRegressor(learner, n_bags=2, random_state=0).fit(X, y, sample_weight=weight)
+        np.testing.assert_array_equal(model.estimators_[1].sample_weight_, weight[model.bags_[1]])
+        with pytest.raises(TypeError, match="tag"):
+            model.fit(X, y, tag=weight)
+        nested = make_pipeline(StandardScaler(), Ridge().set_fit_request(sample_weight=True))
+        nested[0].set_fit_request(sample_weight=False)
+        outer = GridSearchCV(BaggedRegressor(nested, n_bags=2), {"n_bags": [2]}, cv=2)
+        outer.fit(X, y, sample_weight=weight)
+
+
+def test_weights_reach_a_pipelines_step_by_name_without_routing(diabetes):
+    X, y = diabetes
+    pipeline = make_pipeline(StandardScaler(), RowRecorder())
+    model = BaggedRegressor(pipeline, n_bags=2, random_state=0).fit(X, y, rowrecorder__sample_weight=np.arange(442))
+    np.testing.assert_array_equal(model.estimators_[0][-1].sample_weight_, model.bags_[0])
+    with pytest.raises(ValueError, match="KNeighborsRegressor does not take sample_weight"):
+        BaggedRegressor(KNeighborsRegressor(), n_bags=2).fit(X, y, sample_weight=np.ones(442))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        BaggedRegressor(n_bags=2).fit(X, y, sample_weight=np.ones(441))
+
+
+class Counter:
+    """A callback in scikit-learn's protocol, which counts."""
+
+    def __init__(self, stop_after=None):
+        self.begun, self.ended, self.stop_after = [], [], stop_after
+
+    def setup(self, estimator, context):
+        self.max_subtasks = context.max_subtasks
+
+    def teardown(self, estimator, context):
+        self.torn_down = True
+
+    def on_fit_task_begin(self, estimator, context):
+        self.begun.append(context.task_name)
+
+    def on_fit_task_end(self, estimator, context):
+        self.ended.append(context.task_name)
+        return self.stop_after is not None and self.ended.count("bag") >= self.stop_after
+
+
+@pytest.mark.skipif(not hasattr(BaggedRegressor, "set_callbacks"), reason="scikit-learn has callbacks since 1.9")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_progress_is_told_to_scikit_learns_callbacks(diabetes, n_jobs):
+    X, y = diabetes
+    counter = Counter()
+    BaggedRegressor(n_bags=12, n_jobs=n_jobs).set_callbacks(counter).fit(X, y)
+    assert counter.max_subtasks == 12
+    assert counter.ended == ["bag"] * 12 + ["fit"]
+    assert counter.torn_down
+
+
+@pytest.mark.skipif(not hasattr(BaggedRegressor, "set_callbacks"), reason="scikit-learn has callbacks since 1.9")
+def test_a_callback_cannot_stop_early_what_a_certificate_counts(diabetes):
+    X, y = diabetes
+    with pytest.raises(ValueError, match="fitting cannot stop early"):
+        BaggedRegressor(n_bags=12).set_callbacks(Counter(stop_after=3)).fit(X, y)
+
+
+# --------------------------------------------------------------------------------------------------------- certificates
+
+
+def test_certificates_of_fitted_models(diabetes, iris):
+    X, y = diabetes
+    model = BaggedRegressor(n_bags=20, scheme=ClassicalBagging()).fit(X, y)
+    assert certify(model) == Certificate.for_targets(ClassicalBagging(), y, n_bags=20)
+    assert not certify(model).outputs.is_fixed
+    fixed = BaggedRegressor(n_bags=20, prediction_range=FixedRange(0, 400)).fit(X, y)
+    assert certify(fixed) == Certificate(Subbagging(0.5), 442, 20, range_length=400.0)
+    free = BaggedRegressor(n_bags=20, prediction_range=None).fit(X, y)
+    assert certify(free) == Certificate(Subbagging(0.5), 442, 20, outputs=UnboundedOutputs())
+    assert certify(BaggedClassifier(n_bags=20).fit(*iris)) == Certificate(
+        Subbagging(0.5), 150, 20, outputs=ClassOutputs()
+    )
+
+
+def test_only_fitted_bagged_models_are_certified(diabetes):
+    with pytest.raises(NotFittedError):
+        certify(BaggedRegressor())
+    with pytest.raises(TypeError, match="a fitted BaggedRegressor or BaggedClassifier"):
+        certify(Ridge())
+
+
+# ------------------------------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(("settings", "error", "words"), [
+    ({"n_bags": 0}, ValueError, r"'n_bags' parameter of BaggedRegressor must be an integer >= 1"),
+    ({"n_bags": -3}, ValueError, "Got -3"),
+    ({"n_bags": 2.5}, TypeError, "'n_bags'"),
+    ({"n_bags": "many"}, ValueError, r"""an integer >= 1 or "all". Got 'many'"""),
+    ({"scheme": "subbagging"}, TypeError, r"'scheme' parameter of BaggedRegressor must be a resampling scheme"),
+    ({"scheme": Subbagging}, TypeError, "'scheme'"),
+    ({"scheme": Subbagging(443)}, ValueError, "smaller than n_samples=442"),
+    ({"prediction_range": (0, 1)}, TypeError, "'prediction_range' parameter of BaggedRegressor"),
+    ({"prediction_range": lambda y: (1, 0)}, ValueError, "low <= high"),
+    ({"estimator": "tree"}, TypeError, r"'estimator' parameter of BaggedRegressor .* Got 'tree'"),
+    ({"estimator": Ridge}, TypeError, "'estimator'"),
+    ({"random_state": "seed"}, TypeError, "'random_state' parameter of BaggedRegressor"),
+])  # fmt: skip
+def test_bad_parameters_are_refused_at_fit(settings, error, words, diabetes):
+    with pytest.raises(error, match=words):
+        BaggedRegressor(**{"n_bags": 2, **settings}).fit(*diabetes)
+
+
+@pytest.mark.parametrize(("X", "y", "words"), [
+    ([[1], [2], [3]], [1, 2], "inconsistent numbers of samples"),
+    (np.empty((0, 2)), [], "0 sample"),
+    ([[1.0]], [1.0], "1 sample.* minimum of 2 is required"),
+    (pd.DataFrame({"a": [1.0]}), [1.0], "1 sample.* minimum of 2 is required"),
+    ([1.0, 2.0], [1, 2], "Reshape your data"),
+    ([[1], [2], [3]], [1, np.nan, 2], "y contains NaN"),
+    ([[1], [2], [3]], [1, np.inf, 2], "infinity"),
+    ([[1], [2], [3]], ["a", "b", "c"], "could not convert|must be numbers"),
+    ([[1], [2], [3]], None, "requires y to be passed"),
+    ([[1], [2], [3]], [[1, 2], [3, 4], [5, 6]], "1d array"),
+])  # fmt: skip
+def test_bad_data_is_refused_as_in_scikit_learn(X, y, words):
+    with pytest.raises(ValueError, match=words):
+        BaggedRegressor(n_bags=2).fit(X, y)
+
+
+def test_one_class_in_all_is_refused():
+    with pytest.raises(ValueError, match="at least 2 classes in the data, but the data contains only one class"):
+        BaggedClassifier(n_bags=2).fit([[1], [2]], ["a", "a"])
+
+
+def test_a_constant_target_is_predicted():
+    model = BaggedRegressor(LinearRegression(), n_bags=3).fit([[1.0], [2.0], [3.0]], [7, 7, 7])
+    assert model.predict([[100.0]]) == [7.0]
+    assert certify(model).epsilon(0.1) == 0.0
+
+
+def test_predictions_need_a_fit_and_the_same_features(diabetes):
+    X, y = diabetes
+    for call in ("predict", "bag_predictions"):
+        with pytest.raises(NotFittedError):
+            getattr(BaggedRegressor(), call)(X)
+    model = BaggedRegressor(n_bags=2).fit(X, y)
+    with pytest.raises(ValueError, match="X has 3 features, but BaggedRegressor is expecting 10"):
+        model.predict(X[:, :3])
+    with pytest.raises(ValueError, match="0 sample"):
+        model.predict(X[:0])
+
+
+def test_a_fit_that_fails_leaves_nothing_of_the_one_before(diabetes):
+    X, y = diabetes
+    model = BaggedRegressor(n_bags=2).fit(X, y)
+    with pytest.raises(ValueError, match="failed to fit"):
+        model.set_params(estimator=Ridge()).fit(np.full_like(X, np.nan), y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+# --------------------------------------------------------------------------------------------- what a second look found
+
+
+@pytest.mark.parametrize(("change", "name"), [
+    ({"prediction_range": FixedRange(0, 9)}, "prediction_range"), ({"random_state": 1}, "random_state"),
+    ({"estimator__alpha": 7.0}, "estimator__alpha"), ({"estimator": Ridge(tol=0.1)}, "estimator__tol"),
+])  # fmt: skip
+def test_a_warm_start_refuses_other_parameters(change, name, diabetes):
+    X, y = diabetes
+    model = BaggedRegressor(Ridge(), n_bags=5, warm_start=True, random_state=0).fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match=f"{name} changed since the first fit"):
+        model.set_params(n_bags=8, **change).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_a_warm_start_refuses_other_features(diabetes):
+    X, y = diabetes
+    model = BaggedRegressor(n_bags=5, warm_start=True, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="X has 2 features, but BaggedRegressor is expecting 10"):
+        model.set_params(n_bags=8).fit(X[:, :2], y)
+    assert model.predict(X).shape == (442,)
+
+
+def test_a_warm_start_that_fails_leaves_the_bags_it_had(diabetes):
+    X, y = diabetes
+    broken = []
+
+    def mean(rows, targets, seed):
+        if broken:
+            raise ValueError("no more")
+        return lambda points: np.full(len(points), targets.mean())
+
+    model = BaggedRegressor(FunctionRegressor(mean), n_bags=5, warm_start=True, random_state=0).fit(X, y)
+    before = model.predict(X)
+    broken.append(True)
+    with pytest.raises(ValueError, match="failed to fit on bag 5"):
+        model.set_params(n_bags=8).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_a_fit_with_bad_targets_leaves_no_model_of_other_features(diabetes):
+    X, y = diabetes
+    model = BaggedRegressor(n_bags=2).fit(X, y)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(X[:, :2], np.full(442, np.nan))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_all_bags_share_a_seed_so_that_a_randomized_learner_is_one_fixed_function():
+    X, y = np.arange(8.0)[:, None], np.zeros(8)
+    model = BaggedRegressor(
+        FunctionRegressor(coin), scheme=Subbagging(1), n_bags="all", prediction_range=FixedRange(0, 1), random_state=3
+    )
+    assert set(model.fit(X, y).predict(X).round(12)) <= {0.0, 1.0}
+    without = clone(model).set_params(scheme=Subbagging(1).resolve(8).without_one()).fit(X[1:], y[1:])
+    np.testing.assert_allclose(model.predict(X), without.predict(X), atol=1e-12)
+
+
+def test_order_is_asked_for_from_within_a_pipeline():
+    X, y = np.arange(4.0)[:, None], np.array([0.0, 1.0, 5.0, 10.0])
+    learner = make_pipeline(StandardScaler(), FunctionRegressor(first_target, order_matters=True))
+    model = BaggedRegressor(learner, scheme=Subbagging(2), n_bags="all").fit(X, y)
+    assert model.predict(X) == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("labels", [
+    pd.Series([None, "a", "b", "a"], dtype="string"), np.array([None, "a", "b", "a"], dtype=object),
+    pd.Series([np.nan, "a", "b", "a"], dtype=object),
+], ids=["string", "object", "series"])  # fmt: skip
+def test_missing_labels_are_refused(labels):
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        BaggedClassifier(n_bags=2).fit(np.zeros((4, 1)), labels)
+
+
+def test_a_range_that_is_not_defined_without_a_row_is_refused_at_fit():
+    with pytest.raises(ValueError, match="Too few targets for rank 2"):
+        BaggedRegressor(n_bags=2, prediction_range=TrimmedRange(2)).fit(np.zeros((3, 1)), [1.0, 2.0, 3.0])
+
+
+def test_infinite_predictions_without_a_range_are_an_error(diabetes):
+    X, y = diabetes
+    learner = FunctionRegressor(lambda X, y, seed: lambda points: np.full(len(points), np.inf))
+    with pytest.raises(ValueError, match="prediction at point 0 is infinite"):
+        BaggedRegressor(learner, n_bags=2, prediction_range=None).fit(X, y).predict(X)
+    assert (BaggedRegressor(learner, n_bags=2).fit(X, y).predict(X) == y.max()).all()
+
+
+def test_weights_are_looked_at_before_any_bag_is(diabetes):
+    X, y = diabetes
+    for weight in (np.full(442, np.nan), np.ones((442, 2))):
+        with pytest.raises(ValueError, match=r"^(Input sample_weight contains NaN|Sample weights must be 1D)"):
+            BaggedRegressor(Ridge(), n_bags=2).fit(X, y, sample_weight=weight)
+    search = GridSearchCV(Ridge(), {"alpha": [1.0, 2.0]}, cv=2)
+    BaggedRegressor(search, n_bags=2).fit(X, y, sample_weight=np.ones(442))
+
+
+def test_a_classifier_is_not_averaged_as_a_regressor_nor_the_other_way_round(diabetes, iris):
+    with pytest.raises(TypeError, match=r"must be a regressor.*it is a classifier. Use the other"):
+        BaggedRegressor(LogisticRegression(), n_bags=2).fit(*iris)
+    with pytest.raises(TypeError, match=r"must be a classifier.*it is a regressor"):
+        BaggedClassifier(make_pipeline(StandardScaler(), Ridge()), n_bags=2).fit(*iris)
+
+
+def test_labels_in_a_column_are_labels():
+    X, y = np.zeros((10, 1)), np.repeat([0, 1], 5)
+    learner = FunctionClassifier(lambda X, y, seed: lambda points: np.ones((len(points), 1)))
+    np.testing.assert_array_equal(BaggedClassifier(learner, n_bags=5).fit(X, y).predict(X), 1)
+
+
+def test_training_rows_are_kept_as_they_were(seed):
+    X, y = np.random.default_rng(seed).normal(size=(30, 3)), np.arange(30.0)
+    model = BaggedRegressor(LinearRegression(), n_bags=20, random_state=0).fit(X, y)
+    kept = X.copy()
+    X *= 3
+    np.testing.assert_array_equal(model.X_, kept)
+
+
+@pytest.mark.parametrize("kind", ["array", "pandas", "polars", "sparse"])
+def test_a_warm_start_on_other_rows_is_refused(kind):
+    table = np.random.default_rng(0).normal(size=(30, 3))
+    table[0, 0] = 7.0
+    make = {
+        "array": np.array,
+        "pandas": lambda values: pytest.importorskip("pandas").DataFrame(values, columns=list("abc")),
+        "polars": lambda values: pytest.importorskip("polars").DataFrame(values, schema=list("abc")),
+        "sparse": lambda values: pytest.importorskip("scipy.sparse").csr_array(values),
+    }[kind]
+    model = BaggedRegressor(LinearRegression(), n_bags=5, warm_start=True, random_state=0)
+    model.fit(make(table), np.arange(30.0)).set_params(n_bags=8).fit(make(table), np.arange(30.0))
+    assert len(model.bags_) == 8
+    with pytest.raises(ValueError, match="adds bags of the same data"):
+        model.set_params(n_bags=9).fit(make(table * 2), np.arange(30.0))
+
+
+class Weighted(LinearRegression):
+    """Has an array among its parameters."""
+
+    def __init__(self, table=None):
+        super().__init__()
+        self.table = table
+
+
+def test_a_warm_start_notices_what_a_shortened_text_does_not_show():
+    X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0)
+    table = np.zeros(5000)
+    model = BaggedRegressor(Weighted(table), n_bags=5, warm_start=True, random_state=0).fit(X, y)
+    other = table.copy()
+    other[2500] = 1.0
+    assert repr(other) == repr(table)
+    with pytest.raises(ValueError, match="estimator__table changed since the first fit"):
+        model.set_params(n_bags=8, estimator__table=other).fit(X, y)
+    table[2500] = 1.0  # the caller's own array, changed where it is
+    with pytest.raises(ValueError, match="estimator__table changed since the first fit"):
+        model.set_params(estimator__table=table).fit(X, y)
+    assert len(model.set_params(estimator__table=np.zeros(5000)).fit(X, y).bags_) == 8
+
+
+def test_a_warm_start_with_other_weights_is_refused():
+    X, y, weight = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0), np.ones(30)
+    model = BaggedRegressor(LinearRegression(), n_bags=5, warm_start=True, random_state=0)
+    model.fit(X, y, sample_weight=weight).set_params(n_bags=8)
+    for other in (None, np.arange(30.0)):
+        with pytest.raises(ValueError, match="the fit parameter sample_weight changed since the first fit"):
+            model.fit(X, y, sample_weight=other)
+    weight[0] = 5.0
+    with pytest.raises(ValueError, match="sample_weight changed"):
+        model.fit(X, y, sample_weight=weight)
+    assert len(model.fit(X, y, sample_weight=np.ones(30)).bags_) == 8
+
+
+def test_a_warm_start_notices_that_a_sparse_table_was_changed_in_place():
+    table, y = sparse.random_array((30, 5), density=0.5, format="csr", rng=0), np.arange(30.0)
+    model = BaggedRegressor(Ridge(), n_bags=5, warm_start=True, random_state=0).fit(table, y)
+    table.data[0] += 1.0
+    with pytest.raises(ValueError, match="adds bags of the same data"):
+        model.set_params(n_bags=8).fit(table, y)
+
+
+def test_a_warm_start_notices_that_a_memory_map_was_changed(tmp_path):
+    table, y = np.memmap(tmp_path / "rows", dtype=float, mode="w+", shape=(30, 2)), np.arange(30.0)
+    table[:] = np.random.default_rng(0).normal(size=(30, 2))
+    model = BaggedRegressor(Ridge(), n_bags=5, warm_start=True, random_state=0).fit(table, y)
+    assert len(model.set_params(n_bags=6).fit(table, y).bags_) == 6
+    table[0] += 1.0
+    with pytest.raises(ValueError, match="adds bags of the same data"):
+        model.set_params(n_bags=8).fit(table, y)
+
+
+def test_a_warm_start_goes_on_with_a_generator_that_was_drawn_from_since():
+    X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0)
+    for state in (np.random.RandomState(0), np.random.default_rng(0)):
+        model = BaggedRegressor(Ridge(), n_bags=5, warm_start=True, random_state=state).fit(X, y)
+        before = model.bags_
+        state.normal()
+        assert model.set_params(n_bags=8).fit(X, y).bags_[:5] == before

@@ -1,0 +1,437 @@
+import json
+import math
+import re
+
+import numpy as np
+import pytest
+
+from stablebag import (
+    BernoulliSubbagging,
+    Certificate,
+    ClassicalBagging,
+    FixedRange,
+    PoissonizedBagging,
+    ResamplingScheme,
+    Subbagging,
+    plan,
+)
+from stablebag.proving.outputs import AdaptiveOutputs, ClassOutputs, Outputs, UnboundedOutputs
+
+GOLDEN = [
+    (Subbagging(0.5), 0.0707814950399), (BernoulliSubbagging(0.5), 0.0707106781187),
+    (ClassicalBagging(1.0), 0.092817323725), (ClassicalBagging(250), 0.0570329049323),
+    (PoissonizedBagging(1.0), 0.0926898545813),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("scheme", "epsilon"), GOLDEN, ids=str)
+def test_golden_values_of_the_paper(scheme, epsilon):
+    certificate = Certificate(scheme, n_samples=500)
+    assert certificate.epsilon(0.1, bound="paper") == pytest.approx(epsilon, abs=1e-12)
+    assert certificate.mean(bound="paper") == pytest.approx(epsilon * math.sqrt(0.1), abs=1e-12)
+
+
+def test_whole_rows_are_counted():
+    certificate = Certificate(Subbagging(0.5), n_samples=500)
+    # 50 rows may exceed it, so the 51st largest may not.
+    assert certificate.epsilon(0.1) == pytest.approx(0.0561874494, abs=1e-10)
+    assert certificate.epsilon(0.1019) == certificate.epsilon(0.1)
+    assert certificate.delta(0.0561874495) == pytest.approx(50 / 500)
+    assert certificate.delta(0.0561874493) == pytest.approx(51 / 500)
+    assert certificate.delta(0.07, "paper") == 51 / 500
+
+
+def test_a_law_without_a_frontier_counts_whole_rows_in_theorem_8():
+    certificate = Certificate(ClassicalBagging(1.0), n_samples=10**6)
+    assert certificate.epsilon(1e-5) == pytest.approx(certificate.epsilon(1e-5, "paper") * math.sqrt(10 / 11))
+    assert "the exact frontier is not worked out for this law" in joined(certificate.explain(1e-5))
+    many = Certificate(Subbagging(0.5), n_samples=10**6)
+    assert "no smaller number holds for every learner" in joined(many.explain(0.002))
+    assert many.epsilon(0.005) > many.epsilon(0.0101) > many.epsilon(0.05)
+    # The frontier at 30,000 rows is an upper bound beyond them, until Theorem 8 is below it.
+    assert many.epsilon(0.031) == many.epsilon(0.04) == many.epsilon(29_999 / 10**6)
+    for delta in (0.031, 0.06):
+        told = joined(many.explain(delta))
+        assert "not worked out beyond 30,000 rows" in told
+        assert "no smaller number" not in told
+
+
+def test_past_ten_thousand_rows_the_frontier_is_exact():
+    certificate = Certificate(Subbagging(0.5), n_samples=100_000)
+    assert certificate.epsilon(0.12) == pytest.approx(0.00364177036, rel=1e-8)
+    assert "no smaller number holds for every learner" in joined(certificate.explain(0.12))
+    assert certificate.delta(0.00364177036) == 0.12
+
+
+def test_certified_delta_is_a_multiple_of_one_row_and_never_above_one():
+    certificate = Certificate(Subbagging(0.5), n_samples=30)
+    for epsilon in np.linspace(0, 1.5, 200):
+        for bound in ("best", "paper"):
+            delta = certificate.delta(epsilon, bound)
+            assert delta * 30 == pytest.approx(round(delta * 30), abs=1e-9)
+            assert 0 <= delta <= 1
+
+
+def test_no_row_exceeds_the_worst_case():
+    certificate = Certificate(Subbagging(0.25), n_samples=40, range_length=8.0)
+    assert certificate.worst_case() == 2.0
+    assert certificate.delta(2.0) == 0
+    assert certificate.delta(math.nextafter(2.0, 0)) > 0
+    assert certificate.epsilon(0.0) == 2.0
+    assert certificate.epsilon(0.0, bound="paper") == math.inf
+
+
+def test_all_rows_may_do_anything():
+    assert Certificate(Subbagging(0.5), n_samples=10).epsilon(1.0) == 0.0
+    assert Certificate(Subbagging(0.5), n_samples=10).delta(0.0) == 1.0
+
+
+def test_epsilon_is_in_the_units_of_the_prediction():
+    one, many = Certificate(Subbagging(0.5), 100, 500), Certificate(Subbagging(0.5), 100, 500, range_length=321.0)
+    for bound in ("best", "paper"):
+        assert many.epsilon(0.3, bound) == pytest.approx(321 * one.epsilon(0.3, bound))
+        assert many.delta(100.0, bound) == pytest.approx(one.delta(100 / 321, bound))
+    for name in ("worst_case", "mean", "loss", "replace_one"):
+        assert getattr(many, name)() == pytest.approx(321 * getattr(one, name)())
+
+
+def test_finite_bags_cost_something_and_less_the_more_they_are():
+    epsilons = [Certificate(Subbagging(0.5), 1000, b).epsilon(0.05) for b in (100, 1000, 10_000, 10**8, math.inf)]
+    assert epsilons == sorted(epsilons, reverse=True)
+    assert epsilons[-2] == pytest.approx(epsilons[-1], rel=0.02)
+    assert Certificate(Subbagging(0.5), 1000, 1000).epsilon(0.05, "paper") == pytest.approx(0.1885, abs=5e-5)
+
+
+def test_finitely_many_bags_have_the_smallest_of_all_bounds():
+    for n in (50, 500, 3000):
+        for n_bags in (10, 1000, 10**5, 10**7):
+            certificate = Certificate(Subbagging(0.3), n, n_bags)
+            for delta in (0.001, 0.01, 0.05, 0.3):
+                paper, exact, best = (certificate.epsilon(delta, bound) for bound in ("paper", "exact", "best"))
+                second = math.sqrt((certificate._constant / 4 + 1 / n_bags) / delta)
+                assert best <= min(paper, exact, second, 1.0) * (1 + 1e-12)
+                assert best == pytest.approx(min(exact, second, 1.0))
+                independent = Certificate(Subbagging(0.3), n, n_bags, coupling="independent")
+                assert independent.epsilon(delta) <= best
+
+
+@pytest.mark.parametrize(("scheme", "n", "n_bags", "delta"), [
+    (BernoulliSubbagging(97), 100, 10**4, 0.04), (Subbagging(0.99), 1000, 10**5, 0.01),
+    (BernoulliSubbagging(0.99), 1000, 10**5, 0.01), (ClassicalBagging(5000), 1000, 10**5, 0.01),
+])  # fmt: skip
+def test_the_best_is_no_worse_than_the_exact_also_for_nearly_whole_bags(scheme, n, n_bags, delta):
+    certificate = Certificate(scheme, n, n_bags)
+    assert certificate.epsilon(delta) <= certificate.epsilon(delta, "exact")
+
+
+def test_means_and_norms_are_never_above_the_papers_and_grow():
+    for n_bags in (100, 10_000, math.inf):
+        certificate = Certificate(ClassicalBagging(1.0), 300, n_bags)
+        for order in (0.5, 1, 2, 3, 10, math.inf):
+            assert certificate.norm(order) <= certificate.norm(order, "paper")
+        norms = [certificate.norm(order) for order in (1, 2, 3, 10, math.inf)]
+        assert norms == sorted(norms)
+    mean = Certificate(Subbagging(10), 20).mean()
+    assert mean == pytest.approx(0.0945225054, abs=1e-10)
+    assert Certificate(Subbagging(10), 20, 10**6).mean() == pytest.approx(mean + 0.001, abs=1e-12)
+    few = Certificate(Subbagging(10), 20, 10**6, coupling="independent")
+    assert few.mean() == pytest.approx(mean + 0.001 / math.sqrt(2), abs=1e-12)
+
+
+def test_a_range_that_changes_with_some_rows_costs_their_share():
+    fixed = Certificate(Subbagging(0.5), 442)
+    observed = Certificate(Subbagging(0.5), 442, delta_range=2 / 442, reach=1.0)
+    assert observed.epsilon(12 / 442) == fixed.epsilon(10 / 442)
+    assert observed.epsilon(12 / 442, "paper") == pytest.approx(fixed.epsilon(10 / 442, "paper"))
+    assert observed.delta(0.1) == pytest.approx(fixed.delta(0.1) + 2 / 442)
+    assert observed.worst_case() == observed.epsilon(0.0) == 1.0  # a row that moves the range may move all
+    assert observed.epsilon(0.0, "paper") == math.inf
+    assert observed.mean() == pytest.approx(fixed.mean() + 2 / 442)
+    assert observed.delta(1.0) == 0.0
+    assert observed.epsilon(0.5) == Certificate(Subbagging(0.5), 442, delta_range=0.0045).epsilon(0.5)  # rounded up
+
+
+def test_of_rows_that_change_the_range_nothing_is_known_unless_its_reach_is():
+    certificate = Certificate(Subbagging(0.5), 442, range_length=321.0, delta_range=2 / 442)
+    assert certificate.worst_case() == certificate.mean() == certificate.norm(2) == math.inf
+    assert certificate.epsilon(1 / 442) == math.inf
+    assert certificate.epsilon(12 / 442) < 321
+    assert certificate.delta(1e9) == 2 / 442
+    assert "Nothing is proved about the mean over rows" in certificate.explain()
+    moving = Certificate(Subbagging(2), 5, range_length=0.0, delta_range=0.6, reach=14.0)
+    assert moving.epsilon(0.5) == moving.worst_case() == 14.0
+    assert moving.epsilon(0.6) == moving.epsilon(0.7, "paper") == 0.0
+    assert moving.epsilon(0.6, "paper") == math.inf
+    assert moving.delta(13.0) == moving.delta(0.0, "paper") == 0.6
+    assert moving.mean() == pytest.approx(0.6 * 14)
+
+
+def test_replacing_a_row_needs_a_fixed_range():
+    for certificate in (
+        Certificate(Subbagging(0.5), 50, delta_range=0.04, reach=1.0),
+        Certificate(Subbagging(0.5), 50, outputs=AdaptiveOutputs()),
+        Certificate(Subbagging(0.5), 50, outputs=UnboundedOutputs()),
+    ):
+        with pytest.raises(ValueError, match="Replacing a row needs a range that is fixed"):
+            certificate.replace_one()
+
+
+def test_a_certificate_is_made_of_a_range_and_its_targets():
+    y = [9.0, 12.0, 9.0, 15.5, 30.0, 11.8, 14.0, 17.3]
+    observed = Certificate.for_targets(Subbagging(2), y)
+    assert observed == Certificate(Subbagging(2), 8, range_length=21.0, delta_range=1 / 8, reach=21.0)
+    fixed = Certificate.for_targets(Subbagging(2), y, FixedRange(0, 50), n_bags=100)
+    assert fixed == Certificate(Subbagging(2), 8, 100, range_length=50.0)
+    median = Certificate.for_targets(Subbagging(2), [0, 1, 2, 30, 40], lambda v: (np.median(v), np.median(v)))
+    assert (median.range_length, median.reach, median.delta_range) == (0.0, 14.0, 1.0)
+    tied = Certificate.for_targets(Subbagging(2), [0, 0, 1, 1])
+    assert tied.outputs == AdaptiveOutputs(1.0, 0.0, 1.0)
+
+
+def test_a_certificate_without_a_range_speaks_of_that_of_the_outputs():
+    text = joined(Certificate(Subbagging(0.5), 500, outputs=UnboundedOutputs()).explain(0.1))
+    assert "Theorem 12 for unbounded outputs" in text
+    assert "in units of the range of the learner's outputs" in text
+    assert "Theorem 19" in joined(Certificate(Subbagging(0.5), 500, 1000, outputs=UnboundedOutputs()).explain(0.1))
+
+
+def test_printed_bounds_are_proved():
+    for n in range(20, 300, 7):
+        for n_bags in (math.inf, 5000):
+            certificate = Certificate(Subbagging(0.3), n, n_bags, range_length=7.0)
+            printed = re.search(r"by more than ([\d.e-]+)", joined(certificate.explain(0.3))).group(1)
+            assert certificate.epsilon(0.3) <= float(printed) <= certificate.epsilon(0.3) * 1.001
+            assert certificate.delta(float(printed)) <= 0.3
+
+
+def test_a_range_of_no_length_leaves_nothing_to_move():
+    certificate = Certificate(Subbagging(0.5), 20, 100, range_length=0.0)
+    assert certificate.epsilon(0.5) == certificate.epsilon(0.0) == certificate.epsilon(0.0, "paper") == 0.0
+    assert certificate.delta(0.0) == 0.0
+    assert certificate.worst_case() == certificate.mean() == 0.0
+    assert "more than 0 " in certificate.explain(0.5)
+
+
+@pytest.mark.parametrize("n_bags", [math.inf, 10_000])
+@pytest.mark.parametrize("scheme", [scheme for scheme, _ in GOLDEN], ids=str)
+def test_round_trips_through_json(scheme, n_bags):
+    certificate = Certificate(scheme, 300, n_bags, range_length=2.5, delta_range=0.01)
+    text = json.dumps(certificate.to_dict(), allow_nan=False)
+    assert Certificate.from_dict(json.loads(text)) == certificate
+    third = Certificate(BernoulliSubbagging(100), 300)
+    assert Certificate.from_dict(json.loads(json.dumps(third.to_dict()))) == third
+
+
+def test_equality_is_of_what_is_certified():
+    assert Certificate(Subbagging(0.5), 500) == Certificate(Subbagging(250), 500)
+    assert Certificate(Subbagging(0.5), 500) == Certificate(Subbagging(0.5).resolve(500), 500)
+    assert Certificate(Subbagging(0.5), 500) != Certificate(Subbagging(0.5), 500, 100)
+    assert len({Certificate(Subbagging(0.5), 500), Certificate(Subbagging(250), 500)}) == 1
+
+
+def test_a_certificate_cannot_be_altered():
+    with pytest.raises(AttributeError):
+        Certificate(Subbagging(0.5), 500).n_bags = 7
+
+
+def test_a_scheme_of_ones_own_is_certified_and_read_back_with_the_scheme_at_hand():
+    class Alternating(ResamplingScheme):
+        def draw_bag(self, n_samples, generator):
+            return np.flatnonzero(generator.random(n_samples) < 0.5)
+
+        def inclusion_probability(self, n_samples):
+            return 0.5
+
+        def negative_covariance(self, n_samples):
+            return 0.0
+
+    scheme = Alternating()
+    certificate = Certificate(scheme, 500)
+    bernoulli = Certificate(BernoulliSubbagging(0.5), 500)
+    assert bernoulli.epsilon(0.1) < certificate.epsilon(0.1) < bernoulli.epsilon(0.1, "paper")
+    assert certificate.epsilon(0.1, "paper") == bernoulli.epsilon(0.1, "paper")
+    values = json.loads(json.dumps(certificate.to_dict()))
+    assert Certificate.from_dict(values, scheme) == certificate
+    with pytest.raises(ValueError, match=r"'Alternating' is not one of .* Give it as the second argument"):
+        Certificate.from_dict(values)
+    assert "Alternating on 500 rows" in str(certificate)
+
+
+# ------------------------------------------------------------------------------------------------------------- in words
+
+
+def joined(text):
+    return " ".join(text.split())
+
+
+def test_explanations_name_the_theorem_that_is_used():
+    derandomized = Certificate(Subbagging(0.5), 500)
+    assert "Proved by the exact frontier, and no smaller number holds" in joined(derandomized.explain(0.1))
+    assert "Proved by Theorem 14" in joined(derandomized.explain(0.0))
+    assert "second moments of the bags, however" in joined(Certificate(Subbagging(0.5), 500, 1000).explain(0.1))
+    assert "exact frontier, Theorem 9 for the bags" in joined(Certificate(Subbagging(0.5), 500, 10**6).explain(0.1))
+    assert "Theorem 14, Theorem 9 for the bags" in joined(Certificate(Subbagging(10), 500, 10**5).explain(0.001))
+    independent = Certificate(Subbagging(0.5), 500, 1000, coupling="independent")
+    assert "bags, drawn independently with and without a row" in joined(independent.explain(0.1))
+    independent = Certificate(Subbagging(0.5), 500, 10**6, coupling="independent")
+    assert "for bags drawn independently with and without a row" in joined(independent.explain(0.1))
+    clipped = Certificate(Subbagging(0.5), 500, delta_range=0.004)
+    assert "Theorem 13 for the range" in joined(clipped.explain(0.1))
+    assert "Theorem 20 for the range" in joined(
+        Certificate(Subbagging(0.5), 500, 10_000, delta_range=0.004).explain(0.1)
+    )
+
+
+def test_explanations_of_finitely_many_bags_speak_of_chance():
+    text = joined(Certificate(Subbagging(0.5), 500, 10_000).explain(0.1))
+    assert "the chance, over the draw of bags and seeds," in text
+    assert "is at most 0.1 on average over the rows" in text
+
+
+def test_vacuous_bounds_say_so_and_what_would_help():
+    few = Certificate(Subbagging(0.5), 500, 5)
+    assert "vacuous. With infinitely many bags it would be 0.05619: use more bags" in joined(few.explain(0.1))
+    assert "With infinitely many bags it would be 0.5: use more bags" in joined(few.explain(0.0))
+    changing = Certificate(Subbagging(0.5), 500, delta_range=0.2)
+    assert "A share 0.2 of the rows can each change the range itself" in joined(changing.explain(0.1))
+    one = Certificate(Subbagging(0.5), 500, 1)
+    assert "Nothing is proved about the mean over rows" in joined(one.explain(0.1))
+
+
+def test_printing_is_explaining():
+    certificate = Certificate(Subbagging(0.5), 500)
+    assert str(certificate) == certificate.explain()
+
+
+# ------------------------------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(("call", "error", "words"), [
+    (lambda: Certificate(Subbagging(1.0), 500), ValueError, "p = 1"),
+    (lambda: Certificate("subbagging", 500), TypeError, r"such as Subbagging\(bag_size=0.5\). Got 'subbagging'"),
+    (lambda: Certificate(Subbagging, 500), TypeError, "'scheme' parameter of Certificate"),
+    (lambda: Certificate(Subbagging(0.5).resolve(499), 500), ValueError, "resolved for n_samples=499"),
+    (lambda: Certificate(Subbagging(), 1), ValueError, "'n_samples' parameter of Certificate"),
+    (lambda: Certificate(Subbagging(), 500.0), TypeError, "'n_samples' parameter of Certificate"),
+    (lambda: Certificate(Subbagging(), 500, 0), ValueError, "'n_bags' parameter of Certificate"),
+    (lambda: Certificate(Subbagging(), 500, 2.5), TypeError, "'n_bags' parameter of Certificate"),
+    (lambda: Certificate(Subbagging(), 500, math.nan), TypeError, "'n_bags' parameter of Certificate"),
+    (lambda: Certificate(Subbagging(), 500, range_length=-1), ValueError, "'range_length'"),
+    (lambda: Certificate(Subbagging(), 500, range_length=math.inf), ValueError, "'range_length'"),
+    (lambda: Certificate(Subbagging(), 500, delta_range=1.5), ValueError, "'delta_range'"),
+    (lambda: Certificate(Subbagging(), 500).epsilon(1.5), ValueError, r"'delta' .* \[0, 1\]. Got 1.5"),
+    (lambda: Certificate(Subbagging(), 500).epsilon(-0.1), ValueError, "Got -0.1"),
+    (lambda: Certificate(Subbagging(), 500).epsilon(math.nan), ValueError, "Got nan"),
+    (lambda: Certificate(Subbagging(), 500).epsilon("0.1"), TypeError, "'delta'"),
+    (lambda: Certificate(Subbagging(), 500).epsilon(0.1, "tight"), ValueError, "Got 'tight'"),
+    (lambda: Certificate(Subbagging(), 500).delta(-0.1), ValueError, "'epsilon'"),
+    (lambda: Certificate(Subbagging(), 500).norm(0), ValueError, "'order'"),
+    (lambda: Certificate(Subbagging(), 500).norm(2, "exact"), ValueError, "'bound'"),
+    (lambda: Certificate(Subbagging(), 500, 100, coupling="none"), ValueError, "'coupling'"),
+    (lambda: Certificate(Subbagging(), 500).loss(-1), ValueError, "'lipschitz'"),
+    (lambda: Certificate(Subbagging(), 500).explain(2), ValueError, "'delta'"),
+    (lambda: plan(1, 0.1, 0.1), ValueError, "'n_samples' parameter of plan"),
+    (lambda: plan(500, 0.0, 0.1), ValueError, "'epsilon' parameter of plan"),
+    (lambda: plan(500, 1.0, 0.1), ValueError, "below range_length=1. Got 1.0: no prediction moves further"),
+    (lambda: plan(500, 0.1, -0.1), ValueError, r"'delta' parameter of plan .* share of the training rows"),
+    (lambda: Certificate(Subbagging(), 500, reach=0.5), ValueError, "'reach' parameter"),
+    (lambda: Certificate(Subbagging(), 500, range_length=2.0, outputs=Outputs()), ValueError, "None beside range_length"),
+    (lambda: UnboundedOutputs(2.0), ValueError, "Leave the length out"),
+    (lambda: ClassOutputs(shift=-0.1), ValueError, "'shift'"),
+    (lambda: Certificate.from_dict("{}"), TypeError, "json.loads"),
+    (lambda: Certificate.from_dict({}), TypeError, "as to_dict gives it"),
+    (lambda: plan(500, 0.1, 0.1, "bootstrap"), ValueError, r"one of \['bernoulli', .* Got 'bootstrap'"),
+    (lambda: plan(500, 0.1, 0.1, 0.5), TypeError, "'scheme' parameter of plan"),
+    (lambda: plan(500, 0.1, 0.1, max_bags=0), ValueError, "'max_bags' parameter of plan"),
+    (lambda: plan(500, 0.1, 0.1, range_length=0), ValueError, "'range_length' parameter of plan"),
+])  # fmt: skip
+def test_bad_input_is_refused_with_the_value(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+# ---------------------------------------------------------------------------------------------------------- the planner
+
+
+@pytest.mark.parametrize("name", ["subbagging", "bernoulli", "classical", "poissonized"])
+@pytest.mark.parametrize(("n", "epsilon", "delta", "max_bags"), [
+    (1000, 0.1, 0.1, 10_000), (1000, 0.1, 0.1, math.inf), (50, 0.5, 0.1, 1000), (20_000, 0.05, 0.01, 20_000),
+])  # fmt: skip
+def test_a_plan_is_certified_and_no_larger_bag_nor_fewer_bags_would_be(name, n, epsilon, delta, max_bags):
+    found = plan(n, epsilon, delta, name, max_bags=max_bags)
+    assert found.certificate.epsilon(delta) <= epsilon
+    assert found.certificate == Certificate(found.scheme, n, found.n_bags)
+    largest = n - 1 if name in ("subbagging", "bernoulli") else n
+    if found.scheme.bag_size < largest:
+        larger = type(found.scheme)(found.scheme.bag_size + 1)
+        assert Certificate(larger, n, max_bags).epsilon(delta) > epsilon
+    if found.n_bags == math.inf:
+        assert max_bags == math.inf
+    else:
+        assert found.n_bags <= max_bags
+        assert Certificate(found.scheme, n, found.n_bags - 1).epsilon(delta) > epsilon
+
+
+def test_a_scheme_with_its_own_bag_size_keeps_it():
+    found = plan(1000, 0.2, 0.1, Subbagging(0.5))
+    assert found.scheme == Subbagging(0.5)
+    assert Certificate(Subbagging(0.5), 1000, found.n_bags - 1).epsilon(0.1) > 0.2
+
+
+def test_a_plan_is_in_the_units_of_the_prediction_and_pays_for_the_range():
+    assert plan(1000, 20.0, 0.1, range_length=200.0).scheme == plan(1000, 0.1, 0.1).scheme
+    assert plan(1000, 0.1, 0.1, delta_range=0.01).scheme.bag_size < plan(1000, 0.1, 0.1).scheme.bag_size
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: plan(100, 0.001, 0.05), r"Possible: epsilon >= 0.03961 for this delta\."),
+    (lambda: plan(100, 0.05, 0.05, Subbagging(0.9)), "or more rows"),
+    (lambda: plan(1000, 0.02, 0.05), "or delta >= 0.2507 for this epsilon, or this very request with max_bags=24,278"),
+    (lambda: plan(100, 0.01, 0.001), "this very request with max_bags=inf"),
+    (lambda: plan(100, 0.1, 0.01, delta_range=0.02), r"No plan .* Possible: delta >= 0.02"),
+])  # fmt: skip
+def test_an_impossible_request_says_what_is_possible(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+@pytest.mark.parametrize("delta_range", [0.0, 0.02])
+@pytest.mark.parametrize(("n", "epsilon", "delta"), [
+    (100, 0.001, 0.05), (1000, 0.02, 0.05), (300, 0.03, 0.01), (100, 0.0101, 0.001), (20_000, 0.02, 0.03),
+])  # fmt: skip
+def test_what_an_impossible_request_is_told_is_indeed_possible(n, epsilon, delta, delta_range):
+    with pytest.raises(ValueError, match="No plan") as refusal:
+        plan(n, epsilon, delta, delta_range=delta_range)
+    pattern = r"(epsilon|delta|max_bags)(?: >= |=)([\d.,e-]+\d|inf)(?= for this|,? or|\.$|\. )"
+    offers = dict(re.findall(pattern, str(refusal.value).split("Possible")[1]))
+    offers = {name: float(value.replace(",", "")) for name, value in offers.items()}
+    assert offers or "use a fixed range" in str(refusal.value)
+    if "epsilon" in offers:
+        plan(n, offers["epsilon"], delta, delta_range=delta_range)
+    if "delta" in offers:
+        plan(n, epsilon, offers["delta"], delta_range=delta_range)
+    if "max_bags" in offers:
+        n_bags = offers["max_bags"]
+        plan(n, epsilon, delta, delta_range=delta_range, max_bags=n_bags if math.isinf(n_bags) else int(n_bags))
+
+
+def test_no_row_at_all_can_be_planned_for_with_infinitely_many_bags():
+    assert plan(100, 0.25, 0.0, max_bags=math.inf).scheme == Subbagging(25)
+
+
+def test_a_resolved_scheme_can_be_planned_for():
+    assert plan(1000, 0.2, 0.1, Subbagging(0.5).resolve(1000)).n_bags == plan(1000, 0.2, 0.1, Subbagging(0.5)).n_bags
+
+
+def test_a_dictionary_that_contradicts_itself_is_refused():
+    values = Certificate(Subbagging(0.1), 200).to_dict()
+    with pytest.raises(ValueError, match=r"says inclusion_probability=0.1, but its other entries give 0.2"):
+        Certificate.from_dict({**values, "bag_size": 40})
+    with pytest.raises(ValueError, match="says scheme='Subbagging'"):
+        Certificate.from_dict(values, scheme=BernoulliSubbagging(0.1))
+
+
+def test_a_plan_reads_as_an_instruction():
+    text = joined(str(plan(10_000, 0.05, 0.05, "poissonized")))
+    assert text.startswith("Use Poissonized bagging, 6,931 draws expected from 10,000 rows, with")
+    assert "is at most 0.05 on average over the rows" in text

@@ -1,0 +1,133 @@
+import math
+
+import numpy as np
+import pytest
+
+from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, Perturbations, Subbagging, VectorCertificate
+from stablebag.measuring.perturbations import BagSpread
+from stablebag.proving.bounds import vector_epsilon, vote_delta, vote_epsilon, vote_variance
+from theorems.enumeration import all_ensembles
+
+GOLDEN = [(500, 250, 0.1, 0.180360721443), (60_000, 30_000, 0.05, 0.00600010000167)]
+
+
+@pytest.mark.parametrize(("n", "m", "epsilon", "delta"), GOLDEN)
+def test_golden_values_of_ten_classes(n, m, epsilon, delta):
+    certificate = VectorCertificate.for_classes(Subbagging(m), n, n_classes=10)
+    assert certificate.rms() ** 2 / epsilon**2 == pytest.approx(delta, abs=1e-11)
+    assert certificate.delta(epsilon) == math.floor(delta * n) / n
+
+
+def test_golden_values_of_finitely_many_bags():
+    few = VectorCertificate.for_classes(Subbagging(30_000), 60_000, 10, 1000, coupling="independent")
+    assert few.rms() ** 2 == pytest.approx(0.00181500025, abs=1e-11)
+    # Squares add up, so this is below (sqrt(c) + 2 / sqrt(B))^2 = .00407976212458 for any coupling.
+    few = VectorCertificate.for_classes(Subbagging(30_000), 60_000, 10, 1000)
+    assert few.rms() ** 2 == pytest.approx(0.9 * (1 / 59_999 + 4 / 1000), abs=1e-11)
+
+
+def test_golden_values_of_votes():
+    assert vote_variance([0.6, 0.3, 0.1]) == pytest.approx(0.54)
+    assert vote_delta(0.1, 1 / 499, [0.6, 0.3, 0.1]) == pytest.approx(0.108216432866, abs=1e-12)
+    assert vote_epsilon(0.108216432866, 1 / 499, [0.6, 0.3, 0.1]) == pytest.approx(0.1)
+    assert vote_delta(0.0, 1 / 499, [1.0, 0.0]) == vote_epsilon(0.0, 1 / 499, [1.0, 0.0]) == 0.0
+    assert vote_delta(0.01, 1 / 499, [0.5, 0.5]) == 1.0
+    with pytest.raises(ValueError, match="add up to 1"):
+        vote_variance([0.6, 0.6])
+
+
+def test_a_vector_of_one_number_is_a_number():
+    number = Certificate(Subbagging(0.4), 200)
+    vector = VectorCertificate(Subbagging(0.4), 200, radius=0.5)
+    assert vector.rms() == pytest.approx(number.norm(2))
+    assert vector.worst_case() == number.worst_case()
+    assert vector.epsilon(0.1) >= number.epsilon(0.1)
+    assert vector_epsilon(0.1, 0.01, 0.5) == pytest.approx(math.sqrt(0.01 / 0.4))
+
+
+def outputs_of_vectors(ensemble, kind, rng):
+    n_bags = len(ensemble.bags)
+    if kind == "probabilities":
+        return rng.dirichlet(np.ones(3), n_bags)
+    if kind == "votes":
+        return np.eye(3)[rng.integers(0, 3, n_bags)]
+    return np.eye(3)[ensemble.inside[:, :2].sum(axis=1)]  # votes by how many of two rows are in
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "votes", "memorized"])
+def test_no_learner_exceeds_it_when_all_bags_are_listed(kind, seed):
+    rng = np.random.default_rng(seed)
+    for ensemble in all_ensembles(6):
+        n = ensemble.law.n_samples
+        certificate = VectorCertificate.for_classes(ensemble.law, n, 3)
+        outputs = outputs_of_vectors(ensemble, kind, rng)
+        average = ensemble.weights @ outputs
+        outside = ensemble.weights[:, None] * ~ensemble.inside
+        left_out = outside.T @ outputs / outside.sum(axis=0)[:, None]
+        moved = np.linalg.norm(average - left_out, axis=1)
+        variance = ensemble.weights @ ((outputs - average) ** 2).sum(axis=1)
+        assert np.mean(moved**2) <= ensemble.constant * variance + 1e-15
+        assert math.sqrt(np.mean(moved**2)) <= certificate.rms() + 1e-15
+        assert moved.max() <= certificate.worst_case() + 1e-12
+        if kind != "probabilities":  # the Gini index of the votes
+            assert variance == pytest.approx(1 - average @ average)
+        for rows in range(n):
+            assert (moved > certificate.epsilon(rows / n) + 1e-12).sum() <= rows
+
+
+def test_finitely_many_bags_cost_something_and_a_share_of_zero_promises_the_diameter():
+    epsilons = [VectorCertificate.for_classes(Subbagging(0.5), 1000, 4, b).epsilon(0.05) for b in (10, 1000, 10**6)]
+    assert epsilons == sorted(epsilons, reverse=True)
+    assert VectorCertificate.for_classes(Subbagging(0.5), 1000, 4, 10**6).epsilon(0.0) == math.sqrt(2)
+    assert VectorCertificate.for_classes(Subbagging(0.5), 1000, 4).epsilon(0.0) == math.sqrt(2) / 2
+    small = VectorCertificate.for_classes(Subbagging(10), 1000, 4, 10**7)
+    assert "McDiarmid" in " ".join(small.explain(1e-5).split())
+    assert small.epsilon(1e-5) < vector_epsilon(1e-5, 0.01 / 0.99 / 999, math.sqrt(0.75), 10**7)
+    assert VectorCertificate(Subbagging(0.5), 10).epsilon(1.0) == 0.0
+    assert VectorCertificate.for_classes(Subbagging(0.5), 10, 1).epsilon(0.3) == 0.0
+
+
+@pytest.mark.parametrize("n_bags", [50, 5000, math.inf])
+@pytest.mark.parametrize("scheme", [Subbagging(0.5), BernoulliSubbagging(0.2), ClassicalBagging(1.0)], ids=str)
+def test_delta_and_epsilon_read_each_other_back(scheme, n_bags):
+    certificate = VectorCertificate.for_classes(scheme, 300, 5, n_bags)
+    for delta in (0.01, 0.1, 0.5):
+        assert certificate.delta(certificate.epsilon(delta)) <= delta + 1e-9
+    assert certificate.delta(math.sqrt(2)) == 0.0
+    assert "the vector of outputs" in " ".join(str(certificate).split())
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: VectorCertificate(Subbagging(0.5), 10, radius=-1), "'radius'"),
+    (lambda: VectorCertificate(Subbagging(0.5), 10, diameter=3), "'diameter' .* at most 2"),
+    (lambda: VectorCertificate(Subbagging(0.5), 10, coupling="loose"), "'coupling'"),
+    (lambda: VectorCertificate.for_classes(Subbagging(0.5), 10, 0), "'n_classes'"),
+    (lambda: VectorCertificate(Subbagging(0.5), 10).epsilon(2), "'delta'"),
+])  # fmt: skip
+def test_bad_input_is_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_perturbations_of_a_classifier_are_taken_per_class_or_in_norm():
+    prediction = np.array([[0.5, 0.5], [1.0, 0.0]])
+    left_out = np.array([[[0.2, 0.8], [1.0, 0.0]], [[0.5, 0.5], [0.9, 0.1]], [[0.6, 0.4], [0.4, 0.6]]])
+    variance = np.array([[0.25, 0.25], [0.01, 0.04]])
+    bags = BagSpread(np.sqrt(variance), n_bags=100, n_without=np.full(3, 50))
+    moved = Perturbations(prediction, left_out, np.arange(3), bags=bags)
+    norm = moved.in_norm()
+    expected = math.sqrt(2) * np.array([[0.3, 0.0], [0.0, 0.1], [0.1, 0.6]])
+    np.testing.assert_allclose(norm.values, expected)
+    np.testing.assert_allclose(norm.epsilon(1 / 3), math.sqrt(2) * np.array([0.1, 0.1]))
+    np.testing.assert_allclose(norm.noise, np.sqrt([0.5 * 0.01, 0.05 * 0.01]))
+    np.testing.assert_array_equal(norm.most_influential(1)[0], moved.most_influential(1)[0])
+    assert (norm.most_influential(2)[1] >= 0).all()
+    with pytest.raises(ValueError, match="one number at each point"):
+        norm.in_norm()
+
+
+def test_norms_under_several_seeds_are_those_of_each_seed():
+    distances = np.array([[[[0.3, 0.4]]], [[[0.6, 0.8]]]])  # two seeds, a row, a point, two classes
+    moved = Perturbations(np.zeros((1, 2)), np.full((1, 1, 2), 0.45), np.arange(1), distances=distances)
+    np.testing.assert_allclose(moved.in_norm().values, [[0.75]])
+    np.testing.assert_allclose(moved.in_norm().delta(0.6), [0.5])
