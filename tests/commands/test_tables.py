@@ -9,11 +9,13 @@ from sklearn.tree import DecisionTreeRegressor
 from stablebag.commands.tables import (
     Columns,
     TableError,
+    _date_parts,
     make_learner,
     parse_parameters,
     read_table,
     same_columns,
     split_target,
+    targets_of,
 )
 
 
@@ -66,7 +68,7 @@ def test_columns_are_told_apart(frame):
     assert columns.numeric == ("age",)
     assert columns.categorical == ("city", "smokes", "code")
     assert columns.text == ("note",)
-    assert columns.dates == ("seen", "when")
+    assert columns.dates == (("seen", "ISO8601"), ("when", ""))
     assert columns.constant == ("same", "empty")
 
 
@@ -156,3 +158,60 @@ def test_columns_that_only_look_like_renamed_ones_are_kept(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("y,y.1,,\n1,2,3,4\n5,6,7,8\n")
     assert list(read_table(path).columns) == ["y", "y.1", "Unnamed: 2", "Unnamed: 3"]
+
+
+def write(tmp_path, text, name="t.csv"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_rows_that_are_longer_than_the_header_do_not_shift_columns(tmp_path):
+    frame = read_table(write(tmp_path, "y,a,b\n1,2,3,\n4,5,6,\n"))  # a separator at the end of each line
+    assert frame.to_dict("list") == {"y": [1, 4], "a": [2, 5], "b": [3, 6]}
+    with pytest.raises(TableError, match="rows with more fields than its header, which has 2"):
+        read_table(write(tmp_path, "y,a\n1,2,3\n4,5,6\n"))
+
+
+def test_names_that_look_like_missing_values_are_names(tmp_path):
+    with pytest.raises(TableError, match="two columns called 'NA'"):
+        read_table(write(tmp_path, "NA,y,NA\n1,2,3\n4,5,6\n"))
+
+
+def test_the_last_ending_counts(tmp_path):
+    assert len(read_table(write(tmp_path, "y,a\n1,2\n3,4\n", "x.parquet.csv"))) == 2
+
+
+def test_lists_in_columns_are_refused(tmp_path):
+    frame = pd.DataFrame({"y": [1.0, 2.0], "a": [[1], [2, 3]]})
+    frame.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(TableError, match=r"column 'a' of .* has lists or the like"):
+        read_table(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("texts", [
+    ["13/02/2020", "02/03/2020", "05/06/2020"] * 5, ["2020-01-01", "2020-01-02 10:00", "2020-05-03"] * 5,
+    ["3.2.2020", "14.12.2021", "1.1.2019"] * 5,
+])  # fmt: skip
+def test_a_date_means_the_same_in_every_bag_and_call(texts):
+    frame = pd.DataFrame({"when": texts})
+    ((name, form),) = Columns.of(frame).dates
+    together = _date_parts(frame, {name: form})
+    assert np.isfinite(together).all()
+    one_by_one = np.concatenate([_date_parts(frame.iloc[[row]], {name: form}) for row in range(len(frame))])
+    np.testing.assert_array_equal(together, one_by_one)
+
+
+def test_categories_of_a_test_table_are_read_as_those_of_the_training_table():
+    train = pd.DataFrame({"a": ["A", "2", "3"] * 5})
+    for there in (["2", "3"], [2, 3], [2.0, 3.0, np.nan]):
+        found = same_columns(train, pd.DataFrame({"a": there}), "new")["a"]
+        assert found.dropna().tolist() == ["2", "3"]
+    with pytest.raises(TableError, match="truth values in the training table"):
+        same_columns(pd.DataFrame({"a": [True, False] * 3}), pd.DataFrame({"a": [1, 0]}), "new")
+
+
+def test_large_whole_classes_are_told_apart():
+    assert targets_of(pd.Series([1e19, 2e19]), "classification", "y").tolist() == [
+        "10000000000000000000", "20000000000000000000",
+    ]  # fmt: skip

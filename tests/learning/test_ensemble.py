@@ -14,7 +14,8 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier, SGDRegressor
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -781,3 +782,47 @@ def test_a_warm_start_goes_on_with_a_generator_that_was_drawn_from_since():
         before = model.bags_
         state.normal()
         assert model.set_params(n_bags=8).fit(X, y).bags_[:5] == before
+
+
+def test_a_warm_start_notices_other_frozen_learners_functions_and_generators():
+    X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30.0)
+
+    def one(X, y, seed):
+        return lambda points: np.zeros(len(points))
+
+    first = one
+
+    def one(X, y, seed):
+        return lambda points: np.ones(len(points))
+
+    state = np.random.RandomState(0)
+    changes = [
+        (FrozenEstimator(Ridge().fit(X, y)), {"estimator": FrozenEstimator(Ridge().fit(X, -y))}),
+        (FunctionRegressor(first), {"estimator__algorithm": one}),
+        (SGDRegressor(random_state=state), {}),
+    ]
+    for learner, change in changes:
+        model = BaggedRegressor(learner, n_bags=3, warm_start=True, random_state=0).fit(X, y)
+        state.normal()
+        with pytest.raises(ValueError, match="changed since the first fit"):
+            model.set_params(n_bags=5, **change).fit(X, y)
+
+
+def test_a_warm_start_notices_another_type_and_takes_objects_with_nan():
+    X, y = np.arange(60).reshape(30, 2), np.arange(30.0)
+    model = BaggedRegressor(Ridge(), n_bags=3, warm_start=True, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="data or scheme changed"):
+        model.set_params(n_bags=5).fit(X.astype(float), y)
+    table = X.astype(object)
+    table[0, 0] = np.nan
+    model = BaggedRegressor(RowRecorder(), n_bags=3, warm_start=True, random_state=0).fit(table, y)
+    assert len(model.set_params(n_bags=5).fit(table.copy(), y).bags_) == 5
+
+
+@pytest.mark.parametrize("name", ["None", "nan", "NaN", "NaT", "<NA>"])
+def test_a_class_may_be_called_like_a_missing_value(name):
+    X, labels = np.zeros((10, 1)), pd.Series([name, "A"] * 5, dtype=object)
+    assert set(BaggedClassifier(n_bags=3, random_state=0).fit(X, labels).classes_) == {name, "A"}
+    for missing in (None, np.nan, pd.NA, pd.NaT):
+        with pytest.raises(ValueError, match="NaN or missing values"):
+            BaggedClassifier(n_bags=3).fit(X, pd.Series([missing, "A"] * 5, dtype=object))

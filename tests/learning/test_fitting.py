@@ -288,7 +288,7 @@ def test_streaming_gives_the_same_predictions_and_keeps_no_model(data):
     X, y = data
     bags, seeds = Subbagging(0.5).resolve(30).draw(20, random_state=0), Seeds(0).learner_seeds(0, 20)
     job = FitJob(DecisionTreeRegressor(), X, y, bags, seeds)
-    kept = list(predict_bags(list(fit_bags(job)), X))
+    kept = list(predict_bags(list(fit_bags(job)), seeds, X))
     for n_jobs in (1, 2):
         streamed = list(fit_and_predict_bags(job, X, n_jobs=n_jobs))
         np.testing.assert_array_equal(streamed, kept)

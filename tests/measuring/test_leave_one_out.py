@@ -3,13 +3,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import VotingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDRegressor
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from learners import RowRecorder
@@ -362,3 +365,48 @@ def test_infinite_predictions_are_not_perfect_stability(data):
     model = BaggedRegressor(learner, n_bags=40, prediction_range=None, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match="NaN or infinite"), np.errstate(invalid="ignore"):
         leave_one_out(model, points)
+
+
+def test_ensembles_that_see_fewer_rows_are_left_as_they_are(data):
+    X, y, points = data
+    inner = BaggedRegressor(Ridge(), n_bags=4)
+    search = GridSearchCV(inner, {"n_bags": [3, 4]}, cv=2)
+    nested = BaggedRegressor(inner, n_bags=3)
+    for estimator in (search, nested, VotingRegressor([("a", inner), ("b", Ridge())])):
+        assert leave_one_out_refit(estimator, X, y, points, rows=[0, 1], random_state=0).left_out.shape == (
+            2,
+            len(points),
+        )
+
+
+def test_ensembles_at_the_end_of_a_pipeline_keep_the_law_without_a_row(data):
+    X, y, points = data
+    seen = []
+
+    def learner(X, y, seed):
+        seen.append(len(y))
+        return lambda points: np.zeros(len(points))
+
+    bagged = BaggedRegressor(FunctionRegressor(learner), scheme=Subbagging(0.5), n_bags=3)
+    for estimator in (
+        make_pipeline(StandardScaler(), bagged),
+        TransformedTargetRegressor(bagged, check_inverse=False),
+    ):
+        seen.clear()
+        leave_one_out_refit(estimator, X, y, points, rows=[0], random_state=0)
+        assert set(seen) == {len(y) // 2}  # 12 of 25 rows, and 12 of 24
+
+
+def test_the_noise_of_bags_is_not_known_where_rows_are_replaced(data):
+    X, y, points = data
+    moved = replace_one_refit(BaggedRegressor(Ridge(), n_bags=5), X, y, X[::-1], y[::-1], points, rows=[0])
+    with pytest.raises(ValueError, match="noise of the bags is not known"):
+        _ = moved.noise
+
+
+def test_targets_that_are_missing_are_refused_in_refits(data):
+    X, y, points = data
+    y = y.copy()
+    y[3] = np.nan
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        leave_one_out_refit(DecisionTreeRegressor(criterion="absolute_error"), X, y, points, rows=[0])

@@ -302,7 +302,8 @@ def test_the_command_keeps_what_is_done_when_interrupted(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    (["--quick", "--n-bags", "10"], "--quick and --n-bags both set the number"), (["--setting", "5"], "5 is not in the range"),
+    (["--quick", "--n-bags", "10"], "--quick and --n-bags both set the number"),
+    (["--setting", "5"], "5 is not in the range"),
     (["--n-bags", "1"], "1 is not in the range"), (["--variant", "paper"], "'paper' is not one of"),
 ])  # fmt: skip
 def test_bad_options_end_with_two_and_a_sentence(arguments, words):

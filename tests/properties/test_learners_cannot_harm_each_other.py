@@ -4,23 +4,31 @@ Each misbehaving learner has a twin that computes the same from its own copies. 
 whatever differs was harm done.
 """
 
+import os
+import pickle
 import random
 import threading
+import time
+import warnings
 
 import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.decomposition import PCA
+from sklearn.ensemble import BaggingRegressor, GradientBoostingRegressor, RandomForestRegressor, VotingRegressor
+from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.feature_selection import SelectKBest, mutual_info_regression
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LassoCV, LinearRegression, LogisticRegression, Ridge
+from sklearn.impute import IterativeImputer
+from sklearn.linear_model import LassoCV, LinearRegression, LogisticRegression, RANSACRegressor, Ridge
 from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV, ShuffleSplit
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler, TargetEncoder
 from sklearn.svm import SVC, LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeRegressor
@@ -30,6 +38,8 @@ from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
     FixedRange,
+    FunctionRegressor,
+    Subbagging,
     certify,
     certify_reused,
     leave_one_out,
@@ -452,6 +462,287 @@ def test_ensembles_inside_ensembles_do_not_wait_for_each_other_in_threads(data):
         np.testing.assert_array_equal(model_of(inner, n_bags=6, n_jobs=2).fit(X, y).predict(points), expected)
 
 
+# ------------------------------------------------------------------------------------------------ what an attack found
+
+
+class Own(Mean):
+    def __init__(self, fails=False):
+        self.fails = fails
+
+    def fit(self, X, y):
+        if self.fails:
+            raise ValueError("no")
+        return super().fit(X, y)
+
+
+class FallsBack(Mean):
+    """Tries one ensemble, which fails in its workers, and fits another."""
+
+    def fit(self, X, y):
+        try:
+            self.inner_ = BaggedRegressor(Own(fails=True), n_bags=4, n_jobs=2, random_state=0).fit(X, y)
+        except ValueError:
+            self.inner_ = BaggedRegressor(Own(), n_bags=4, random_state=0).fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.inner_.predict(X)
+
+
+def test_ensembles_that_fail_inside_workers_stop_nobody_else(data):
+    X, y, points = data
+    expected = model_of(FallsBack(), n_bags=12).fit(X, y).bag_predictions(points)
+    model = model_of(FallsBack(), n_bags=12, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(model.bag_predictions(points), expected)
+
+
+def loose_tree():
+    return DecisionTreeRegressor(max_features=1)
+
+
+UNSEEDED = {
+    "a first guess": GradientBoostingRegressor(init=loose_tree(), n_estimators=2),
+    "an imputer's learner": make_pipeline(IterativeImputer(loose_tree(), max_iter=1), Ridge()),
+    "a consensus": RANSACRegressor(make_pipeline(StandardScaler(), loose_tree()), min_samples=10),
+    "a search over learners": GridSearchCV(
+        Pipeline([("m", Ridge())]), {"m": [loose_tree(), RandomForestRegressor(3)]}, cv=2
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", UNSEEDED)
+def test_every_seed_inside_a_learner_hangs_on_the_bag(name, data):
+    X, y, points = data
+    X = X.copy()
+    if name == "an imputer's learner":
+        X[::5, 0] = np.nan
+    predicted = []
+    for seed in (1, 2):
+        np.random.seed(seed)
+        before = np.random.get_state()[1].copy()
+        predicted.append(model_of(UNSEEDED[name], n_bags=6).fit(X, y).predict(points))
+        np.testing.assert_array_equal(np.random.get_state()[1], before)
+    predicted.append(model_of(UNSEEDED[name], n_bags=6, n_jobs=2).fit(X, y).predict(points))
+    np.testing.assert_array_equal(predicted[0], predicted[1])
+    np.testing.assert_array_equal(predicted[0], predicted[2])
+
+
+def in_time(work):
+    """What work gives, unless it hangs."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(work()), daemon=True)
+    thread.start()
+    thread.join(timeout=60)
+    assert found, "deadlock, or an error"
+    return found[0]
+
+
+class Weighted(Mean):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, y)
+
+
+def test_learners_that_start_threads_with_ensembles_in_them_do_not_hang(data, monkeypatch):
+    X, y, points = data
+    inner = BaggedRegressor(Mean(), n_bags=3, prediction_range=RANGE)
+    voting = VotingRegressor([("a", inner), ("b", inner)], n_jobs=2)
+    expected = model_of(voting, n_bags=4).fit(X, y).predict(points)
+
+    def fit():
+        with joblib.parallel_config(backend="threading"):
+            return model_of(voting, n_bags=4, n_jobs=2).fit(X, y).predict(points)
+
+    np.testing.assert_array_equal(in_time(fit), expected)
+    monkeypatch.setattr("stablebag.learning.fitting._SMALL_PREDICTION", 0)
+    nested = BaggingRegressor(BaggedRegressor(Weighted(), n_bags=2), n_estimators=2, n_jobs=2)
+    model = model_of(nested, n_bags=6, n_jobs=2).fit(X, y)
+    assert in_time(lambda: model.predict(points)).shape == (7,)
+
+
+class NoisyPoints(Mean):
+    """Adds noise to the points where they are: drawn twice, if it is asked twice."""
+
+    def predict(self, X):
+        X += np.random.normal(size=X.shape)
+        return X.sum(axis=1)
+
+
+class NoiseAlone(Mean):
+    def predict(self, X):
+        return np.random.normal(size=len(X))
+
+
+def test_what_is_drawn_while_predicting_hangs_on_the_seed_of_the_bag(data):
+    X, y, points = data
+    streams = [stream_leave_one_out(model_of(NoisyPoints(), n_jobs), X, y, points).left_out for n_jobs in (1, 2)]
+    np.testing.assert_array_equal(*streams)
+    moved = leave_one_out_refit(NoiseAlone(), X, y, points, random_state=0)
+    assert moved.max("max") == 0  # the same seed with and without the row
+    assert replace_one_refit(NoiseAlone(), X, y, X, y, points, random_state=0).max("max") == 0
+    every = model_of(NoiseAlone(), n_bags="all", scheme=Subbagging(23)).fit(X, y).bag_predictions(points)
+    assert (every == every[0]).all()  # one fixed function
+
+
+class SometimesGlobal(Mean):
+    """Draws from the global generator in some bags only, and slowly."""
+
+    def fit(self, X, y, extra=None):
+        super().fit(X, y)
+        if self.mean_ > 0:
+            self.mean_ += np.random.normal()
+            time.sleep(0.002)
+            self.mean_ += np.random.normal()
+        return self
+
+
+def test_threads_of_the_caller_do_not_disturb_each_other(data):
+    X, y, points = data
+    expected = model_of(SometimesGlobal(), n_bags=20).fit(X, y).predict(points)
+    np.random.seed(11)
+    before = np.random.get_state()[1].copy()
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(model_of(SometimesGlobal(), n_bags=20).fit(X, y).predict(points)))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    found.append(model_of(SometimesGlobal(), n_bags=20).fit(X, y).predict(points))
+    for thread in threads:
+        thread.join()
+    with joblib.parallel_config(backend="threading"):
+        found.append(model_of(SometimesGlobal(), n_bags=20, n_jobs=2).fit(X, y).predict(points))
+    for one in found:
+        np.testing.assert_array_equal(one, expected)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)
+
+
+def test_buffers_are_not_mixed_up_where_many_points_are_predicted(data):
+    X, y, _ = data
+    points = np.random.default_rng(1).normal(size=(100_000, 3))
+    expected = model_of(Mean(), n_bags=20).fit(X, y).bag_predictions(points)
+    found = model_of(ReusesItsOutput(), n_bags=20, n_jobs=2).fit(X, y).bag_predictions(points)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_strided_arrays_in_models_give_the_same_bits_after_a_journey(data):
+    X, y, points = data
+    learner = make_pipeline(PCA(2, svd_solver="randomized"), Ridge())
+    expected = model_of(learner, n_bags=20).fit(X, y)
+    np.testing.assert_array_equal(model_of(learner, 2, 20).fit(X, y).predict(points), expected.predict(points))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(expected)).predict(points), expected.predict(points))
+
+
+class ChangesSettings(Mean):
+    def fit(self, X, y, extra=None):
+        super().fit(X, y)
+        np.seterr(divide="raise")
+        np.set_printoptions(precision=2)
+        sklearn.set_config(display="text")
+        os.environ["STABLEBAG_TEST"] = "changed"
+        warnings.simplefilter("ignore")
+        return self
+
+
+def test_settings_of_the_process_are_given_back(data):
+    X, y, points = data
+
+    def settings():
+        config = sklearn.get_config()["display"]
+        return np.geterr(), np.get_printoptions(), config, os.environ.get("STABLEBAG_TEST"), list(warnings.filters)
+
+    before = settings()
+    for n_jobs in (1, 2):
+        model_of(ChangesSettings(), n_jobs).fit(X, y).predict(points)
+        assert settings() == before
+
+
+class ItsOwnClone(BaseEstimator):
+    """A scaler that says that it is its own clone, inside a pipeline."""
+
+    def __sklearn_clone__(self):
+        return self
+
+    def fit(self, X, y=None):
+        self.centre_ = X.mean(axis=0)
+        return self
+
+    def transform(self, X):
+        return X - self.centre_
+
+
+def test_parts_that_are_their_own_clones_are_not_shared_by_bags(data):
+    X, y, points = data
+    part = ItsOwnClone()
+    expected = model_of(make_pipeline(StandardScaler(with_std=False), Ridge())).fit(X, y).predict(points)
+    for n_jobs in (1, 2):
+        found = model_of(make_pipeline(part, Ridge()), n_jobs).fit(X, y).predict(points)
+        np.testing.assert_allclose(found, expected)
+    assert not hasattr(part, "centre_")
+
+
+class CountingExtra(Mean):
+    def fit(self, X, y, extra=None):
+        super().fit(X, y)
+        self.mean_ = extra()
+        return self
+
+
+class Counter:
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self):
+        self.calls += 1
+        return float(self.calls)
+
+
+def test_objects_that_can_be_called_are_copied_and_what_cannot_be_is_refused(data):
+    X, y, _ = data
+    for n_jobs in (1, 2):
+        model = model_of(CountingExtra(), n_jobs).fit(X, y, extra=Counter())
+        assert [fitted.mean_ for fitted in model.estimators_] == [1.0] * 16
+        with pytest.raises(
+            TypeError, match=r"fit parameter 'extra' cannot be copied|cannot be sent to another process"
+        ):
+            model_of(Mean(), n_jobs).fit(X, y, extra=(number for number in range(3)))
+
+
+class AppendsToCells(Mean):
+    def fit(self, X, y, extra=None):
+        self.mean_ = float(sum(len(cell) for cell in X[:, 0]))
+        for cell in X[:, 0]:
+            cell.append(0)
+        return self
+
+    def predict(self, X):
+        for cell in X[:, 0]:
+            cell.append(0)
+        return np.full(len(X), self.mean_ + sum(len(cell) for cell in X[:, 0]))
+
+
+def test_things_in_cells_are_each_bags_own():
+    table = np.empty((20, 1), dtype=object)
+    table[:, 0] = [[row] for row in range(20)]
+    model = model_of(AppendsToCells()).fit(table, np.arange(20.0))
+    np.testing.assert_array_equal(model.bag_predictions(table[:2]), 10.0 + 4)
+    assert all(len(cell) == 1 for cell in table[:, 0])
+
+
+class Unpicklable(Mean):
+    def fit(self, X, y, extra=None):
+        self.lock_ = threading.Lock()
+        return super().fit(X, y)
+
+
+def test_a_model_that_cannot_travel_is_told_so(data):
+    X, y, points = data
+    assert model_of(Unpicklable()).fit(X, y).predict(points).shape == (7,)
+    with pytest.raises(TypeError, match=r"cannot be sent to another process.*Use n_jobs=1"):
+        model_of(Unpicklable(), n_jobs=2).fit(X, y)
+
+
 # ------------------------------------------------------------------------------------------------ what learners return
 
 
@@ -473,11 +764,12 @@ class Returns(RegressorMixin, BaseEstimator):
             "masked": np.ma.masked_array(np.zeros(n), mask=np.arange(n) == 1),
             "text": np.array(["a"] * n),
             "complex": np.zeros(n) + 1j,
+            "dates": np.zeros(n, dtype="datetime64[s]"),
         }[self.what]
 
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
-@pytest.mark.parametrize("what", ["one less", "two columns", "a row", "folded", "masked", "text"])
+@pytest.mark.parametrize("what", ["one less", "two columns", "a row", "folded", "masked", "text", "complex", "dates"])
 def test_predictions_of_a_wrong_shape_or_kind_are_refused_with_the_bags_number(what, data):
     X, y, points = data
     model = model_of(Returns(what)).fit(X, y)
@@ -504,6 +796,31 @@ def test_votes_that_are_not_one_for_each_point_are_refused(what, data):
     model = BaggedClassifier(Votes(what), n_bags=4, random_state=0).fit(X, y > 0)
     with pytest.raises(ValueError, match="predicted labels of shape"):
         model.predict(points[:6])
+
+
+class VotesForNumbers(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.arange(len(X))
+
+
+def test_votes_of_another_kind_are_refused_in_a_sentence(data):
+    X, y, points = data
+    model = BaggedClassifier(VotesForNumbers(), n_bags=4, random_state=0).fit(X, np.where(y > 0, "yes", "no"))
+    with pytest.raises(ValueError, match="it predicts the class 0, which is not among"):
+        model.predict(points)
+
+
+def masked(X, y, seed):
+    return lambda points: np.ma.masked_all(len(points))
+
+
+def test_masks_of_function_learners_are_seen(data):
+    X, y, points = data
+    with pytest.raises(ValueError, match="masked at some points"):
+        model_of(FunctionRegressor(masked)).fit(X, y).predict(points)
 
 
 class SameClassTwice(ClassifierMixin, BaseEstimator):

@@ -335,7 +335,7 @@ def test_printing_is_explaining():
     (lambda: plan(500, 1.0, 0.1), ValueError, "below range_length=1. Got 1.0: no prediction moves further"),
     (lambda: plan(500, 0.1, -0.1), ValueError, r"'delta' parameter of plan .* share of the training rows"),
     (lambda: Certificate(Subbagging(), 500, reach=0.5), ValueError, "'reach' parameter"),
-    (lambda: Certificate(Subbagging(), 500, range_length=2.0, outputs=Outputs()), ValueError, "None beside range_length"),
+    (lambda: Certificate(Subbagging(), 500, range_length=2.0, outputs=Outputs()), ValueError, "None beside"),
     (lambda: UnboundedOutputs(2.0), ValueError, "Leave the length out"),
     (lambda: ClassOutputs(shift=-0.1), ValueError, "'shift'"),
     (lambda: Certificate.from_dict("{}"), TypeError, "json.loads"),
@@ -435,3 +435,36 @@ def test_a_plan_reads_as_an_instruction():
     text = joined(str(plan(10_000, 0.05, 0.05, "poissonized")))
     assert text.startswith("Use Poissonized bagging, 6,931 draws expected from 10,000 rows, with")
     assert "is at most 0.05 on average over the rows" in text
+
+
+@pytest.mark.parametrize("certificate", [
+    Certificate(BernoulliSubbagging(0.5), 3, 3000), Certificate(BernoulliSubbagging(0.5), 50, 10**5),
+    Certificate(Subbagging(0.5), 200, 500), Certificate(ClassicalBagging(), 40, 10**6, delta_range=0.05, reach=1.0),
+], ids=["3 rows", "50 rows", "200 rows", "a range"])  # fmt: skip
+def test_with_finitely_many_bags_more_is_promised_for_a_larger_share(certificate):
+    shares = np.linspace(0, 1, 101)
+    levels = np.array([certificate.epsilon(share) for share in shares])
+    assert (np.diff(levels) <= 1e-12).all()
+    for share, level in zip(shares[::10], levels[::10], strict=True):
+        assert certificate.delta(level) <= share + 1e-9
+
+
+def test_a_norm_is_no_larger_than_one_of_a_higher_order():
+    certificate = Certificate(ClassicalBagging(1), 3, 3000, range_length=0.001, delta_range=0.5, reach=0.001)
+    norms = [certificate.norm(order) for order in (0.5, 1, 1.5, 2, 3, 4, 8)]
+    assert norms == sorted(norms)
+
+
+def test_unbounded_outputs_say_what_a_bag_without_rows_predicts():
+    assert "of which one without rows predicts 0" in joined(
+        Certificate(BernoulliSubbagging(0.5), 30, outputs=UnboundedOutputs()).explain()
+    )
+
+
+def test_replacing_with_finitely_many_bags_is_in_expectation_over_them():
+    assert "in expectation over the bags" in joined(Certificate(Subbagging(0.3), 100, 500).explain(0.5))
+
+
+def test_many_rows_are_counted_without_their_laws():
+    certificate = Certificate(Subbagging(0.5), 10**9)
+    assert 0 < certificate.delta(1e-4) < 1

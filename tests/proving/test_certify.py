@@ -23,6 +23,7 @@ from stablebag import (
     certify_reused,
     leave_one_out,
 )
+from stablebag._wording import rounded_up
 from stablebag.proving.bounds import observed_mean_square, standard_deviation_bound
 from stablebag.proving.outputs import ClassOutputs
 from stablebag.proving.reused_bags import largest_eigenvalue
@@ -344,3 +345,24 @@ def test_a_row_that_stretches_the_range_is_within_the_worst_case():
     assert certificate.delta(100.0) == 0.0
     assert "No row at all moves it by more than 100." in joined(certificate)
     assert "nothing more is known for delta = 0" in joined(certify(model, POINTS).explain(0.0))
+
+
+def parity(X, y, seed):
+    return lambda points: np.full(len(points), float(len(X) % 2))
+
+
+def test_at_points_no_more_is_claimed_than_anywhere():
+    table = np.arange(100.0)[:, None]
+    for scheme in (ClassicalBagging(20), BernoulliSubbagging(0.5), Subbagging(20)):
+        model = BaggedRegressor(FunctionRegressor(parity), scheme=scheme, n_bags=50, prediction_range=FixedRange(0, 1))
+        model.set_params(random_state=0).fit(table, np.linspace(0, 1, 100))
+        here, anywhere = certify(model, table[:3]), certify(model)
+        assert (here.mean() <= anywhere.mean()).all()
+        assert (here.rms() <= anywhere.rms()).all()
+
+
+def test_half_of_the_points_are_counted_by_point_and_not_by_class():
+    deviation = np.array([[0.4, 0.1, 0.1], [0.4, 0.1, 0.1], [0.3, 0.1, 0.1]])
+    certificate = PointCertificate(Certificate(Subbagging(0.5), 100), deviation, deviation, 1.0, proved=True)
+    (most, _, _), _, _ = certificate.epsilon(0.1)
+    assert f"by more than {rounded_up(float(most))} at half of the points" in joined(certificate.explain(0.1))

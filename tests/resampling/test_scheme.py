@@ -286,9 +286,16 @@ def test_a_scheme_that_favours_a_row_is_told_which_bags_differ():
 
 def test_a_scheme_that_favours_pairs_is_told_which_bags_differ():
     neighbours = [(tuple(sorted((row, (row + 1) % 5))), Fraction(1, 5)) for row in range(5)]
-    words = r"breaks Assumption 5 \(all rows alike\): bag \(1, 2\) has probability 0.2 and bag"
+    words = r"breaks Assumption 5 \(all rows alike\): rows 0 and 1 are both in a bag with probability 0.2, and rows"
     with pytest.raises(ValueError, match=words):
         Listed(neighbours).resolve(5)
+
+
+def test_a_scheme_whose_pairs_are_alike_and_whose_triples_are_not_is_told_which_bags_differ():
+    lines = [(0, 1, 2), (0, 3, 4), (0, 5, 6), (1, 3, 5), (1, 4, 6), (2, 3, 6), (2, 4, 5)]  # of the Fano plane
+    words = r"breaks Assumption 5 \(all rows alike\): bag \(.*\) has probability 0.142857 and bag \(.*\) has 0"
+    with pytest.raises(ValueError, match=words):
+        Listed([(line, Fraction(1, 7)) for line in lines]).resolve(7)
 
 
 def test_a_row_in_every_bag_is_found_among_many_bags(monkeypatch):
@@ -539,3 +546,135 @@ def test_the_chance_of_an_empty_bag():
     assert Subbagging(3).resolve(6).empty_probability == ClassicalBagging(6).resolve(6).empty_probability == 0.0
     assert OneOrMost().resolve(6).empty_probability == 0.0
     assert Declared(0.3, 0.0).resolve(20).empty_probability == pytest.approx(0.7)  # a bound: nothing more is known
+
+
+# --------------------------------------------------------------------- schemes that contradict themselves in other ways
+
+
+class WrongQ(ResamplingScheme):
+    """One row or all but one, declared as if rows were independent."""
+
+    def draw_bag(self, n_samples, generator):
+        return generator.choice(n_samples, generator.choice([1, n_samples - 1]), replace=False)
+
+    def inclusion_probability(self, n_samples):
+        return 0.5
+
+    def negative_covariance(self, n_samples):
+        return 0.0
+
+
+class Blocks(Subbagging):
+    """A block bootstrap: neighbours are in a bag together."""
+
+    def draw_bag(self, n_samples, generator):
+        return (generator.integers(n_samples) + np.arange(self.bag_size)) % n_samples
+
+
+@pytest.mark.parametrize(("scheme", "n"), [(WrongQ(), 20), (WrongQ(), 500), (Blocks(20), 40), (Blocks(0.5), 2000)])
+def test_pairs_of_rows_that_are_drawn_are_held_against_q(scheme, n):
+    with pytest.raises(ValueError, match="make draw_bag and negative_covariance agree"):
+        scheme.resolve(n)
+
+
+class Paired(ResamplingScheme):
+    """Rows 2k and 2k + 1 are together, except for 0 and 1: a list too long to check all permutations of."""
+
+    def draw_bag(self, n_samples, generator):
+        pairs = np.repeat(generator.random(n_samples // 2) < 0.5, 2)
+        pairs[:2] = generator.random(2) < 0.5
+        return np.flatnonzero(pairs)
+
+    def enumerate_bags(self, n_samples):
+        for first in itertools.product([False, True], repeat=2):
+            for rest in itertools.product([False, True], repeat=n_samples // 2 - 1):
+                inside = [*first, *(value for value in rest for _ in range(2))]
+                yield tuple(np.flatnonzero(inside)), 0.5 ** (n_samples // 2 + 1)
+
+
+def test_pairs_of_rows_that_are_listed_are_all_looked_at():
+    with pytest.raises(ValueError, match=r"rows 0 and 1 are both in a bag with probability 0.25, and rows .* with 0.5"):
+        Paired().resolve(28)
+
+
+class BadCount(BernoulliSubbagging):
+    """Says the truth of one row, of two and of all, and not of three."""
+
+    def count_law(self, n_samples, n_rows):
+        if n_rows in (1, 2, n_samples):
+            return super().count_law(n_samples, n_rows)
+        return np.eye(n_rows + 1)[n_rows // 2]
+
+
+def test_how_many_rows_are_in_a_bag_follows_from_the_law_for_all_rows():
+    law, right = BadCount(0.5).resolve(8), BernoulliSubbagging(0.5).resolve(8)
+    for k in range(9):
+        np.testing.assert_allclose(law.count_law(k), right.count_law(k), atol=1e-12)
+    assert Certificate(BadCount(0.5), 8).epsilon(3 / 8) == pytest.approx(0.1875)
+
+
+class MaybeEmpty(Subbagging):
+    """Nothing in nine bags of ten, and otherwise one row: a subclass whose parent never draws an empty bag."""
+
+    def draw_bag(self, n_samples, generator):
+        return generator.integers(n_samples, size=int(generator.random() < 0.1))
+
+    def enumerate_bags(self, n_samples):
+        yield (), Fraction(9, 10)
+        for row in range(n_samples):
+            yield (row,), Fraction(1, 10 * n_samples)
+
+    def count_bags(self, n_samples):
+        return n_samples + 1
+
+    def inclusion_probability(self, n_samples):
+        return Fraction(1, 10 * n_samples)
+
+    def negative_covariance(self, n_samples):
+        return Fraction(1, 10 * n_samples) ** 2
+
+    def count_law(self, n_samples, n_rows):
+        return np.array([1 - n_rows / (10 * n_samples), n_rows / (10 * n_samples), *[0.0] * (n_rows - 1)])
+
+    def without_one(self, n_samples):
+        return ResamplingScheme.without_one(self, n_samples)
+
+    def fix(self, n_samples):
+        return self
+
+
+def test_the_chance_of_an_empty_bag_is_not_inherited():
+    assert MaybeEmpty(1).resolve(5).empty_probability == pytest.approx(0.9)
+    assert Certificate.for_labels(MaybeEmpty(1), list("abcde")).worst_case() == pytest.approx(0.02 + 0.9 / 0.98 / 5)
+
+
+class BadWithout(BernoulliSubbagging):
+    """Has the right p without a row, and another law."""
+
+    def without_one(self, n_samples):
+        return Subbagging((n_samples - 1) // 2)
+
+
+def test_the_law_without_one_is_held_against_the_sizes_of_bags():
+    with pytest.raises(ValueError, match="other sizes than its own bags without that row"):
+        BadWithout(0.5).resolve(5)
+
+
+def test_schemes_with_arrays_can_be_compared():
+    class Weighted(Declared):
+        def __init__(self, table):
+            super().__init__(0.3, 0.0)
+            self.table = table
+
+    one, two = Weighted(np.arange(3)), Weighted(np.arange(3))
+    assert one == two
+    assert one != Weighted(np.arange(4))
+    model = BaggedRegressor(scheme=one, n_bags=3, warm_start=True, random_state=0)
+    X, y = np.zeros((20, 1)), np.arange(20.0)
+    assert len(model.fit(X, y).set_params(n_bags=5).fit(X, y).bags_) == 5
+
+
+def test_probabilities_that_nearly_add_up_are_told_exactly():
+    bags = [((row,), float(np.float32(1 / 3))) for row in range(3)]
+    with pytest.raises(ValueError, match=r"add up to 1.000000029802322"):
+        Listed(bags).resolve(3)

@@ -28,11 +28,13 @@ from stablebag import (
     ResamplingScheme,
     Subbagging,
     TrimmedRange,
+    VectorCertificate,
     certify,
     certify_reused,
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag._wording import rounded_up
 from stablebag.showing.study import study
 
 ROUNDING = 1e-11
@@ -242,7 +244,77 @@ def test_six_rows_of_six_classes_and_hardly_any_row_in_a_bag():
     assert certify(model).outputs.shift == pytest.approx(0.95**5 / 6)
     assert_kept(certify(model), literal, 6)
     told = " ".join(certify(model).explain().split())
-    assert "bags without rows, which give all classes the same probability: 6 rows are the only ones of theirs" in told
+    assert (
+        "bags without rows, which give all classes the same probability: any row may be the only one of its class"
+        in told
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "such"), [("aaabbb", "in which no class has a single row"), ("aabcdef", "with these class sizes")]
+)
+def test_certificates_of_classes_say_of_which_class_sizes_they_speak(labels, such):
+    """Other labels of as many rows may be moved further, where bags can be empty."""
+
+    def fitted(labels, scheme):
+        X = np.arange(float(len(labels)))[:, None]
+        unfitted = BaggedClassifier(FunctionClassifier(own_label), scheme=scheme, n_bags="all")
+        return unfitted.fit(X, np.array(list(labels)))
+
+    model = fitted(labels, BernoulliSubbagging(0.05))
+    others = fitted("abcdefg"[: len(labels)], BernoulliSubbagging(0.05))
+    assert (
+        leave_one_out(others, POINTS).max().max()
+        > certify(fitted("a" * (len(labels) - 2) + "bb", BernoulliSubbagging(0.05))).worst_case()
+    )
+    for certificate in (certify(model), certify(model, vector=True), certify(model, POINTS)):
+        assert such in " ".join(certificate.explain(0).split())
+    whole = fitted(labels, Subbagging(2))
+    for certificate in (certify(whole), certify(whole, vector=True), certify(whole, POINTS)):
+        assert "class" not in certificate.explain(0)
+
+
+def test_a_vector_certificate_without_labels_holds_for_all_class_sizes():
+    scheme = BernoulliSubbagging(0.05)
+    for labels in ("abcdef", "aabcde", "aaaabc", "aaaaab", "aaabbb"):
+        X = np.arange(6.0)[:, None]
+        model = BaggedClassifier(FunctionClassifier(own_label), scheme=scheme, n_bags="all").fit(
+            X, np.array(list(labels))
+        )
+        proved = VectorCertificate.for_classes(scheme, 6, len(set(labels)))
+        assert_kept(proved, leave_one_out(model, POINTS).in_norm(), 6)
+
+
+def test_a_vacuous_certificate_says_what_infinitely_many_bags_would_bring():
+    X, labels = np.arange(6.0)[:, None], np.array(list("abcdef"))
+    learner = FunctionClassifier(own_label)
+    drawn, every = (
+        BaggedClassifier(learner, scheme=BernoulliSubbagging(0.05), n_bags=n_bags, random_state=0).fit(X, labels)
+        for n_bags in (3, "all")
+    )
+    promised = certify(every).epsilon(0.34)
+    told = " ".join(certify(drawn).explain(0.34).split())
+    assert f"With infinitely many bags it would be {rounded_up(promised)}" in told
+
+
+def tosses_while_predicting(X, y, seed):
+    return lambda points: np.full(len(points), float(np.random.random() < 0.55))
+
+
+def test_a_learner_that_tosses_coins_while_it_predicts_says_the_same_of_the_same_bag():
+    """What it draws hangs on the seed of its bag, not on the bag's number, which is another one without a row."""
+    X, y = rows_and_targets(4)
+    settings = {"scheme": Subbagging(2), "n_bags": "all", "prediction_range": FixedRange(0, 1)}
+    unfitted = BaggedRegressor(FunctionRegressor(tosses_while_predicting), random_state=0, **settings)
+    literal, model = leave_one_out_refit(unfitted, X, y, POINTS), clone(unfitted).fit(X, y)
+    np.testing.assert_allclose(leave_one_out(model, POINTS).left_out, literal.left_out)
+    assert_kept(certify(model), literal, 4)
+
+
+def test_nothing_is_called_the_smallest_where_bags_without_rows_are_common():
+    few = Certificate(BernoulliSubbagging(0.1), 3)
+    assert "no smaller number" not in few.explain(2 / 3)
+    assert "no smaller number" in Certificate(BernoulliSubbagging(0.5), 300).explain(0.1)
 
 
 # ------------------------------------------------------------------------------------------------------- drawn bags

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import math
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,11 @@ _FEW_VALUES = 50  # strings of no more values are categories
 _TEXT_WORDS = 4  # strings of as many words, on average, are text
 _MOST_CATEGORIES = 50
 _TEXT_FEATURES = 64
+_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+_PACKED = {".gz", ".bz2", ".xz", ".zip", ".zst"}
+_DAYS = ("%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y", "%d.%m.%y", "%m/%d/%y")
+# Formats of dates, in the order in which they are tried; "ISO8601" takes dates with and without times.
+_DATES = ["ISO8601", *(day + time for day in _DAYS for time in ("", " %H:%M", " %H:%M:%S"))]
 
 
 class TableError(ValueError):
@@ -59,8 +65,8 @@ class Columns:
         Categories; missing is one of them, and rare or unknown ones are together.
     text : tuple of str
         Texts, as hashed words.
-    dates : tuple of str
-        Dates, as days, and where they are in the year and in the week.
+    dates : tuple of (str, str)
+        Dates, as days, and where they are in the year and in the week; with the format in which they are written.
     constant : tuple of str
         Columns of one value or none, which are left out.
     """
@@ -68,7 +74,7 @@ class Columns:
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
-    dates: tuple[str, ...] = ()
+    dates: tuple[tuple[str, str], ...] = ()
     constant: tuple[str, ...] = ()
 
     @classmethod
@@ -87,7 +93,8 @@ class Columns:
         kinds: dict[str, list[str]] = {"numeric": [], "categorical": [], "text": [], "dates": [], "constant": []}
         for name in frame.columns:
             kinds[_kind(frame[name])].append(name)
-        return cls(**{kind: tuple(names) for kind, names in kinds.items()})
+        dates = tuple((name, _date_format(frame[name].dropna()) or "") for name in kinds.pop("dates"))
+        return cls(**{kind: tuple(names) for kind, names in kinds.items()}, dates=dates)
 
     def pipeline(self, learner: Any) -> Pipeline:
         """Return the learner behind a reader of these columns; all of it is fitted inside each bag.
@@ -109,14 +116,16 @@ class Columns:
             OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=_MOST_CATEGORIES, sparse_output=False),
         )
         dates = make_pipeline(
-            FunctionTransformer(_date_parts), SimpleImputer(keep_empty_features=True), StandardScaler()
+            FunctionTransformer(_date_parts, kw_args={"formats": dict(self.dates)}),
+            SimpleImputer(keep_empty_features=True),
+            StandardScaler(),
         )
         words = HashingVectorizer(n_features=_TEXT_FEATURES, alternate_sign=True)
         steps: list[tuple[str, Any, Any]] = [
             ("numbers", numbers, list(self.numeric)),
             ("categories", categories, list(self.categorical)),
         ]
-        steps.append(("dates", dates, list(self.dates)))
+        steps.append(("dates", dates, [name for name, _ in self.dates]))
         steps += [(f"text {name}", make_pipeline(FunctionTransformer(_as_text), words), name) for name in self.text]
         used = [step for step in steps if len(step[2])]
         if not used:
@@ -142,16 +151,15 @@ def read_table(path: str | Path) -> Any:
     path = Path(path)
     if not path.is_file():
         raise TableError(f"There is no file {path}.")
-    endings = [ending.lower() for ending in path.suffixes]
+    endings = [ending.lower() for ending in path.suffixes if ending.lower() not in _PACKED]
+    ending = endings[-1] if endings else ""
     try:
-        if ".parquet" in endings:
+        if ending == ".parquet":
             frame = pd.read_parquet(path)
-        elif ".feather" in endings:
+        elif ending == ".feather":
             frame = pd.read_feather(path)
-        elif ".csv" in endings:
-            frame = _read_text(path, ",")
-        elif ".tsv" in endings or ".txt" in endings:
-            frame = _read_text(path, "\t")
+        elif ending in _SEPARATORS:
+            frame = _read_text(path, _SEPARATORS[ending])
         else:
             raise TableError(f"The file {path} must end in .csv, .tsv, .parquet or .feather.")
     except ImportError as error:
@@ -163,21 +171,38 @@ def read_table(path: str | Path) -> Any:
     if not len(frame):
         raise TableError(f"The table {path} has no rows.")
     frame.columns = [str(name) for name in frame.columns]
-    if frame.columns.duplicated().any():
-        raise TableError(
-            f"The table {path} has two columns called {frame.columns[frame.columns.duplicated()][0]!r}. Rename one."
-        )
+    _refuse_twice(list(frame.columns), path)
+    for name in frame.columns:
+        if (
+            frame[name].dtype.kind == "O"
+            and frame[name].map(lambda value: isinstance(value, list | dict | np.ndarray)).any()
+        ):
+            raise TableError(f"The column {name!r} of {path} has lists or the like in it. Leave it out, or split it.")
     return frame
 
 
 def _read_text(path: Path, separator: str) -> Any:
     import pandas as pd
 
-    # pandas calls a second column "y.1" where the header has "y" twice: a copy of the target would be learned from.
-    names = pd.read_csv(path, sep=separator, header=None, nrows=1, dtype=str).iloc[0].dropna()
-    if names.duplicated().any():
-        raise TableError(f"The table {path} has two columns called {names[names.duplicated()].iloc[0]!r}. Rename one.")
-    return pd.read_csv(path, sep=separator)
+    # pandas calls a second column "y.1" where the header has "y" twice: a copy of the target would be learned from. And
+    # it takes the first column for names of rows where rows have a field more than the header.
+    header = pd.read_csv(path, sep=separator, header=None, nrows=1, dtype=str, na_filter=False).iloc[0].tolist()
+    _refuse_twice([name for name in header if name], path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            return pd.read_csv(path, sep=separator, index_col=False)
+        except pd.errors.ParserWarning:
+            raise TableError(
+                f"The table {path} has rows with more fields than its header, which has {len(header)}. Check the "
+                "separator, and the ends of the lines."
+            ) from None
+
+
+def _refuse_twice(names: list[str], path: Path) -> None:
+    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    if twice:
+        raise TableError(f"The table {path} has two columns called {twice[0]!r}. Rename one.")
 
 
 def split_target(frame: Any, target: str, task: str | None = None) -> tuple[Any, np.ndarray, str, int]:
@@ -248,7 +273,7 @@ def targets_of(column: Any, task: str, name: str) -> np.ndarray:
         except (TypeError, ValueError):
             raise TableError(f"The target {name!r} has values that are not numbers.") from None
     if column.dtype.kind == "f" and bool((column == column.round()).all()):
-        column = column.astype("int64")
+        column = column.map(lambda value: str(int(value)))  # of any size
     return np.asarray(column.astype(str).to_numpy(dtype=str))
 
 
@@ -273,12 +298,25 @@ def same_columns(frame: Any, other: Any, name: str) -> Any:
         raise TableError(f"The table {name} has no column {missing[0]!r}, which the training table has.")
     other = other[list(frame.columns)].reset_index(drop=True)
     for column in frame.columns:
-        numeric = frame[column].dtype.kind in "iuf"
-        if numeric and other[column].dtype.kind not in "iufb" and other[column].notna().any():
+        kind, there = _kind(frame[column]), other[column]
+        if not there.notna().any():
+            continue
+        if frame[column].dtype.kind in "iuf" and there.dtype.kind not in "iufb":
             raise TableError(f"The column {column!r} has numbers in the training table and none in {name}.")
-        if other[column].notna().any() and _kind(frame[column]) == "dates" and not _has_dates(other[column].dropna()):
+        if kind == "dates" and not _has_dates(there.dropna()):
             raise TableError(f"The column {column!r} has dates in the training table and none in {name}.")
+        if kind in ("categorical", "text") and there.dtype.kind in "iufb":
+            if frame[column].dtype.kind == "b" and there.dtype.kind != "b":
+                raise TableError(f"The column {column!r} has truth values in the training table and none in {name}.")
+            other[column] = _as_written(there)  # as the training table, which has it as text, would have it
     return other
+
+
+def _as_written(column: Any) -> Any:
+    """Numbers as text, whole ones without a point: a missing value next to them makes floats of them."""
+    whole = column.dtype.kind == "f" and bool((column.dropna() == column.dropna().round()).all())
+    text = column.map(lambda value: str(int(value)) if whole else str(value), na_action="ignore")
+    return text.astype(object)
 
 
 def read_test(path: str | Path, X: Any, y: np.ndarray, target: str, task: str) -> tuple[Any, np.ndarray | None]:
@@ -394,20 +432,26 @@ def _kind(column: Any) -> str:
 
 
 def _has_dates(values: Any) -> bool:
-    return values.dtype.kind == "M" or _are_dates(values)
+    return _date_format(values) is not None
 
 
 def _are_dates(values: Any) -> bool:
-    import warnings
+    return values.dtype.kind not in "biuf" and _date_format(values) is not None
 
+
+def _date_format(values: Any) -> str | None:
+    """The format in which nearly all values are dates; empty for a column of dates, None if they are none."""
     import pandas as pd
 
+    if values.dtype.kind == "M":
+        return ""
     sample = values.astype(str)
     if not sample.str.contains(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}").mean() > 0.95:
-        return False
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return bool(pd.to_datetime(sample, errors="coerce").notna().mean() > 0.95)
+        return None
+    for form in _DATES:
+        if pd.to_datetime(sample, format=form, errors="coerce", utc=True).notna().mean() > 0.95:
+            return form
+    return None
 
 
 def _as_categories(frame: Any) -> Any:
@@ -418,16 +462,14 @@ def _as_text(column: Any) -> Any:
     return column.astype(object).where(column.notna(), "").astype(str)
 
 
-def _date_parts(frame: Any) -> np.ndarray:
-    import warnings
-
+def _date_parts(frame: Any, formats: dict[str, str]) -> np.ndarray:
+    """Days, and where they are in the year and the week; the format is that of the training table, for every bag."""
     import pandas as pd
 
     parts = []
     for name in frame.columns:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            dates = pd.to_datetime(frame[name], errors="coerce", utc=True)
+        options: dict[str, Any] = {"format": formats[name]} if formats[name] else {}
+        dates = pd.to_datetime(frame[name], errors="coerce", utc=True, **options)
         days = (dates - pd.Timestamp("2000-01-01", tz="UTC")) / pd.Timedelta(days=1)
         year = 2 * math.pi * dates.dt.day_of_year / 365.25
         parts += [days, np.sin(year), np.cos(year), dates.dt.day_of_week]

@@ -129,7 +129,7 @@ class StableJackknife(Jackknife):
 
 
 def stable_rank(delta: float, n_samples: int, trimmed: int, level: Fraction, bound: str) -> int:
-    """Return the rank whose residual, plus epsilon, covers with probability `level` where a share delta of rows is unstable.
+    """Return the rank whose residual plus epsilon covers with probability `level`, with a share delta of unstable rows.
 
     With N = n + 1 points, rank k and shares delta, the chance of a miss is at most (N - k) / N + t / N, where t is the
     largest number with t (t + 1) / 2 <= N n delta (docs/proofs.md, 8); or (N - k) / N + 2 sqrt(delta), as in the paper.

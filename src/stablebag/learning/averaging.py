@@ -146,6 +146,15 @@ class BagAverage:
         }
 
     @cached_property
+    def empty_without_a_lonely_row(self) -> float:
+        """The largest share of bags without rows among those without a row that is the only one of its class."""
+        empty = float(self.weights[self._empty].sum())
+        if empty == 0 or not self.lonely_rows:
+            return 0.0
+        out = 1 - self.bags.inclusion_weights(self.weights)[list(self.lonely_rows)]
+        return min(1.0, empty / float(out.min()))
+
+    @cached_property
     def range_changes(self) -> dict[int, Interval]:
         """The range without row i, for each row that changes it."""
         return {} if self.rule is None else self.rule.changes(self.y)

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import types
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ from stablebag.learning.job import FitJob
 from stablebag.learning.predictions import BagPredictions
 from stablebag.learning.progress import counted
 from stablebag.learning.ranges import PredictionRange
-from stablebag.learning.rows import kept, n_rows, same_table, take_rows, validated_rows
+from stablebag.learning.rows import fingerprint, kept, n_rows, same_table, take_rows, validated_rows
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.random_bags import RandomBags
 from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
@@ -94,7 +95,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 count.one()
                 after_bag()
         assert job.average is not None
-        self.estimators_, self.average_ = models, job.average
+        self.estimators_, self.average_, self._learner_seeds = models, job.average, job.seeds
         self.bags_, self.bag_weights_, self.y_ = job.bags, job.average.weights, job.y
         if not before:
             self.X_ = kept(job.X)  # no later change reaches it
@@ -178,8 +179,10 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         points = self.checked_points(X)
-        raw = np.stack(list(predict_bags(self.estimators_, points, self.average_.classes, self.n_jobs)))
-        return BagPredictions(raw, self.bags_)
+        raw = np.stack(
+            list(predict_bags(self.estimators_, self._learner_seeds, points, self.average_.classes, self.n_jobs))
+        )
+        return BagPredictions(raw, self.bags_, fingerprint(points))
 
     def raw_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Walk the predictions of every bag, not yet clipped, by as many points at once as memory should hold.
@@ -206,7 +209,24 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         for first in range(0, n_points, step):
             stop = min(first + step, n_points)
             some = points if stop - first == n_points else take_rows(points, np.arange(first, stop))
-            yield slice(first, stop), np.stack(list(predict_bags(self.estimators_, some, classes, self.n_jobs)))
+            yield (
+                slice(first, stop),
+                np.stack(list(predict_bags(self.estimators_, self._learner_seeds, some, classes, self.n_jobs))),
+            )
+
+    def fingerprint_of(self, X: Any) -> str:
+        """Return a text that tells test points from others.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame, or BagPredictions
+            The points, or what was predicted at them.
+
+        Returns
+        -------
+        str
+        """
+        return X.points if isinstance(X, BagPredictions) else fingerprint(self.checked_points(X))
 
     def checked_points(self, X: Any) -> Any:
         """Return test points, checked as far as can be done without the learner.
@@ -266,7 +286,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """The average over bags at some points, one bag after the other, so that only their sum is held."""
         check_is_fitted(self)
         points = self.checked_points(X)
-        raw = predict_bags(self.estimators_, points, self.average_.classes, self.n_jobs)
+        raw = predict_bags(self.estimators_, self._learner_seeds, points, self.average_.classes, self.n_jobs)
         return self.average_.prediction(map(self.average_.of_one_bag, raw))
 
     def _check_parameters(self) -> None:
@@ -298,7 +318,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         y = np.array(column_or_1d(y, warn=True))  # a copy: it is kept, and the caller's may change
-        if y.dtype.kind == "O" and any(str(value) in ("None", "nan", "NaN", "<NA>", "NaT") for value in y):
+        if y.dtype.kind == "O" and any(map(_is_missing, y)):
             raise ValueError("Input y contains NaN or missing values. Remove those rows.")
         y = read_only(self._check_targets(y))
         check_consistent_length(X, y)
@@ -334,7 +354,10 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         free = {"n_bags", "n_jobs", "warm_start", "scheme"}
         shared = {name: value for name, value in self.get_params(deep=True).items() if name not in free}
         shared |= {f"the fit parameter {name}": value for name, value in fit_params.items()}
-        return {name: _fingerprint(value) for name, value in shared.items()}
+        prints = {name: _fingerprint(value) for name, value in shared.items()}
+        if isinstance(self.random_state, np.random.Generator | np.random.RandomState):
+            prints["random_state"] = self.random_state  # it was drawn from once, and may be drawn from since
+        return prints
 
     def _forget(self) -> None:
         """Leave nothing of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
@@ -439,16 +462,20 @@ def check_bagged(model: Any, owner: str, *, fitted: bool = True, reason: str = "
         check_is_fitted(model)
 
 
+def _is_missing(value: Any) -> bool:
+    """Whether a target is None, NaN, NA or NaT; a text with such a name is not."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+
+
 def _fingerprint(value: Any) -> Any:
     """Something that is equal for equal values, and does not change with them; of what cannot be told, itself."""
-    if hasattr(value, "fit"):
-        return type(value)  # its parameters are told apart by themselves
-    if isinstance(value, np.random.Generator | np.random.RandomState):
-        return value  # which goes on being the same while it is drawn from
+    if isinstance(value, types.FunctionType):  # one of the same name may do something else
+        code = value.__code__
+        return (value.__module__, value.__qualname__, code.co_code, repr(code.co_consts), repr(value.__defaults__))
     try:
         return joblib.hash(value)
     except Exception:
-        return value
+        return type(value) if hasattr(value, "get_params") else value  # its parameters are told apart by themselves
 
 
 def _takes_weights(learner: Any) -> bool:

@@ -5,6 +5,8 @@ even with weight zero, and nothing that it does reaches another learner. The sam
 any number of jobs, backend and batching: every bag is fitted by one thread, from its own rows and its own seed.
 """
 
+import copy
+import pickle
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
@@ -16,9 +18,9 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from stablebag.learning import outputs
 from stablebag.learning.job import FitJob
-from stablebag.learning.learners import Copies, Randomness, isolated
+from stablebag.learning.learners import Copies, Surroundings, isolated
 from stablebag.learning.parallel import BagError, Pace, n_workers, one_thread, results
-from stablebag.learning.rows import Points, take_rows
+from stablebag.learning.rows import Points, has_mutable_cells, take_rows
 from stablebag.learning.solvers.choice import solver_for
 from stablebag.learning.solvers.solver import Solver
 
@@ -39,11 +41,14 @@ def fit_and_predict_bags(job: FitJob, X: Any, n_jobs: int | None = None) -> Iter
 
 
 def predict_bags(
-    models: list[Any], X: Any, classes: np.ndarray | None = None, n_jobs: int | None = None
+    models: list[Any], seeds: np.ndarray, X: Any, classes: np.ndarray | None = None, n_jobs: int | None = None
 ) -> Iterator[np.ndarray]:
-    """Yield the prediction of one bag's model after the other at the points X; few points are left to one thread."""
+    """Yield the prediction of one bag's model after the other at the points X; few points are left to one thread.
+
+    What a model draws at random while it predicts hangs on the seed of its bag.
+    """
     try:
-        yield from _predict_all(models, X, classes, n_jobs)
+        yield from _predict_all(models, seeds, X, classes, n_jobs)
     except BagError as failure:
         learner = type(models[failure.number]).__name__
         raise failure.explained(f"{learner} failed to predict with the model of") from failure.cause
@@ -54,20 +59,21 @@ def predict_bags(
 
 def _fit_each(job: FitJob) -> Iterator[Any]:
     """Yield the model of each bag."""
-    solver, fresh, randomness = solver_for(job.learner), Copies(job.learner), Randomness(job.learner)
+    solver, fresh, surroundings = solver_for(job.learner), Copies(job.learner), Surroundings(job.learner)
     given = job.fit_params or {}
     by_row = {name for name, value in given.items() if _is_per_row(value, len(job.y))}
-    validated = False
+    validated, mutable = False, has_mutable_cells(job.X)
     for number, (rows, seed) in enumerate(zip(job.bags, job.seeds.tolist(), strict=True), start=job.first):
         try:
             with one_thread():
                 model = _model_without_learner(job, rows)
                 if model is None:
                     model = fresh.copy(seed)
-                    params = {k: take_rows(v, rows) if k in by_row else isolated(v) for k, v in given.items()}
-                    with randomness(seed), _validation_skipped() if validated else nullcontext():
-                        model = solver.fit(model, take_rows(job.X, rows), job.y[rows], params)
-                    validated = fresh.validated_once
+                    params = {k: take_rows(v, rows) if k in by_row else isolated(k, v) for k, v in given.items()}
+                    X, y = take_rows(job.X, rows), job.y[rows]
+                    with surroundings(seed), _validation_skipped() if validated else nullcontext():
+                        model = solver.fit(model, copy.deepcopy(X) if mutable else X, y, params)
+                    model, validated = _as_after_a_journey(model), fresh.validated_once
         except Exception as error:
             raise BagError.of(number, "fit", error) from error
         yield model
@@ -75,10 +81,10 @@ def _fit_each(job: FitJob) -> Iterator[Any]:
 
 def _fit_and_predict_each(job: FitJob, points: Points) -> Iterator[np.ndarray]:
     """Yield the prediction of each bag's model."""
-    solver, randomness = solver_for(job.learner), Randomness(job.learner)
-    for number, model in enumerate(_fit_each(job), start=job.first):
+    solver, surroundings = solver_for(job.learner), Surroundings(job.learner)
+    for number, (model, seed) in enumerate(zip(_fit_each(job), job.seeds.tolist(), strict=True), start=job.first):
         with one_thread():
-            prediction = _predict(solver, number, model, points, job.classes, randomness)
+            prediction = _predict(solver, number, seed, model, points, job.classes, surroundings)
         yield prediction
 
 
@@ -95,17 +101,24 @@ def _model_without_learner(job: FitJob, rows: np.ndarray) -> Any:
 
 
 def _predict(
-    solver: Solver, number: int, model: Any, points: Points, classes: np.ndarray | None, randomness: Randomness
+    solver: Solver,
+    number: int,
+    seed: int,
+    model: Any,
+    points: Points,
+    classes: np.ndarray | None,
+    surroundings: Surroundings,
 ) -> np.ndarray:
     try:
         # A learner of which little is known might have changed the number of threads, too.
-        with nullcontext() if randomness.needless else one_thread(), randomness(number):
+        harmless = surroundings.harmless
+        with nullcontext() if harmless else one_thread(), surroundings(seed, 1):
             if classes is None:
-                return outputs.numbers(solver.ask(model, "predict", points), points.n_points)
+                return outputs.numbers(solver.ask(model, "predict", points, harmless), points.n_points)
             if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
-                given = solver.ask(model, "predict_proba", points)
+                given = solver.ask(model, "predict_proba", points, harmless)
                 return outputs.probabilities(given, points.n_points, model.classes_, classes)
-            return outputs.votes(solver.ask(model, "predict", points), points.n_points, classes)
+            return outputs.votes(solver.ask(model, "predict", points, harmless), points.n_points, classes)
     except Exception as error:
         raise BagError.of(number, "predict", error) from error
 
@@ -118,16 +131,21 @@ def _one_by_one(
 ) -> Generator[Any, None, None]:
     """What `each` yields for all bags, in bag order, from as many workers as there are."""
     job = solver_for(job.learner).prepared(job)
-    workers = n_workers(n_jobs)
+    workers = n_workers(n_jobs, beside_others=Surroundings(job.learner).may_run_beside_others)
     pace, light = Pace(workers), job.without_rows()
     # X and y travel as arguments of their own, where backends look for large ones to send only once.
     batches = ((each, job.X, job.y, light.part(*ends), *more) for ends in pace.batches(len(job)))
     try:
         if workers == 1:
             yield from each(job, *more)
-        else:
-            with results(_fit_remotely, batches, n_jobs, pace) as found:
-                yield from found
+            return
+        done = 0
+        with results(_fit_remotely, batches, n_jobs, pace) as found:
+            for item in found:
+                done += 1
+                yield item
+        if done != len(job):
+            raise RuntimeError(f"Only {done} of {len(job)} fits came back from the workers. Fit again.")
     except BagError as failure:
         what = f"{type(job.learner).__name__} failed to {failure.doing} on"
         raise failure.explained(what, _about(job.bags[failure.number - job.first], job)) from failure.cause
@@ -139,22 +157,24 @@ def _fit_remotely(
     return each(replace(light, X=X, y=y), *more)
 
 
-def _predict_all(models: list[Any], X: Any, classes: np.ndarray | None, n_jobs: int | None) -> Iterator[np.ndarray]:
-    points, workers = Points(X), n_workers(n_jobs)
+def _predict_all(
+    models: list[Any], seeds: np.ndarray, X: Any, classes: np.ndarray | None, n_jobs: int | None
+) -> Iterator[np.ndarray]:
+    points, kinds = (
+        Points(X),
+        {type(model): (solver_for(model), Surroundings(model)) for model in _one_of_a_kind(models)},
+    )
+    beside_others = all(surroundings.may_run_beside_others for _, surroundings in kinds.values())
     small = len(models) * points.n_points < _SMALL_PREDICTION
-    workers = 1 if small else workers
+    workers = 1 if small else n_workers(n_jobs, threads=True, beside_others=beside_others)
     bytes_per_bag = 8 * points.n_points * (1 if classes is None else len(classes))
     step = max(1, min(_BLOCK_BYTES // bytes_per_bag, len(models) // (4 * workers)))
 
     def predict_some(first: int) -> Iterator[np.ndarray]:
-        # A bag without rows has a model of another type.
-        kinds: dict[type, tuple[Solver, Randomness]] = {}
         with one_thread():
             for number, model in enumerate(models[first : first + step], start=first):
-                if type(model) not in kinds:
-                    kinds[type(model)] = solver_for(model), Randomness(model)
-                solver, randomness = kinds[type(model)]
-                yield _predict(solver, number, model, points, classes, randomness)
+                solver, surroundings = kinds[type(model)]
+                yield _predict(solver, number, int(seeds[number]), model, points, classes, surroundings)
 
     starts = [(first,) for first in range(0, len(models), step)]
     if workers == 1:
@@ -164,6 +184,31 @@ def _predict_all(models: list[Any], X: Any, classes: np.ndarray | None, n_jobs: 
     # Threads share the models, where processes would have to be sent all of them.
     with results(predict_some, starts, n_jobs, require="sharedmem") as found:
         yield from found
+
+
+def _one_of_a_kind(models: list[Any]) -> list[Any]:
+    """One model of each type: a bag without rows has one of another type."""
+    return list({type(model): model for model in models}.values())
+
+
+def _as_after_a_journey(model: Any) -> Any:
+    """The model as it would come back from another process, where strided arrays become contiguous ones."""
+    if not _has_strided_arrays(model, depth=8):
+        return model
+    try:
+        return pickle.loads(pickle.dumps(model))
+    except Exception:  # what cannot travel does not come back otherwise either
+        return model
+
+
+def _has_strided_arrays(part: Any, depth: int) -> bool:
+    if isinstance(part, np.ndarray):
+        return not (part.flags.c_contiguous or part.flags.f_contiguous)
+    if depth == 0:
+        return False
+    if isinstance(part, list | tuple):
+        return len(part) < 100 and any(_has_strided_arrays(item, depth - 1) for item in part)
+    return hasattr(part, "get_params") and any(_has_strided_arrays(item, depth - 1) for item in vars(part).values())
 
 
 def _validation_skipped() -> AbstractContextManager[None]:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from stablebag._checks import refuse_type
 from stablebag._seeds import Seeds
-from stablebag.learning.outputs import one_hot
+from stablebag.learning.outputs import one_hot, unmasked
 from stablebag.learning.rows import validated_rows
 
 
@@ -55,7 +55,7 @@ class FunctionLearner(BaseEstimator):
 
     def _call(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        return np.asarray(self.predict_(validated_rows(self, X, reset=False, ensure_min_samples=1)))
+        return np.asarray(unmasked(self.predict_(validated_rows(self, X, reset=False, ensure_min_samples=1))))
 
     def _check_targets(self, y: np.ndarray) -> np.ndarray:
         return y

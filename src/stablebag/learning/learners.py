@@ -1,28 +1,34 @@
 """Fresh copies of a learner, each with a seed of its own, and all the randomness it can reach hanging on that seed.
 
-A learner's `random_state` parameters that are None are filled, and so are those of splitters in it, such as
-``KFold(shuffle=True)``. What is left draws from the global generators of numpy and Python: these are seeded for each
-bag and given back as they were. With that, what a bag's learner does depends on its rows and its seed alone.
+A learner's `random_state` parameters that are None are filled, nested ones too, and so are those of splitters in it,
+such as ``KFold(shuffle=True)``. What is left draws from the global generators of numpy and Python: these are seeded for
+each bag and given back as they were, and so are the settings of the process that a learner may change. With that, what
+a bag's learner does depends on its rows and its seed alone.
 """
 
 import copy
 import os
-import pickle
 import random
 import threading
+import types
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
+from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.svm import SVC, LinearSVC, LinearSVR, NuSVC
 
-_PLAIN = (bool, int, float, str, np.generic)
+_PLAIN = (bool, int, float, str, bytes, np.generic, type(None))
+_KNOWN = ("sklearn.", "lightgbm.", "xgboost.", "catboost.")  # packages whose learners keep to their seeds
 _LARGEST_SEED = 2**31 - 1
+_PATIENCE = 60.0  # seconds to wait for a learner that must not run beside others
 
 
 class Copies:
@@ -37,12 +43,13 @@ class Copies:
         self.seed_names = random_state_names(learner)
         self.splitter_names = _unseeded_splitters(learner)
         self.parameters = learner.get_params(deep=False)
-        plain = all(value is None or isinstance(value, _PLAIN) for value in self.parameters.values())
+        plain = all(isinstance(value, _PLAIN) for value in self.parameters.values())
         usual = getattr(type(learner), "__sklearn_clone__", None) is BaseEstimator.__sklearn_clone__
         self.by_class = plain and usual and vars(learner).keys() == self.parameters.keys()
+        self.by_deepcopy = not self.by_class and _shares_parts(learner)
         # Such a learner of scikit-learn has the same parameters in all bags and no other estimators in it: validating
         # them in the first bag is enough. Of any other learner it is not known what it validates while it fits.
-        self.validated_once = self.by_class and _is_of_scikit_learn(learner)
+        self.validated_once = self.by_class and type(learner).__module__.startswith("sklearn.")
 
     def copy(self, seed: int) -> Any:
         """Return a copy with this seed."""
@@ -50,22 +57,27 @@ class Copies:
         seeds = dict(zip(names, _spread(seed, len(names)), strict=True))
         if self.by_class:
             return type(self.learner)(**{**self.parameters, **seeds})
-        model = clone(self.learner)
-        if model is self.learner:  # a learner may say that it is its own clone; but bags must not share one
-            return model if type(model) is FrozenEstimator else copy.deepcopy(model)
-        if self.seed_names:
+        model = copy.deepcopy(self.learner) if self.by_deepcopy else clone(self.learner)
+        if model is self.learner or type(model) is FrozenEstimator:
+            return model  # a frozen learner is fitted already, and its own clone
+        if self.seed_names and not self._is_its_own_clone:
             model.set_params(**{name: seeds[name] for name in self.seed_names})
         parameters = model.get_params(deep=True) if self.splitter_names else {}
         for name in self.splitter_names:
             parameters[name].random_state = seeds[name]  # of a copy: clone has copied the splitter
         return model
 
+    @property
+    def _is_its_own_clone(self) -> bool:
+        """Whether the learner itself wants to be left as it is."""
+        return self.by_deepcopy and clone(self.learner) is self.learner
 
-class Randomness:
-    """The global generators, as far as a learner may draw from them: seeded for each bag, and given back afterwards.
 
-    Threads share these generators. A learner that has not touched them in its first bag goes on beside others; one
-    that has, and one whose C library has a generator for the whole process, is run one at a time.
+class Surroundings:
+    """What a learner finds around it: generators seeded for its bag, settings as they are in a fresh process.
+
+    All of that is one for the whole process. A learner that is known to use none of it is let alone; any other has it
+    for itself while it runs, and it is given back as it was.
 
     Parameters
     ----------
@@ -74,62 +86,49 @@ class Randomness:
     """
 
     def __init__(self, learner: Any) -> None:
-        self.needless = draws_from_its_seeds_alone(learner)
+        self.harmless = keeps_to_its_seeds(learner)
         self.shares_a_generator = any(_uses_libsvm_or_liblinear(part) for part in _parts(learner))
-        self.seen_clean = False
+        self.has_ensembles_inside = any(hasattr(part, "bag_predictions") for part in _parts(learner))
+
+    @property
+    def may_run_beside_others(self) -> bool:
+        """Whether several of it may run in threads at once."""
+        return self.harmless and not self.shares_a_generator
 
     @contextmanager
     def __call__(self, *seed: int) -> Iterator[None]:
         """Let one bag's learner draw from nothing that does not hang on its seed."""
-        among_threads = threading.current_thread() is not threading.main_thread()
-        if self.needless or (among_threads and self.seen_clean):
-            with _alone() if among_threads and self.shares_a_generator else nullcontext():
-                yield
+        if self.may_run_beside_others:
+            yield
             return
-        with _alone() if among_threads else nullcontext():
-            before = _global_states()
-            (word,) = np.random.SeedSequence((*seed, 1)).generate_state(1)  # another stream than the learner's own
-            _seed_globally(int(word))
-            at_first = _global_states() if among_threads else None
-            try:
+        with _turn(self.has_ensembles_inside):
+            if self.harmless:
                 yield
+                return
+            before = np.random.get_state(legacy=False), random.getstate()
+            (word,) = np.random.SeedSequence((*seed, 1)).generate_state(1)  # another stream than the learner's own
+            np.random.seed(word)
+            random.seed(int(word))
+            try:
+                with _settings_of_its_own():
+                    yield
             finally:
-                if at_first is not None:
-                    self.seen_clean = _equal(at_first, _global_states()) and not self.shares_a_generator
                 np.random.set_state(before[0])
                 random.setstate(before[1])
 
 
-def draws_from_its_seeds_alone(learner: Any) -> bool:
-    """Return whether a learner is known to draw from nothing but its `random_state` parameters, which are filled.
+def keeps_to_its_seeds(learner: Any) -> bool:
+    """Return whether a learner is known to draw from nothing but its seeds, once filled, and to change nothing.
 
-    It is where all parts of it are scikit-learn's, with plain parameters; of anything else it is not known.
+    It is where all parts of it are of packages that do, with plain parameters and seeds that are filled; of anything
+    else it is not known.
 
     >>> from sklearn.feature_selection import SelectKBest, mutual_info_regression
     >>> from sklearn.linear_model import LinearRegression
-    >>> from sklearn.pipeline import make_pipeline
-    >>> selection = SelectKBest(mutual_info_regression)
-    >>> draws_from_its_seeds_alone(LinearRegression()), draws_from_its_seeds_alone(selection)
+    >>> keeps_to_its_seeds(LinearRegression()), keeps_to_its_seeds(SelectKBest(mutual_info_regression))
     (True, False)
     """
-    if learner is None or isinstance(learner, (*_PLAIN, np.ndarray, slice, range)):
-        return True
-    if isinstance(learner, list | tuple):
-        return all(map(draws_from_its_seeds_alone, learner))
-    if isinstance(learner, dict):
-        return all(map(draws_from_its_seeds_alone, learner.values()))
-    if isinstance(learner, type) or not _is_of_scikit_learn(learner) or not hasattr(learner, "get_params"):
-        return False
-    parameters = learner.get_params(deep=False)
-    seed = parameters.get("random_state")  # which may be "deprecated", and then the learner shuffles as it likes
-    return (seed is None or isinstance(seed, int | np.integer)) and all(
-        map(draws_from_its_seeds_alone, parameters.values())
-    )
-
-
-def running_alone() -> bool:
-    """Return whether this thread runs a learner that must not run beside others."""
-    return getattr(_this_thread, "alone", 0) > 0
+    return _is_known(Copies(learner).copy(0) if hasattr(learner, "get_params") else learner)
 
 
 def random_state_names(learner: Any) -> list[str]:
@@ -142,30 +141,54 @@ def random_state_names(learner: Any) -> list[str]:
     ['sgdclassifier__random_state']
     """
     parameters = {"": learner, **learner.get_params(deep=True)}
-    names = {name for name, value in parameters.items() if name.split("__")[-1] == "random_state" and value is None}
+    names = [name for name, value in parameters.items() if name.split("__")[-1] == "random_state" and value is None]
 
     def seeds_its_parts(prefix: str) -> bool:
-        owner = parameters.get(prefix.removesuffix("__"))
-        if hasattr(
-            owner, "bag_predictions"
-        ):  # a bagged ensemble: with its seed filled, a learner is the same in all bags
-            return True
-        is_search = hasattr(owner, "refit")  # which has a seed for its own choices only
-        return f"{prefix}random_state" in names and not is_search
+        # A bagged ensemble does: with its seed filled, a learner would be the same in all its bags.
+        return hasattr(parameters.get(prefix.removesuffix("__")), "bag_predictions")
 
-    # An estimator that is seeded itself seeds the estimators inside it, as a rule.
-    parents = {name: [name[:end] for end in _starts_of_parts(name)] for name in names}
-    return sorted(name for name in names if not any(map(seeds_its_parts, parents[name])))
+    return sorted(name for name in names if not any(seeds_its_parts(name[:end]) for end in _starts_of_parts(name)))
 
 
-def isolated(value: Any) -> Any:
+def isolated(name: str, value: Any) -> Any:
     """Return a fit parameter that is the same for all bags so that no learner can change another's."""
-    if value is None or isinstance(value, _PLAIN) or callable(value):
+    if isinstance(value, (*_PLAIN, type, types.FunctionType, types.BuiltinFunctionType)):
         return value
     try:
         return copy.deepcopy(value)
-    except Exception:  # of what cannot be copied there is only one
-        return value
+    except Exception as error:
+        raise TypeError(
+            f"The fit parameter {name!r} cannot be copied ({error}), so that bags would share it. Pass something that "
+            "can be."
+        ) from error
+
+
+def _is_known(part: Any) -> bool:
+    """Whether a part of a learner, its seeds filled, is known to keep to them."""
+    if isinstance(part, (*_PLAIN, np.ndarray, slice, range)):
+        return True
+    if isinstance(part, list | tuple):
+        return all(map(_is_known, part))
+    if isinstance(part, dict):
+        return all(map(_is_known, part.values()))
+    if isinstance(part, type) or not hasattr(part, "get_params") or not type(part).__module__.startswith(_KNOWN):
+        return False
+    parameters = part.get_params(deep=False)
+    seed = parameters.get("random_state", 0)  # which may be "deprecated", and then the learner shuffles as it likes
+    return isinstance(seed, int | np.integer) and all(map(_is_known, parameters.values()))
+
+
+def _shares_parts(learner: Any) -> bool:
+    """Whether a clone has an estimator of the learner itself in it: one that says that it is its own clone."""
+    named = {"": learner, **learner.get_params(deep=True)}
+    frozen = [f"{name}__" if name else "" for name, part in named.items() if type(part) is FrozenEstimator]
+
+    def stays(name: str) -> bool:
+        """Whether it is a frozen learner, or inside one: these are fitted already, and may be shared."""
+        return any(f"{name}__".startswith(prefix) for prefix in frozen)
+
+    mine = {id(part) for name, part in named.items() if hasattr(part, "fit") and not stays(name)}
+    return any(id(part) in mine for part in _parts(clone(learner)))
 
 
 def _starts_of_parts(name: str) -> list[int]:
@@ -187,10 +210,6 @@ def _parts(learner: Any) -> list[Any]:
     return [learner, *(learner.get_params(deep=True).values() if hasattr(learner, "get_params") else [])]
 
 
-def _is_of_scikit_learn(learner: Any) -> bool:
-    return type(learner).__module__.startswith("sklearn.")
-
-
 def _uses_libsvm_or_liblinear(part: Any) -> bool:
     """Whether it may draw from the generator that these two C libraries have for the whole process."""
     if isinstance(part, LogisticRegression | LogisticRegressionCV):
@@ -208,7 +227,25 @@ def _spread(seed: int, count: int) -> list[int]:
 
 # ------------------------------------------------------------------------------------------ what is one for all threads
 
-_this_thread = threading.local()
+
+@contextmanager
+def _settings_of_its_own() -> Iterator[None]:
+    """Give back what a learner may have set: scikit-learn's, numpy's and Python's settings, and the environment."""
+    environment = os.environ.copy()
+    with ExitStack() as stack:
+        stack.enter_context(config_context())
+        stack.enter_context(np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"))
+        stack.enter_context(np.printoptions())
+        if threading.current_thread() is threading.main_thread():  # filters of warnings are not safe among threads
+            stack.enter_context(warnings.catch_warnings())
+        try:
+            yield
+        finally:
+            if os.environ != environment:
+                os.environ.clear()
+                os.environ.update(environment)
+
+
 _turns = threading.RLock()
 
 
@@ -223,23 +260,20 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    with _turns:
-        _this_thread.alone = getattr(_this_thread, "alone", 0) + 1
-        try:
+def _turn(stay: bool) -> Iterator[None]:
+    """Wait for one's turn; what a learner runs in parallel meanwhile may have to stay in its thread, which has it."""
+    turns = _turns
+    mine = turns.acquire(timeout=_PATIENCE)
+    if not mine:  # it may be that the one who has the turn waits for this thread
+        warnings.warn(
+            "A learner was run beside another although both may use the process's random generators, after "
+            f"{_PATIENCE:g} seconds of waiting. Results may depend on which came first.",
+            stacklevel=2,
+        )
+    stay = stay or threading.current_thread() is not threading.main_thread()
+    try:
+        with parallel_config(backend="sequential", n_jobs=1) if stay else nullcontext():
             yield
-        finally:
-            _this_thread.alone -= 1
-
-
-def _global_states() -> tuple[Any, Any]:
-    return np.random.get_state(legacy=False), random.getstate()
-
-
-def _seed_globally(word: int) -> None:
-    np.random.seed(word)
-    random.seed(word)
-
-
-def _equal(state: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
-    return state[1] == other[1] and pickle.dumps(state[0]) == pickle.dumps(other[0])
+    finally:
+        if mine:
+            turns.release()

@@ -14,7 +14,7 @@ def numbers(given: Any, n_points: int) -> np.ndarray:
     >>> numbers([[1], [2]], n_points=2)
     array([1., 2.])
     """
-    prediction = np.array(_unmasked(given), dtype=float)  # a copy: the learner may use its array again
+    prediction = _reals(given)
     if prediction.shape not in ((n_points,), (n_points, 1)):
         raise ValueError(f"it predicted an array of shape {prediction.shape} for {n_points} points.")
     return _without_nan(prediction.reshape(-1))
@@ -22,7 +22,7 @@ def numbers(given: Any, n_points: int) -> np.ndarray:
 
 def votes(given: Any, n_points: int, classes: np.ndarray) -> np.ndarray:
     """Return one-hot votes for the labels that a classifier predicts: one label for each point."""
-    labels = np.asarray(_unmasked(given))
+    labels = np.asarray(unmasked(given))
     if labels.shape not in ((n_points,), (n_points, 1)):
         raise ValueError(f"it predicted labels of shape {labels.shape} for {n_points} points.")
     return one_hot(labels, classes)
@@ -35,9 +35,11 @@ def probabilities(given: Any, n_points: int, seen: Any, classes: np.ndarray) -> 
     array([[0.75, 0.  , 0.25]])
     """
     seen = np.asarray(seen)
+    if seen.ndim != 1:
+        raise ValueError(f"its classes_ are not a list of labels, but an array of shape {seen.shape}.")
     if len(set(seen.tolist())) != len(seen):
         raise ValueError(f"its classes_ have the same class twice: {seen.tolist()}.")
-    table = np.array(_unmasked(given), dtype=float)
+    table = _reals(given)
     if table.shape != (n_points, len(seen)):
         raise ValueError(f"its probabilities have shape {table.shape} and not {(n_points, len(seen))}.")
     _without_nan(table)
@@ -62,6 +64,8 @@ def one_hot(labels: Any, classes: np.ndarray) -> np.ndarray:
            [1., 0., 0.]])
     """
     labels = np.asarray(labels).reshape(-1)
+    if labels.dtype.kind != classes.dtype.kind:  # numpy does not compare texts with numbers
+        labels, classes = labels.astype(object), classes.astype(object)
     table: np.ndarray = np.equal(labels[:, None], classes[None, :]).astype(float)
     if not table.any(axis=1).all():
         unknown = labels[~table.any(axis=1)][0]
@@ -69,7 +73,16 @@ def one_hot(labels: Any, classes: np.ndarray) -> np.ndarray:
     return table
 
 
-def _unmasked(given: Any) -> Any:
+def _reals(given: Any) -> np.ndarray:
+    """Real numbers in an array of their own: the learner may use its array again."""
+    array = np.asarray(unmasked(given))
+    if array.dtype.kind not in "biufO":
+        raise ValueError(f"it predicted values of type {array.dtype}, which are not real numbers.")
+    return np.array(array, dtype=float)
+
+
+def unmasked(given: Any) -> Any:
+    """Return what was given, unless some of it is masked."""
     if isinstance(given, np.ma.MaskedArray) and np.ma.getmaskarray(given).any():
         raise ValueError("its prediction is masked at some points.")
     return given

@@ -11,21 +11,26 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
+from uuid import uuid4
 
 from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
-from stablebag.learning.learners import running_alone
-
-_tokens, _stopped = itertools.count(), set[int]()  # of parallel work, and of that which was given up
+_stopped = set[str]()  # the tokens of parallel work that was given up
 _SECONDS = 0.5  # that a batch should take
 _ROUNDS = 2  # batches for each worker that are handed out together, to backends that give back all results at once
 
 
-def n_workers(n_jobs: int | None) -> int:
-    """Return how many workers there are; one where the others would have to wait for this thread."""
-    return 1 if running_alone() else int(effective_n_jobs(n_jobs))
+def n_workers(n_jobs: int | None, *, threads: bool = False, beside_others: bool = True) -> int:
+    """Return how many workers there are.
+
+    It is one where the workers are threads, because the backend says so or they are wanted, and the learner must not
+    run beside others.
+    """
+    threads = threads or bool(getattr(get_active_backend()[0], "uses_threads", False))
+    return 1 if threads and not beside_others else int(effective_n_jobs(n_jobs))
 
 
 class Pace:
@@ -62,11 +67,18 @@ def results(
     **options: Any,
 ) -> Iterator[Iterator[Any]]:
     """What a task yields for many arguments, in order, as it comes; leaving the block stops the workers."""
-    token = next(_tokens)
+    token = uuid4().hex  # unique: a worker may be at work on jobs of its own
     work = (delayed(_listed)(token, task, *some) for some in arguments)
     found = _as_they_come(work, n_jobs, **options)
     try:
         yield _in_order(found, pace)
+    except (TypeError, AttributeError, pickle.PicklingError) as error:
+        _stopped.add(token)
+        if "pickle" in str(error):
+            raise TypeError(
+                f"The learner, or what it was fitted to, cannot be sent to another process: {error}. Use n_jobs=1."
+            ) from error
+        raise
     except BaseException:
         _stopped.add(token)
         raise
@@ -90,7 +102,7 @@ def _in_rounds(work: Iterator[Any], parallel: Any) -> Iterator[Any]:
             yield from parallel(some)
 
 
-def _listed(token: int, task: Callable[..., Iterator[Any]], *arguments: Any) -> tuple[list[Any], float]:
+def _listed(token: str, task: Callable[..., Iterator[Any]], *arguments: Any) -> tuple[list[Any], float]:
     """What a task yields and how long it takes, unless its results are no longer wanted.
 
     Threads cannot be ended: they have to look.
@@ -165,7 +177,7 @@ class _OneThread:
         before = [pool.num_threads for pool in own]
         _set(own, [1] * len(own))
         try:
-            with parallel_config(n_jobs=1):
+            with _jobs_of_learners():
                 yield
         finally:
             _set(own, before)
@@ -176,6 +188,14 @@ class _OneThread:
 
 
 one_thread = _OneThread()
+
+
+def _jobs_of_learners() -> Any:
+    """One job for learners that ask for no number; on a cluster, those that ask for some stay on their machine."""
+    backend = get_active_backend()[0]
+    if type(backend).__module__.startswith("joblib._parallel_backends"):
+        return parallel_config(n_jobs=1)
+    return parallel_config(backend="threading", n_jobs=1)
 
 
 def _set(pools: list[Any], numbers: list[int]) -> None:

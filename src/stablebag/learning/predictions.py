@@ -22,10 +22,13 @@ class BagPredictions:
         What each bag's model predicts.
     bags : Bags
         The bags of the model.
+    points : str
+        The fingerprint of the points.
     """
 
     raw: np.ndarray
     bags: Bags
+    points: str = ""
 
     def __post_init__(self) -> None:
         hold_read_only(self)
@@ -35,7 +38,7 @@ class BagPredictions:
 
     def __getitem__(self, points: slice) -> "BagPredictions":
         """Return the predictions at some of the points."""
-        return BagPredictions(self.raw[:, points], self.bags)
+        return BagPredictions(self.raw[:, points], self.bags, f"{self.points}[{points.start}:{points.stop}]")
 
     def of(self, model: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield all of it, as one block, if it is this model's; otherwise refuse."""

@@ -1,15 +1,19 @@
 """Rows of any kind of table: taken, stacked, and shown to learners so that none can change what another sees."""
 
 import copy
+import hashlib
 from functools import cached_property
 from typing import Any
 
+import joblib
 import numpy as np
 from scipy import sparse
 from sklearn.utils import _safe_indexing  # underscored, but what scikit-learn's users have for rows of any frame
 from sklearn.utils.validation import validate_data
 
 from stablebag._checks import read_only
+
+_IMMUTABLE = (str, bytes, bool, int, float, complex, type(None), np.generic, np.datetime64)
 
 
 def n_rows(X: Any) -> int:
@@ -37,7 +41,9 @@ def stacked(X: Any, more: Any) -> Any:
 
         return pd.concat([X, more], ignore_index=True)
     if hasattr(X, "vstack"):
-        return X.vstack(more)
+        import polars as pl
+
+        return pl.concat([X, more], how="vertical_relaxed")
     if sparse.issparse(X):
         return sparse.vstack([X, more]).tocsr()
     return np.concatenate([np.asarray(X), np.asarray(more)])
@@ -45,9 +51,28 @@ def stacked(X: Any, more: Any) -> Any:
 
 def kept(X: Any) -> Any:
     """Return a copy of a table that no later change by the caller reaches."""
+    table = _deep(X)
+    return read_only(table) if isinstance(table, np.ndarray) else table
+
+
+def has_mutable_cells(X: Any) -> bool:
+    """Return whether a table has things in its cells that can be changed, such as lists, which copies would share."""
     if isinstance(X, np.ndarray):
-        return read_only(X.copy())
-    return _deep(X)
+        return X.dtype.kind == "O" and not all(isinstance(value, _IMMUTABLE) for value in X.ravel())
+    if hasattr(X, "iloc"):
+        columns = [X.iloc[:, place] for place in range(X.shape[1]) if X.dtypes.iloc[place].kind == "O"]
+        return any(has_mutable_cells(column.to_numpy()) for column in columns)
+    return False
+
+
+def fingerprint(X: Any) -> str:
+    """Return a text that tells a table from others."""
+    if not hasattr(X, "shape"):
+        X = np.asarray(X)
+    if isinstance(X, np.ndarray) and X.dtype.kind != "O":
+        head = f"{X.shape} {X.dtype}".encode()
+        return hashlib.blake2b(head + np.ascontiguousarray(X).tobytes(), digest_size=16).hexdigest()
+    return str(joblib.hash(X))
 
 
 def same_table(X: Any, other: Any) -> bool:
@@ -58,7 +83,7 @@ def same_table(X: Any, other: Any) -> bool:
         return bool(X.equals(other))
     if hasattr(X, "tocsr"):
         return all(same_table(getattr(X, name), getattr(other, name)) for name in ("data", "indices", "indptr"))
-    return bool(np.array_equal(X, other, equal_nan=X.dtype.kind == "f"))
+    return X.dtype == other.dtype and fingerprint(X) == fingerprint(other)
 
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: int) -> Any:
@@ -85,9 +110,9 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
 class Points:
     """Points at which many learners predict: each gets to see them, and none can change them.
 
-    An array or a sparse array is shown read-only. Where a learner insists on writing to it (scikit-learn's transformers
-    with ``copy=False`` may), it gets a copy, and so do the learners after it. A frame is shown as a shallow copy
-    where its library copies on write.
+    A learner that is known to do no harm is shown an array or a sparse array read-only; where it insists on writing to
+    it (scikit-learn's transformers with ``copy=False`` may), it gets a copy, and so do those after it. Any other
+    learner gets a copy of its own.
     """
 
     def __init__(self, X: Any) -> None:
@@ -101,16 +126,14 @@ class Points:
         converted = as_float32(self.X)
         return None if converted is None else read_only(converted)
 
-    def ask(self, model: Any, method: str) -> Any:
+    def ask(self, model: Any, method: str, *, harmless: bool) -> Any:
         """Call a method of a fitted model with the points."""
-        if self.copies:
+        shown = _shown(self.X) if harmless and not self.copies else None
+        if shown is None:
             return getattr(model, method)(_deep(self.X))
-        shown = _shown(self.X)
         try:
             return getattr(model, method)(shown)
         except Exception:
-            if not isinstance(shown, np.ndarray) and not sparse.issparse(shown):
-                raise
             # It may be that the points are read-only. If it is for another reason, a copy does not help either.
             answer = getattr(model, method)(_deep(self.X))
             self.copies = True
@@ -127,28 +150,24 @@ def as_float32(X: Any) -> np.ndarray | None:
 
 
 def _shown(X: Any) -> Any:
+    """The same rows, so that they cannot be written to, or that writing to them reaches no one; None if neither."""
     if isinstance(X, np.ndarray):
-        return read_only(X)
+        return None if X.dtype.kind == "O" else read_only(X)
     if sparse.issparse(X) and X.format == "csr":
         buffers = (read_only(X.data), read_only(X.indices), read_only(X.indptr))
         return type(X)(buffers, shape=X.shape, copy=False)
-    return _own(X)
-
-
-def _own(X: Any) -> Any:
-    """A frame of one's own, sharing memory only where writing to it does not reach the other."""
     if hasattr(X, "iloc"):
         import pandas as pd
 
         writes_copy = int(pd.__version__.split(".")[0]) >= 3
         return X.copy(deep=not writes_copy)
-    if hasattr(X, "clone"):  # polars, whose columns cannot be written to
-        return X.clone()
-    return copy.deepcopy(X)
+    return X.clone() if hasattr(X, "clone") else None  # polars, whose columns cannot be written to
 
 
 def _deep(X: Any) -> Any:
     """A copy that shares nothing that can be written to."""
+    if has_mutable_cells(X):
+        return copy.deepcopy(X)
     if hasattr(X, "clone") and not hasattr(X, "copy"):
         return X.clone()
     return X.copy() if hasattr(X, "copy") else copy.deepcopy(X)

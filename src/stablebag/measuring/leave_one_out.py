@@ -1,7 +1,7 @@
 """The prediction without each training row, from the bags already fitted: no model is fitted again."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from stablebag.learning.averaging import BagAverage
 from stablebag.learning.ensemble import check_bagged
 from stablebag.learning.fitting import fit_and_predict_bags
 from stablebag.learning.progress import counted
+from stablebag.learning.rows import fingerprint
 from stablebag.measuring.perturbations import BagSpread, Perturbations
-from stablebag.proving.scope import Quantity, Rerun, Scope
+from stablebag.proving.scopes import scope_of
 
 _BLOCK_BYTES = 2**27
 
@@ -48,7 +49,8 @@ def leave_one_out(model: Any, X: Any) -> Perturbations:
     """
     check_bagged(model, "leave_one_out", reason="for other estimators use leave_one_out_refit.")
     blocks = [raw for _, raw in model.raw_blocks(X)]
-    return perturbations_of(model.average_, blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1))
+    raw = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+    return perturbations_of(model.average_, raw, model.fingerprint_of(X))
 
 
 def stream_leave_one_out(model: Any, X: Any, y: Any, X_test: Any, **fit_params: Any) -> Perturbations:
@@ -83,11 +85,12 @@ def stream_leave_one_out(model: Any, X: Any, y: Any, X_test: Any, **fit_params: 
     model = clone(model)
     job = model.prepare(X, y, **fit_params)
     raw = []
+    points = model.checked_points(X_test)
     with counted(len(job)) as count:
-        for prediction in fit_and_predict_bags(job, model.checked_points(X_test), model.n_jobs):
+        for prediction in fit_and_predict_bags(job, points, model.n_jobs):
             raw.append(prediction)
             count.one()
-    return perturbations_of(job.average, np.stack(raw))
+    return perturbations_of(job.average, np.stack(raw), fingerprint(points))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,22 +142,13 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
     return predicted
 
 
-def perturbations_of(average: BagAverage | None, raw: np.ndarray) -> Perturbations:
-    """Return the perturbations that the predictions of each bag, not yet clipped, make up."""
+def perturbations_of(average: BagAverage | None, raw: np.ndarray, points: str | None = None) -> Perturbations:
+    """Return the perturbations that the predictions of each bag, not yet clipped, make up; of points with a name."""
     assert average is not None
     left_out = average.left_out(raw)
     outputs, bags = average.outputs(raw), average.bags
     n_bags = len(bags) if average.drawn else None
-    length = None if average.interval is None else average.interval[1] - average.interval[0]
-    scope = Scope(
-        bags.n_samples,
-        Quantity.NUMBER if average.classes is None else Quantity.CLASS,
-        Rerun.REUSED if average.drawn else Rerun.ALL,
-        n_bags,
-        bags.fingerprint,
-        length if average.classes is None else 1.0,
-        raw.shape[1],
-    )
+    scope = replace(scope_of(average), n_points=raw.shape[1], points=points)
     spread = BagSpread(
         average.estimated_deviation(outputs), np.ptp(outputs, axis=0), n_bags, bags.n_without if average.drawn else None
     )

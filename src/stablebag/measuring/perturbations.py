@@ -374,7 +374,11 @@ class Perturbations:
         bags = self.bags
         if bags is not None:
             bags = replace(bags, deviation=np.sqrt((bags.deviation**2).sum(axis=-1)), extent=None)
-        scope = None if self.scope is None else replace(self.scope, quantity=Quantity.VECTOR, range_length=None)
+        scope = self.scope
+        if scope is not None:
+            n_classes = self.prediction.shape[1]
+            shift = scope.shift * math.sqrt(n_classes / max(1, n_classes - 1))  # docs/proofs.md, 9
+            scope = replace(scope, quantity=Quantity.VECTOR, range_length=None, shift=shift)
         zeros = np.zeros(len(self.prediction))
         return replace(self, prediction=zeros, left_out=-lengths, distances=distances, bags=bags, scope=scope)
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.pipeline import Pipeline
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 
 from stablebag._checks import check_integer, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
@@ -17,8 +19,11 @@ from stablebag.learning.job import FitJob
 from stablebag.learning.learners import random_state_names
 from stablebag.learning.progress import counted
 from stablebag.learning.ranges import as_prediction_range
-from stablebag.learning.rows import stacked
+from stablebag.learning.rows import fingerprint, stacked
 from stablebag.measuring.perturbations import Perturbations
+from stablebag.proving import bounds
+from stablebag.proving.coupling import ANY
+from stablebag.proving.outputs import labels_of
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.scheme import as_law
@@ -85,8 +90,7 @@ def leave_one_out_refit(
 
     refits = _Refits(X, y, classes, n, n_repeats, random_state, n_jobs, owner)
     moved = refits.perturbations(estimator, smaller, sequences, _checked_rows(rows, n, owner), X_test)
-    scope = _scope(estimator, y, moved.prediction)
-    return replace(moved, noise_known=not any(part.n_bags != "all" for part in bagged), scope=scope)
+    return replace(moved, noise_known=_draws_nothing(bagged), scope=_scope(estimator, y, moved, X_test))
 
 
 def replace_one_refit(
@@ -162,7 +166,9 @@ def replace_one_refit(
     both = stacked(X, X_replacement)
     refits = _Refits(both, targets, classes, n, n_repeats, random_state, n_jobs, owner)
     moved = refits.perturbations(estimator, estimator, sequences, _checked_rows(rows, n, owner), X_test)
-    return replace(moved, scope=replace(_scope(estimator, y, moved.prediction), rerun=Rerun.REPLACED))
+    bagged = _for_one_row_less(estimator, n, owner)[1]
+    scope = replace(_scope(estimator, y, moved, X_test), rerun=Rerun.REPLACED)
+    return replace(moved, noise_known=_draws_nothing(bagged), scope=scope)
 
 
 def refit_without(
@@ -244,33 +250,63 @@ class _Refits:
         self, estimator: Any, sequences: Any, seeds: np.ndarray, X_test: Any, after: Callable[[], None]
     ) -> Iterator[np.ndarray]:
         job = FitJob(estimator, self.X, self.y, Bags(sequences, len(self.y)), seeds, self.classes)
+        X_test = X_test if hasattr(X_test, "shape") else np.asarray(X_test)
         for prediction in fit_and_predict_bags(job, X_test, self.n_jobs):
             after()
             yield prediction
 
 
-def _scope(estimator: Any, y: np.ndarray, prediction: np.ndarray) -> Scope:
+def _scope(estimator: Any, y: np.ndarray, moved: Perturbations, X_test: Any) -> Scope:
     """What refits of this estimator measure; of a pipeline with a bagged model in it nothing is proved."""
-    quantity = Quantity.NUMBER if prediction.ndim == 1 else Quantity.CLASS
+    n, some = len(y), None if len(moved.rows) == len(y) else len(moved.rows)
+    quantity = Quantity.NUMBER if moved.prediction.ndim == 1 else Quantity.CLASS
     length = None if quantity is Quantity.NUMBER else 1.0
-    rerun, n_bags = Rerun.ALONE, None
-    if isinstance(estimator, BaggedEnsemble):
-        rerun, n_bags = (Rerun.ALL, None) if estimator.n_bags == "all" else (Rerun.ANEW, int(estimator.n_bags))
-        rule = getattr(estimator, "prediction_range", None)
-        if rule is not None:
-            low, high = as_prediction_range(rule, "leave_one_out_refit")(y)
-            length = high - low
-    return Scope(len(y), quantity, rerun, n_bags, range_length=length, n_points=len(prediction))
+    about = {"n_points": len(moved.prediction), "points": fingerprint(X_test), "n_rows": some}
+    if not isinstance(estimator, BaggedEnsemble):
+        return Scope(n, quantity, Rerun.ALONE, range_length=length, **about)  # type: ignore[arg-type]
+    law, drawn = as_law(estimator.scheme, n, "leave_one_out_refit"), estimator.n_bags != "all"
+    rerun, n_bags, coupling = (Rerun.ANEW, int(estimator.n_bags), ANY.name) if drawn else (Rerun.ALL, None, None)
+    shift = changing = 0.0
+    rule = getattr(estimator, "prediction_range", None)
+    if rule is not None:
+        rule = as_prediction_range(rule, "leave_one_out_refit")
+        low, high = rule(y)
+        length, changing = high - low, rule.delta(y)
+    elif quantity is Quantity.CLASS:
+        _, n_classes, lonely = labels_of(y, "leave_one_out_refit")
+        shift = bounds.empty_bags_shift(law.empty_without_a_row if lonely else 0.0, n_classes)
+    about |= {"delta_range": changing, "shift": shift, "coupling": coupling}
+    return Scope(n, quantity, rerun, n_bags, law.fingerprint, length, **about)  # type: ignore[arg-type]
+
+
+def _draws_nothing(bagged: list[Any]) -> bool:
+    """Whether no ensemble draws bags at random, which would be other ones in each refit."""
+    return all(part.n_bags == "all" for part in bagged)
 
 
 def _for_one_row_less(estimator: Any, n_samples: int, owner: str) -> tuple[Any, list[Any]]:
-    """The estimator for n - 1 rows, and the bagged ensembles in it: they keep Q_{n-1}, and not the scheme at n - 1."""
+    """The estimator for n - 1 rows, and the bagged ensembles in it.
+
+    An ensemble that sees all rows keeps Q_{n-1}, and not its scheme at n - 1: the estimator itself, or the last of the
+    steps around it. One that sees fewer rows, inside a search or another ensemble, is left as it is.
+    """
     smaller = clone(estimator)
     inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
     bagged = {prefix: part for prefix, part in inner.items() if isinstance(part, BaggedEnsemble)}
-    for prefix, part in bagged.items():
-        smaller.set_params(**{f"{prefix}scheme": as_law(part.scheme, n_samples, owner).without_one()})
+    whole = _path_to_last_step(estimator)
+    if whole in bagged:
+        smaller.set_params(**{f"{whole}scheme": as_law(bagged[whole].scheme, n_samples, owner).without_one()})
     return smaller, list(bagged.values())
+
+
+def _path_to_last_step(estimator: Any) -> str:
+    """The name of what is at the heart of pipelines and target transformers, which see all rows."""
+    if isinstance(estimator, Pipeline):
+        name, step = estimator.steps[-1]
+        return f"{name}__{_path_to_last_step(step)}"
+    if isinstance(estimator, TransformedTargetRegressor) and estimator.regressor is not None:
+        return f"regressor__{_path_to_last_step(estimator.regressor)}"
+    return ""
 
 
 def _checked(estimator: Any, X: Any, y: Any, owner: str) -> tuple[Any, np.ndarray, np.ndarray | None]:
@@ -281,7 +317,10 @@ def _checked(estimator: Any, X: Any, y: Any, owner: str) -> tuple[Any, np.ndarra
     check_consistent_length(X, y)
     if len(y) < 2:
         raise ValueError(f"Found array with {len(y)} sample(s) while a minimum of 2 is required to leave one out.")
-    return X, y, np.unique(y) if is_classifier(estimator) else None
+    if is_classifier(estimator):
+        return X, y, np.unique(y)
+    assert_all_finite(y, input_name="y", estimator_name=type(estimator).__name__)
+    return X, y, None
 
 
 def _checked_rows(rows: Any, n_samples: int, owner: str) -> np.ndarray:

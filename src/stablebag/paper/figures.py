@@ -9,6 +9,7 @@ import numpy as np
 from stablebag.paper.results import Result
 from stablebag.proving.certificate import Certificate
 from stablebag.resampling.subbagging import Subbagging
+from stablebag.showing.displays.display import as_steps
 from stablebag.showing.displays.phase_diagram import PhaseDiagramDisplay
 
 FORMATS = ("png", "svg", "pdf")
@@ -150,7 +151,7 @@ def _curves(ax: Any, result: Result) -> None:
     limit = result.certificate(np.inf)
     ax.plot([limit.epsilon(k / n, "paper") for k in rows], rows / n, ":", color="black", label="Theorem 8, all bags")
     if result.proved is not None:
-        of_these = [result.proved.epsilon(k / n)[0] / result.scale[0] for k in rows]
-        ax.plot(of_these, rows / n, "-.", color="gray", label="proved of these bags, subbagged")
+        of_these = np.array([result.proved.epsilon(k / n)[0] / result.scale[0] for k in rows])
+        ax.plot(*as_steps(of_these, rows / n), "-.", color="gray", label="proved of these bags, subbagged")
     divided = "" if result.setting.classifies else " / Range(D, x), estimated"
     ax.set(xlabel=f"$\\varepsilon${divided}", ylabel="$\\delta$", xlim=(0, right), ylim=(0, 1.02))

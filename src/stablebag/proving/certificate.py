@@ -33,6 +33,8 @@ from stablebag.resampling.schemes import SCHEMES
 
 _BOUNDS = ("best", "exact", "paper")
 _THEOREM_8 = "Theorem 8, counting whole rows"
+_FEW_EMPTY = 1e-6  # a chance of empty bags that changes no digit that is shown
+_ORDERS = (1.0, 1.5, 2.0, 3.0, 4.0)  # a norm is no larger than one of a higher order
 
 
 @dataclass(frozen=True, init=False)
@@ -231,8 +233,18 @@ class Certificate:
     def scope(self) -> Scope:
         """What it speaks of, for a measurement to be held against it."""
         rerun, n_bags = (Rerun.ALL, None) if self._derandomized else (Rerun.ANEW, int(self.n_bags))
-        length = None if self.outputs.quantity is Quantity.RELATIVE else self.range_length
-        return Scope(self.n_samples, self.outputs.quantity, rerun, n_bags, range_length=length)
+        outputs = self.outputs
+        return Scope(
+            self.n_samples,
+            outputs.quantity,
+            rerun,
+            n_bags,
+            bags=self.scheme.fingerprint,
+            range_length=None if outputs.quantity is Quantity.RELATIVE else self.range_length,
+            delta_range=self.delta_range,
+            shift=outputs.shift,
+            coupling=None if self._derandomized else self.coupling.name,
+        )
 
     # ------------------------------------------------------------------------------------------------ the guarantees
 
@@ -349,6 +361,12 @@ class Certificate:
         order = check_real(order, "order", "Certificate.norm", open_low=True, reason=reason)
         if bound not in ("best", "paper"):
             raise refuse_value("bound", "Certificate.norm", 'one of "best" and "paper"', bound)
+        if bound == "best":
+            return min(self._of_all_rows(each, bound) for each in {order, *(each for each in _ORDERS if each > order)})
+        return self._of_all_rows(order, bound)
+
+    def _of_all_rows(self, order: float, bound: str) -> float:
+        """A bound on a norm over all rows, those that change the range included."""
         norm = self._norm(order, bound).value * self.range_length
         if self.delta_range == 0:
             return norm
@@ -451,14 +469,14 @@ class Certificate:
         -------
         str
         """
-        delta = check_delta(delta, "Certificate.explain")
+        delta, law = check_delta(delta, "Certificate.explain"), self.scheme
         bound = self.best(delta)
         vacuous = bound.value >= self.range_length > 0
         promise = self._vacuous_promise(delta) if vacuous else self._promise(delta, bound.value)
         proof = bound.proof.words
         if bound.proof.exact:
             proof += ", and no smaller number holds for every learner"
-        data = f"every data set of {self.n_samples:,} rows{self.outputs.such}"
+        data = f"every data set of {self.n_samples:,} rows{self.outputs.such(law)}"
         sentences = [
             f"For every learner, {data} and every test point: {promise}",
             f"{'All that is known is' if vacuous else 'Proved by'} {proof} ({self._setting()}).",
@@ -549,7 +567,8 @@ class Certificate:
         if found.value >= 1.0:
             return Bound(self.range_length, TRIVIAL)
         theorem = self.outputs.theorem(self._derandomized)
-        exact = found.proof.exact and self.outputs.is_fixed and self._shift == 0
+        # What a bag without rows predicts is fixed, so that where there are many of them less is attained.
+        exact = found.proof.exact and self.outputs.is_fixed and self.scheme.empty_probability < _FEW_EMPTY
         proof = replace(found.proof.and_(theorem) if theorem else found.proof, exact=exact)
         return Bound(found.value * self.range_length, proof)
 
@@ -621,22 +640,37 @@ class Certificate:
         if self.coupling is INDEPENDENT:
             for_bags = "Hoeffding's inequality for bags drawn independently with and without a row"
 
-        def adding_bags(constant: float, of_rank: Callable[[int], float]) -> tuple[float, int]:
-            return bounds.finite_bags_rows_epsilon(delta, n, constant, p, bags, self.coupling, of_rank)
-
-        epsilon, rows = adding_bags(constant, self._kth)
+        epsilon, rows = bounds.finite_bags_rows_epsilon(delta, n, constant, p + self._shift, bags, self.coupling)
         first = "Theorem 14" if self._kth(rows + 1) == p + self._shift else "Theorem 8"
         proved = [Bound(epsilon, Proof(f"{first}, {for_bags}, counting whole rows"))]
         if bound == "best":
             squares = bounds.second_moment_epsilon(delta, constant, bags, self.coupling)
             proved.append(Bound(squares, Proof(f"second moments of the bags, {self.coupling.assumed}")))
-        # The frontier is no lower than the learner that counts rows; where even that is too high, it is not worked out.
-        near = constant * 2 / math.pi  # the frontier's share of c for many rows: only says near which rank to look
-        lowest, _ = adding_bags(near, lambda rank: frontier.all_plus(self.scheme, rank) if rank <= n else 0.0)
-        if bound == "exact" or lowest < min(proved).value:
-            epsilon, _ = adding_bags(near, lambda rank: self._of_rank(rank).value)
-            proved.append(Bound(epsilon, Proof(f"the exact frontier, {for_bags}")))
+        exact = self._frontier_and_bags(delta, rows, math.inf if bound == "exact" else min(proved).value)
+        proved.append(Bound(exact, Proof(f"the exact frontier, {for_bags}")))
         return min(proved)
+
+    def _frontier_and_bags(self, delta: float, rows: int, best: float) -> float:
+        """The smallest sum of the exact frontier at some rank and the noise of the bags, if it is below `best`."""
+        n, share = self.n_samples, as_share(delta, self.n_samples)
+
+        def noise(k: int) -> float:
+            rest = max(0.0, float(share - Fraction(k, n)))
+            return bounds.monte_carlo_radius(self.n_bags, rest, self.coupling)
+
+        # The sum is smallest near where it is for Theorem 8, whose slope is a fifth steeper.
+        near = {
+            0,
+            *(max(0, rows + step) for step in (-3, -2, -1, 0, 1)),
+            *(int(rows * f) for f in (0.5, 0.7, 0.85, 0.95)),
+        }
+        for k in sorted(k for k in near if k < n and k <= share * n):
+            # The frontier is no lower than the learner that counts rows; where even that is too high, it is not
+            # worked out.
+            counted = frontier.all_plus(self.scheme, k + 1) if k < frontier.MOST_ROWS else 0.0
+            if (radius := noise(k)) + counted < best:
+                best = min(best, radius + self._of_rank(k + 1).value)
+        return best
 
     def _norm(self, order: float, bound: str) -> Bound:
         """A bound on the norm of the perturbations by rows that do not change the range."""
@@ -671,7 +705,8 @@ class Certificate:
         if 1 <= rank <= n:
             if self._kth(rank) * self.range_length <= epsilon:
                 return True
-            if frontier.all_plus(self.scheme, rank) * (1 - 1e-9) * self.range_length > epsilon:
+            counted = frontier.all_plus(self.scheme, rank) if rank <= frontier.MOST_ROWS else 0.0
+            if counted * (1 - 1e-9) * self.range_length > epsilon:
                 return False
         return self.best(rows / n).value <= epsilon
 
@@ -703,7 +738,7 @@ class Certificate:
             [
                 f"{law}: p = {probability(law.inclusion_probability)}, q = {law.negative_covariance:.3g}",
                 count_bags(self.n_bags),
-                self.outputs.words(),
+                self.outputs.words(law),
             ]
         )
 
@@ -720,7 +755,8 @@ class Certificate:
         if not self.outputs.is_fixed or (always := self.replace_one()) >= self.range_length:
             return ""
         expected = self.replace_one_in_expectation()
-        sentence = f"Replacing a row by another can move it by {rounded_up(always)}"
+        on_average = "" if self._derandomized else ", in expectation over the bags"
+        sentence = f"Replacing a row by another can move it by {rounded_up(always)}{on_average}"
         if expected >= always:
             return sentence + "."
         return (

@@ -18,7 +18,7 @@ from stablebag.proving.certificate import Certificate
 from stablebag.proving.outputs import UnboundedOutputs, labels_of
 from stablebag.proving.points import PointCertificate
 from stablebag.proving.reused_bags import ReusedBagsCertificate, largest_eigenvalue
-from stablebag.proving.scope import Quantity, Rerun, Scope
+from stablebag.proving.scopes import scope_of
 from stablebag.proving.vector import VectorCertificate
 
 
@@ -88,7 +88,9 @@ def certify(
     reason = "the probability with which it holds, such as 0.95. For certain it holds with n_bags='all'."
     if check_real(confidence, "confidence", "certify", high=1.0, open_low=True, reason=reason) == 1:
         raise refuse_value("confidence", "certify", "below 1", confidence, reason)
-    return certificate if X is None else _at_points(model, X, certificate, confidence)
+    if X is None:
+        return certificate
+    return replace(_at_points(model, X, certificate, confidence), points=model.fingerprint_of(X))
 
 
 def _at_points(model: Any, X: Any, certificate: Certificate | VectorCertificate, confidence: float) -> PointCertificate:
@@ -149,7 +151,8 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
         values |= _of_range(model.average_, X)
     if X is not None:
         values["standard_deviation"] = _deviation(model, X, vector=vector)
-        values["scope"] = replace(values["scope"], n_points=len(values["standard_deviation"]))
+        n_points, points = len(values["standard_deviation"]), model.fingerprint_of(X)
+        values["scope"] = replace(values["scope"], n_points=n_points, points=points)
     return ReusedBagsCertificate(**values)
 
 
@@ -169,14 +172,11 @@ def _length(deviations: np.ndarray) -> np.ndarray:
 def _of_classes(average: BagAverage, vector: bool) -> dict[str, Any]:
     """The outputs of a classifier: probabilities, and what bags without rows add when a class loses its only row."""
     n, n_classes, lonely = labels_of(average.y, "certify_reused")
-    empty = float(average.weights[average.bags.sizes == 0].sum())
-    out = 1 - average.bags.inclusion_weights(average.weights)[list(average.lonely_rows)]
-    chance = min(1.0, empty / float(out.min())) if len(out) else 0.0
-    shift = bounds.empty_bags_shift(chance, n_classes, vector=vector)
+    shift = bounds.empty_bags_shift(average.empty_without_a_lonely_row, n_classes, vector=vector)
     lengths = {"range_length": 1.0, "scale": 0.5}
     if vector:
         lengths = {"range_length": math.sqrt(2.0), "scale": bounds.simplex_radius(n_classes)}
-    scope = _scope(average, Quantity.VECTOR if vector else Quantity.CLASS, None if vector else 1.0)
+    scope = scope_of(average, vector=vector)
     return {**lengths, "scope": scope, "shift": shift, "shifted_share": lonely / n if shift else 0.0}
 
 
@@ -188,16 +188,11 @@ def _of_range(average: BagAverage, X: Any) -> dict[str, Any]:
                 "Without a prediction range nothing is known of all points. Give points, or fit with "
                 "prediction_range=ObservedRange()."
             )
-        return {"range_length": math.inf, "scale": math.inf, "scope": _scope(average, Quantity.NUMBER, None)}
+        return {"range_length": math.inf, "scale": math.inf, "scope": scope_of(average)}
     low, high = average.interval
     length, (delta_range, reach) = high - low, average.rule.change(average.y)
-    scope = _scope(average, Quantity.NUMBER, length)
-    return {"range_length": length, "scale": length / 2, "scope": scope, "delta_range": delta_range, "reach": reach}
-
-
-def _scope(average: BagAverage, quantity: Quantity, length: float | None) -> Scope:
-    rerun, n_bags = (Rerun.REUSED, len(average.bags)) if average.drawn else (Rerun.ALL, None)
-    return Scope(average.bags.n_samples, quantity, rerun, n_bags, average.bags.fingerprint, length)
+    changing = {"delta_range": delta_range, "reach": reach}
+    return {"range_length": length, "scale": length / 2, "scope": scope_of(average), **changing}
 
 
 def _check_model(model: Any, owner: str) -> None:

@@ -1,8 +1,9 @@
 """How the bags drawn with and without a row depend on each other: what is assumed, and what it is worth."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from stablebag._checks import refuse_value
 
@@ -25,10 +26,10 @@ class Coupling:
     noise: float
     assumed: str
 
-    def radius(self, n_bags: float, monte_carlo_delta: float) -> float:
+    def radius(self, n_bags: float, monte_carlo_delta: Any) -> Any:
         """Return what the noise of so many bags exceeds with probability `monte_carlo_delta` at most."""
         # Theorem 9: Hoeffding's inequality for either run.
-        return math.sqrt(2 / n_bags * math.log(4 / monte_carlo_delta))
+        return np.sqrt(2 / n_bags * np.log(4 / monte_carlo_delta))
 
     def of_deviations(self, with_all: Any, without: Any) -> Any:
         """Return a bound on the variance of the difference of two outputs with these standard deviations."""
@@ -40,9 +41,9 @@ class Coupling:
 
 @dataclass(frozen=True)
 class _Independent(Coupling):
-    def radius(self, n_bags: float, monte_carlo_delta: float) -> float:
+    def radius(self, n_bags: float, monte_carlo_delta: Any) -> Any:
         """Return what Hoeffding's inequality gives for the bags of both runs together."""
-        return math.sqrt(math.log(2 / monte_carlo_delta) / n_bags)
+        return np.sqrt(np.log(2 / monte_carlo_delta) / n_bags)
 
     def of_deviations(self, with_all: Any, without: Any) -> Any:
         """Return the sum of the variances."""

@@ -13,6 +13,7 @@ import numpy as np
 from stablebag._checks import as_share, check_delta, check_real, refuse_type, refuse_value
 from stablebag._wording import rounded_up
 from stablebag.proving.scope import Quantity
+from stablebag.resampling.scheme import ResolvedScheme
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,6 @@ class Outputs:
     shifted_share: ClassVar[float] = 0.0
     quantity: ClassVar[Quantity] = Quantity.NUMBER
     is_fixed: ClassVar[bool] = True  # no row, not even a new one, changes the interval
-    such: ClassVar[str] = ""  # which data sets are spoken of, if not all
 
     def __post_init__(self) -> None:
         reason = "it is the length of the interval of predictions. Where there is none, use UnboundedOutputs()."
@@ -47,7 +47,11 @@ class Outputs:
         """Return the theorem that is needed for such outputs beside those for an interval."""
         return ""
 
-    def words(self) -> str:
+    def such(self, law: ResolvedScheme) -> str:
+        """Say which data sets are spoken of, if not all."""
+        return ""
+
+    def words(self, law: ResolvedScheme) -> str:
         """Say in which set the outputs lie."""
         return f"predictions in a range of length {self.length:.4g}"
 
@@ -79,7 +83,6 @@ class AdaptiveOutputs(Outputs):
     reach: float = math.inf
 
     is_fixed: ClassVar[bool] = False
-    such: ClassVar[str] = " with this range of targets"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -94,9 +97,12 @@ class AdaptiveOutputs(Outputs):
     def theorem(self, derandomized: bool) -> str:
         return f"Theorem {13 if derandomized else 20} for the range"
 
-    def words(self) -> str:
+    def such(self, law: ResolvedScheme) -> str:
+        return " with this range of targets"
+
+    def words(self, law: ResolvedScheme) -> str:
         changing = f" that changes with a share {self.delta_range:.4g} of the rows" if self.delta_range > 0 else ""
-        return super().words() + changing
+        return super().words(law) + changing
 
 
 @dataclass(frozen=True)
@@ -126,10 +132,8 @@ class ClassOutputs(Outputs):
             object.__setattr__(self, "shift", 0.0)
             object.__setattr__(self, "shifted_share", 0.0)
 
-    @property
-    def such(self) -> str:  # type: ignore[override]
-        """Which data sets are spoken of."""
-        return " with these class sizes" if self.shift > 0 else ""
+    def such(self, law: ResolvedScheme) -> str:
+        return such_classes(self.shift, self.shifted_share, law)
 
     def about(self, n_samples: int) -> str:
         return about_empty_bags(self.shift, self.shifted_share, n_samples)
@@ -150,8 +154,9 @@ class UnboundedOutputs(Outputs):
     def theorem(self, derandomized: bool) -> str:
         return f"Theorem {12 if derandomized else 19} for unbounded outputs"
 
-    def words(self) -> str:
-        return "in units of the range of the learner's outputs at that point, over all bags"
+    def words(self, law: ResolvedScheme) -> str:
+        empty = ", of which one without rows predicts 0" if law.empty_probability > 0 else ""
+        return f"in units of the range of the learner's outputs at that point, over all bags{empty}"
 
 
 _KINDS = {kind.__name__: kind for kind in (Outputs, AdaptiveOutputs, ClassOutputs, UnboundedOutputs)}
@@ -175,12 +180,23 @@ def labels_of(y: Any, owner: str) -> tuple[int, int, int]:
     return len(labels), len(counts), int((counts == 1).sum())
 
 
+def such_classes(shift: float, shifted_share: float, law: ResolvedScheme) -> str:
+    """Say of which classes a certificate speaks, where bags without rows depend on them."""
+    if law.empty_probability == 0:
+        return ""
+    if shifted_share == 1:  # whatever the sizes of the classes
+        return " with as many classes"
+    return " with these class sizes" if shift > 0 else " in which no class has a single row"
+
+
 def about_empty_bags(shift: float, shifted_share: float, n_samples: int) -> str:
     """Say what bags without rows add to a bound, and why; nothing where they add nothing."""
     if shift == 0:
         return ""
     lonely = round(shifted_share * n_samples)
     rows = "one row is the only one of its class" if lonely == 1 else f"{lonely:,} rows are the only ones of theirs"
+    if shifted_share == 1:
+        rows = "any row may be the only one of its class"
     return (
         f"This includes {rounded_up(shift)} for bags without rows, which give all classes the same probability: "
         f"{rows}. Subbagging and classical bagging have no such bags."

@@ -37,6 +37,8 @@ class PointCertificate:
         The probability with which it all holds: 1 if all bags were listed.
     proved : bool
         Whether this is a certificate: not where the outputs have no bounds, and s is only estimated.
+    points : str or None
+        The fingerprint of the points.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class PointCertificate:
     estimate: np.ndarray
     confidence: float
     proved: bool
+    points: str | None = None
 
     def __post_init__(self) -> None:
         hold_read_only(self)
@@ -124,7 +127,8 @@ class PointCertificate:
         else:
             rows = f"in expectation over bags and seeds, at most a share {delta:g} of the {n:,} rows move"
         what = "vector of outputs" if isinstance(self.certificate, VectorCertificate) else "prediction"
-        middle, largest, ceiling = float(np.median(epsilon)), float(epsilon.max()), self._ceiling(delta)
+        each_point = epsilon.reshape(n_points, -1).max(axis=1)  # of classes, the one of which least is known
+        middle, largest, ceiling = float(np.median(each_point)), float(epsilon.max()), self._ceiling(delta)
         moves = f"{rows} the {what} by more than {rounded_up(largest)} when left out"
         if n_points > 1:
             moves += f" (by more than {rounded_up(middle)} at half of the points)"
@@ -145,7 +149,8 @@ class PointCertificate:
                 "predictions to a range for a certificate."
             )
         else:
-            such = "" if isinstance(self.certificate, VectorCertificate) else self.certificate.outputs.such
+            of = self.certificate
+            such = of.such if isinstance(of, VectorCertificate) else of.outputs.such(of.scheme)
             sentences.append(f"For every data set{such} and every point it would be {rounded_up(ceiling)}.")
         return paragraphs(sentences)
 
@@ -169,7 +174,7 @@ class PointCertificate:
     @property
     def scope(self) -> Scope:
         """What it speaks of."""
-        scope = replace(self.certificate.scope, n_points=len(self.estimate))
+        scope = replace(self.certificate.scope, n_points=len(self.estimate), points=self.points, proved=self.proved)
         return replace(scope, quantity=Quantity.NUMBER) if self._unbounded else scope
 
     def mean(self) -> np.ndarray:
@@ -211,11 +216,12 @@ class PointCertificate:
         }
 
     def _with_rows_changing_range(self, order: int) -> np.ndarray:
-        (changing, most), free = self._changing, self.rms_of_free_rows
-        if changing == 0:
-            return free
-        added = changing * most if order == 1 else math.sqrt(changing) * most
-        return np.minimum(free + added if order == 1 else np.hypot(free, added), most)
+        (changing, most), total = self._changing, self.rms_of_free_rows
+        if changing > 0:
+            added = changing * most if order == 1 else math.sqrt(changing) * most
+            total = total + added if order == 1 else np.hypot(total, added)
+        known = math.inf if self._unbounded else self.certificate.mean() if order == 1 else self.certificate.rms()
+        return np.asarray(np.minimum(total, known))
 
     @property
     def _unbounded(self) -> bool:
@@ -239,7 +245,7 @@ class PointCertificate:
         proved = self.certificate
         law, unit = proved.scheme, self._unit
         constant = bounds.bagging_constant(law.n_samples, *law.p_and_q)
-        ragged = 1.0 if isinstance(law.scheme, Subbagging) else 1 / (1 - law.inclusion_probability)
+        ragged = 1.0 if type(law.scheme) is Subbagging else 1 / (1 - law.inclusion_probability)
         of = proved if isinstance(proved, VectorCertificate) else proved.outputs
         shift, share = of.shift / unit, of.shifted_share
         # The noise of the bags without rows: such a bag moves the output by shift / chance, with that chance.

@@ -1,7 +1,8 @@
 """What a number speaks of: a bound may stand beside a measurement only if both speak of the same thing."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
 
@@ -41,11 +42,23 @@ class Scope:
     n_bags : int or None, default=None
         The number of bags, where some were drawn.
     bags : str or None, default=None
-        The fingerprint of the drawn bags, where they are reused.
+        The fingerprint of the drawn bags where they are reused, and the law of the bags otherwise.
     range_length : float or None, default=None
-        The length of the range to which predictions are clipped.
+        The length of the range to which predictions are clipped; None where they are not.
     n_points : int or None, default=None
         The number of test points; None speaks of every point.
+    points : str or None, default=None
+        The fingerprint of the test points.
+    delta_range : float, default=0.0
+        The share of rows that change the range.
+    shift : float, default=0.0
+        What bags without rows add when a class loses its only row.
+    n_rows : int or None, default=None
+        How many rows were left out in turn, if not all.
+    coupling : str or None, default=None
+        What is assumed of the bags in two runs, where they are drawn anew.
+    proved : bool, default=True
+        Whether it is a bound, and not an estimate of one.
 
     Examples
     --------
@@ -63,6 +76,12 @@ drawn anew without the row
     bags: str | None = None
     range_length: float | None = None
     n_points: int | None = None
+    points: str | None = None
+    delta_range: float = 0.0
+    shift: float = 0.0
+    n_rows: int | None = None
+    coupling: str | None = None
+    proved: bool = True
 
     def mismatch(self, proved: "Scope") -> str | None:
         """Say why a bound does not speak of what was measured.
@@ -77,26 +96,41 @@ drawn anew without the row
         str or None
             None where it does.
         """
-        if self.n_samples != proved.n_samples:
-            return f"the measurement is of {self.n_samples:,} rows, and the bound of {proved.n_samples:,}"
-        numbers = {Quantity.NUMBER, Quantity.CLASS}  # a class's probability is a number in [0, 1]
-        for mine, theirs in ((self.quantity, proved.quantity), (self.rerun, proved.rerun)):
-            if mine is not theirs and {mine, theirs} != numbers:
-                return f"the measurement is of {mine.value}, and the bound of {theirs.value}"
-        if self.n_bags != proved.n_bags:
-            return f"the measurement is of {self.n_bags} bags, and the bound of {proved.n_bags}"
-        if None not in (self.bags, proved.bags) and self.bags != proved.bags:
-            return "the measurement and the bound are of other bags"
+        return next((reason for reason in self._reasons(proved) if reason), None)
+
+    def _reasons(self, proved: "Scope") -> Iterator[str | None]:
+        """What could be wrong, one after the other; None where it is not."""
+        yield None if proved.proved else "the bound is an estimate, and proves nothing"
+        yield _unlike("the measurement is of {} rows, and the bound of {}", self.n_samples, proved.n_samples)
+        quantities = self.quantity, proved.quantity
+        # A class's probability is a number in [0, 1].
+        same = quantities[0] is quantities[1] or set(quantities) == {Quantity.NUMBER, Quantity.CLASS}
+        yield None if same else _unlike("the measurement is of {}, and the bound of {}", *(q.value for q in quantities))
+        yield _unlike("the measurement is of {}, and the bound of {}", self.rerun.value, proved.rerun.value)
+        yield _unlike("the measurement is of {} bags, and the bound of {}", self.n_bags, proved.n_bags)
+        yield _unlike(
+            "the measurement and the bound are of other bags: {}, and {}", self.bags, proved.bags, or_none=True
+        )
         lengths = self.range_length, proved.range_length
-        if None not in lengths and not math.isclose(*lengths, rel_tol=1e-9):  # type: ignore[arg-type]
-            return f"the measurement is on a range of length {lengths[0]:g}, and the bound of {lengths[1]:g}"
-        if None not in (self.n_points, proved.n_points) and self.n_points != proved.n_points:
-            return f"the measurement is at {self.n_points} points, and the bound at {proved.n_points}"
-        return None
+        same = lengths[0] == lengths[1] or (None not in lengths and math.isclose(*lengths, rel_tol=1e-9))  # type: ignore[arg-type]
+        shown = ["None" if length is None else f"{length:g}" for length in lengths]
+        yield None if same else "the measurement is on a range of length {}, and the bound of {}".format(*shown)
+        if self.delta_range > proved.delta_range + 1e-12:
+            yield f"a share {self.delta_range:.4g} of the rows change the range, and the bound is for one that stays"
+        if self.shift > proved.shift + 1e-12:
+            yield "bags without rows depend on classes with a single row here, for which the bound does not account"
+        yield _unlike(
+            "the measurement is at {} points, and the bound at {}", self.n_points, proved.n_points, or_none=True
+        )
+        other = None not in (self.points, proved.points) and self.points != proved.points
+        yield "the measurement and the bound are at other points" if other else None
+        yield None if self.n_rows is None else f"only {self.n_rows:,} of the {self.n_samples:,} rows were left out"
+        what = "with the same seed in both runs the bags are coupled ({}), and the bound assumes another coupling ({})"
+        yield _unlike(what, self.coupling, proved.coupling, or_none=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scope as numbers and strings that JSON takes."""
-        return {**vars(self), "quantity": self.quantity.name, "rerun": self.rerun.name}
+        return {**asdict(self), "quantity": self.quantity.name, "rerun": self.rerun.name}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Scope":
@@ -113,6 +147,14 @@ drawn anew without the row
         """
         kinds = {"quantity": Quantity[values["quantity"]], "rerun": Rerun[values["rerun"]]}
         return cls(**{**values, **kinds})
+
+
+def _unlike(what: str, mine: Any, theirs: Any, *, or_none: bool = False) -> str | None:
+    """What is wrong where two things differ; with `or_none`, where both are known."""
+    if mine == theirs or (or_none and None in (mine, theirs)):
+        return None
+    shown = [f"{value:,}" if isinstance(value, int) else str(value) for value in (mine, theirs)]
+    return what.format(*shown)
 
 
 def refuse_mismatch(measured: "Scope | None", proved: "Scope | None", owner: str) -> None:

@@ -22,7 +22,7 @@ from stablebag._wording import count_bags, paragraphs, preformatted, rounded_up
 from stablebag.proving import bounds
 from stablebag.proving.certificate import curve_of, first_step, law_to_dict
 from stablebag.proving.coupling import Coupling, as_coupling
-from stablebag.proving.outputs import about_empty_bags, labels_of
+from stablebag.proving.outputs import about_empty_bags, labels_of, such_classes
 from stablebag.proving.proof import ALL_ROWS, TRIVIAL, Bound, Proof
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
@@ -120,7 +120,7 @@ class VectorCertificate:
         *,
         coupling: Coupling | str = "any",
     ) -> "VectorCertificate":
-        """Return the certificate of the vector of class probabilities, or of votes.
+        """Return the certificate of the vector of class probabilities, or of votes, whatever the sizes of the classes.
 
         Parameters
         ----------
@@ -139,11 +139,9 @@ class VectorCertificate:
         -------
         VectorCertificate
         """
-        n_classes = check_integer(n_classes, "n_classes", "VectorCertificate.for_classes", minimum=1)
-        diameter = math.sqrt(2.0) if n_classes > 1 else 0.0
-        return cls(
-            scheme, n_samples, n_bags, radius=bounds.simplex_radius(n_classes), diameter=diameter, coupling=coupling
-        )
+        owner = "VectorCertificate.for_classes"
+        n_classes = check_integer(n_classes, "n_classes", owner, minimum=1)
+        return cls._of_classes(as_law(scheme, n_samples, owner), n_classes, 1.0, n_bags, coupling)
 
     @classmethod
     def for_labels(
@@ -171,12 +169,19 @@ class VectorCertificate:
         -------
         VectorCertificate
         """
-        n_samples, n_classes, lonely = labels_of(y, "VectorCertificate.for_labels")
-        law = as_law(scheme, n_samples, "VectorCertificate.for_labels")
-        shift = bounds.empty_bags_shift(law.empty_without_a_row, n_classes, vector=True)
-        sets = {"radius": bounds.simplex_radius(n_classes), "diameter": math.sqrt(2.0) if n_classes > 1 else 0.0}
-        shifts = {"shift": min(shift, sets["diameter"]), "shifted_share": lonely / n_samples}
-        return cls(law, n_samples, n_bags, **sets, coupling=coupling, **shifts)
+        owner = "VectorCertificate.for_labels"
+        n_samples, n_classes, lonely = labels_of(y, owner)
+        return cls._of_classes(as_law(scheme, n_samples, owner), n_classes, lonely / n_samples, n_bags, coupling)
+
+    @classmethod
+    def _of_classes(
+        cls, law: ResolvedScheme, n_classes: int, lonely: float, n_bags: int | float, coupling: Coupling | str
+    ) -> "VectorCertificate":
+        """The certificate where a share of the rows may be the only ones of their class."""
+        diameter = math.sqrt(2.0) if n_classes > 1 else 0.0
+        shift = min(diameter, bounds.empty_bags_shift(law.empty_without_a_row, n_classes, vector=True))
+        sets = {"radius": bounds.simplex_radius(n_classes), "diameter": diameter}
+        return cls(law, law.n_samples, n_bags, **sets, coupling=coupling, shift=shift, shifted_share=lonely)
 
     def epsilon(self, delta: float) -> float:
         """Return the distance that at most a share `delta` of the rows can exceed.
@@ -236,12 +241,19 @@ class VectorCertificate:
     def scope(self) -> Scope:
         """What it speaks of."""
         rerun, n_bags = (Rerun.ALL, None) if math.isinf(self.n_bags) else (Rerun.ANEW, int(self.n_bags))
-        return Scope(self.n_samples, Quantity.VECTOR, rerun, n_bags)
+        coupling = None if n_bags is None else self.coupling.name
+        law = self.scheme.fingerprint
+        return Scope(self.n_samples, Quantity.VECTOR, rerun, n_bags, bags=law, shift=self.shift, coupling=coupling)
 
     @property
     def range_length(self) -> float:
         """The largest distance of two outputs."""
         return self.diameter
+
+    @property
+    def such(self) -> str:
+        """Which data sets are spoken of, if not all."""
+        return such_classes(self.shift, self.shifted_share, self.scheme)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as numbers and strings that JSON takes."""
@@ -288,7 +300,7 @@ class VectorCertificate:
             f"{count_bags(self.n_bags)}; outputs within {self.radius:.4g} of a point"
         )
         sentences = [
-            f"For every learner, every data set of {self.n_samples:,} rows and every test point: {promise}",
+            f"For every learner, every data set of {self.n_samples:,} rows{self.such} and every test point: {promise}",
             f"Proved by {bound.proof.words} ({setting}).",
             about_empty_bags(self.shift, self.shifted_share, self.n_samples),
         ]

@@ -18,6 +18,7 @@ WeightedBag: TypeAlias = tuple[tuple[int, ...], Probability]
 MOST_LISTED = 1_000_000  # bags of a scheme that are gone through to work out p and q
 MOST_CHECKED = 20_000  # and to check that all permutations of the rows are alike
 _MOST_DRAWN = 2_000_000  # rows of drawn bags that are held against p
+_MOST_WATCHED = 400  # rows whose pairs are
 _FALSE_ALARM = 1e-12  # how often a right scheme may be refused by what it happens to draw
 _ROUNDING = 1e-9
 
@@ -65,9 +66,8 @@ def _check_listed_bags(law: Any, listed: Iterable[WeightedBag], who: str) -> Non
     """Check what a scheme lists against Assumption 5, against what it declares and against what it draws."""
     n = law.n_samples
     mass: dict[tuple[int, ...], Probability] = {}
-    by_row: list[Probability] = [Fraction(0)] * n
+    together = np.zeros((n, n))  # the chance that two rows are both in a bag
     by_count: dict[int, Probability] = {}
-    both: Probability = Fraction(0)
     for number, (bag, probability) in enumerate(itertools.islice(listed, MOST_LISTED)):
         if number == MOST_LISTED - 1:
             return  # there may be more, and no sum of these means anything
@@ -75,18 +75,17 @@ def _check_listed_bags(law: Any, listed: Iterable[WeightedBag], who: str) -> Non
             raise ValueError(f"{who} lists bag {tuple(bag)}, but the rows are numbered from 0 to {n - 1}.")
         if not probability >= 0:
             raise ValueError(f"{who} lists bag {tuple(bag)} with probability {probability}. Check enumerate_bags.")
-        key, rows = tuple(sorted(bag)), set(bag)
+        key, rows = tuple(sorted(bag)), sorted(set(bag))
         mass[key] = mass.get(key, 0) + probability
         by_count[len(rows)] = by_count.get(len(rows), 0) + probability
-        both += probability * (0 in rows and 1 in rows)
-        for row in rows:
-            by_row[row] += probability
+        together[np.ix_(rows, rows)] += float(probability)
     if not math.isclose(total := float(sum(mass.values())), 1.0, abs_tol=_ROUNDING):
-        raise ValueError(f"{who} lists probabilities that add up to {total:g} and not to 1. Check enumerate_bags.")
-    p, q = float(by_row[0]), float(by_row[0] * by_row[1] - both)
+        raise ValueError(f"{who} lists probabilities that add up to {total!r} and not to 1. Check enumerate_bags.")
+    _check_symmetry(mass, together, who)
+    p, both = float(together[0, 0]), float(together[0, 1])
     for name, declared, found in (
         ("inclusion_probability", law.inclusion_probability, p),
-        ("negative_covariance", law.negative_covariance, q),
+        ("negative_covariance", law.negative_covariance, p * p - both),
     ):
         if not math.isclose(declared, found, rel_tol=1e-6, abs_tol=_ROUNDING):
             raise ValueError(f"{who} declares {name} {declared:g}, but by its listed bags it is {found:g}.")
@@ -95,21 +94,32 @@ def _check_listed_bags(law: Any, listed: Iterable[WeightedBag], who: str) -> Non
         found_counts = np.array([float(by_count.get(size, 0)) for size in range(n + 1)])
         if not np.allclose(counts, found_counts, atol=_ROUNDING):
             raise ValueError(f"{who} has a count_law that its listed bags do not have. Check count_law.")
-    _check_symmetry(mass, by_row, who)
     for drawn in law.draw(20, random_state=0):
         if tuple(sorted(drawn.tolist())) not in mass:
             raise ValueError(f"{who} draws bag {tuple(drawn.tolist())}, which it does not list. Check enumerate_bags.")
 
 
-def _check_symmetry(mass: dict[tuple[int, ...], Probability], by_row: list[Probability], who: str) -> None:
-    """Check that bags which differ only in the names of their rows are equally likely; of many, that rows are."""
-    n = len(by_row)
+def _check_symmetry(mass: dict[tuple[int, ...], Probability], together: np.ndarray, who: str) -> None:
+    """Check that bags which differ only in the names of their rows are equally likely; of many, that pairs are.
+
+    Where bags are too many for the first, the exact frontier is not worked out either, and what is left needs no more
+    than that all pairs of rows are alike.
+    """
+    n = len(together)
+    by_row = np.diag(together)
     for row in range(n):
         if not math.isclose(by_row[row], by_row[0], rel_tol=_ROUNDING):
             raise ValueError(
-                f"{who} breaks Assumption 5 (all rows alike): row 0 is in a bag with probability {float(by_row[0]):g} "
-                f"and row {row} with {float(by_row[row]):g}. Treat all rows alike."
+                f"{who} breaks Assumption 5 (all rows alike): row 0 is in a bag with probability {by_row[0]:g} and row "
+                f"{row} with {by_row[row]:g}. Treat all rows alike."
             )
+    apart = np.abs(together - together[0, 1]) * (1 - np.eye(n))
+    if apart.max() > _ROUNDING * max(1e-3, float(together[0, 1])):
+        i, j = np.unravel_index(int(apart.argmax()), apart.shape)
+        raise ValueError(
+            f"{who} breaks Assumption 5 (all rows alike): rows 0 and 1 are both in a bag with probability "
+            f"{together[0, 1]:g}, and rows {i} and {j} with {together[i, j]:g}. Treat all rows alike."
+        )
     if len(mass) > MOST_CHECKED:
         return
     for permutation in ([1, 0, *range(2, n)], [*range(1, n), 0]):  # a swap and a cycle generate all permutations
@@ -124,27 +134,30 @@ def _check_symmetry(mass: dict[tuple[int, ...], Probability], by_row: list[Proba
 
 
 def _check_counts(law: Any, who: str) -> None:
-    """Check the law of how many of one row, and of two, are in a bag against p and q: a subclass may inherit it."""
-    p, q = law.inclusion_probability, law.negative_covariance
-    expected = {1: [1 - p, p], 2: [1 - 2 * p + p * p - q, 2 * (p - p * p + q), p * p - q]}
-    for n_rows, law_of_counts in expected.items():
-        counts = law.count_law(n_rows)
-        if counts is not None and not np.allclose(counts, law_of_counts, atol=1e-7):
+    """Check the law of how many rows are in a bag against p and q: a subclass may inherit it."""
+    p, q, n = law.inclusion_probability, law.negative_covariance, law.n_samples
+    counts = law.count_law(n)
+    if counts is None:
+        return
+    if counts.shape != (n + 1,) or not (counts >= 0).all() or not math.isclose(counts.sum(), 1.0, abs_tol=1e-7):
+        raise ValueError(f"{who} has a count_law that is not one: {n + 1} probabilities that add up to 1 are needed.")
+    sizes = np.arange(n + 1)
+    mean, square = float(counts @ sizes) / n, float(counts @ (sizes * (sizes - 1.0))) / (n * (n - 1))
+    for name, found, declared in (("one row", mean, p), ("two rows", square, p * p - q)):
+        if not math.isclose(found, declared, abs_tol=1e-7):
             raise ValueError(
-                f"{who} has a count_law for {n_rows} rows of {np.round(counts, 6).tolist()}, but by its p and q it is "
-                f"{np.round(law_of_counts, 6).tolist()}. Make count_law agree with them, or let it return None."
+                f"{who} has a count_law by which {name} are in a bag with probability {found:g}, but by its p and q it "
+                f"is {declared:g}. Make count_law agree with them, or let it return None."
             )
 
 
 def _check_draws(law: Any, who: str) -> None:
-    """Hold the rows that are drawn against p; a right scheme is refused with probability 1e-12 at most."""
+    """Hold the rows and pairs of rows that are drawn against p and q; a right scheme is refused once in 1e12."""
     n, p = law.n_samples, law.inclusion_probability
     bags = law.draw(max(1, min(1000, _MOST_DRAWN // n)), random_state=0)
-    drawn, limit = len(bags) - bags.n_without, math.log(4 * n / _FALSE_ALARM) / len(bags)
+    drawn = len(bags) - bags.n_without
     for row in (int(drawn.argmin()), int(drawn.argmax())):
-        share = drawn[row] / len(bags)
-        # Chernoff's bound for one row, and for the most extreme of n.
-        if _divergence(share, p) > limit:
+        if _is_surprising(int(drawn[row]), len(bags), p, looks=n):
             raise ValueError(
                 f"{who} declares inclusion_probability {p:g}, but row {row} is in {drawn[row]:,} of {len(bags):,} bags "
                 "drawn. Treat all rows alike, and make draw_bag and inclusion_probability agree."
@@ -155,6 +168,25 @@ def _check_draws(law: Any, who: str) -> None:
             f"{who} declares inclusion_probability {p:g}, but a share {mean:.4g} of the rows is in the bags drawn. "
             "Make draw_bag and inclusion_probability agree."
         )
+    watched = np.linspace(0, n - 1, min(n, _MOST_WATCHED)).astype(int)
+    inside = np.concatenate([bags.outside(slice(row, row + 1)) for row in watched], axis=1)
+    inside = (~inside).astype(float)
+    pairs = np.triu(inside.T @ inside, k=1)[np.triu_indices(len(watched), k=1)]
+    chance = min(1.0, max(0.0, p * p - law.negative_covariance))
+    for count in (int(pairs.min()), int(pairs.max())) if len(pairs) else ():
+        if _is_surprising(count, len(bags), chance, looks=len(pairs)):
+            raise ValueError(
+                f"{who} declares p and q by which two rows are both in a bag with probability {chance:g}, but some two "
+                f"are in {count:,} of {len(bags):,} bags drawn. Treat all rows alike, and make draw_bag and "
+                "negative_covariance agree."
+            )
+
+
+def _is_surprising(count: int, n_bags: int, chance: float, looks: int) -> bool:
+    """Whether so many of the bags have something, by Chernoff's bound and for the most extreme of several looks."""
+    if chance in (0.0, 1.0):
+        return count != round(chance * n_bags)
+    return _divergence(count / n_bags, chance) > math.log(8 * looks / _FALSE_ALARM) / n_bags
 
 
 def _divergence(share: float, p: float) -> float:
@@ -164,8 +196,8 @@ def _divergence(share: float, p: float) -> float:
 
 
 def _check_law_without_one(law: Any, who: str) -> None:
-    """Check that the law without a row is that given that the row is out: then p + q / (1 - p) is its p."""
-    p, q = law.inclusion_probability, law.negative_covariance
+    """Check that the law without a row is that given that the row is out, by its p and the sizes of its bags."""
+    p, q, n = law.inclusion_probability, law.negative_covariance, law.n_samples
     smaller = law.without_one()
     declared, found = smaller.inclusion_probability, p + q / (1 - p)
     if not math.isclose(declared, found, rel_tol=1e-6, abs_tol=_ROUNDING):
@@ -173,3 +205,11 @@ def _check_law_without_one(law: Any, who: str) -> None:
             f"{who} has a law without one row whose inclusion probability is {declared:g}, but given that a row is out "
             f"it is {found:g}. Check without_one."
         )
+    counts, without = law.count_law(n), smaller.count_law(n - 1)
+    if counts is not None and without is not None:
+        given = (counts * (1 - np.arange(n + 1) / n))[:-1] / (1 - p)
+        if not np.allclose(without, given, atol=1e-7):
+            raise ValueError(
+                f"{who} has a law without one row whose bags have other sizes than its own bags without that row. "
+                "Check without_one."
+            )

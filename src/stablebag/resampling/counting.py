@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.stats import hypergeom
 
 
 def binomial_law(n: int, p: float, not_p: float) -> np.ndarray:
@@ -19,6 +20,19 @@ def log_concave_law(log_ratios: np.ndarray) -> np.ndarray:
     below, above = -np.cumsum(log_ratios[:mode][::-1])[::-1], np.cumsum(log_ratios[mode:])
     weights = np.exp(np.concatenate([below, [0.0], above]))
     return np.asarray(weights / weights.sum())
+
+
+def thinned(law: np.ndarray, n_rows: int) -> np.ndarray:
+    """Return the law of how many of `n_rows` given rows are in a bag, from that of how many of all rows are.
+
+    All rows are alike: given that s of n rows are in, how many of the given ones are is hypergeometric.
+
+    >>> thinned(np.array([0.0, 0.0, 1.0, 0.0]), 1)  # two of three rows, of which one is watched
+    array([0.33333333, 0.66666667])
+    """
+    n = len(law) - 1
+    inside, watched = np.arange(n + 1)[:, None], np.arange(n_rows + 1)[None, :]
+    return np.asarray(law @ hypergeom.pmf(watched, n, inside, n_rows))
 
 
 def orders(bag: tuple[int, ...]) -> int:

@@ -29,9 +29,10 @@ from stablebag.resampling.assumptions import (
     check_own_scheme,
 )
 from stablebag.resampling.bags import Bags
-from stablebag.resampling.counting import orderings, orders
+from stablebag.resampling.counting import orderings, orders, thinned
 
 _MOST_TRIES = 10_000  # to draw a bag without a given row
+_MOST_THINNED = 3_000  # rows up to which the counts of a scheme of your own are worked out
 
 
 class ResamplingScheme(ABC):
@@ -89,7 +90,10 @@ class ResamplingScheme(ABC):
         return sum(1 for _ in _listed(self, n_samples))
 
     def count_law(self, n_samples: int, n_rows: int) -> np.ndarray | None:
-        """Return the probabilities that 0, 1, ..., `n_rows` of so many given rows are in a bag; None if unknown."""
+        """Return the probabilities that 0, 1, ..., `n_rows` of so many given rows are in a bag; None if unknown.
+
+        Of a scheme of your own it is asked for all rows only, and everything else follows.
+        """
         if self.enumerate_bags(n_samples) is None or self.count_bags(n_samples) > MOST_CHECKED:
             return None
         law = np.zeros(n_rows + 1)
@@ -98,9 +102,8 @@ class ResamplingScheme(ABC):
         return law
 
     def empty_probability(self, n_samples: int) -> float:
-        """Return the chance that a bag has no rows, or a bound on it where it is not known."""
-        law = self.count_law(n_samples, n_samples)
-        return float(1 - self.inclusion_probability(n_samples)) if law is None else float(law[0])
+        """Return the chance that a bag has no rows; of a scheme of your own, `count_law` says it."""
+        return 0.0
 
     def without_one(self, n_samples: int) -> "ResamplingScheme":
         """Return the scheme which, on n_samples - 1 rows, draws from Q_n given that the last row is out."""
@@ -145,7 +148,11 @@ class ResamplingScheme(ABC):
         return law
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
+        if type(self) is not type(other):
+            return False
+        mine, theirs = vars(self), vars(other)
+        # Values may be arrays, which do not compare to a bool.
+        return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
     def __hash__(self) -> int:
         return hash(type(self))
@@ -170,6 +177,7 @@ class ResolvedScheme:
 
     Examples
     --------
+    >>> from stablebag import Subbagging
     >>> law = Subbagging(bag_size=0.5).resolve(n_samples=4)
     >>> law.bag_size, law.inclusion_probability, law.support_size
     (2, 0.5, 6)
@@ -186,6 +194,11 @@ class ResolvedScheme:
     def is_of_the_paper(self) -> bool:
         """Whether the scheme is exactly one of the paper's four, of which everything is proved and nothing changes."""
         return "_of_the_paper" in vars(type(self.scheme))  # and not in those of a class that it inherits from
+
+    @property
+    def fingerprint(self) -> str:
+        """A text that tells this law from others."""
+        return f"{self}: p = {self.inclusion_probability!r}, q = {self.negative_covariance!r}"
 
     @property
     def bag_size(self) -> int | float:
@@ -231,12 +244,24 @@ class ResolvedScheme:
         n_rows = check_integer(n_rows, "n_rows", "count_law", minimum=0)
         if n_rows > self.n_samples:
             raise refuse_value("n_rows", "count_law", f"at most n_samples={self.n_samples}", n_rows)
-        return self.scheme.count_law(self.n_samples, n_rows)
+        if self.is_of_the_paper:
+            return self.scheme.count_law(self.n_samples, n_rows)
+        # All else follows from the law for all rows, so that a scheme cannot contradict itself.
+        law = self._count_law_of_all
+        return None if law is None else thinned(law, n_rows)
+
+    @cached_property
+    def _count_law_of_all(self) -> np.ndarray | None:
+        law = self.scheme.count_law(self.n_samples, self.n_samples) if self.n_samples <= _MOST_THINNED else None
+        return None if law is None else np.asarray(law, dtype=float)
 
     @cached_property
     def empty_probability(self) -> float:
         """The chance that a bag has no rows, or a bound on it where it is not known."""
-        return self.scheme.empty_probability(self.n_samples)
+        if self.is_of_the_paper:
+            return self.scheme.empty_probability(self.n_samples)
+        law = self._count_law_of_all
+        return 1 - self.inclusion_probability if law is None else float(law[0])
 
     @property
     def empty_without_a_row(self) -> float:

@@ -27,6 +27,7 @@ from stablebag import (
     unstable_epsilon,
 )
 from stablebag.measuring.perturbations import BagSpread
+from stablebag.proving.frontier import frontier
 
 mpl.use("Agg")
 
@@ -62,7 +63,8 @@ def test_curves_are_those_of_the_perturbations_and_of_the_certificate(measured):
     epsilon, delta = measured["bagged"].curve("max")
     np.testing.assert_array_equal(display.lines_["bagged"].get_xdata(), epsilon)
     np.testing.assert_array_equal(display.lines_["bagged"].get_ydata(), delta)
-    for epsilon, delta in zip(*display.guarantee_.get_data(), strict=True):
+    corners = np.column_stack(display.guarantee_.get_data())[::2]
+    for epsilon, delta in corners:
         assert certificate.epsilon(delta) == epsilon
     assert display.ax_.get_xlim()[1] > certificate.epsilon(0.1)
     assert display.noise == {"bagged": pytest.approx(np.sqrt(1 / 400))}
@@ -204,3 +206,21 @@ def test_the_exact_frontier_is_drawn_where_it_is_known():
     assert changing.exact is None
     unknown = PhaseDiagramDisplay.compute(Certificate(ClassicalBagging(1.0), 10**6))
     assert unknown.exact is None
+
+
+def test_what_is_proved_is_drawn_in_steps():
+    """Straight lines between two proved points would lie below the frontier's own learner."""
+    law = Subbagging(3).resolve(6)
+    point = frontier(law, 2)
+    bags, weights = zip(*law.support(), strict=True)
+    inside = np.array([np.isin(np.arange(6), bag) for bag in bags])
+    outputs = point.outputs(inside[:, : point.n_plus].sum(axis=1), inside[:, point.n_plus : 2].sum(axis=1))
+    outside = ~inside * np.array(weights, dtype=float)[:, None]
+    left_out = outputs @ outside / outside.sum(axis=0)
+    moved = Perturbations(np.array([outputs @ np.array(weights, dtype=float)]), left_out[:, None], np.arange(6))
+    display = StabilityCurveDisplay.from_perturbations(moved, certificate=Certificate(Subbagging(3), 6))
+    epsilon, delta = display.guarantee_.get_data()
+    for level in np.linspace(0.01, 0.49, 97):
+        if level >= epsilon[0]:
+            drawn = delta[np.searchsorted(epsilon, level, side="right") - 1]
+            assert float(moved.delta(level)[0]) <= drawn + 1e-12

@@ -26,8 +26,8 @@ class Trees(General):
             return super().prepared(job)
         return replace(job, X=X, fit_params={**(job.fit_params or {}), "check_input": False})
 
-    def ask(self, model: Any, method: str, points: Points) -> Any:
+    def ask(self, model: Any, method: str, points: Points, harmless: bool) -> Any:
         """Ask a tree with converted points; a bag without rows, or with one class, has a model of another kind."""
         if not self.covers(model) or points.as_float32 is None:
-            return super().ask(model, method, points)
+            return super().ask(model, method, points, harmless)
         return getattr(model, method)(points.as_float32, check_input=False)

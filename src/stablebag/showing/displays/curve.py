@@ -8,7 +8,7 @@ import numpy as np
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.proving.protocol import StabilityCertificate
 from stablebag.proving.scope import refuse_mismatch
-from stablebag.showing.displays.display import COLOURS, LINES, Display, by_name
+from stablebag.showing.displays.display import COLOURS, LINES, Display, as_steps, by_name
 
 
 class StabilityCurveDisplay(Display):
@@ -121,7 +121,7 @@ class StabilityCurveDisplay(Display):
                 ax.plot(self.noise[name], 0, clip_on=False, label=label, **mark)
         widest = max((float(epsilon[-1]) for epsilon, _ in self.curves.values()), default=1.0) or 1.0
         if self.guarantee is not None and len(self.guarantee[0]):
-            (self.guarantee_,) = ax.plot(*self.guarantee, ":", color="black", label=self.guarantee_label)
+            (self.guarantee_,) = ax.plot(*as_steps(*self.guarantee), ":", color="black", label=self.guarantee_label)
             widest = max(widest, float(np.interp(0.1, self.guarantee[1], self.guarantee[0])))
         ax.set(xlabel="$\\varepsilon$", ylabel="$\\delta$: share of rows that move the prediction by more")
         ax.set(xlim=(0, 1.05 * widest), ylim=(0, 1.02))

@@ -7,6 +7,8 @@ hatching tell them apart without colour. What is proved is dotted.
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from stablebag._checks import refuse_type
 from stablebag.measuring.perturbations import Perturbations
 
@@ -31,6 +33,16 @@ class Display:
             _, ax = plt.subplots(layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
         return ax
+
+
+def as_steps(epsilon: np.ndarray, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the corners of a curve that holds until the next epsilon: what is proved at one still holds beyond it.
+
+    >>> as_steps(np.array([0.5, 0.2]), np.array([0.0, 0.4]))
+    (array([0.2, 0.5, 0.5]), array([0.4, 0.4, 0. ]))
+    """
+    order = np.lexsort((-delta, epsilon))  # of several shares at one epsilon the smallest holds
+    return np.repeat(epsilon[order], 2)[1:], np.repeat(delta[order], 2)[:-1]
 
 
 def by_name(perturbations: Any, owner: str) -> dict[str, Perturbations]:

@@ -97,7 +97,7 @@ class PhaseDiagramDisplay(Display):
             points = [frontier(law, row + 1) for row in rows.tolist()]
             if all(point is not None for point in points):
                 exact = np.array([point.value for point in points if point is not None]) * certificate.range_length
-            if isinstance(law.scheme, Subbagging):
+            if type(law.scheme) is Subbagging:
                 levels = [unstable_epsilon(n, int(law.bag_size), share) for share in delta]
                 impossible = np.array(levels) * certificate.range_length
         return cls(delta, guaranteed, impossible, title=str(law), exact=exact)

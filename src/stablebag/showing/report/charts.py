@@ -10,6 +10,7 @@ import numpy as np
 from stablebag.deciding.intervals import Intervals
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.showing.displays.curve import StabilityCurveDisplay
+from stablebag.showing.displays.display import as_steps
 from stablebag.showing.displays.histogram import PerturbationDisplay
 from stablebag.showing.displays.intervals import IntervalDisplay
 
@@ -67,7 +68,7 @@ def static_charts(
 
     def curves(ax: Any) -> None:
         shown = {name: moved.curve("mean") for name, moved in named.items()}
-        StabilityCurveDisplay(shown, guarantee, None).plot(ax=ax)
+        StabilityCurveDisplay(shown, guarantee, guarantee_label="proved of the bagged").plot(ax=ax)
 
     charts = {
         "histogram": static(
@@ -138,8 +139,9 @@ def interactive(named: dict[str, Perturbations], guarantee: Any) -> tuple[str, s
         bars.quad(left="left", right="right", bottom=0, top="share", source=bins, fill_alpha=0.45, **style)
         sources[name] = [curve, bins]
     if guarantee is not None:
-        proved = ColumnDataSource({"epsilon": list(guarantee[0]), "delta": list(guarantee[1])})
-        style = {"line_dash": "dotted", "color": "#777777", "line_width": 2, "legend_label": "guarantee"}
+        corners = as_steps(*guarantee)
+        proved = ColumnDataSource({"epsilon": corners[0].tolist(), "delta": corners[1].tolist()})
+        style = {"line_dash": "dotted", "color": "#777777", "line_width": 2, "legend_label": "proved of the bagged"}
         curves.line("epsilon", "delta", source=proved, **style)
     curves.x_range.start, curves.y_range.start = 0, 0
     curves.add_tools(HoverTool(tooltips=[("epsilon", "@epsilon{0.0000}"), ("delta", "@delta{0.0%}")], mode="vline"))

@@ -1,0 +1,20 @@
+"""What an average over bags speaks of, whether it is measured or bounded."""
+
+from stablebag.learning.averaging import BagAverage
+from stablebag.proving import bounds
+from stablebag.proving.scope import Quantity, Rerun, Scope
+
+
+def scope_of(average: BagAverage, *, vector: bool = False) -> Scope:
+    """Return what leaving rows out of an average over bags is about; of a classifier, per class or as a vector."""
+    n, bags, classes = average.bags.n_samples, average.bags, average.classes
+    shift, length = 0.0, None if average.interval is None else average.interval[1] - average.interval[0]
+    quantity = Quantity.NUMBER
+    if classes is not None:
+        quantity, length = (Quantity.VECTOR, None) if vector else (Quantity.CLASS, 1.0)
+        shift = bounds.empty_bags_shift(average.empty_without_a_lonely_row, len(classes), vector=vector)
+    rerun, n_bags, which = Rerun.ALL, None, average.law.fingerprint
+    if average.drawn:
+        rerun, n_bags, which = Rerun.REUSED, len(bags), bags.fingerprint
+    changing = len(average.range_changes) / n
+    return Scope(n, quantity, rerun, n_bags, which, length, delta_range=changing, shift=shift)
