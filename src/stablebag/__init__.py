@@ -39,13 +39,13 @@ _ROOMS = {
     "stablebag.showing.displays.intervals": ["IntervalDisplay"],
     "stablebag.showing.displays.phase_diagram": ["PhaseDiagramDisplay"],
 }
-_HOMES = {name: module for module, names in _ROOMS.items() for name in names}
-__all__ = sorted(_HOMES)
+HOMES = {name: module for module, names in _ROOMS.items() for name in names}
+__all__ = sorted(HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in HOMES:
+        return getattr(importlib.import_module(HOMES[name]), name)
     raise AttributeError(f"module 'stablebag' has no attribute {name!r}")
 
 
