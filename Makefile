@@ -16,7 +16,7 @@ lint: .venv/.lint
 	$(BIN)/mypy
 
 bench: .venv/.bench
-	$(BIN)/python -m pytest benchmarks --import-mode=prepend --benchmark-columns=min,median,rounds
+	$(BIN)/python -m pytest benchmarks --benchmark-columns=min,median,rounds
 
 clean:
 	rm -rf .venv

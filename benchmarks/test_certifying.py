@@ -4,12 +4,12 @@ import itertools
 import time
 
 import numpy as np
+from helpers import seconds
 from scipy.optimize import linprog
-from test_fitting import seconds
 
 from stablebag import ClassicalBagging, Subbagging
-from stablebag.proving.certify import largest_eigenvalue
 from stablebag.proving.frontier import work_out
+from stablebag.proving.reused_bags import largest_eigenvalue
 
 
 def frontier_by_programme(n, m, rank):

@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers import constant, seconds
 from sklearn.tree import DecisionTreeRegressor
-from test_fitting import seconds
 
 from stablebag import BaggedRegressor, FunctionRegressor, Subbagging, predict_interval
 
@@ -35,11 +35,6 @@ def test_against_mapie(ratios):
     ratios(title, "MAPIE / ours, fit and residuals", their_fit / (our_fit + first - again), 1.0)
     ratios(title, "MAPIE / ours, predict for the first time", their_predict / first, 3.0)
     ratios(title, "MAPIE / ours, predict again", their_predict / again, 3.0)
-
-
-def constant(X, y, seed):
-    level = float(seed % 1000)
-    return lambda points: np.full(len(points), level)
 
 
 def test_memory_of_many_rows_and_points(ratios):

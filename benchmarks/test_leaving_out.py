@@ -5,11 +5,17 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from helpers import constant, logistic, seconds, trees
 from sklearn.tree import DecisionTreeRegressor
-from test_fitting import logistic, seconds, trees
 
-from stablebag import BaggedClassifier, BaggedRegressor, FunctionRegressor, Subbagging, leave_one_out
-from stablebag.measuring.leave_one_out import _averages_without, leave_one_out_refit
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    FunctionRegressor,
+    Subbagging,
+    leave_one_out,
+    leave_one_out_refit,
+)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -27,7 +33,9 @@ def test_shares_of_the_fit(setting, ratios):
         inside = model.bags_.inclusion
         return np.stack([each[~inside[:, row]].mean(axis=0) for row in range(len(y))])
 
-    product = min(seconds(lambda: _averages_without(each, model.bags_, model.bag_weights_)) for _ in range(3))
+    ordinary = np.setdiff1d(np.arange(len(y)), list(model.average_.range_changes))
+    assert np.allclose(model.average_.left_out(each)[ordinary], masked_means()[ordinary])
+    product = min(seconds(lambda: model.average_.left_out(each)) for _ in range(3))
     begin = time.perf_counter()
     leave_one_out_refit(learner, X, y, points, rows=range(20), random_state=0)
     refit = (time.perf_counter() - begin) / 21 * (len(y) + 1)
@@ -35,11 +43,6 @@ def test_shares_of_the_fit(setting, ratios):
     ratios(title, "fit / leave-one-out (predictions included)", fit / ours, 20.0)
     ratios(title, "masked-mean loop / ours (predictions apart)", seconds(masked_means) / product, None)
     ratios(title, "n refits of the learner / ours", refit / ours, None)
-
-
-def constant(X, y, seed):
-    level = float(seed % 1000)
-    return lambda points: np.full(len(points), level)
 
 
 def test_memory_of_many_rows(ratios):

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from helpers import seconds
 from sklearn.base import clone
-from test_fitting import seconds
 
 from stablebag.paper.experiments import N_POINTS, run
 from stablebag.paper.settings import SETTINGS

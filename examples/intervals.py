@@ -2,77 +2,127 @@
 
 Least squares with about as many features as rows is the textbook case of an unstable learner: near n = d the solution
 of smallest norm swings with every row. Without a row it is a different one, and its residuals say little of the one
-with all rows: the intervals of the jackknife, built on them, are far too short. The jackknife+ knows better, and
-bagging half of the rows makes the learner stable, after which the plain jackknife covers, too.
+with all rows: the intervals of the jackknife, built on them, are far too short. The jackknife+ knows better. Bagging
+half of the rows makes the learner stable, and then the plain jackknife covers, too.
 
-    python examples/intervals.py [where to write the picture]     # some minutes
+    python examples/intervals.py            # some minutes
+    python examples/intervals.py --quick    # some seconds: fewer rows and data sets
+    python examples/intervals.py --output DIR    # where to write the picture
+
+The picture needs matplotlib: pip install 'stablebag[plot]'.
 """
 
-import sys
+import argparse
+from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.linear_model import LinearRegression
 
-from stablebag import BaggedRegressor, Subbagging, jackknife_intervals_refit, predict_interval
+from stablebag import BaggedRegressor, Subbagging, jackknife_intervals_refit, predict_interval, random_n_bags
 
-N_ROWS, LEVEL = 100, 0.9
+LEVEL, N_POINTS = 0.9, 50
+METHODS = ("jackknife", "jackknife+", "bagged, jackknife", "bagged, jackknife+")
+
+Outcome = dict[str, tuple[float, float]]
 
 
-def draw(n_features: int, n_points: int, generator: np.random.Generator) -> tuple[np.ndarray, ...]:
+def draw(n_rows: int, n_features: int, generator: np.random.Generator) -> tuple[np.ndarray, ...]:
     """Draw training rows and test points from a linear model whose signal has ten times the variance of its noise."""
     effects = generator.normal(size=n_features)
     effects *= np.sqrt(10) / np.linalg.norm(effects)
-    X = generator.normal(size=(N_ROWS + n_points, n_features))
-    y = X @ effects + generator.normal(size=N_ROWS + n_points)
-    return X[:N_ROWS], y[:N_ROWS], X[N_ROWS:], y[N_ROWS:]
+    X = generator.normal(size=(n_rows + N_POINTS, n_features))
+    y = X @ effects + generator.normal(size=n_rows + N_POINTS)
+    return X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]
 
 
-def coverages(n_features: int, n_trials: int, n_bags: int, seed: int = 0) -> dict[str, tuple[float, float]]:
-    """Return the share of new rows that each kind of interval covers, and its median width."""
+def one_data_set(n_rows: int, n_features: int, n_bags: int, trial: int) -> Outcome:
+    """Return, for each kind of interval, the share of new rows that it covers, and its median width."""
+    X, y, X_new, y_new = draw(n_rows, n_features, np.random.default_rng([0, n_features, trial]))
     learner = LinearRegression(fit_intercept=False)  # the solution of smallest norm where there are many
-    covered: dict[str, list[float]] = {}
-    widths: dict[str, list[float]] = {}
-    for trial in range(n_trials):
-        X, y, X_test, y_test = draw(n_features, 50, np.random.default_rng([seed, n_features, trial]))
-        bagged = BaggedRegressor(
-            learner, scheme=Subbagging(0.5), n_bags=n_bags, prediction_range=None, random_state=trial
-        ).fit(X, y)
-        found = {
-            "jackknife": jackknife_intervals_refit(learner, X, y, X_test, method="jackknife", confidence_level=LEVEL),
-            "jackknife+": jackknife_intervals_refit(learner, X, y, X_test, confidence_level=LEVEL),
-            "bagged, jackknife": predict_interval(bagged, X_test, method="jackknife", confidence_level=LEVEL),
-            "bagged, jackknife+": predict_interval(bagged, X_test, confidence_level=LEVEL),
+    scheme = Subbagging(0.5)
+    # What is proved of the jackknife+ over bags is proved for a number of bags that is drawn at random.
+    number = random_n_bags(scheme, n_rows, n_bags, random_state=1000 + trial)
+    bagged = BaggedRegressor(learner, scheme=scheme, n_bags=number, prediction_range=None, random_state=trial).fit(X, y)
+    points = bagged.predict_once(X_new)
+    found = (
+        jackknife_intervals_refit(learner, X, y, X_new, method="jackknife", confidence_level=LEVEL),
+        jackknife_intervals_refit(learner, X, y, X_new, method="jackknife+", confidence_level=LEVEL),
+        predict_interval(bagged, points, method="jackknife", confidence_level=LEVEL),
+        predict_interval(bagged, points, method="jackknife+", confidence_level=LEVEL),
+    )
+    return {
+        name: (intervals.coverage(y_new), float(np.median(intervals.width)))
+        for name, intervals in zip(METHODS, found, strict=True)
+    }
+
+
+def simulate(n_rows: int, features: list[int], n_trials: int, n_bags: int) -> dict[int, Outcome]:
+    """Return, for each number of features, the mean coverage and the median width of each kind of interval."""
+    tasks = [(d, trial) for d in features for trial in range(n_trials)]
+    found = Parallel(n_jobs=2)(delayed(one_data_set)(n_rows, d, n_bags, trial) for d, trial in tasks)
+    results: dict[int, Outcome] = {}
+    for d in features:
+        outcomes = [outcome for (d_of, _), outcome in zip(tasks, found, strict=True) if d_of == d]
+        results[d] = {
+            name: (
+                float(np.mean([outcome[name][0] for outcome in outcomes])),
+                float(np.median([outcome[name][1] for outcome in outcomes])),
+            )
+            for name in METHODS
         }
-        for name, intervals in found.items():
-            covered.setdefault(name, []).append(intervals.coverage(y_test))
-            widths.setdefault(name, []).append(float(np.median(intervals.width)))
-    return {name: (float(np.mean(shares)), float(np.median(widths[name]))) for name, shares in covered.items()}
+    return results
 
 
-def main(path: str = "intervals.png", n_trials: int = 40, n_bags: int = 200) -> None:
-    """Print the coverages and draw them."""
+def show(results: dict[int, Outcome], n_rows: int, n_trials: int) -> None:
+    """Print the table, and what is to be seen in it."""
+    print(f"Least squares on {n_rows} rows. Intervals that should cover {LEVEL * 100:.0f} % of new rows:")
+    print(f"how many they cover, and in brackets their median width. Mean over {n_trials} data sets.\n")
+    print("  features" + "".join(f"{name:>22}" for name in METHODS))
+    for d, result in results.items():
+        print(f"  {d:>8}" + "".join(f"{f'{100 * share:.1f} % ({width:.1f})':>22}" for share, width in result.values()))
+    worst = results[n_rows]
+    share, plus, bagged = worst["jackknife"][0], worst["jackknife+"], worst["bagged, jackknife"]
+    print(f"\nWith as many features as rows the jackknife covers only {100 * share:.1f} % of new rows. The jackknife+")
+    print(
+        f"covers {100 * plus[0]:.1f} %, with intervals that are {plus[1]:.0f} wide. Bagged, the plain jackknife covers"
+    )
+    print(
+        f"{100 * bagged[0]:.1f} %, with intervals that are {bagged[1]:.0f} wide. For any learner it is proved that the"
+    )
+    print(f"jackknife+ covers {100 * (2 * LEVEL - 1):.0f} %, on average over data sets; of the jackknife nothing is.")
+
+
+def picture(results: dict[int, Outcome], n_rows: int, path: Path) -> None:
+    """Draw coverages and widths."""
     import matplotlib.pyplot as plt
 
-    features = (20, 60, 80, 90, 95, 100, 105, 110, 120, 150, 200)
-    results = {d: coverages(d, n_trials, n_bags) for d in features}
-    names = list(results[features[0]])
-    print(f"Coverage (median width) of intervals at level {LEVEL:g}, {N_ROWS} rows, {n_trials} data sets:\n")
-    print("  features" + "".join(f"{name:>24}" for name in names))
-    for d, result in results.items():
-        print(f"  {d:>8}" + "".join(f"{covered:>15.3f} ({width:6.1f})" for covered, width in result.values()))
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    styles = ("r--", "r-", "b--", "b-")
-    for name, style in zip(names, styles, strict=True):
-        left.plot(features, [results[d][name][0] for d in features], style, label=name)
-        right.semilogy(features, [results[d][name][1] for d in features], style, label=name)
+    for name, style in zip(METHODS, ("r--", "r-", "b--", "b-"), strict=True):
+        left.plot(list(results), [result[name][0] for result in results.values()], style, label=name)
+        right.semilogy(list(results), [result[name][1] for result in results.values()], style, label=name)
     left.axhline(LEVEL, color="black", linestyle=":", label="level")
     left.axhline(2 * LEVEL - 1, color="gray", linestyle=":", label="proved for the jackknife+")
-    left.set(xlabel="features", ylabel="coverage of new rows", title=f"least squares on {N_ROWS} rows")
+    left.set(xlabel="features", ylabel="coverage of new rows", title=f"least squares on {n_rows} rows")
     right.set(xlabel="features", ylabel="median width", title="and what it costs")
     left.legend(fontsize="small")
+    path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)
     print(f"\nThe picture is in {path}.")
 
 
+def main() -> None:
+    """Read the options, simulate, print and draw."""
+    parser = argparse.ArgumentParser(description="The jackknife fails for an unstable learner, and bagging repairs it.")
+    parser.add_argument("--quick", action="store_true", help="fewer rows and data sets: some seconds")
+    parser.add_argument("--output", type=Path, default=Path("."), metavar="DIR", help="where to write the picture")
+    options = parser.parse_args()
+    n_rows, n_trials, n_bags = (40, 4, 60) if options.quick else (100, 40, 200)
+    per_cent = (20, 90, 100, 110, 200) if options.quick else (20, 60, 80, 90, 95, 100, 105, 110, 120, 150, 200)
+    results = simulate(n_rows, [n_rows * share // 100 for share in per_cent], n_trials, n_bags)
+    show(results, n_rows, n_trials)
+    picture(results, n_rows, options.output / "intervals.png")
+
+
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "intervals.png")
+    main()

@@ -5,8 +5,8 @@ from typing import Any
 
 __version__ = "0.1.0.dev0"
 
-# Every public name, by the file that has it. A file is imported when one of its names is first asked for: certificates
-# and plans come without scikit-learn, and displays are the only ones that need matplotlib.
+# Every public name, by the file that defines it. A file is imported when one of its names is first used: certificates
+# and plans do not import scikit-learn, and only displays import matplotlib.
 _ROOMS = {
     "stablebag.resampling.bags": ["Bags"],
     "stablebag.resampling.bernoulli": ["BernoulliSubbagging"],

@@ -16,7 +16,7 @@ def refuse_type(name: str, owner: str, expected: str, value: Any, reason: str = 
 
 
 def refuse_value(name: str, owner: str, expected: str, value: Any, reason: str = "") -> ValueError:
-    """Build the error for an argument of the right kind and a wrong value; `reason` ends with the way out."""
+    """Build the error for an argument of the right kind but with a wrong value; `reason` ends with the way out."""
     return ValueError(_sentence(name, owner, expected, value, reason))
 
 
@@ -70,7 +70,7 @@ def check_epsilon(value: Any, owner: str, *, open_low: bool = False) -> float:
 
 
 def check_samples(value: Any, owner: str) -> int:
-    """Return the number of training rows: two at least, because one of them is left out."""
+    """Return the number of training rows: at least two, because one of them is left out."""
     reason = "it is the number of training rows; one is left out and at least one must remain."
     return check_integer(value, "n_samples", owner, minimum=2, reason=reason)
 
@@ -84,7 +84,7 @@ def check_bags(value: Any, owner: str, name: str = "n_bags") -> int | float:
 
 
 def as_fraction(value: Any) -> Fraction:
-    """Return the number as it was written: 0.29 is 29/100 and not the binary fraction just below it.
+    """Return the number as it was written: 0.29 is 29/100, not the binary fraction just below it.
 
     >>> int(100 * 0.29), int(100 * as_fraction(0.29))
     (28, 29)
@@ -93,7 +93,7 @@ def as_fraction(value: Any) -> Fraction:
 
 
 def as_share(value: Any, n_samples: int) -> Fraction:
-    """Return a share of the rows exactly: k / n where it is the nearest float to that, else as it was written.
+    """Return a share of the rows exactly: k / n if it is the nearest float to that, else as it was written.
 
     >>> as_share(2 / 3, 3), as_share(0.29, 100), as_share(1 / 3, 7)
     (Fraction(2, 3), Fraction(29, 100), Fraction(3333333333333333, 10000000000000000))
@@ -112,7 +112,7 @@ def whole_rows(share: Any, n_samples: int) -> int:
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """Return a view of an array that cannot be written to, for objects that keep what they were given.
+    """Return a read-only view of an array, for objects that keep what they were given.
 
     >>> held = read_only(np.zeros(2))
     >>> held[0] = 1.0

@@ -1,7 +1,7 @@
 """From one `random_state` to two independent streams: one draws the bags, the other seeds the learners.
 
-Both streams are counter-based (Philox), so what bag b gets depends on (random_state, b) and on nothing else: not on
-how many bags are drawn, in which order, in how many batches or processes.
+Both streams are counter-based (Philox), so what bag b gets depends only on (random_state, b): not on how many bags are
+drawn, nor in which order, nor in how many batches or processes.
 """
 
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from stablebag._checks import refuse_type, refuse_value
 
 RandomState: TypeAlias = "int | np.random.RandomState | Generator | Seeds | None"
 
-_LARGEST_LEARNER_SEED = 2**31 - 1  # what every learner takes, also those written in C with signed integers
+_LARGEST_LEARNER_SEED = 2**31 - 1  # what every learner takes, even those written in C with signed integers
 _LARGEST_ROOT = 2**32 - 1  # what scikit-learn's check_random_state takes
 
 
 @dataclass(frozen=True)
 class Seeds:
-    """Two independent streams that hang on one number, `root`.
+    """Two independent streams that depend on one number, `root`.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ class Seeds:
     def from_random_state(cls, random_state: RandomState, owner: str = "Seeds") -> "Seeds":
         """Read scikit-learn's `random_state`.
 
-        An integer is the root itself. A RandomState or a Generator gives up one number, so that a second call goes
-        on where the first stopped; None takes that number from numpy's global state, as scikit-learn does. `owner` is
-        whose parameter it is, should it have to be refused.
+        An integer is the root itself. From a RandomState or a Generator one number is drawn, so that a second call
+        continues where the first stopped; None draws that number from numpy's global state, as scikit-learn does.
+        `owner` is named in the error if the value is refused.
         """
         if isinstance(random_state, Seeds):
             return random_state
@@ -64,8 +64,8 @@ class Seeds:
     def bag_generators(self, first: int, stop: int) -> Iterator[Generator]:
         """Yield the generator of bag `first`, `first + 1`, ..., `stop - 1`.
 
-        It is one generator, wound to the place of each bag in turn (five times faster than a new one each): use it
-        before asking for the next.
+        It is the same generator each time, moved to the place of the next bag (five times faster than making a new
+        one), so use it before asking for the next.
         """
         bits = Philox(key=self._keys[0])
         generator, start = Generator(bits), bits.state

@@ -1,4 +1,4 @@
-"""How numbers and sentences are put for people: bounds rounded up, bags counted, paragraphs of one width."""
+"""How numbers and sentences are written for people: bounds rounded up, bags counted, paragraphs of one width."""
 
 import html
 import math
@@ -10,7 +10,7 @@ _WIDTH = 94
 
 
 def paragraphs(sentences: Iterable[str]) -> str:
-    """Return sentences, or groups of them, each wrapped as a paragraph of its own."""
+    """Return sentences, or groups of them, each wrapped as its own paragraph."""
     return "\n".join(textwrap.fill(sentence, width=_WIDTH) for sentence in sentences)
 
 
@@ -52,7 +52,7 @@ def count_bags(n_bags: int | float) -> str:
 
 
 def count_points(n_points: int) -> str:
-    """Say of how many points something speaks.
+    """Name the points that a sentence is about.
 
     >>> count_points(1), count_points(42)
     ('this point', 'these 42 points')

@@ -3,7 +3,7 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.tree import DecisionTreeRegressor
 
 from stablebag.commands.tables import (
@@ -128,7 +128,10 @@ def test_a_test_table_must_have_the_columns(frame):
 
 @pytest.mark.parametrize("name", ["tree", "forest", "boosting", "ridge", "knn", "mlp", "svm"])
 def test_models_have_short_names(name):
-    assert hasattr(make_learner(name, "regression", {}), "fit")
+    assert is_regressor(make_learner(name, "regression", {}))
+    if name != "ridge":
+        assert is_classifier(make_learner(name, "classification", {}))
+    assert make_learner(name, "regression", {}) is not make_learner(name, "regression", {})
 
 
 def test_models_are_imported_and_take_parameters():

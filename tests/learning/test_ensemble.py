@@ -10,22 +10,21 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDClassifier, SGDRegressor
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDRegressor
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVC, SVR
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVR
+from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from learners import RowRecorder, Voter
+from learners import RowRecorder
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
@@ -33,20 +32,22 @@ from stablebag import (
     Certificate,
     ClassicalBagging,
     FixedRange,
-    FunctionClassifier,
     FunctionRegressor,
     PoissonizedBagging,
     Subbagging,
-    TrimmedRange,
     certify,
 )
 from stablebag.proving.outputs import ClassOutputs, UnboundedOutputs
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.5), ClassicalBagging(1.0), PoissonizedBagging(1.0)]
+
+
 # Weights belong to rows and go to the learner; they do not change how often a row is drawn. A row of weight two is
 # therefore not a row that is there twice, nor one of weight zero a row that is absent: the number of rows, and with it
 # every bag, is another. scikit-learn's own bagging is exempt from the same two checks.
 WHY = "a weight is not a number of copies: the bags are drawn from other rows"
+
+
 EXPECTED_FAILURES = {f"check_sample_weight_equivalence_on_{kind}_data": WHY for kind in ("dense", "sparse")}
 
 
@@ -77,62 +78,6 @@ def diabetes():
 @pytest.fixture(scope="module")
 def iris():
     return load_iris(return_X_y=True)
-
-
-# ----------------------------------------------------------------------------------------------------- what is averaged
-
-
-def test_predictions_are_clipped_before_they_are_averaged(diabetes):
-    X, y = diabetes
-    model = BaggedRegressor(LinearRegression(), n_bags=20, prediction_range=FixedRange(100, 150), random_state=0)
-    far = X * 20
-    bags = model.fit(X, y).bag_predictions(far)
-    assert set(np.unique(bags)) >= {100.0, 150.0}
-    np.testing.assert_allclose(model.predict(far), bags.mean(axis=0))
-    free = BaggedRegressor(LinearRegression(), n_bags=20, prediction_range=None, random_state=0).fit(X, y)
-    assert free.range_ is None
-    assert np.ptp(free.predict(far)) > 1000
-
-
-def test_the_range_is_taken_from_the_targets(diabetes):
-    X, y = diabetes
-    assert BaggedRegressor(n_bags=2).fit(X, y).range_ == (y.min(), y.max())
-    assert BaggedRegressor(n_bags=2, prediction_range=TrimmedRange(5)).fit(X, y).range_ == (
-        np.sort(y)[4], np.sort(y)[-5]
-    )  # fmt: skip
-    assert BaggedRegressor(n_bags=2, prediction_range=lambda v: (0, v.mean())).fit(X, y).range_ == (0, y.mean())
-
-
-def test_probabilities_are_averaged_and_votes_where_there_are_none(iris):
-    X, y = iris
-    model = BaggedClassifier(DecisionTreeClassifier(max_depth=1), n_bags=30, random_state=0).fit(X, y)
-    np.testing.assert_allclose(model.predict_proba(X), model.bag_predictions(X).mean(axis=0))
-    np.testing.assert_array_equal(model.predict(X), model.predict_proba(X).argmax(axis=1))
-    for learner in (Voter(), SGDClassifier(loss="hinge"), SVC()):
-        votes = BaggedClassifier(learner, n_bags=10, random_state=0).fit(X, y).bag_predictions(X)
-        assert set(np.unique(votes)) == {0.0, 1.0}
-
-
-@pytest.mark.parametrize("labels", [
-    ["no", "maybe", "yes"], [-1, 0, 7], [0.5, 1.5, 2.5], np.array(["a", "b", "c"], dtype=object),
-], ids=str)  # fmt: skip
-def test_labels_of_any_type_come_back_as_they_were(labels, iris):
-    X, y = iris
-    y = np.asarray(labels)[y]
-    if y.dtype.kind == "f":
-        with pytest.raises(ValueError, match="Unknown label type"):
-            BaggedClassifier(n_bags=3).fit(X, y)
-        return
-    model = BaggedClassifier(n_bags=30, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(model.classes_, np.unique(y))
-    assert (model.predict(X) == y).mean() > 0.9
-
-
-def test_two_classes_and_booleans(iris):
-    X, y = iris[0][:100], iris[1][:100].astype(bool)
-    model = BaggedClassifier(LogisticRegression(), n_bags=5, random_state=0).fit(X, y)
-    assert model.predict(X).dtype == bool
-    assert model.predict_proba(X).shape == (100, 2)
 
 
 # --------------------------------------------------------------------------------------------------------- derandomized
@@ -188,11 +133,11 @@ def test_learners_that_depend_on_the_order_can_have_every_order_listed(scheme):
 def test_many_bags_come_near_to_all(seed):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(6, 1)), rng.random(6)
-    settings = {"estimator": KNeighborsRegressor(1), "scheme": Subbagging(3)}
+    settings = {"estimator": DecisionTreeRegressor(random_state=0), "scheme": Subbagging(3)}
     exact = BaggedRegressor(n_bags="all", **settings).fit(X, y)
-    drawn = BaggedRegressor(n_bags=4000, random_state=seed, **settings).fit(X, y)
+    drawn = BaggedRegressor(n_bags=2000, random_state=seed, **settings).fit(X, y)
     # Hoeffding: a false alarm once in a million runs, over six points.
-    radius = (y.max() - y.min()) * np.sqrt(np.log(2 * 6 / 1e-6) / (2 * 4000))
+    radius = (y.max() - y.min()) * np.sqrt(np.log(2 * 6 / 1e-6) / (2 * 2000))
     assert np.abs(exact.predict(X) - drawn.predict(X)).max() < radius
 
 
@@ -205,14 +150,11 @@ def test_a_support_that_is_too_large_or_infinite_is_refused_with_its_size(diabet
     with pytest.raises(ValueError, match=r"has 184,756 bags"):
         BaggedRegressor(n_bags="all").fit(X[:20], y[:20])
     for n in (4000, 200_000):
-        with pytest.raises(ValueError, match=r"has .* bags, and over 100,000 are not listed"):
+        with pytest.raises(ValueError, match=r"has .* bags, but at most 100,000 are listed"):
             BaggedRegressor(n_bags="all").fit(np.zeros((n, 1)), np.zeros(n))
     ordered = BaggedRegressor(FunctionRegressor(first_target, order_matters=True), n_bags="all")
     with pytest.raises(ValueError, match="are not listed"):
         ordered.fit(X[:12], y[:12])
-
-
-# ------------------------------------------------------------------------------------------------ functions as learners
 
 
 def slope(X, y, seed):
@@ -223,58 +165,6 @@ def slope(X, y, seed):
 def coin(X, y, seed):
     side = np.random.default_rng(seed).integers(2)
     return lambda points: np.full(len(points), float(side))
-
-
-def shares(X, y, seed):
-    counts = np.unique(y, return_counts=True)[1]
-    return lambda points: np.tile(counts / counts.sum(), (len(points), 1))
-
-
-def test_any_algorithm_can_be_bagged(diabetes):
-    X, y = diabetes
-    ours = BaggedRegressor(FunctionRegressor(slope), n_bags=10, random_state=0).fit(X, y)
-    theirs = BaggedRegressor(LinearRegression(fit_intercept=False), n_bags=10, random_state=0).fit(X, y)
-    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-6)
-
-
-def test_a_randomized_algorithm_gets_another_seed_in_every_bag(diabetes):
-    X, y = diabetes
-    model = BaggedRegressor(FunctionRegressor(coin), n_bags=200, prediction_range=FixedRange(0, 1), random_state=0)
-    assert 0.3 < model.fit(X, y).predict(X[:1])[0] < 0.7
-    kept = BaggedRegressor(FunctionRegressor(coin, random_state=5), n_bags=20, prediction_range=FixedRange(0, 1))
-    assert kept.fit(X, y).predict(X[:1])[0] in (0.0, 1.0)
-
-
-def test_a_function_that_gives_probabilities_or_labels_classifies(iris):
-    X, y = iris
-    model = BaggedClassifier(FunctionClassifier(shares), n_bags=50, random_state=0).fit(X, y)
-    np.testing.assert_allclose(model.predict_proba(X[:2]), 1 / 3, atol=0.05)
-    alone = FunctionClassifier(first_target).fit(X, y)
-    assert alone.predict(X[:3]).tolist() == [0, 0, 0]
-
-
-def test_functions_work_with_several_jobs_and_closures(diabetes):
-    X, y = diabetes
-    offset = 3.0
-
-    def shifted(X, y, seed):
-        return lambda points: np.full(len(points), y.mean() + offset)
-
-    predictions = [
-        BaggedRegressor(FunctionRegressor(shifted), n_bags=20, n_jobs=n_jobs, random_state=0).fit(X, y).predict(X)
-        for n_jobs in (1, 2)
-    ]
-    np.testing.assert_array_equal(*predictions)
-
-
-def test_a_function_learner_that_is_none_is_refused(diabetes):
-    X, y = diabetes
-    with pytest.raises(TypeError, match="'algorithm' parameter of FunctionRegressor"):
-        FunctionRegressor("mean").fit(X, y)
-    with pytest.raises(TypeError, match="must return a function"):
-        FunctionRegressor(lambda X, y, seed: 3).fit(X, y)
-    with pytest.raises(NotFittedError):
-        FunctionRegressor(slope).predict(X)
 
 
 # ---------------------------------------------------------------------------------------------------------- warm starts
@@ -319,68 +209,6 @@ def test_without_warm_start_a_fit_begins_anew(diabetes):
     assert model.bags_.n_samples == 50
 
 
-# --------------------------------------------------------------------------------------------------------------- tables
-
-
-@pytest.fixture
-def table():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({
-        "age": rng.integers(20, 70, 120), "city": rng.choice(["Bern", "Rom"], 120), "odd column!": rng.normal(size=120),
-    })  # fmt: skip
-    return frame, (frame["age"] > 45).to_numpy().astype(int)
-
-
-def by_name():
-    columns = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["city"]), remainder="passthrough")
-    return make_pipeline(columns, DecisionTreeClassifier())
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_frames_reach_the_learner_as_frames_with_their_columns(table, n_jobs):
-    X, y = table
-    model = BaggedClassifier(by_name(), n_bags=10, n_jobs=n_jobs, random_state=0).fit(X, y)
-    assert model.feature_names_in_.tolist() == ["age", "city", "odd column!"]
-    assert (model.predict(X) == y).mean() > 0.95
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(X.rename(columns={"age": "years"}))
-
-
-def test_polars_frames_with_column_names(table):
-    polars = pytest.importorskip("polars")
-    X, y = table
-    same = polars.DataFrame({name: X[name].tolist() for name in X.columns})
-    model = BaggedClassifier(by_name(), n_bags=5, random_state=0).fit(same, y)
-    expected = BaggedClassifier(by_name(), n_bags=5, random_state=0).fit(X, y).predict_proba(X)
-    np.testing.assert_array_equal(model.predict_proba(same), expected)
-
-
-def test_missing_values_pass_where_the_learner_takes_them(iris):
-    X, y = iris[0].copy(), iris[1]
-    X[::7, 1] = np.nan
-    model = BaggedClassifier(HistGradientBoostingClassifier(max_iter=3), n_bags=3, random_state=0).fit(X, y)
-    assert (model.predict(X) == y).mean() > 0.9
-    with pytest.raises(ValueError, match=r"SVC failed to fit on bag 0 .*contains NaN"):
-        BaggedClassifier(SVC(), n_bags=3).fit(X, y)
-
-
-def test_object_arrays_and_lists_are_taken():
-    X = np.array([["a", 1], ["b", 2], ["a", 3], ["b", 4]] * 5, dtype=object)
-    y = [0, 1, 0, 1] * 5
-    model = BaggedClassifier(make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression()), n_bags=5)
-    assert (model.fit(X, y).predict(X) == y).all()
-    assert BaggedRegressor(n_bags=3).fit([[0], [1], [2]], [0, 1, 2]).predict([[1]]).shape == (1,)
-
-
-@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
-def test_sparse_tables(make, iris):
-    X, y = iris
-    expected = BaggedClassifier(n_bags=5, random_state=0).fit(X, y).predict_proba(X)
-    np.testing.assert_allclose(
-        BaggedClassifier(n_bags=5, random_state=0).fit(make(X), y).predict_proba(make(X)), expected
-    )
-
-
 # ------------------------------------------------------------------------------------------------- scikit-learn's world
 
 
@@ -390,8 +218,11 @@ def test_clones_searches_and_scores(diabetes):
     assert str(clone(model).get_params()) == str(model.get_params())
     grid = {"estimator__max_depth": [1, 3], "scheme": [Subbagging(0.2), ClassicalBagging()], "n_bags": [2, 4]}
     search = GridSearchCV(model, grid, cv=2).fit(X, y)
-    assert set(search.best_params_) == set(grid)
-    assert len(cross_val_score(model, X, y, cv=3)) == 3
+    best = clone(model).set_params(**search.best_params_).fit(X, y)
+    np.testing.assert_array_equal(search.predict(X), best.predict(X))
+    folds = list(KFold(3).split(X))
+    by_hand = [clone(model).fit(X[train], y[train]).score(X[test], y[test]) for train, test in folds]
+    np.testing.assert_array_equal(cross_val_score(model, X, y, cv=3), by_hand)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
@@ -553,17 +384,6 @@ def test_bad_data_is_refused_as_in_scikit_learn(X, y, words):
         BaggedRegressor(n_bags=2).fit(X, y)
 
 
-def test_one_class_in_all_is_refused():
-    with pytest.raises(ValueError, match="at least 2 classes in the data, but the data contains only one class"):
-        BaggedClassifier(n_bags=2).fit([[1], [2]], ["a", "a"])
-
-
-def test_a_constant_target_is_predicted():
-    model = BaggedRegressor(LinearRegression(), n_bags=3).fit([[1.0], [2.0], [3.0]], [7, 7, 7])
-    assert model.predict([[100.0]]) == [7.0]
-    assert certify(model).epsilon(0.1) == 0.0
-
-
 def test_predictions_need_a_fit_and_the_same_features(diabetes):
     X, y = diabetes
     for call in ("predict", "bag_predictions"):
@@ -652,28 +472,6 @@ def test_order_is_asked_for_from_within_a_pipeline():
     assert model.predict(X) == pytest.approx(4.0)
 
 
-@pytest.mark.parametrize("labels", [
-    pd.Series([None, "a", "b", "a"], dtype="string"), np.array([None, "a", "b", "a"], dtype=object),
-    pd.Series([np.nan, "a", "b", "a"], dtype=object),
-], ids=["string", "object", "series"])  # fmt: skip
-def test_missing_labels_are_refused(labels):
-    with pytest.raises(ValueError, match="Input y contains NaN"):
-        BaggedClassifier(n_bags=2).fit(np.zeros((4, 1)), labels)
-
-
-def test_a_range_that_is_not_defined_without_a_row_is_refused_at_fit():
-    with pytest.raises(ValueError, match="Too few targets for rank 2"):
-        BaggedRegressor(n_bags=2, prediction_range=TrimmedRange(2)).fit(np.zeros((3, 1)), [1.0, 2.0, 3.0])
-
-
-def test_infinite_predictions_without_a_range_are_an_error(diabetes):
-    X, y = diabetes
-    learner = FunctionRegressor(lambda X, y, seed: lambda points: np.full(len(points), np.inf))
-    with pytest.raises(ValueError, match="prediction at point 0 is infinite"):
-        BaggedRegressor(learner, n_bags=2, prediction_range=None).fit(X, y).predict(X)
-    assert (BaggedRegressor(learner, n_bags=2).fit(X, y).predict(X) == y.max()).all()
-
-
 def test_weights_are_looked_at_before_any_bag_is(diabetes):
     X, y = diabetes
     for weight in (np.full(442, np.nan), np.ones((442, 2))):
@@ -688,12 +486,6 @@ def test_a_classifier_is_not_averaged_as_a_regressor_nor_the_other_way_round(dia
         BaggedRegressor(LogisticRegression(), n_bags=2).fit(*iris)
     with pytest.raises(TypeError, match=r"must be a classifier.*it is a regressor"):
         BaggedClassifier(make_pipeline(StandardScaler(), Ridge()), n_bags=2).fit(*iris)
-
-
-def test_labels_in_a_column_are_labels():
-    X, y = np.zeros((10, 1)), np.repeat([0, 1], 5)
-    learner = FunctionClassifier(lambda X, y, seed: lambda points: np.ones((len(points), 1)))
-    np.testing.assert_array_equal(BaggedClassifier(learner, n_bags=5).fit(X, y).predict(X), 1)
 
 
 def test_training_rows_are_kept_as_they_were(seed):
@@ -817,12 +609,3 @@ def test_a_warm_start_notices_another_type_and_takes_objects_with_nan():
     table[0, 0] = np.nan
     model = BaggedRegressor(RowRecorder(), n_bags=3, warm_start=True, random_state=0).fit(table, y)
     assert len(model.set_params(n_bags=5).fit(table.copy(), y).bags_) == 5
-
-
-@pytest.mark.parametrize("name", ["None", "nan", "NaN", "NaT", "<NA>"])
-def test_a_class_may_be_called_like_a_missing_value(name):
-    X, labels = np.zeros((10, 1)), pd.Series([name, "A"] * 5, dtype=object)
-    assert set(BaggedClassifier(n_bags=3, random_state=0).fit(X, labels).classes_) == {name, "A"}
-    for missing in (None, np.nan, pd.NA, pd.NaT):
-        with pytest.raises(ValueError, match="NaN or missing values"):
-            BaggedClassifier(n_bags=3).fit(X, pd.Series([missing, "A"] * 5, dtype=object))

@@ -205,3 +205,27 @@ def test_what_was_measured_is_saved_with_it(tmp_path):
     for name in ("moved.npz", "moved.json"):
         moved.save(tmp_path / name)
         assert Perturbations.load(tmp_path / name).scope == scope
+
+
+def test_perturbations_of_a_classifier_are_taken_per_class_or_in_norm():
+    prediction = np.array([[0.5, 0.5], [1.0, 0.0]])
+    left_out = np.array([[[0.2, 0.8], [1.0, 0.0]], [[0.5, 0.5], [0.9, 0.1]], [[0.6, 0.4], [0.4, 0.6]]])
+    variance = np.array([[0.25, 0.25], [0.01, 0.04]])
+    bags = BagSpread(np.sqrt(variance), n_bags=100, n_without=np.full(3, 50))
+    moved = Perturbations(prediction, left_out, np.arange(3), bags=bags)
+    norm = moved.in_norm()
+    expected = math.sqrt(2) * np.array([[0.3, 0.0], [0.0, 0.1], [0.1, 0.6]])
+    np.testing.assert_allclose(norm.values, expected)
+    np.testing.assert_allclose(norm.epsilon(1 / 3), math.sqrt(2) * np.array([0.1, 0.1]))
+    np.testing.assert_allclose(norm.noise, np.sqrt([0.5 * 0.01, 0.05 * 0.01]))
+    np.testing.assert_array_equal(norm.most_influential(1)[0], moved.most_influential(1)[0])
+    np.testing.assert_allclose(norm.most_influential(2)[1], math.sqrt(2) * np.array([[0.3, 0.1], [0.6, 0.1]]))
+    with pytest.raises(ValueError, match="one number at each point"):
+        norm.in_norm()
+
+
+def test_norms_under_several_seeds_are_those_of_each_seed():
+    distances = np.array([[[[0.3, 0.4]]], [[[0.6, 0.8]]]])  # two seeds, a row, a point, two classes
+    moved = Perturbations(np.zeros((1, 2)), np.full((1, 1, 2), 0.45), np.arange(1), distances=distances)
+    np.testing.assert_allclose(moved.in_norm().values, [[0.75]])
+    np.testing.assert_allclose(moved.in_norm().delta(0.6), [0.5])

@@ -13,9 +13,8 @@ from stablebag import (
     PoissonizedBagging,
     ResamplingScheme,
     Subbagging,
-    plan,
 )
-from stablebag.proving.outputs import AdaptiveOutputs, ClassOutputs, Outputs, UnboundedOutputs
+from stablebag.proving.outputs import AdaptiveOutputs, Outputs, UnboundedOutputs
 
 GOLDEN = [
     (Subbagging(0.5), 0.0707814950399), (BernoulliSubbagging(0.5), 0.0707106781187),
@@ -41,18 +40,19 @@ def test_whole_rows_are_counted():
     assert certificate.delta(0.07, "paper") == 51 / 500
 
 
-def test_a_law_without_a_frontier_counts_whole_rows_in_theorem_8():
+def test_a_law_without_a_frontier_counts_whole_rows_in_theorem_8(monkeypatch):
     certificate = Certificate(ClassicalBagging(1.0), n_samples=10**6)
     assert certificate.epsilon(1e-5) == pytest.approx(certificate.epsilon(1e-5, "paper") * math.sqrt(10 / 11))
     assert "the exact frontier is not worked out for this law" in joined(certificate.explain(1e-5))
-    many = Certificate(Subbagging(0.5), n_samples=10**6)
+    monkeypatch.setattr("stablebag.proving.frontier.MOST_ROWS", 3000)  # and not 30,000, which take seconds
+    many = Certificate(Subbagging(0.5), n_samples=10**5)
     assert "no smaller number holds for every learner" in joined(many.explain(0.002))
     assert many.epsilon(0.005) > many.epsilon(0.0101) > many.epsilon(0.05)
-    # The frontier at 30,000 rows is an upper bound beyond them, until Theorem 8 is below it.
-    assert many.epsilon(0.031) == many.epsilon(0.04) == many.epsilon(29_999 / 10**6)
+    # The frontier at 3,000 rows is an upper bound beyond them, until Theorem 8 is below it.
+    assert many.epsilon(0.031) == many.epsilon(0.04) == many.epsilon(2999 / 10**5)
     for delta in (0.031, 0.06):
         told = joined(many.explain(delta))
-        assert "not worked out beyond 30,000 rows" in told
+        assert "not worked out beyond 3,000 rows" in told
         assert "no smaller number" not in told
 
 
@@ -60,7 +60,7 @@ def test_past_ten_thousand_rows_the_frontier_is_exact():
     certificate = Certificate(Subbagging(0.5), n_samples=100_000)
     assert certificate.epsilon(0.12) == pytest.approx(0.00364177036, rel=1e-8)
     assert "no smaller number holds for every learner" in joined(certificate.explain(0.12))
-    assert certificate.delta(0.00364177036) == 0.12
+    assert certificate.epsilon(0.11999) > 0.00364177036 * (1 + 1e-8)  # one row less is not enough
 
 
 def test_certified_delta_is_a_multiple_of_one_row_and_never_above_one():
@@ -186,13 +186,6 @@ def test_a_certificate_is_made_of_a_range_and_its_targets():
     assert (median.range_length, median.reach, median.delta_range) == (0.0, 14.0, 1.0)
     tied = Certificate.for_targets(Subbagging(2), [0, 0, 1, 1])
     assert tied.outputs == AdaptiveOutputs(1.0, 0.0, 1.0)
-
-
-def test_a_certificate_without_a_range_speaks_of_that_of_the_outputs():
-    text = joined(Certificate(Subbagging(0.5), 500, outputs=UnboundedOutputs()).explain(0.1))
-    assert "Theorem 12 for unbounded outputs" in text
-    assert "in units of the range of the learner's outputs" in text
-    assert "Theorem 19" in joined(Certificate(Subbagging(0.5), 500, 1000, outputs=UnboundedOutputs()).explain(0.1))
 
 
 def test_printed_bounds_are_proved():
@@ -330,97 +323,14 @@ def test_printing_is_explaining():
     (lambda: Certificate(Subbagging(), 500, 100, coupling="none"), ValueError, "'coupling'"),
     (lambda: Certificate(Subbagging(), 500).loss(-1), ValueError, "'lipschitz'"),
     (lambda: Certificate(Subbagging(), 500).explain(2), ValueError, "'delta'"),
-    (lambda: plan(1, 0.1, 0.1), ValueError, "'n_samples' parameter of plan"),
-    (lambda: plan(500, 0.0, 0.1), ValueError, "'epsilon' parameter of plan"),
-    (lambda: plan(500, 1.0, 0.1), ValueError, "below range_length=1. Got 1.0: no prediction moves further"),
-    (lambda: plan(500, 0.1, -0.1), ValueError, r"'delta' parameter of plan .* share of the training rows"),
     (lambda: Certificate(Subbagging(), 500, reach=0.5), ValueError, "'reach' parameter"),
     (lambda: Certificate(Subbagging(), 500, range_length=2.0, outputs=Outputs()), ValueError, "None beside"),
-    (lambda: UnboundedOutputs(2.0), ValueError, "Leave the length out"),
-    (lambda: ClassOutputs(shift=-0.1), ValueError, "'shift'"),
     (lambda: Certificate.from_dict("{}"), TypeError, "json.loads"),
     (lambda: Certificate.from_dict({}), TypeError, "as to_dict gives it"),
-    (lambda: plan(500, 0.1, 0.1, "bootstrap"), ValueError, r"one of \['bernoulli', .* Got 'bootstrap'"),
-    (lambda: plan(500, 0.1, 0.1, 0.5), TypeError, "'scheme' parameter of plan"),
-    (lambda: plan(500, 0.1, 0.1, max_bags=0), ValueError, "'max_bags' parameter of plan"),
-    (lambda: plan(500, 0.1, 0.1, range_length=0), ValueError, "'range_length' parameter of plan"),
 ])  # fmt: skip
 def test_bad_input_is_refused_with_the_value(call, error, words):
     with pytest.raises(error, match=words):
         call()
-
-
-# ---------------------------------------------------------------------------------------------------------- the planner
-
-
-@pytest.mark.parametrize("name", ["subbagging", "bernoulli", "classical", "poissonized"])
-@pytest.mark.parametrize(("n", "epsilon", "delta", "max_bags"), [
-    (1000, 0.1, 0.1, 10_000), (1000, 0.1, 0.1, math.inf), (50, 0.5, 0.1, 1000), (20_000, 0.05, 0.01, 20_000),
-])  # fmt: skip
-def test_a_plan_is_certified_and_no_larger_bag_nor_fewer_bags_would_be(name, n, epsilon, delta, max_bags):
-    found = plan(n, epsilon, delta, name, max_bags=max_bags)
-    assert found.certificate.epsilon(delta) <= epsilon
-    assert found.certificate == Certificate(found.scheme, n, found.n_bags)
-    largest = n - 1 if name in ("subbagging", "bernoulli") else n
-    if found.scheme.bag_size < largest:
-        larger = type(found.scheme)(found.scheme.bag_size + 1)
-        assert Certificate(larger, n, max_bags).epsilon(delta) > epsilon
-    if found.n_bags == math.inf:
-        assert max_bags == math.inf
-    else:
-        assert found.n_bags <= max_bags
-        assert Certificate(found.scheme, n, found.n_bags - 1).epsilon(delta) > epsilon
-
-
-def test_a_scheme_with_its_own_bag_size_keeps_it():
-    found = plan(1000, 0.2, 0.1, Subbagging(0.5))
-    assert found.scheme == Subbagging(0.5)
-    assert Certificate(Subbagging(0.5), 1000, found.n_bags - 1).epsilon(0.1) > 0.2
-
-
-def test_a_plan_is_in_the_units_of_the_prediction_and_pays_for_the_range():
-    assert plan(1000, 20.0, 0.1, range_length=200.0).scheme == plan(1000, 0.1, 0.1).scheme
-    assert plan(1000, 0.1, 0.1, delta_range=0.01).scheme.bag_size < plan(1000, 0.1, 0.1).scheme.bag_size
-
-
-@pytest.mark.parametrize(("call", "words"), [
-    (lambda: plan(100, 0.001, 0.05), r"Possible: epsilon >= 0.03961 for this delta\."),
-    (lambda: plan(100, 0.05, 0.05, Subbagging(0.9)), "or more rows"),
-    (lambda: plan(1000, 0.02, 0.05), "or delta >= 0.2507 for this epsilon, or this very request with max_bags=24,278"),
-    (lambda: plan(100, 0.01, 0.001), "this very request with max_bags=inf"),
-    (lambda: plan(100, 0.1, 0.01, delta_range=0.02), r"No plan .* Possible: delta >= 0.02"),
-])  # fmt: skip
-def test_an_impossible_request_says_what_is_possible(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()
-
-
-@pytest.mark.parametrize("delta_range", [0.0, 0.02])
-@pytest.mark.parametrize(("n", "epsilon", "delta"), [
-    (100, 0.001, 0.05), (1000, 0.02, 0.05), (300, 0.03, 0.01), (100, 0.0101, 0.001), (20_000, 0.02, 0.03),
-])  # fmt: skip
-def test_what_an_impossible_request_is_told_is_indeed_possible(n, epsilon, delta, delta_range):
-    with pytest.raises(ValueError, match="No plan") as refusal:
-        plan(n, epsilon, delta, delta_range=delta_range)
-    pattern = r"(epsilon|delta|max_bags)(?: >= |=)([\d.,e-]+\d|inf)(?= for this|,? or|\.$|\. )"
-    offers = dict(re.findall(pattern, str(refusal.value).split("Possible")[1]))
-    offers = {name: float(value.replace(",", "")) for name, value in offers.items()}
-    assert offers or "use a fixed range" in str(refusal.value)
-    if "epsilon" in offers:
-        plan(n, offers["epsilon"], delta, delta_range=delta_range)
-    if "delta" in offers:
-        plan(n, epsilon, offers["delta"], delta_range=delta_range)
-    if "max_bags" in offers:
-        n_bags = offers["max_bags"]
-        plan(n, epsilon, delta, delta_range=delta_range, max_bags=n_bags if math.isinf(n_bags) else int(n_bags))
-
-
-def test_no_row_at_all_can_be_planned_for_with_infinitely_many_bags():
-    assert plan(100, 0.25, 0.0, max_bags=math.inf).scheme == Subbagging(25)
-
-
-def test_a_resolved_scheme_can_be_planned_for():
-    assert plan(1000, 0.2, 0.1, Subbagging(0.5).resolve(1000)).n_bags == plan(1000, 0.2, 0.1, Subbagging(0.5)).n_bags
 
 
 def test_a_dictionary_that_contradicts_itself_is_refused():
@@ -429,12 +339,6 @@ def test_a_dictionary_that_contradicts_itself_is_refused():
         Certificate.from_dict({**values, "bag_size": 40})
     with pytest.raises(ValueError, match="says scheme='Subbagging'"):
         Certificate.from_dict(values, scheme=BernoulliSubbagging(0.1))
-
-
-def test_a_plan_reads_as_an_instruction():
-    text = joined(str(plan(10_000, 0.05, 0.05, "poissonized")))
-    assert text.startswith("Use Poissonized bagging, 6,931 draws expected from 10,000 rows, with")
-    assert "is at most 0.05 on average over the rows" in text
 
 
 @pytest.mark.parametrize("certificate", [
@@ -455,16 +359,13 @@ def test_a_norm_is_no_larger_than_one_of_a_higher_order():
     assert norms == sorted(norms)
 
 
-def test_unbounded_outputs_say_what_a_bag_without_rows_predicts():
-    assert "of which one without rows predicts 0" in joined(
-        Certificate(BernoulliSubbagging(0.5), 30, outputs=UnboundedOutputs()).explain()
-    )
-
-
 def test_replacing_with_finitely_many_bags_is_in_expectation_over_them():
     assert "in expectation over the bags" in joined(Certificate(Subbagging(0.3), 100, 500).explain(0.5))
 
 
-def test_many_rows_are_counted_without_their_laws():
+def test_many_rows_are_counted_without_their_laws(monkeypatch):
+    monkeypatch.setattr("stablebag.proving.frontier.MOST_ROWS", 3000)  # the frontier there stands for all beyond
     certificate = Certificate(Subbagging(0.5), 10**9)
-    assert 0 < certificate.delta(1e-4) < 1
+    # Theorem 8 allows n c / (4 epsilon^2) rows, c = 1 / (n - 1), and the frontier 2 / pi of them, by the normal law.
+    assert round(certificate.delta(1e-4) * 10**9) == 10**8 // 4
+    assert round(certificate.delta(1e-2) * 10**9) == int(2 / math.pi * 10**4 / 4)

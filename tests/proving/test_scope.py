@@ -51,14 +51,14 @@ def accepted(measured, certificate):
 
 
 def test_bounds_of_the_same_thing_are_accepted():
-    every, drawn = model().fit(X, Y), model(n_bags=60).fit(X, Y)
+    every, drawn = model().fit(X, Y), model(n_bags=20).fit(X, Y)
     assert accepted(leave_one_out(every, X), certify(every))
     assert accepted(leave_one_out(every, X), certify(every, X))
     assert accepted(leave_one_out(every, X), certify_reused(every))
     assert accepted(leave_one_out(drawn, X), certify_reused(drawn))
     assert accepted(leave_one_out(drawn, X), certify_reused(drawn, X))
     assert accepted(leave_one_out_refit(model(), X, Y, X), certify(every))
-    assert accepted(leave_one_out_refit(model(n_bags=60), X, Y, X), certify(drawn))
+    assert accepted(leave_one_out_refit(model(n_bags=20), X, Y, X), certify(drawn))
     once = drawn.predict_once(X)
     assert accepted(leave_one_out(drawn, once), certify_reused(drawn, once))
     labels = classifier("aabbcd")
@@ -70,24 +70,24 @@ def test_bounds_of_the_same_thing_are_accepted():
 
 def cases():
     """What was measured, what does not bound it, and why."""
-    every, drawn = model().fit(X, Y), model(n_bags=60).fit(X, Y)
+    every, drawn = model().fit(X, Y), model(n_bags=20).fit(X, Y)
     smaller = model(Subbagging(1)).fit(X, Y)
     free, observed = model(rule=None).fit(X, Y), model(rule=ObservedRange()).fit(X, Y)
     lonely, plain = classifier("abcdef"), classifier("aabbcc")
     moved = leave_one_out(every, X)
     yield moved, certify(smaller), "other bags"
-    yield leave_one_out_refit(model(Subbagging(7), 60), X, Y, X), certify(drawn), "other bags"
+    yield leave_one_out_refit(model(Subbagging(7), 20), X, Y, X), certify(drawn), "other bags"
     yield moved, certify(every, X + 1), "other points"
     yield leave_one_out(drawn, X), certify_reused(drawn, X + 1), "other points"
     yield leave_one_out(drawn, X), certify_reused(drawn, X[:2]), "8 points, and the bound at 2"
     yield leave_one_out(free, X), certify(every), "a range of length None, and the bound of 1"
     yield leave_one_out(observed, X), certify(every), "change the range"
-    yield leave_one_out_refit(model(n_bags=60), X, Y, X, rows=[0]), certify(drawn), "only 1 of the 8 rows"
+    yield leave_one_out_refit(model(n_bags=20), X, Y, X, rows=[0]), certify(drawn), "only 1 of the 8 rows"
     yield leave_one_out(lonely, X[:1]), certify(plain), "classes with a single row"
     yield leave_one_out(lonely, X[:1]).in_norm(), certify(plain, vector=True), "classes with a single row"
     yield leave_one_out(lonely, X[:1]), Certificate(BernoulliSubbagging(0.05), 6), "classes with a single row"
-    yield leave_one_out_refit(model(n_bags=60), X, Y, X), certify(drawn, coupling="independent"), "another coupling"
-    free_and_drawn = model(n_bags=60, rule=None).fit(X, Y)
+    yield leave_one_out_refit(model(n_bags=20), X, Y, X), certify(drawn, coupling="independent"), "another coupling"
+    free_and_drawn = model(n_bags=20, rule=None).fit(X, Y)
     yield leave_one_out(free_and_drawn, X), certify(free_and_drawn, X), "an estimate, and proves nothing"
     yield leave_one_out(drawn, X), certify(drawn), "bags drawn anew"
     yield leave_one_out_refit(Ridge(), X, Y, X), certify(drawn), "not bagged"

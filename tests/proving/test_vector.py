@@ -3,9 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, Perturbations, Subbagging, VectorCertificate
-from stablebag.measuring.perturbations import BagSpread
-from stablebag.proving.bounds import vector_epsilon, vote_delta, vote_epsilon, vote_variance
+from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, Subbagging, VectorCertificate
+from stablebag.proving.bounds import vector_epsilon
 from theorems.enumeration import all_ensembles
 
 GOLDEN = [(500, 250, 0.1, 0.180360721443), (60_000, 30_000, 0.05, 0.00600010000167)]
@@ -26,23 +25,12 @@ def test_golden_values_of_finitely_many_bags():
     assert few.rms() ** 2 == pytest.approx(0.9 * (1 / 59_999 + 4 / 1000), abs=1e-11)
 
 
-def test_golden_values_of_votes():
-    assert vote_variance([0.6, 0.3, 0.1]) == pytest.approx(0.54)
-    assert vote_delta(0.1, 1 / 499, [0.6, 0.3, 0.1]) == pytest.approx(0.108216432866, abs=1e-12)
-    assert vote_epsilon(0.108216432866, 1 / 499, [0.6, 0.3, 0.1]) == pytest.approx(0.1)
-    assert vote_delta(0.0, 1 / 499, [1.0, 0.0]) == vote_epsilon(0.0, 1 / 499, [1.0, 0.0]) == 0.0
-    assert vote_delta(0.01, 1 / 499, [0.5, 0.5]) == 1.0
-    with pytest.raises(ValueError, match="add up to 1"):
-        vote_variance([0.6, 0.6])
-
-
 def test_a_vector_of_one_number_is_a_number():
     number = Certificate(Subbagging(0.4), 200)
     vector = VectorCertificate(Subbagging(0.4), 200, radius=0.5)
     assert vector.rms() == pytest.approx(number.norm(2))
     assert vector.worst_case() == number.worst_case()
     assert vector.epsilon(0.1) >= number.epsilon(0.1)
-    assert vector_epsilon(0.1, 0.01, 0.5) == pytest.approx(math.sqrt(0.01 / 0.4))
 
 
 def outputs_of_vectors(ensemble, kind, rng):
@@ -107,27 +95,3 @@ def test_delta_and_epsilon_read_each_other_back(scheme, n_bags):
 def test_bad_input_is_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
-
-
-def test_perturbations_of_a_classifier_are_taken_per_class_or_in_norm():
-    prediction = np.array([[0.5, 0.5], [1.0, 0.0]])
-    left_out = np.array([[[0.2, 0.8], [1.0, 0.0]], [[0.5, 0.5], [0.9, 0.1]], [[0.6, 0.4], [0.4, 0.6]]])
-    variance = np.array([[0.25, 0.25], [0.01, 0.04]])
-    bags = BagSpread(np.sqrt(variance), n_bags=100, n_without=np.full(3, 50))
-    moved = Perturbations(prediction, left_out, np.arange(3), bags=bags)
-    norm = moved.in_norm()
-    expected = math.sqrt(2) * np.array([[0.3, 0.0], [0.0, 0.1], [0.1, 0.6]])
-    np.testing.assert_allclose(norm.values, expected)
-    np.testing.assert_allclose(norm.epsilon(1 / 3), math.sqrt(2) * np.array([0.1, 0.1]))
-    np.testing.assert_allclose(norm.noise, np.sqrt([0.5 * 0.01, 0.05 * 0.01]))
-    np.testing.assert_array_equal(norm.most_influential(1)[0], moved.most_influential(1)[0])
-    assert (norm.most_influential(2)[1] >= 0).all()
-    with pytest.raises(ValueError, match="one number at each point"):
-        norm.in_norm()
-
-
-def test_norms_under_several_seeds_are_those_of_each_seed():
-    distances = np.array([[[[0.3, 0.4]]], [[[0.6, 0.8]]]])  # two seeds, a row, a point, two classes
-    moved = Perturbations(np.zeros((1, 2)), np.full((1, 1, 2), 0.45), np.arange(1), distances=distances)
-    np.testing.assert_allclose(moved.in_norm().values, [[0.75]])
-    np.testing.assert_allclose(moved.in_norm().delta(0.6), [0.5])

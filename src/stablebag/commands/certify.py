@@ -1,4 +1,4 @@
-"""`stablebag certify`: what is proved of bagging any learner, before any data is seen."""
+"""`stablebag certify`: what is proved about bagging any learner, before any data are seen."""
 
 import json
 import math
@@ -22,7 +22,7 @@ _SHARES = (0.01, 0.05, 0.1, 0.25)
 @click.option("--n-samples", type=int, required=True, help="The number of training rows.")
 @click.option("--n-bags", default="inf", show_default=True, help="The number of bags; inf is derandomized bagging.")
 @click.option(
-    "--delta", type=float, default=0.05, show_default=True, help="The share of rows that may move it further."
+    "--delta", type=float, default=0.05, show_default=True, help="The share of rows that may move a prediction further."
 )
 @click.option(
     "--range-length", type=float, default=1.0, show_default=True, help="The length of the range of predictions."
@@ -32,9 +32,9 @@ _SHARES = (0.01, 0.05, 0.1, 0.25)
     type=click.Choice(sorted(COUPLINGS)),
     default="any",
     show_default=True,
-    help="What is assumed of the bags with and without a row.",
+    help="What is assumed about the bags with and without a row.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Numbers for machines in place of sentences.")
+@click.option("--json", "as_json", is_flag=True, help="Print numbers for machines instead of sentences.")
 def certify(
     scheme: str,
     bag_size: str | None,
@@ -45,7 +45,7 @@ def certify(
     coupling: str,
     as_json: bool,
 ) -> None:
-    """State what is proved of bagging any learner, before any data is seen.
+    """State what is proved about bagging any learner, before any data are seen.
 
     \b
     Example:

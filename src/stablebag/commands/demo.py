@@ -1,4 +1,4 @@
-"""`stablebag demo`: the main job on data that come with scikit-learn."""
+"""`stablebag demo`: reports on data that come with scikit-learn."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from stablebag.commands.options import run_options
               show_default=True, help="The folder for the reports.")  # fmt: skip
 @run_options
 def demo(output: Path, jobs: int, seed: int) -> None:
-    """Show the main job on data that come with scikit-learn: diabetes (numbers) and breast cancer (classes).
+    """Write reports on data that come with scikit-learn: diabetes (numbers) and breast cancer (classes).
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`stablebag interval`: the rows of a table predicted, with intervals from the bags."""
+"""`stablebag interval`: predictions for the rows of a table, with intervals from the bags."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from stablebag.commands.printing import progress, say
 @click.option("--test", type=click.Path(path_type=Path), required=True, help="The rows to predict.")
 @click.option("--confidence", type=float, default=0.9, show_default=True, help="The level of the intervals.")
 @click.option("--method", type=click.Choice(["jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife"]),
-              default="jackknife+", show_default=True, help="How they are made.")  # fmt: skip
+              default="jackknife+", show_default=True, help="How intervals are made.")  # fmt: skip
 @click.option(
     "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where to write them (CSV)."
 )

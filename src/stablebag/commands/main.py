@@ -19,7 +19,7 @@ from stablebag.commands.reproduce import reproduce
 
 
 class _Commands(click.Group):
-    """Says what is wrong in one sentence and ends with 2; a traceback is for --debug."""
+    """Says what is wrong in one sentence and exits with status 2; --debug shows the traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -46,7 +46,7 @@ def main(debug: bool) -> None:
     \b
     Example:
       stablebag demo
-    Shell completion for bash, to be put into ~/.bashrc:
+    Shell completion for bash, for your ~/.bashrc:
       eval "$(_STABLEBAG_COMPLETE=bash_source stablebag)"
     """
 

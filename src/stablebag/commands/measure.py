@@ -11,10 +11,10 @@ from stablebag.commands.options import table_options
 @click.command()
 @table_options
 @click.option("--test", type=click.Path(path_type=Path), help="A table of held-out rows.")
-@click.option("--test-size", type=float, default=0.2, show_default=True, help="The share of rows held out otherwise.")
+@click.option("--test-size", type=float, default=0.2, show_default=True, help="The share to hold out without --test.")
 @click.option("--points", type=click.IntRange(1), default=20, show_default=True, help="Test points to measure at.")
 @click.option("--refits", type=click.IntRange(1), default=200, show_default=True,
-              help="Rows to refit the base learner without.")  # fmt: skip
+              help="The number of rows without which the base learner is refitted.")  # fmt: skip
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the report (HTML).")
 @click.option(
     "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the numbers."
@@ -22,8 +22,8 @@ from stablebag.commands.options import table_options
 def measure(**options: Any) -> None:
     """Measure a learner beside its bagged version on a table: stability, guarantee, accuracy, influential rows.
 
-    Numbers, categories, texts, dates and missing values are read by a pipeline that is fitted inside each bag, so that
-    the guarantee covers it.
+    Numbers, categories, texts, dates and missing values are read by a pipeline that is fitted inside each bag, so the
+    guarantee covers it.
 
     \b
     Example:

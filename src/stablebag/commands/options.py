@@ -1,4 +1,4 @@
-"""Options that several commands have, and how they are read."""
+"""Options that several commands share, and how they are read."""
 
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,8 @@ def scheme_options(command: Any) -> Any:
 
 
 def run_options(command: Any) -> Any:
-    """Add the options of everything that fits: jobs and seed."""
-    jobs = click.option("--jobs", type=int, default=2, show_default=True, help="How many fits at once.")
+    """Add the options of every command that fits: jobs and seed."""
+    jobs = click.option("--jobs", type=int, default=2, show_default=True, help="The number of fits in parallel.")
     seed = click.option("--seed", type=SEED, default=0, show_default=True, help="The seed of everything.")
     return jobs(seed(command))
 

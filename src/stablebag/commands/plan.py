@@ -1,4 +1,4 @@
-"""`stablebag plan`: which bags, and how many, keep a promise."""
+"""`stablebag plan`: which bags, and how many, meet a request."""
 
 import click
 from rich.console import Console
@@ -12,9 +12,9 @@ from stablebag.resampling.schemes import SCHEMES
 @click.command(name="plan")
 @click.option("--n-samples", type=int, required=True, help="The number of training rows.")
 @click.option("--epsilon", type=float, required=True, help="How far a prediction may move, in units of its range.")
-@click.option("--delta", type=float, required=True, help="The share of rows that may move it further.")
+@click.option("--delta", type=float, required=True, help="The share of rows that may move a prediction further.")
 @click.option("--max-bags", type=int, default=10_000, show_default=True, help="The largest number of bags.")
-@click.option("--scheme", type=click.Choice(sorted(SCHEMES)), help="Only this one.  [default: each]")
+@click.option("--scheme", type=click.Choice(sorted(SCHEMES)), help="Plan for this scheme only.  [default: each]")
 def plan_command(n_samples: int, epsilon: float, delta: float, max_bags: int, scheme: str | None) -> None:
     """Find the largest bags, and how many of them, that certify (epsilon, delta)-stability.
 

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from stablebag.learning.progress import on_progress
 
-_EVERY = 30.0  # seconds between two lines where there is no terminal for a bar
+_EVERY = 30.0  # seconds between two lines if there is no terminal for a bar
 
 
 def say(console: Console, text: str) -> None:
@@ -25,7 +25,7 @@ def finite(value: float) -> float | None:
 
 @contextmanager
 def progress(console: Console, name: str) -> Iterator[None]:
-    """Show the progress of the work in a ``with`` block: a bar in a terminal, and otherwise a line now and then."""
+    """Show the progress of the work in a ``with`` block: a bar in a terminal, otherwise a line now and then."""
     if not console.is_terminal:
         with on_progress(_Lines(console, name).tell):
             yield
@@ -39,7 +39,7 @@ def progress(console: Console, name: str) -> Iterator[None]:
 
 
 class _Lines:
-    """Progress where output goes to a file or a pipe: a line at the start, and one every half minute."""
+    """Progress if output goes to a file or a pipe: a line at the start, and one every half minute."""
 
     def __init__(self, console: Console, name: str) -> None:
         self.console, self.name, self.start, self.last = console, name, time.monotonic(), -math.inf

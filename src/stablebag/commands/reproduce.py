@@ -1,4 +1,4 @@
-"""`stablebag reproduce`: the experiments and figures of the paper, from nothing."""
+"""`stablebag reproduce`: the experiments and figures of the paper, from scratch."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ _PAPER_BAGS = 10_000
 
 
 @click.command()
-@click.option("--setting", "settings", type=click.IntRange(1, 4), multiple=True, help="Only this one; may be repeated.")
+@click.option("--setting", "settings", type=click.IntRange(1, 4), multiple=True, help="Only this setting; repeatable.")
 @click.option(
     "--variant",
     type=click.Choice(["script", "text"]),
@@ -24,14 +24,14 @@ _PAPER_BAGS = 10_000
     show_default=True,
     help="Data as the authors' script made them (the paper's figures), or as the paper's text says.",
 )
-@click.option("--n-bags", type=click.IntRange(2), help=f"Bags in each setting.  [default: {_PAPER_BAGS}]")
+@click.option("--n-bags", type=click.IntRange(2), help=f"The number of bags.  [default: {_PAPER_BAGS}]")
 @click.option("--quick", is_flag=True, help=f"{_QUICK_BAGS} bags: about a minute on two cores.")
 @click.option(
     "--literal-rows",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="For so many rows, refit the subbagged learner on fresh bags, too. Takes twice that many times the bags.",
+    help="Also refit the subbagged learner on fresh bags for so many rows; takes twice that many times --n-bags fits.",
 )
 @click.option(
     "--output",
@@ -51,11 +51,11 @@ def reproduce(
     jobs: int,
     seed: int,
 ) -> None:
-    """Redo the experiments and figures of the paper, from nothing, and hold its claims against the numbers.
+    """Redo the experiments and figures of the paper from scratch, and compare its claims with the numbers.
 
-    Four settings: a learner by refitting it without each row, and its subbagged version by reusing the bags. Writes
-    Figures 1 to 3 as PNG, SVG and PDF and every number as JSON. What is done is kept in OUTPUT/cache: an interrupted
-    run goes on where it stopped.
+    Each of the four settings measures a learner by refitting it without each row, and its subbagged version by reusing
+    the bags. Writes Figures 1 to 3 as PNG, SVG and PDF and every number as JSON. What is done is kept in OUTPUT/cache:
+    an interrupted run continues where it stopped.
 
     \b
     Example:
@@ -82,9 +82,8 @@ def reproduce(
             with progress(console, f"Setting {k}: {SETTINGS[k].title}"):
                 results.append(experiments.run(k, **options))
     except KeyboardInterrupt:
-        say(
-            console, f"\nInterrupted. What was done is kept in {output / 'cache'}; the same command goes on from there."
-        )
+        kept = f"What was done is kept in {output / 'cache'}; the same command continues from there."
+        say(console, f"\nInterrupted. {kept}")
         sys.exit(130)
     write_numbers(results, output / "numbers.json")
     made = []
@@ -100,7 +99,7 @@ def reproduce(
     )
     say(console, f"{len(made)} files of figures and numbers.json are in {output}.")
     kept = sum(claim.holds for claim in claims)
-    say(console, f"{kept} of {len(claims)} claims are as the paper has them.")
+    say(console, f"{kept} of {len(claims)} claims agree with the paper.")
 
 
 def _table_of_claims(claims: list[Any], variant: str, n_bags: int) -> Table:

@@ -1,4 +1,4 @@
-"""A study ordered from the command line: run with progress, printed, and written where it was asked for."""
+"""A study ordered from the command line: run with progress, printed, and written to the files asked for."""
 
 import json
 import math
@@ -22,28 +22,28 @@ from stablebag.showing.study import Study, study
 
 @dataclass(frozen=True)
 class StudyOrder:
-    """What is to be studied, and where the results go.
+    """What to study, and where the results go.
 
     Attributes
     ----------
     title : str
         The title of the report.
     command : str
-        The command that makes it again.
+        The command that reproduces the report.
     model : str
         The name of the learner.
     parameters : tuple of str
-        Its parameters, as ``name=value``.
+        The parameters of the learner, as ``name=value``.
     scheme : ResamplingScheme
         How bags are drawn.
     n_bags : int
-        How many.
+        The number of bags.
     n_points : int
-        At how many of the held-out rows perturbations are measured.
+        The number of held-out rows at which perturbations are measured.
     n_refits : int
-        For how many rows the base learner is refitted.
+        The number of training rows without which the base learner is refitted.
     jobs : int
-        How many fits at once.
+        The number of fits in parallel.
     seed : int
         The seed of everything.
     output : Path or None
@@ -119,7 +119,7 @@ class StudyOrder:
 
 
 def held_out(X: Any, y: Any, test_size: float, task: str, seed: int) -> tuple[Any, Any, Any, Any]:
-    """Hold some rows out: X, X_test, y, y_test; by class where that can be done."""
+    """Hold out some rows, stratified by class if possible; return X, X_test, y, y_test."""
     if not 0 < test_size < 1:
         raise ValueError(f"--test-size is a share of the rows between 0 and 1. Got {test_size:g}.")
     counts = np.unique(y, return_counts=True)[1]
@@ -142,7 +142,7 @@ def _print(console: Console, result: Study, X: Any) -> None:
     say(console, result.verdict())
     if result.anew is not None:
         told = " ".join(result.anew.explain().split())
-        say(console, f"Proved is for these bags, reused without a row. Fitted anew, {told[0].lower()}{told[1:]}")
+        say(console, f"What is proved is for these bags, reused. Fitted anew, {told[0].lower()}{told[1:]}")
     rows, effects = result.most_influential(5)
     named = ", ".join(f"row {X.index[row]} ({effect:.3g})" for row, effect in zip(rows, effects, strict=True))
     say(console, f"The training rows that move the predictions most: {named}.")

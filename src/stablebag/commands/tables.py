@@ -37,9 +37,9 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "mlp": (MLPRegressor(early_stopping=False, max_iter=300), MLPClassifier(max_iter=300)),
     "svm": (SVR(), SVC()),
 }
-_FEW_CLASSES = 10  # whole numbers of no more values than this are taken for classes
-_FEW_VALUES = 50  # strings of no more values are categories
-_TEXT_WORDS = 4  # strings of as many words, on average, are text
+_FEW_CLASSES = 10  # whole numbers with at most this many values are taken for classes
+_FEW_VALUES = 50  # strings with at most this many values are categories
+_TEXT_WORDS = 4  # strings with at least this many words on average are text
 _MOST_CATEGORIES = 50
 _TEXT_FEATURES = 64
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
@@ -60,15 +60,15 @@ class Columns:
     Attributes
     ----------
     numeric : tuple of str
-        Numbers; missing ones are the median, and marked.
+        Numbers; missing ones are replaced by the median, and marked.
     categorical : tuple of str
-        Categories; missing is one of them, and rare or unknown ones are together.
+        Categories; missing is one of them, and rare or unknown ones are put together.
     text : tuple of str
-        Texts, as hashed words.
+        Texts, read as hashed words.
     dates : tuple of (str, str)
-        Dates, as days, and where they are in the year and in the week; with the format in which they are written.
+        Dates, read as days and as places in the year and in the week, each with the format in which it is written.
     constant : tuple of str
-        Columns of one value or none, which are left out.
+        Columns with at most one value, which are left out.
     """
 
     numeric: tuple[str, ...] = ()
@@ -79,17 +79,7 @@ class Columns:
 
     @classmethod
     def of(cls, frame: Any) -> "Columns":
-        """Look at a table.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            The training table without its target.
-
-        Returns
-        -------
-        Columns
-        """
+        """Decide what the columns of the training table, without its target, are."""
         kinds: dict[str, list[str]] = {"numeric": [], "categorical": [], "text": [], "dates": [], "constant": []}
         for name in frame.columns:
             kinds[_kind(frame[name])].append(name)
@@ -97,17 +87,7 @@ class Columns:
         return cls(**{kind: tuple(names) for kind, names in kinds.items()}, dates=dates)
 
     def pipeline(self, learner: Any) -> Pipeline:
-        """Return the learner behind a reader of these columns; all of it is fitted inside each bag.
-
-        Parameters
-        ----------
-        learner : estimator
-            Takes an array of numbers.
-
-        Returns
-        -------
-        Pipeline
-        """
+        """Return the learner behind a reader of these columns; all of it is fitted inside each bag."""
         numbers = make_pipeline(
             SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True), StandardScaler()
         )
@@ -135,17 +115,7 @@ class Columns:
 
 
 def read_table(path: str | Path) -> Any:
-    """Read a CSV, TSV, Parquet or Feather file.
-
-    Parameters
-    ----------
-    path : str or Path
-        By its ending: .csv, .tsv, .txt (tabs), .parquet or .feather; also .csv.gz and the like.
-
-    Returns
-    -------
-    DataFrame
-    """
+    """Read a table by the ending of its file: .csv, .tsv, .txt (tabs), .parquet or .feather; also .csv.gz and so on."""
     import pandas as pd
 
     path = Path(path)
@@ -184,8 +154,8 @@ def read_table(path: str | Path) -> Any:
 def _read_text(path: Path, separator: str) -> Any:
     import pandas as pd
 
-    # pandas calls a second column "y.1" where the header has "y" twice: a copy of the target would be learned from. And
-    # it takes the first column for names of rows where rows have a field more than the header.
+    # If the header has "y" twice, pandas calls the second one "y.1", and a copy of the target would be learned from. If
+    # rows have one field more than the header, it takes the first column for names of rows.
     header = pd.read_csv(path, sep=separator, header=None, nrows=1, dtype=str, na_filter=False).iloc[0].tolist()
     _refuse_twice([name for name in header if name], path)
     with warnings.catch_warnings():
@@ -206,27 +176,9 @@ def _refuse_twice(names: list[str], path: Path) -> None:
 
 
 def split_target(frame: Any, target: str, task: str | None = None) -> tuple[Any, np.ndarray, str, int]:
-    """Take the target out of a table, and say what kind of task it makes.
+    """Split a table into X and y; also return the task and the number of rows without a target, which are dropped.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    target : str
-        The column to predict.
-    task : {"regression", "classification"} or None, default=None
-        None infers it: strings, truth values and a few whole numbers are classes.
-
-    Returns
-    -------
-    X : DataFrame
-        The other columns, with the table's own index.
-    y : ndarray
-        The target, of the rows that have one.
-    task : str
-        Which it is.
-    n_dropped : int
-        How many rows had no target.
+    If the task is None, it is inferred: strings, truth values and few different whole numbers are classes.
     """
     if target not in frame.columns:
         near = ", ".join(repr(name) for name in list(frame.columns)[:8])
@@ -252,21 +204,7 @@ def split_target(frame: Any, target: str, task: str | None = None) -> tuple[Any,
 
 
 def targets_of(column: Any, task: str, name: str) -> np.ndarray:
-    """Return known targets as numbers, or as the names of classes, in which 1 and 1.0 are the same.
-
-    Parameters
-    ----------
-    column : Series
-        The targets, none of them missing.
-    task : {"regression", "classification"}
-        What they are for.
-    name : str
-        The column's name, for an error.
-
-    Returns
-    -------
-    ndarray
-    """
+    """Return targets, none of them missing, as numbers or as names of classes, in which 1 and 1.0 are the same."""
     if task == "regression":
         try:
             return np.asarray(column.to_numpy(dtype=float))
@@ -278,21 +216,7 @@ def targets_of(column: Any, task: str, name: str) -> np.ndarray:
 
 
 def same_columns(frame: Any, other: Any, name: str) -> Any:
-    """Return a test table with the columns of the training table, in its order.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The training table without its target.
-    other : DataFrame
-        The test table.
-    name : str
-        What to call it in an error.
-
-    Returns
-    -------
-    DataFrame
-    """
+    """Return a test table, called `name` in errors, with the columns of the training table, in its order."""
     missing = [column for column in frame.columns if column not in other.columns]
     if missing:
         raise TableError(f"The table {name} has no column {missing[0]!r}, which the training table has.")
@@ -308,38 +232,19 @@ def same_columns(frame: Any, other: Any, name: str) -> Any:
         if kind in ("categorical", "text") and there.dtype.kind in "iufb":
             if frame[column].dtype.kind == "b" and there.dtype.kind != "b":
                 raise TableError(f"The column {column!r} has truth values in the training table and none in {name}.")
-            other[column] = _as_written(there)  # as the training table, which has it as text, would have it
+            other[column] = _as_written(there)  # as in the training table, which has it as text
     return other
 
 
 def _as_written(column: Any) -> Any:
-    """Numbers as text, whole ones without a point: a missing value next to them makes floats of them."""
+    """Numbers as text, whole ones without a point: a missing value among them turns them into floats."""
     whole = column.dtype.kind == "f" and bool((column.dropna() == column.dropna().round()).all())
     text = column.map(lambda value: str(int(value)) if whole else str(value), na_action="ignore")
     return text.astype(object)
 
 
 def read_test(path: str | Path, X: Any, y: np.ndarray, target: str, task: str) -> tuple[Any, np.ndarray | None]:
-    """Read a table of held-out rows: their columns like those of X, and their targets where they are there.
-
-    Parameters
-    ----------
-    path : str or Path
-        The table.
-    X : DataFrame
-        The training table without its target.
-    y : ndarray
-        The training targets.
-    target : str
-        The column to predict.
-    task : {"regression", "classification"}
-        What for.
-
-    Returns
-    -------
-    X_test : DataFrame
-    y_test : ndarray or None
-    """
+    """Read a table of held-out rows: their columns as in X, and their targets, or None if it does not have them."""
     other = read_table(path)
     X_test = same_columns(X, other, str(path))
     if target not in other.columns:
@@ -349,26 +254,12 @@ def read_test(path: str | Path, X: Any, y: np.ndarray, target: str, task: str) -
         raise TableError(f"The target {target!r} is missing in every row of {path}.")
     y_test = targets_of(other.loc[known, target], task, target)
     if task == "classification" and not set(y_test) & set(y):
-        raise TableError(f"No class of {path} is one of the training table.")
+        raise TableError(f"No class of {path} is in the training table.")
     return X_test.loc[known].reset_index(drop=True), y_test
 
 
 def make_learner(name: str, task: str, parameters: dict[str, Any]) -> Any:
-    """Return a learner by its short name, or by ``package.module:Class``.
-
-    Parameters
-    ----------
-    name : str
-        One of `MODELS`, or where to import a scikit-learn estimator from.
-    task : {"regression", "classification"}
-        What it is for.
-    parameters : dict
-        Parameters to set.
-
-    Returns
-    -------
-    estimator
-    """
+    """Return a learner by its name in `MODELS`, or by ``package.module:Class``, with these parameters set."""
     from sklearn.base import clone
 
     if name in MODELS:
@@ -395,7 +286,7 @@ def parse_parameters(settings: tuple[str, ...]) -> dict[str, Any]:
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals or not name:
-            raise TableError(f"A parameter is given as name=value. Got {setting!r}.")
+            raise TableError(f"Give a parameter as name=value. Got {setting!r}.")
         try:
             parameters[name] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
@@ -440,7 +331,7 @@ def _are_dates(values: Any) -> bool:
 
 
 def _date_format(values: Any) -> str | None:
-    """The format in which nearly all values are dates; empty for a column of dates, None if they are none."""
+    """The format in which nearly all values are dates; empty for a column of dates, None if they are not dates."""
     import pandas as pd
 
     if values.dtype.kind == "M":
@@ -463,7 +354,7 @@ def _as_text(column: Any) -> Any:
 
 
 def _date_parts(frame: Any, formats: dict[str, str]) -> np.ndarray:
-    """Days, and where they are in the year and the week; the format is that of the training table, for every bag."""
+    """Days, and their places in the year and the week; the format is that of the training table, for every bag."""
     import pandas as pd
 
     parts = []

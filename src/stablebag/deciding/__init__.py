@@ -1,1 +1,1 @@
-"""What to do with it: intervals."""
+"""Decisions from what was measured and proved: prediction intervals."""

@@ -1,8 +1,8 @@
 """Prediction intervals of the jackknife family, from the bags already fitted or by refitting.
 
-The bags without row i make a prediction that has not seen it, so every training row tells how far off the model is
-where it has not looked. Barber, Candes, Ramdas and Tibshirani (2021), "Predictive inference with the jackknife+", and
-Kim, Xu and Barber (2020), "Predictive inference is free with the jackknife+-after-bootstrap", make intervals of that.
+The bags without row i make a prediction that has not seen it, so every training row shows how far off the model is at
+rows that it has not seen. Barber, Candes, Ramdas and Tibshirani (2021), "Predictive inference with the jackknife+", and
+Kim, Xu and Barber (2020), "Predictive inference is free with the jackknife+-after-bootstrap", make intervals from that.
 """
 
 import html
@@ -40,18 +40,18 @@ class Intervals:
     Attributes
     ----------
     lower : ndarray of shape (n_points,)
-        The lower ends; minus infinity where there are too few rows for the level.
+        The lower ends; minus infinity if there are too few rows for the level.
     upper : ndarray of shape (n_points,)
-        The upper ends.
+        The upper ends; infinity if there are too few rows for the level.
     prediction : ndarray of shape (n_points,)
         The prediction with all rows.
     confidence_level : float
         The level 1 - a that was asked for.
     method : str
-        How they were made.
+        The method by which they were made.
     guarantee : str
-        What is proved of their coverage, in words. Coverage is over a new row drawn like the training rows, all
-        exchangeable, together with the training rows; not for each point by itself.
+        What is proved about their coverage, in words. Coverage is over the training rows together with a new row, all
+        exchangeable; it does not hold for each point by itself.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class Intervals:
         return pd.DataFrame({"prediction": self.prediction, "lower": self.lower, "upper": self.upper})
 
     def explain(self) -> str:
-        """Say in sentences what the intervals are, and what is proved of them."""
+        """Explain in sentences what the intervals are, and what is proved about them."""
         width = float(np.median(self.width))
         size = "infinitely wide" if math.isinf(width) else f"with a median width of {width:.4g}"
         number = "1 interval" if len(self) == 1 else f"{len(self):,} intervals"
@@ -151,9 +151,9 @@ def predict_interval(
     delta: float | None = None,
     bound: str = "best",
 ) -> Intervals:
-    """Make prediction intervals of a fitted `BaggedRegressor`, from the bags already fitted.
+    """Make prediction intervals for a fitted `BaggedRegressor`, from the bags already fitted.
 
-    The residual of row i is that of the prediction by the bags without it. No learner is fitted again.
+    The residual of row i is the error there of the prediction by the bags without it. No learner is fitted again.
 
     Parameters
     ----------
@@ -164,14 +164,14 @@ def predict_interval(
     confidence_level : float, default=0.9
         The level 1 - a, between 0 and 1.
     method : {"jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife"}, default="jackknife+"
-        "jackknife": the prediction plus and minus a quantile of the residuals; nothing is proved of it.
+        "jackknife": the prediction plus and minus a quantile of the residuals; nothing is proved about it.
         "jackknife+": quantiles of the predictions without row i plus and minus the residual of row i; over bags this is
         the jackknife+-after-bootstrap. "jackknife-minmax": the extremes of these predictions plus and minus a
         quantile of the residuals. "stable-jackknife": the jackknife with the certificate's epsilon added to its radius.
     delta : float or None, default=None
-        For the stable jackknife: the share of rows, those that change the range included, for which the certificate
-        gives epsilon; a larger one makes epsilon smaller, and the quantile larger. None chooses before it looks at any
-        residual: the shortest interval for normal residuals whose deviation is a tenth of the range. To choose by
+        For the stable jackknife: the share of rows, including those that change the range, for which the certificate
+        gives epsilon; a larger share makes epsilon smaller but the quantile larger. None chooses it without looking at
+        any residual: the shortest interval for normal residuals whose deviation is a tenth of the range. Choosing it by
         the residuals themselves would void the guarantee.
     bound : {"best", "paper"}, default="best"
         For the stable jackknife: whether a share delta costs sqrt(2 delta) of the level (docs/proofs.md, 8) or
@@ -189,9 +189,9 @@ def predict_interval(
     >>> model = BaggedRegressor(n_bags=500, random_state=0).fit(X[:400], y[:400])
     >>> print(predict_interval(model, X[400:], confidence_level=0.9))
     42 intervals by jackknife+ at level 0.9, with a median width of 187.
-    Proved for exchangeable rows and any learner that is blind to their order: coverage is 0.8 at
-    least; typically it is near 0.9. That is for a number of bags drawn at random (random_n_bags)
-    or for all bags; with a number fixed beforehand it holds approximately.
+    Proved for exchangeable rows and any learner that is blind to their order: coverage is at least
+    0.8; typically it is near 0.9. That is for a number of bags drawn at random (random_n_bags)
+    or for all bags; with a fixed number it holds only approximately.
     """
     owner = "predict_interval"
     if not isinstance(model, BaggedRegressor):
@@ -230,7 +230,7 @@ def jackknife_intervals_refit(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> Intervals:
-    """Make prediction intervals of any regressor by fitting it again without each row, or without each fold.
+    """Make prediction intervals for any regressor by fitting it again without each row, or without each fold.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def jackknife_intervals_refit(
     X : array-like, sparse array or data frame of shape (n_samples, n_features)
         The training rows.
     y : array-like of shape (n_samples,)
-        Their targets.
+        The targets of the training rows.
     X_test : array-like, sparse array or data frame of shape (n_points, n_features)
         The points at which to predict.
     confidence_level : float, default=0.9
@@ -254,9 +254,9 @@ def jackknife_intervals_refit(
     bound : {"best", "paper"}, default="best"
         As in `predict_interval`.
     n_jobs : int or None, default=None
-        How many fits at once.
+        The number of fits in parallel.
     random_state : None, int, RandomState or Generator, default=None
-        Where the seed of a randomized learner, and the folds, come from.
+        The source of randomness for the seed of a randomized learner and for the folds.
 
     Returns
     -------
@@ -304,7 +304,7 @@ def jackknife_intervals_refit(
 
 
 def _about_bags(model: BaggedRegressor, rule: Jackknife) -> str:
-    """What the proof assumes of the bags."""
+    """What the proof assumes about the bags."""
     if not rule.reuses_bags or model.derandomized_:
         return ""
     if isinstance(rule, StableJackknife):
@@ -315,13 +315,13 @@ def _about_bags(model: BaggedRegressor, rule: Jackknife) -> str:
     if model.has_random_n_bags_:
         return ""
     return (
-        " That is for a number of bags drawn at random (random_n_bags) or for all bags; with a number fixed beforehand "
-        "it holds approximately."
+        " That is for a number of bags drawn at random (random_n_bags) or for all bags; with a fixed number it "
+        "holds only approximately."
     )
 
 
 def _warn_if_infinite(rule: Jackknife, n_samples: int) -> None:
-    """Warn of intervals that say nothing, on behalf of the function that the user called."""
+    """Warn about intervals that say nothing, on behalf of the function that the user called."""
     if (rank := rule.rank(n_samples)) > n_samples:
         warnings.warn(
             f"The intervals are infinite: level {float(rule.level):g} asks for residual number {rank} of {n_samples} "
@@ -340,7 +340,7 @@ def shuffled_folds(n_samples: int, n_folds: int, seeds: Seeds, owner: str) -> li
 
 
 def _check_level(confidence_level: float, owner: str) -> Fraction:
-    reason = "the level 1 - a. For 90 % write 0.9."
+    reason = "it is the level 1 - a. For 90 % write 0.9."
     level = check_real(confidence_level, "confidence_level", owner, low=-math.inf, reason=reason)
     if not 0 < level < 1:
         raise refuse_value("confidence_level", owner, "a number between 0 and 1", confidence_level, reason)

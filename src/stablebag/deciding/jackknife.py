@@ -15,7 +15,7 @@ _WHATEVER = "Proved for exchangeable rows and any learner that is blind to their
 def quantile_rank(level: float | Fraction, n_samples: int) -> int:
     """Return ceil((1 - a) (n + 1)), the rank of the order statistic for the level 1 - a; n + 1 stands for infinity.
 
-    In whole numbers: 0.9 means 9/10.
+    The level is read as it is written: 0.9 means 9/10.
 
     >>> quantile_rank(0.9, n_samples=9), quantile_rank(0.9, n_samples=19), quantile_rank(0.95, n_samples=9)
     (9, 18, 10)
@@ -35,7 +35,7 @@ class Jackknife:
 
     level: Fraction
     name: ClassVar[str] = "jackknife"
-    reuses_bags: ClassVar[bool] = False  # whether the proof has to say something of bags that are reused
+    reuses_bags: ClassVar[bool] = False  # whether the proof depends on reused bags
 
     def rank(self, n_samples: int) -> int:
         """Return the rank of the order statistic; more than `n_samples` stands for infinity."""
@@ -44,7 +44,7 @@ class Jackknife:
     def intervals(
         self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ends of the intervals at some points; `left_out` has a line for each training row."""
+        """Return the ends of the intervals at some points; `left_out` has one line per training row."""
         if not (np.isfinite(residuals).all() and np.isfinite(left_out).all()):
             raise ValueError(
                 "A prediction without some row is infinite or NaN, so there is no interval. Clip predictions to a "
@@ -56,8 +56,8 @@ class Jackknife:
         return self._ends(rank, residuals, prediction, left_out)
 
     def guarantee(self, n_samples: int) -> str:
-        """Say what is proved of the coverage."""
-        return "Nothing is proved of their coverage: the jackknife can fail for an unstable learner."
+        """Say what is proved about the coverage."""
+        return "Nothing is proved about their coverage: the jackknife can fail for an unstable learner."
 
     def _ends(
         self, rank: int, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray
@@ -79,8 +79,9 @@ class JackknifePlus(Jackknife):
     def guarantee(self, n_samples: int) -> str:
         covered = 1 - 2 * (1 - self.level) - self._slack(n_samples)
         if covered <= 0:
-            return f"Nothing is proved of their coverage at so low a level; typically it is near {float(self.level):g}."
-        proved = f"coverage is {float(covered):.3g} at least; typically it is near {float(self.level):g}."
+            typically = f"typically it is near {float(self.level):g}."
+            return f"Nothing is proved about their coverage at so low a level; {typically}"
+        proved = f"coverage is at least {float(covered):.3g}; typically it is near {float(self.level):g}."
         return f"{_WHATEVER} {proved}{self._caveat(n_samples)}"
 
     def _slack(self, n_samples: int) -> Fraction:
@@ -123,7 +124,7 @@ class CVPlus(JackknifePlus):
 
     def _caveat(self, n_samples: int) -> str:
         even = n_samples % self.n_folds == 0
-        return "" if even else " Folds are not of one size here, for which it holds approximately."
+        return "" if even else " Folds differ in size here, so this holds approximately."
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class JackknifeMinmax(Jackknife):
     reuses_bags: ClassVar[bool] = True
 
     def guarantee(self, n_samples: int) -> str:
-        return f"{_WHATEVER} coverage is {float(self.level):g} at least."
+        return f"{_WHATEVER} coverage is at least {float(self.level):g}."
 
     def _ends(
         self, rank: int, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray

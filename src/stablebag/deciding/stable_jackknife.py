@@ -18,7 +18,7 @@ from stablebag.proving.certificate import Certificate, first_step
 from stablebag.proving.outputs import AdaptiveOutputs
 from stablebag.resampling.scheme import ResolvedScheme, as_law
 
-_TYPICAL_RESIDUAL = 0.1  # of the range: for which residuals the interval is to be shortest
+_TYPICAL_RESIDUAL = 0.1  # of the range: the deviation of residuals for which the interval is made shortest
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class StableJackknife(Jackknife):
     level : Fraction
         The level 1 - a.
     epsilon : float, default=0.0
-        What is added to the radius.
+        The perturbation that is added to the radius.
     delta : float, default=0.0
-        The share of rows that may move a prediction by more than that.
+        The share of rows that may move a prediction by more than epsilon.
     residual : int, default=0
         The rank of the residual.
     range_length : float, default=0.0
@@ -87,7 +87,7 @@ class StableJackknife(Jackknife):
         if delta is not None:
             shares = [check_delta(delta, owner)]
             if shares[0] < least:
-                reason = "so many rows can each change the range to which predictions are clipped."
+                reason = "that many rows can each change the range to which predictions are clipped."
                 raise refuse_value("delta", owner, f"at least {least:.4g}", delta, reason)
         else:
             shares = [least, *(least + (1 - least) * share for share in np.geomspace(1e-6, 0.5, 80))]
@@ -105,13 +105,13 @@ class StableJackknife(Jackknife):
 
     def guarantee(self, n_samples: int) -> str:
         return (
-            f"Proved for exchangeable rows and any learner: coverage is {float(self.level):g} at least, by the "
+            f"Proved for exchangeable rows and any learner: coverage is at least {float(self.level):g}, by the "
             f"certificate. At most a share {self.delta:.3g} of the rows moves a prediction by more than "
             f"{rounded_up(self.epsilon)}, which is added to the radius."
         )
 
     def warn_if_vacuous(self) -> None:
-        """Warn of a radius that says nothing, on behalf of the function that the user called."""
+        """Warn about a radius that says nothing, on behalf of the function that the user called."""
         if self.epsilon >= self.range_length > 0:
             warnings.warn(
                 f"The stable jackknife adds the whole range of predictions, {self.range_length:g}, because with so few "
@@ -123,7 +123,7 @@ class StableJackknife(Jackknife):
         return super()._radius(rank, residuals) + self.epsilon
 
     def typical_radius(self, n_samples: int) -> float:
-        """Return the radius if residuals were normal, with a deviation that is a tenth of the range."""
+        """Return what the radius would be for normal residuals whose deviation is a tenth of the range."""
         level = self.residual / (n_samples + 1)
         return self.epsilon + _TYPICAL_RESIDUAL * self.range_length * float(norm.ppf((1 + level) / 2))
 
@@ -133,7 +133,7 @@ def stable_rank(delta: float, n_samples: int, trimmed: int, level: Fraction, bou
 
     With N = n + 1 points, rank k and shares delta, the chance of a miss is at most (N - k) / N + t / N, where t is the
     largest number with t (t + 1) / 2 <= N n delta (docs/proofs.md, 8); or (N - k) / N + 2 sqrt(delta), as in the paper.
-    A range taken from the targets misses with probability 2 k / N more.
+    A range taken from the `trimmed` smallest and largest targets adds 2 `trimmed` / N to that chance.
     """
     total = n_samples + 1
     missed = (1 - level) * total - 2 * trimmed
@@ -167,7 +167,7 @@ def _too_few_rows(n_samples: int, trimmed: int, level: Fraction, delta: float | 
 
 
 def _trimmed_rows(rule: PredictionRange | None) -> int:
-    """How many of the smallest, and of the largest, targets make the range."""
+    """How many of the smallest targets, and how many of the largest, determine the range."""
     if isinstance(rule, FixedRange):
         return 0
     if isinstance(rule, ObservedRange):
@@ -181,7 +181,7 @@ def _trimmed_rows(rule: PredictionRange | None) -> int:
 
 
 def _certificate(rule: PredictionRange | None, interval: Any, law: ResolvedScheme, n_bags: int | float) -> Certificate:
-    """The certificate for *every* data set, where all rows that make the range change it; in the units of y."""
+    """The certificate for *every* data set, in which all rows that determine the range change it; in units of y."""
     changing, (low, high) = 2 * _trimmed_rows(rule) / law.n_samples, interval
     if changing == 0:
         return Certificate(law, law.n_samples, n_bags, range_length=high - low)

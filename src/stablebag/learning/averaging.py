@@ -1,4 +1,4 @@
-"""The average over bags, with all rows and without each of them: what is averaged, how, and how much bags differ."""
+"""The average over bags, with all rows and without each row: what is averaged, how, and how much bags differ."""
 
 import math
 from collections.abc import Iterable
@@ -19,11 +19,12 @@ _BLOCK_BYTES = 2**27
 class BagAverage:
     """How the predictions of all bags become one.
 
-    Each bag's prediction is clipped to the range, if there is one; a bag without rows predicts its middle, or gives all
-    classes the same probability. The average without row i is over the bags that do not contain it, and everything that
-    leaving it out changes is changed: the range, and the set of classes if it was the only row of its class.
+    Each bag's prediction is clipped to the range, if there is one; a bag without rows predicts the middle of the range,
+    or gives all classes the same probability. The average without row i is over the bags that do not contain it, and it
+    takes into account what else leaving the row out changes: the range, and the set of classes if it was the only row
+    of its class.
 
-    *Raw* predictions are those of the bags' models, *outputs* what is averaged; both have one line per bag.
+    *Raw* predictions are those of the bags' models, and *outputs* are what is averaged; both have one line per bag.
 
     Parameters
     ----------
@@ -32,11 +33,11 @@ class BagAverage:
     bags : Bags
         The bags.
     weights : ndarray of shape (n_bags,)
-        The weight of each in the average.
+        The weight of each bag in the average.
     drawn : bool
-        Whether they were drawn at random, and so have equal weights; otherwise they are all bags there are.
+        Whether the bags were drawn at random, and so have equal weights; otherwise they are all possible bags.
     y : ndarray of shape (n_samples,)
-        The targets.
+        The targets of the training rows.
     rule : PredictionRange or None, default=None
         The rule for the range to which predictions are clipped.
     classes : ndarray or None, default=None
@@ -58,7 +59,7 @@ class BagAverage:
 
     @cached_property
     def empty_value(self) -> float:
-        """What a bag without rows predicts, in regression."""
+        """What a bag without rows predicts in regression."""
         return 0.0 if self.interval is None else middle(self.interval)
 
     def outputs(self, raw: np.ndarray) -> np.ndarray:
@@ -66,13 +67,13 @@ class BagAverage:
         return raw if self.interval is None else _clipped(raw, self.interval, self._empty)
 
     def of_one_bag(self, raw: np.ndarray) -> np.ndarray:
-        """Return what is averaged of one bag."""
+        """Return what is averaged for one bag."""
         return raw if self.interval is None else np.clip(raw, *self.interval)
 
     def prediction(self, outputs: Iterable[np.ndarray]) -> np.ndarray:
-        """Return the average, added up one bag after the other: the same bits however bags and points were handed out.
+        """Return the average, added up bag by bag: the same bits however bags and points were handed out.
 
-        Averages of numbers in a range are in it; rounding may put them out by an ulp, which is clipped.
+        An average of numbers in a range is in that range; rounding may put it outside by an ulp, which is clipped.
         """
         total: np.ndarray | float = 0.0
         for weight, output in zip(self.weights, outputs, strict=True):
@@ -81,7 +82,7 @@ class BagAverage:
         return average if self.interval is None else np.clip(average, *self.interval)
 
     def deviation(self, outputs: np.ndarray) -> np.ndarray:
-        """Return the standard deviation over the bags, in units of the largest, so that no square leaves the floats."""
+        """Return the standard deviation over the bags, computed in units of the largest so that no square overflows."""
         centred = np.abs(outputs - np.tensordot(self.weights, outputs, axes=1))
         unit = centred.max(axis=0)
         centred /= np.where(unit > 0, unit, 1.0)
@@ -89,7 +90,7 @@ class BagAverage:
         return deviation
 
     def estimated_deviation(self, outputs: np.ndarray) -> np.ndarray:
-        """Return the standard deviation over all bags, estimated without bias in its square where some were drawn."""
+        """Return the standard deviation over all bags; if bags were drawn, an estimate whose square is unbiased."""
         n_bags = len(self.bags)
         return self.deviation(outputs) * (math.sqrt(n_bags / (n_bags - 1)) if self.drawn and n_bags > 1 else 1.0)
 
@@ -105,12 +106,7 @@ class BagAverage:
     def left_out_at(self, rows: slice, raw: np.ndarray) -> np.ndarray:
         """Return the average at each of these training rows over the bags without it; NaN for a row in every bag.
 
-        Parameters
-        ----------
-        rows : slice
-            The training rows.
-        raw : ndarray of shape (n_bags, number of rows, ...)
-            The predictions of all bags at them.
+        Here `raw` holds the predictions of all bags at these rows.
         """
         outputs, outside = self.outputs(raw), self.bags.outside(rows) * self.weights[:, None]
         total = outside.sum(axis=0)
@@ -136,7 +132,7 @@ class BagAverage:
 
     @cached_property
     def lonely_rows(self) -> dict[int, np.ndarray]:
-        """The rows that are the only ones of their class, with equal probabilities of the other classes."""
+        """The rows that are the only ones of their class, each with equal probabilities for the other classes."""
         if self.classes is None:
             return {}
         classes, counts = np.unique(self.y, return_counts=True)
@@ -165,14 +161,14 @@ class BagAverage:
 
     @property
     def _special_rows(self) -> Iterable[int]:
-        """The rows that change more than who is averaged: the range, or what a bag without rows predicts."""
+        """The rows that change more than which bags are averaged: the range, or what a bag without rows predicts."""
         return [*self.range_changes, *(self.lonely_rows if self._empty.any() else ())]
 
     def _without(self, row: int, raw: np.ndarray, bags: np.ndarray) -> np.ndarray:
         """The average over the bags without a special row."""
         if row in self.range_changes:
             outputs = _clipped(raw, self.range_changes[row], self._empty[bags])
-        else:  # a class is gone, so that bags without rows give their probability to the others
+        else:  # a class is gone, so bags without rows give all probability to the others
             outputs = raw.copy()
             outputs[self._empty[bags]] = self.lonely_rows[row]
         weights = self.weights[bags] / self.weights[bags].sum()
@@ -194,7 +190,7 @@ class BagAverage:
 
 
 def middle(interval: Interval) -> float:
-    """Return the middle of an interval, also of one whose ends do not add up in floats."""
+    """Return the middle of an interval, even if the sum of its ends would overflow."""
     return interval[0] / 2 + interval[1] / 2
 
 

@@ -17,33 +17,34 @@ from stablebag.resampling.subbagging import Subbagging
 class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
     """Average a classifier's probabilities over random bags of rows, so that no single row can move them much.
 
-    A learner without `predict_proba` is voted. Classes that a bag has not seen get probability zero; a bag with a
-    single class gives it probability one, and a bag without rows gives all classes the same, without the learner.
-    It is what `sklearn.ensemble.BaggingClassifier` would be if rows outside of a bag never reached the learner.
+    If the learner has no `predict_proba`, its labels are counted as votes. Classes that a bag has not seen get
+    probability zero. The learner is not used for a bag with a single class, which gets probability one, nor for a bag
+    without rows, where all classes get the same probability. It is like `sklearn.ensemble.BaggingClassifier`, except
+    that rows outside a bag never reach the learner.
 
     Parameters
     ----------
     estimator : estimator, default=None
         The learner: any scikit-learn classifier or pipeline, or `FunctionClassifier` around a function. None is a
-        decision tree. Its `random_state` parameters that are None are filled, differently in each bag.
+        decision tree. `random_state` parameters of the learner that are None are filled, differently in each bag.
     scheme : ResamplingScheme, default=Subbagging(0.5)
         How bags are drawn.
     n_bags : int, RandomBags or "all", default=500
-        How many bags are drawn; "all" fits every bag there is and weights it by its probability. The learner then has
-        the same seed in every bag, with which it is the deterministic learner that the certificate speaks of.
+        The number of bags to draw. "all" fits every possible bag and weights it by its probability; the learner then
+        has the same seed in every bag, which makes it the deterministic learner that the certificate is about.
     n_jobs : int or None, default=None
-        How many bags are fitted at once; the result is the same to the last bit.
+        The number of bags to fit in parallel; the result is the same to the last bit.
     warm_start : bool, default=False
-        Whether a second `fit` to the same data with a larger `n_bags` keeps its bags and fits only the new ones.
+        Whether a second `fit` to the same data with a larger `n_bags` keeps the fitted bags and fits only new ones.
     random_state : None, int, RandomState or Generator, default=None
-        The source of bags and seeds. Bag b depends on it and on b alone.
+        The source of randomness for the bags and the learners' seeds. Bag b depends only on it and on b.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, in order.
     estimators_ : list of estimators
-        The fitted model of each bag.
+        The fitted model of each bag; a constant for a bag without rows or with a single class.
     bags_ : Bags
         The rows of each bag.
     bag_weights_ : ndarray of shape (n_bags,)
@@ -51,15 +52,15 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
     scheme_ : ResolvedScheme
         The law from which the bags were drawn.
     derandomized_ : bool
-        Whether the bags are all there are, and not drawn.
+        Whether the bags are all possible ones, instead of drawn ones.
     X_ : array, sparse array or data frame of shape (n_samples, n_features)
-        A copy of the training rows: errors and intervals are made of the predictions at them.
+        A copy of the training rows, because errors and intervals are made from the predictions at them.
     y_ : ndarray of shape (n_samples,)
         The labels of the training rows.
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray of str
-        Their names, where X has some.
+        Their names, if X has any.
 
     Examples
     --------
@@ -92,12 +93,12 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         self.random_state = random_state
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class with the highest average probability; the first of them in a tie.
+        """Return the class with the highest average probability; ties go to the first class.
 
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_points, n_features)
-            The points.
+            The points at which to predict.
 
         Returns
         -------
@@ -113,7 +114,7 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_points, n_features)
-            The points.
+            The points at which to predict.
 
         Returns
         -------

@@ -41,8 +41,8 @@ except ImportError:
         return method
 
 
-_MOST_BAGS = 100_000  # that "all" will list; beyond, drawing some is the better idea
-_BLOCK_BYTES = 2**28  # of the predictions of all bags that are held at once
+_MOST_BAGS = 100_000  # the most that "all" lists; beyond that, drawing some is the better idea
+_BLOCK_BYTES = 2**28  # the size of the predictions of all bags that are held at once
 
 
 class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
@@ -73,20 +73,20 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_samples, n_features)
-            The training rows. A frame reaches the learner as a frame, NaN where the learner takes it.
+            The training rows. A data frame reaches the learner as a data frame; NaN is allowed if the learner takes it.
         y : array-like of shape (n_samples,)
-            The targets.
+            The targets of the training rows.
         sample_weight : array-like of shape (n_samples,), default=None
-            Passed on to the learner: each bag gets the weights of its rows. Bags are drawn without regard to it.
+            Passed to the learner: each bag gets the weights of its rows. The bags are drawn without regard to them.
         **fit_params : dict
-            Passed on to the learner's `fit`; arrays with one entry per row are sliced by bag.
+            Passed to the learner's `fit`; arrays with one entry per training row are sliced by bag.
 
         Returns
         -------
         self
         """
         job = self.prepare(X, y, sample_weight=sample_weight, **fit_params)
-        before = getattr(self, "estimators_", [])  # of a warm start; a fit that begins anew has forgotten them
+        before = getattr(self, "estimators_", [])  # of a warm start; a fresh fit has forgotten them
         new = job.part(len(before), len(job))
         models = list(before)
         with counted(len(new)) as count, self._callbacks(len(new), job) as after_bag:
@@ -98,13 +98,13 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimators_, self.average_, self._learner_seeds = models, job.average, job.seeds
         self.bags_, self.bag_weights_, self.y_ = job.bags, job.average.weights, job.y
         if not before:
-            self.X_ = kept(job.X)  # no later change reaches it
+            self.X_ = kept(job.X)  # a copy that later changes do not reach
         return self
 
     def prepare(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> FitJob:
         """Do everything up to the fitting itself: check the data, draw the bags and the learners' seeds.
 
-        It leaves what it learned of the data on the model, which stays unfitted. `fit` fits the job; other functions
+        What it learns from the data is kept on the model, which stays unfitted. `fit` fits the job; other functions
         stream it, or fit it in portions.
 
         Parameters
@@ -112,7 +112,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         X : array-like, sparse array or data frame of shape (n_samples, n_features)
             The training rows.
         y : array-like of shape (n_samples,)
-            The targets.
+            The targets of the training rows.
         sample_weight : array-like of shape (n_samples,), default=None
             As in `fit`.
         **fit_params : dict
@@ -121,7 +121,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         FitJob
-            All bags, those of an earlier fit in a warm start included.
+            All bags, including those of an earlier fit in a warm start.
         """
         self._check_parameters()
         learner = self._learner()
@@ -142,17 +142,17 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         rule, classes = self._learn_targets(y)
         average = BagAverage(law, bags, read_only(weights), not self.derandomized_, y, rule, classes)
         seeds = self._seeds.learner_seeds(0, len(bags))
-        if self.derandomized_:  # one seed for all bags: with it, the learner is one fixed function
+        if self.derandomized_:  # one seed for all bags, which makes the learner one fixed function
             seeds = np.repeat(seeds[:1], len(bags))
         return FitJob(learner, X, y, bags, seeds, classes, params, average, average.empty_value)
 
     def bag_predictions(self, X: Any) -> np.ndarray:
-        """Return what is averaged: the prediction of each bag's model, clipped to the range where there is one.
+        """Return what is averaged: the prediction of each bag's model, clipped to the range if there is one.
 
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_points, n_features)
-            The points.
+            The points at which to predict.
 
         Returns
         -------
@@ -162,20 +162,20 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return self.average_.outputs(raw)
 
     def predict_once(self, X: Any) -> BagPredictions:
-        """Let every bag's model predict at some points, and keep what they say.
+        """Predict with every bag's model at some points, and keep the predictions.
 
-        `leave_one_out`, `certify`, `certify_reused` and `predict_interval` take the result in place of the points, so
-        that models are asked once where several of these are wanted.
+        `leave_one_out`, `certify`, `certify_reused` and `predict_interval` accept the result in place of the points,
+        so that the models predict only once even if several of these are used.
 
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_points, n_features)
-            The points.
+            The points at which to predict.
 
         Returns
         -------
         BagPredictions
-            It takes 8 bytes for each bag, point and class.
+            It takes 8 bytes per bag, point and class.
         """
         check_is_fitted(self)
         points = self.checked_points(X)
@@ -185,20 +185,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return BagPredictions(raw, self.bags_, fingerprint(points))
 
     def raw_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        """Walk the predictions of every bag, not yet clipped, by as many points at once as memory should hold.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or data frame of shape (n_points, n_features), or BagPredictions
-            The points, or what was predicted at them before.
-
-        Yields
-        ------
-        points : slice
-            The points of the block.
-        raw : ndarray of shape (n_bags, number of points in the block) or (n_bags, number of points, n_classes)
-            What each bag's model predicts.
-        """
+        """Yield blocks of points that fit into memory, as a slice, with every bag's predictions, not yet clipped."""
         check_is_fitted(self)
         if isinstance(X, BagPredictions):
             yield from X.of(self)
@@ -215,47 +202,15 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             )
 
     def fingerprint_of(self, X: Any) -> str:
-        """Return a text that tells test points from others.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or data frame, or BagPredictions
-            The points, or what was predicted at them.
-
-        Returns
-        -------
-        str
-        """
+        """Return a hash that identifies test points, or the points of BagPredictions."""
         return X.points if isinstance(X, BagPredictions) else fingerprint(self.checked_points(X))
 
     def checked_points(self, X: Any) -> Any:
-        """Return test points, checked as far as can be done without the learner.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or data frame of shape (n_points, n_features)
-            The points.
-
-        Returns
-        -------
-        array, sparse array or data frame
-        """
+        """Return test points, checked as far as possible without the learner."""
         return validated_rows(self, X, reset=False, ensure_min_samples=1)
 
     def remembered(self, what: str, make: Callable[[], Any]) -> Any:
-        """Return something that follows from the fit, worked out once and kept until the model is fitted again.
-
-        Parameters
-        ----------
-        what : str
-            Its name.
-        make : callable
-            Works it out.
-
-        Returns
-        -------
-        object
-        """
+        """Return what `make` works out from the fit, kept under the name `what` until the model is fitted again."""
         average, memory = self.__dict__.get("_memory", (None, {}))
         if average is not self.average_:
             memory = {}
@@ -274,7 +229,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         raise TypeError("A bagged ensemble is a BaggedRegressor or a BaggedClassifier.")
 
     def _learn_targets(self, y: np.ndarray) -> tuple[PredictionRange | None, np.ndarray | None]:
-        """Keep what is needed of the targets; return the rule for the range, and the classes, where there are any."""
+        """Keep what is needed from the targets; return the rule for the range and the classes, if there are any."""
         return None, None
 
     def _check_targets(self, y: np.ndarray) -> np.ndarray:
@@ -283,7 +238,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     # --------------------------------------------------------------------------------------------------------- the fit
 
     def _predicted(self, X: Any) -> np.ndarray:
-        """The average over bags at some points, one bag after the other, so that only their sum is held."""
+        """The average over bags at some points, added up bag by bag so that only the sum is held."""
         check_is_fitted(self)
         points = self.checked_points(X)
         raw = predict_bags(self.estimators_, self._learner_seeds, points, self.average_.classes, self.n_jobs)
@@ -317,7 +272,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         X = validated_rows(self, X, reset=reset, ensure_min_samples=2)
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        y = np.array(column_or_1d(y, warn=True))  # a copy: it is kept, and the caller's may change
+        y = np.array(column_or_1d(y, warn=True))  # a copy, because it is kept and the caller's may change
         if y.dtype.kind == "O" and any(map(_is_missing, y)):
             raise ValueError("Input y contains NaN or missing values. Remove those rows.")
         y = read_only(self._check_targets(y))
@@ -325,14 +280,14 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return X, y
 
     def _resumes(self) -> bool:
-        """Return whether a warm start goes on with the bags that are fitted already."""
+        """Return whether a warm start continues with the bags that are already fitted."""
         return self.warm_start and hasattr(self, "bags_") and self.n_bags != "all" and not self.derandomized_
 
     def _check_resumed(self, law: ResolvedScheme, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
-        """Refuse a warm start that would not equal a cold one."""
+        """Refuse a warm start whose result would not equal that of a cold one."""
         fitted = len(self.bags_)
         if int(self.n_bags) < fitted:
-            reason = f"with warm_start=True there are {fitted} bags already. Raise n_bags or fit a clone."
+            reason = f"with warm_start=True there are already {fitted} bags. Raise n_bags or fit a clone."
             raise refuse_value("n_bags", type(self).__name__, f"at least {fitted}", self.n_bags, reason)
         if law != self.scheme_ or not np.array_equal(y, self.y_) or not same_table(X, self.X_):
             raise ValueError(
@@ -350,17 +305,17 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             warnings.warn("Warm-start fitting without raising n_bags does not fit new bags.", stacklevel=5)
 
     def _what_must_stay(self, fit_params: dict[str, Any]) -> dict[str, Any]:
-        """Fingerprints of what all bags share beside the targets and rows that are kept."""
+        """Fingerprints of what all bags share besides the rows and targets, which are kept."""
         free = {"n_bags", "n_jobs", "warm_start", "scheme"}
         shared = {name: value for name, value in self.get_params(deep=True).items() if name not in free}
         shared |= {f"the fit parameter {name}": value for name, value in fit_params.items()}
         prints = {name: _fingerprint(value) for name, value in shared.items()}
         if isinstance(self.random_state, np.random.Generator | np.random.RandomState):
-            prints["random_state"] = self.random_state  # it was drawn from once, and may be drawn from since
+            prints["random_state"] = self.random_state  # itself: its state changes whenever something is drawn
         return prints
 
     def _forget(self) -> None:
-        """Leave nothing of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
+        """Remove everything of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
         for name in ("bags_", "estimators_", "average_", "bag_weights_", "scheme_", "X_", "y_", "_memory"):
             self.__dict__.pop(name, None)
 
@@ -371,18 +326,18 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             return bags, np.full(len(bags), 1 / len(bags))
         parameters = {"order_matters": getattr(learner, "order_matters", False), **learner.get_params(deep=True)}
         ordered = any(value is True for name, value in parameters.items() if name.split("__")[-1] == "order_matters")
-        # There are as many bags as rows at the least; for very many rows, even counting them all would take long.
+        # There are at least as many bags as rows; for very many rows, even counting the bags would take long.
         size: int | float = law.n_samples
         if size <= _MOST_BAGS:
             size = law.count_support(ordered=ordered, limit=_MOST_BAGS)
         if size > _MOST_BAGS:
-            reason = f"{law} has {_many(size)} bags, and over {_MOST_BAGS:,} are not listed. Draw some: n_bags=10000."
+            reason = f"{law} has {_many(size)} bags, but at most {_MOST_BAGS:,} are listed. Draw some: n_bags=10000."
             raise refuse_value("n_bags", type(self).__name__, "an integer for this scheme", "all", reason)
         sequences, probabilities = zip(*law.support(ordered=ordered), strict=True)
         return Bags(sequences, law.n_samples), np.array(probabilities, dtype=float)
 
     def _routed(self, learner: Any, n_samples: int, sample_weight: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
-        """The parameters for the learner's fit, by metadata routing where it is switched on."""
+        """The parameters for the learner's fit, by metadata routing if it is switched on."""
         if sample_weight is not None:
             sample_weight = np.asarray(sample_weight)
             if sample_weight.ndim == 0:
@@ -408,7 +363,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     @contextmanager
     def _callbacks(self, n_new: int, job: FitJob) -> Iterator[Callable[[], None]]:
-        """What is to be called after each bag: scikit-learn's callbacks, where this version has them."""
+        """Yield what to call after each bag: scikit-learn's callbacks, if this version has them."""
         if not hasattr(self, "_init_callback_context"):
             yield lambda: None
             return
@@ -419,8 +374,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             bag = context.subcontext(task_name="bag").call_on_fit_task_begin(estimator=self)
             if bag.call_on_fit_task_end(estimator=self):
                 raise ValueError(
-                    "A callback asked to stop before all bags were fitted. A certificate speaks of a number of bags "
-                    "fixed beforehand, so fitting cannot stop early. Remove the callback, or lower n_bags."
+                    "A callback asked to stop before all bags were fitted. A certificate is about a number of bags "
+                    "fixed in advance, so fitting cannot stop early. Remove the callback, or lower n_bags."
                 )
 
         yield after_bag
@@ -429,7 +384,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     # ------------------------------------------------------------------------------------------ scikit-learn's contract
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return who gets which metadata: all of it goes to the learner's fit."""
+        """Return the metadata routing: all metadata go to the learner's `fit`."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
         return MetadataRouter(owner=self).add(estimator=self._learner(), method_mapping=mapping)
 
@@ -445,7 +400,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
     def _learner_tags(self) -> Any:
-        """The learner's tags; None where it does not inherit from scikit-learn and has none."""
+        """The learner's tags; None if it does not inherit from scikit-learn and has none."""
         learner = self._default_learner() if self.estimator is None else self.estimator
         return get_tags(learner) if hasattr(learner, "__sklearn_tags__") else None
 
@@ -463,23 +418,23 @@ def check_bagged(model: Any, owner: str, *, fitted: bool = True, reason: str = "
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether a target is None, NaN, NA or NaT; a text with such a name is not."""
+    """Whether a target is None, NaN, NA or NaT; a string that spells one of these is not missing."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def _fingerprint(value: Any) -> Any:
-    """Something that is equal for equal values, and does not change with them; of what cannot be told, itself."""
-    if isinstance(value, types.FunctionType):  # one of the same name may do something else
+    """Something equal for equal values that does not change when they do; for what cannot be hashed, itself."""
+    if isinstance(value, types.FunctionType):  # another one of the same name may do something else
         code = value.__code__
         return (value.__module__, value.__qualname__, code.co_code, repr(code.co_consts), repr(value.__defaults__))
     try:
         return joblib.hash(value)
     except Exception:
-        return type(value) if hasattr(value, "get_params") else value  # its parameters are told apart by themselves
+        return type(value) if hasattr(value, "get_params") else value  # its parameters are compared separately
 
 
 def _takes_weights(learner: Any) -> bool:
-    """Whether the learner's fit has sample_weight, or passes on what it is given; a pipeline wants a step's name."""
+    """Whether the learner's fit takes sample_weight or passes on keywords; a pipeline needs the name of a step."""
     passes_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(learner.fit).parameters.values())
     return has_fit_parameter(learner, "sample_weight") or (passes_on and not hasattr(learner, "steps"))
 

@@ -1,6 +1,6 @@
 """The one seam where learners are fitted: a job goes in, one model per bag comes out, in bag order.
 
-A learner sees exactly the rows of its bag, in bag order and with repeats; rows outside of the bag do not reach it, not
+A learner sees exactly the rows of its bag, in bag order and with repeats; rows outside the bag do not reach it, not
 even with weight zero, and nothing that it does reaches another learner. The same numbers come out, to the last bit, for
 any number of jobs, backend and batching: every bag is fitted by one thread, from its own rows and its own seed.
 """
@@ -29,7 +29,7 @@ _SMALL_PREDICTION = 100_000  # bags times points below which threads cost more t
 
 
 def fit_bags(job: FitJob, n_jobs: int | None = None) -> Iterator[Any]:
-    """Yield the fitted model of one bag after the other, in bag order; close it to stop early."""
+    """Yield the fitted model of each bag, in bag order; close the iterator to stop early."""
     with closing(_one_by_one(_fit_each, job, n_jobs)) as models:
         yield from models
 
@@ -43,9 +43,9 @@ def fit_and_predict_bags(job: FitJob, X: Any, n_jobs: int | None = None) -> Iter
 def predict_bags(
     models: list[Any], seeds: np.ndarray, X: Any, classes: np.ndarray | None = None, n_jobs: int | None = None
 ) -> Iterator[np.ndarray]:
-    """Yield the prediction of one bag's model after the other at the points X; few points are left to one thread.
+    """Yield the prediction of each bag's model at the points X, in bag order; small jobs are left to one thread.
 
-    What a model draws at random while it predicts hangs on the seed of its bag.
+    What a model draws at random while it predicts depends on the seed of its bag.
     """
     try:
         yield from _predict_all(models, seeds, X, classes, n_jobs)
@@ -89,7 +89,7 @@ def _fit_and_predict_each(job: FitJob, points: Points) -> Iterator[np.ndarray]:
 
 
 def _model_without_learner(job: FitJob, rows: np.ndarray) -> Any:
-    """The constant model of a bag that a learner might not take: without rows, or with a single class; else None."""
+    """The constant model of a bag without rows or with a single class, which a learner might refuse; else None."""
     y, classes = job.y[rows], job.classes
     if classes is None:
         if len(y):
@@ -110,7 +110,7 @@ def _predict(
     surroundings: Surroundings,
 ) -> np.ndarray:
     try:
-        # A learner of which little is known might have changed the number of threads, too.
+        # A learner about which little is known might have changed the number of threads, too.
         harmless = surroundings.harmless
         with nullcontext() if harmless else one_thread(), surroundings(seed, 1):
             if classes is None:
@@ -129,11 +129,11 @@ def _predict(
 def _one_by_one(
     each: Callable[..., Iterator[Any]], job: FitJob, n_jobs: int | None, *more: Any
 ) -> Generator[Any, None, None]:
-    """What `each` yields for all bags, in bag order, from as many workers as there are."""
+    """Yield what `each` yields for all bags, in bag order, from as many workers as there are."""
     job = solver_for(job.learner).prepared(job)
     workers = n_workers(n_jobs, beside_others=Surroundings(job.learner).may_run_beside_others)
     pace, light = Pace(workers), job.without_rows()
-    # X and y travel as arguments of their own, where backends look for large ones to send only once.
+    # X and y are separate arguments, because there backends look for large ones to send only once.
     batches = ((each, job.X, job.y, light.part(*ends), *more) for ends in pace.batches(len(job)))
     try:
         if workers == 1:
@@ -179,15 +179,15 @@ def _predict_all(
     starts = [(first,) for first in range(0, len(models), step)]
     if workers == 1:
         for start in starts:
-            yield from list(predict_some(*start))  # all of a block within the limit of threads, none between blocks
+            yield from list(predict_some(*start))  # threads are limited within a block, but not between blocks
         return
-    # Threads share the models, where processes would have to be sent all of them.
+    # Threads share the models; processes would have to be sent all of them.
     with results(predict_some, starts, n_jobs, require="sharedmem") as found:
         yield from found
 
 
 def _one_of_a_kind(models: list[Any]) -> list[Any]:
-    """One model of each type: a bag without rows has one of another type."""
+    """One model of each type, because a bag without rows has a model of another type."""
     return list({type(model): model for model in models}.values())
 
 
@@ -197,7 +197,7 @@ def _as_after_a_journey(model: Any) -> Any:
         return model
     try:
         return pickle.loads(pickle.dumps(model))
-    except Exception:  # what cannot travel does not come back otherwise either
+    except Exception:  # what cannot be pickled does not come back from another process at all
         return model
 
 

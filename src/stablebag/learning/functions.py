@@ -1,4 +1,4 @@
-"""Any algorithm A(D; seed) as a learner: a function that is given rows and returns a function that predicts."""
+"""Any algorithm A(D; seed) as a learner: a function that takes rows and returns a function that predicts."""
 
 from collections.abc import Callable
 from numbers import Integral
@@ -17,7 +17,7 @@ from stablebag.learning.rows import validated_rows
 
 
 class FunctionLearner(BaseEstimator):
-    """What both kinds of function learners share: a call of the algorithm, and its predict function kept."""
+    """What both function learners share: they call the algorithm and keep the predict function that it returns."""
 
     def __init__(self, algorithm: Callable[..., Any], *, order_matters: bool = False, random_state: Any = None) -> None:
         self.algorithm = algorithm
@@ -30,9 +30,9 @@ class FunctionLearner(BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_rows, n_features)
-            The rows, handed to the algorithm as they are.
+            The rows, passed to the algorithm as they are.
         y : array-like of shape (n_rows,)
-            Their targets.
+            The targets of the rows.
 
         Returns
         -------
@@ -62,7 +62,7 @@ class FunctionLearner(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Nothing is known of the function; what it does not take, it will say.
+        # Nothing is known about the function, which itself refuses what it does not take.
         tags.input_tags.sparse = tags.input_tags.allow_nan = True
         tags.input_tags.string = tags.input_tags.categorical = True
         tags.target_tags.required = True
@@ -70,18 +70,18 @@ class FunctionLearner(BaseEstimator):
 
 
 class FunctionRegressor(RegressorMixin, FunctionLearner):
-    """Any algorithm A(D; seed) as a regressor: a function that is given rows and returns a function that predicts.
+    """Any algorithm A(D; seed) as a regressor: a function that takes rows and returns a function that predicts.
 
     Parameters
     ----------
     algorithm : callable
-        ``algorithm(X, y, seed)`` returns a function from points to predictions. X is as it came, y an array, and the
-        seed an integer.
+        ``algorithm(X, y, seed)`` returns a function from points to predictions. X is passed as it came, y as an array,
+        and the seed as an integer.
     order_matters : bool, default=False
-        Whether the algorithm depends on the order of the rows. Derandomized bagging (``n_bags="all"``) then lists bags
-        in every order.
+        Whether the algorithm depends on the order of the rows. If so, derandomized bagging (``n_bags="all"``) lists
+        each bag in every order.
     random_state : None, int, RandomState or Generator, default=None
-        Where the seed comes from; an integer is the seed itself.
+        The source of the seed; an integer is the seed itself.
 
     Examples
     --------
@@ -94,12 +94,12 @@ class FunctionRegressor(RegressorMixin, FunctionLearner):
     """
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return what the predict function gives.
+        """Return what the predict function returns.
 
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_points, n_features)
-            The points.
+            The points at which to predict.
 
         Returns
         -------
@@ -109,18 +109,18 @@ class FunctionRegressor(RegressorMixin, FunctionLearner):
 
 
 class FunctionClassifier(ClassifierMixin, FunctionLearner):
-    """Any algorithm A(D; seed) as a classifier: a function that is given rows and returns a function that predicts.
+    """Any algorithm A(D; seed) as a classifier: a function that takes rows and returns a function that predicts.
 
     Parameters
     ----------
     algorithm : callable
         ``algorithm(X, y, seed)`` returns a function from points to labels, or to an array of probabilities with one
-        column per label in ``np.unique(y)``. X is as it came, y an array, and the seed an integer.
+        column per label in ``np.unique(y)``. X is passed as it came, y as an array, and the seed as an integer.
     order_matters : bool, default=False
-        Whether the algorithm depends on the order of the rows. Derandomized bagging (``n_bags="all"``) then lists bags
-        in every order.
+        Whether the algorithm depends on the order of the rows. If so, derandomized bagging (``n_bags="all"``) lists
+        each bag in every order.
     random_state : None, int, RandomState or Generator, default=None
-        Where the seed comes from; an integer is the seed itself.
+        The source of the seed; an integer is the seed itself.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class FunctionClassifier(ClassifierMixin, FunctionLearner):
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_points, n_features)
-            The points.
+            The points at which to predict.
 
         Returns
         -------
@@ -151,12 +151,12 @@ class FunctionClassifier(ClassifierMixin, FunctionLearner):
         return labels
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities that the predict function gives, or one-hot votes where it gives labels.
+        """Return the probabilities that the predict function returns, or one-hot votes if it returns labels.
 
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_points, n_features)
-            The points.
+            The points at which to predict.
 
         Returns
         -------

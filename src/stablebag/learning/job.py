@@ -12,18 +12,18 @@ from stablebag.resampling.bags import Bags
 
 @dataclass(frozen=True, eq=False)
 class FitJob:
-    """What is to be fitted: one clone of a learner to the rows of each bag.
+    """What to fit: one clone of a learner to the rows of each bag.
 
-    The `prepare` step of an ensemble makes one. A refit without some row is a job as well, with one bag for each refit.
+    Made by the method `prepare` of an ensemble. Refits without some row are a job as well, with one bag per refit.
 
     Parameters
     ----------
     learner : estimator
         The learner, unfitted. It is cloned for every bag.
     X : array, sparse array or data frame
-        All training rows.
+        The training rows.
     y : ndarray
-        Their targets.
+        The targets of the training rows.
     bags : Bags
         The rows of each fit, in order and with repeats.
     seeds : ndarray of int
@@ -31,11 +31,11 @@ class FitJob:
     classes : ndarray or None, default=None
         The class labels in order; None for regression.
     fit_params : mapping or None, default=None
-        What is passed to the learner's `fit` beside X and y; arrays with one entry per training row are sliced by bag.
+        Passed to the learner's `fit`; arrays with one entry per training row are sliced by bag.
     average : BagAverage or None, default=None
-        How the bags are averaged, where they are.
+        How the bags are averaged, if they are.
     empty_value : float, default=0.0
-        What a bag without rows predicts, in regression. In classification it gives all classes the same probability.
+        What a bag without rows predicts in regression. In classification it gives all classes the same probability.
     first : int, default=0
         The number of the first of these bags, for error messages.
     """
@@ -59,5 +59,5 @@ class FitJob:
         return replace(self, bags=self.bags[first:stop], seeds=self.seeds[first:stop], first=self.first + first)
 
     def without_rows(self) -> "FitJob":
-        """Return the job without the data, which travel by themselves."""
+        """Return the job without the data, which are sent separately."""
         return replace(self, X=None, y=np.empty(0), average=None)

@@ -1,15 +1,15 @@
-"""What learners return, checked before it is averaged: a copy of the right shape, of numbers or of known classes."""
+"""Checks of what learners return before it is averaged: a copy of the right shape, of numbers or of known classes."""
 
 from typing import Any
 
 import numpy as np
 
-_OFF = 1e-3  # how far from 1 probabilities may add up to: some learners work in half precision
+_OFF = 1e-3  # how far the sum of probabilities may be from 1: some learners work in half precision
 _ROUNDING = 1e-9
 
 
 def numbers(given: Any, n_points: int) -> np.ndarray:
-    """Return the predictions of a regressor: one number for each point, in an array of their own.
+    """Return the predictions of a regressor: one number for each point, in a new array.
 
     >>> numbers([[1], [2]], n_points=2)
     array([1., 2.])
@@ -41,13 +41,13 @@ def probabilities(given: Any, n_points: int, seen: Any, classes: np.ndarray) -> 
         raise ValueError(f"its classes_ have the same class twice: {seen.tolist()}.")
     table = _reals(given)
     if table.shape != (n_points, len(seen)):
-        raise ValueError(f"its probabilities have shape {table.shape} and not {(n_points, len(seen))}.")
+        raise ValueError(f"its probabilities have shape {table.shape}, not {(n_points, len(seen))}.")
     _without_nan(table)
     total = table.sum(axis=1)
     if (np.abs(table - 0.5) > 0.5 + _OFF).any() or (np.abs(total - 1) > _OFF).any():
         raise ValueError("its probabilities are not between 0 and 1 with sum 1.")
     if (np.abs(table - 0.5) > 0.5).any() or (np.abs(total - 1) > _ROUNDING).any():
-        table = np.clip(table, 0.0, 1.0)  # what is proved is proved of probabilities
+        table = np.clip(table, 0.0, 1.0)  # the proofs are about probabilities
         table /= table.sum(axis=1, keepdims=True)
     if np.array_equal(seen, classes):
         return table
@@ -74,7 +74,7 @@ def one_hot(labels: Any, classes: np.ndarray) -> np.ndarray:
 
 
 def _reals(given: Any) -> np.ndarray:
-    """Real numbers in an array of their own: the learner may use its array again."""
+    """Real numbers in a new array, because the learner may reuse its own."""
     array = np.asarray(unmasked(given))
     if array.dtype.kind not in "biufO":
         raise ValueError(f"it predicted values of type {array.dtype}, which are not real numbers.")
@@ -82,7 +82,7 @@ def _reals(given: Any) -> np.ndarray:
 
 
 def unmasked(given: Any) -> Any:
-    """Return what was given, unless some of it is masked."""
+    """Return what was given, but refuse it if some of it is masked."""
     if isinstance(given, np.ma.MaskedArray) and np.ma.getmaskarray(given).any():
         raise ValueError("its prediction is masked at some points.")
     return given

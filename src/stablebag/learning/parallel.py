@@ -19,15 +19,15 @@ from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
 _stopped = set[str]()  # the tokens of parallel work that was given up
-_SECONDS = 0.5  # that a batch should take
-_ROUNDS = 2  # batches for each worker that are handed out together, to backends that give back all results at once
+_SECONDS = 0.5  # how long a batch should take
+_ROUNDS = 2  # batches per worker that are handed out together to backends that return all results at once
 
 
 def n_workers(n_jobs: int | None, *, threads: bool = False, beside_others: bool = True) -> int:
     """Return how many workers there are.
 
-    It is one where the workers are threads, because the backend says so or they are wanted, and the learner must not
-    run beside others.
+    It is one if the workers are threads, either by the backend or because `threads` asks for them, and the learner must
+    not run beside others.
     """
     threads = threads or bool(getattr(get_active_backend()[0], "uses_threads", False))
     return 1 if threads and not beside_others else int(effective_n_jobs(n_jobs))
@@ -36,14 +36,14 @@ def n_workers(n_jobs: int | None, *, threads: bool = False, beside_others: bool 
 class Pace:
     """How many bags to hand out at a time: one at first, and then as many as take about half a second.
 
-    So there is a first sign of life after one fit, however long a fit takes, and short fits are not handed out singly.
+    The first result therefore comes after one fit, however long it takes, but short fits are not handed out one by one.
     """
 
     def __init__(self, workers: int) -> None:
-        self.workers, self.seconds = workers, math.inf  # for one bag, as far as is known
+        self.workers, self.seconds = workers, math.inf  # for one bag, as far as known
 
     def batches(self, n_bags: int) -> Iterator[tuple[int, int]]:
-        """Yield the first bag of each batch and the one after its last; sizes follow what was learned meanwhile."""
+        """Yield the first bag of each batch and the one after its last; sizes follow the times learned so far."""
         first = 0
         while first < n_bags:
             wanted = 1 if math.isinf(self.seconds) else int(_SECONDS / max(self.seconds, 1e-6))
@@ -53,7 +53,7 @@ class Pace:
             first = stop
 
     def learn(self, n_bags: int, seconds: float) -> None:
-        """Take note of how long some bags took a worker."""
+        """Note how long a worker took for some bags."""
         if n_bags:
             self.seconds = seconds / n_bags
 
@@ -66,8 +66,8 @@ def results(
     pace: Pace | None = None,
     **options: Any,
 ) -> Iterator[Iterator[Any]]:
-    """What a task yields for many arguments, in order, as it comes; leaving the block stops the workers."""
-    token = uuid4().hex  # unique: a worker may be at work on jobs of its own
+    """Provide what a task yields for many arguments, in order, as it comes; leaving the block stops the workers."""
+    token = uuid4().hex  # unique, because a worker may itself hand out work
     work = (delayed(_listed)(token, task, *some) for some in arguments)
     found = _as_they_come(work, n_jobs, **options)
     try:
@@ -85,13 +85,13 @@ def results(
     finally:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*have been cancelled", category=UserWarning)
-            found.close()  # which is what cancels them
+            found.close()  # this is what cancels them
 
 
 def _as_they_come(work: Iterator[Any], n_jobs: int | None, **options: Any) -> Any:
     try:
         parallel = Parallel(n_jobs=n_jobs, return_as="generator", **options)
-    except ValueError:  # this backend gives back all results at once: hand out a few batches at a time
+    except ValueError:  # this backend returns all results at once: hand out a few batches at a time
         return _in_rounds(work, Parallel(n_jobs=n_jobs, **options))
     return parallel(work)
 
@@ -103,9 +103,9 @@ def _in_rounds(work: Iterator[Any], parallel: Any) -> Iterator[Any]:
 
 
 def _listed(token: str, task: Callable[..., Iterator[Any]], *arguments: Any) -> tuple[list[Any], float]:
-    """What a task yields and how long it takes, unless its results are no longer wanted.
+    """What a task yields and how long it takes; it stops if its results are no longer wanted.
 
-    Threads cannot be ended: they have to look.
+    Threads cannot be ended from outside, so they look for themselves.
     """
     found: list[Any] = []
     start = time.perf_counter()
@@ -115,7 +115,7 @@ def _listed(token: str, task: Callable[..., Iterator[Any]], *arguments: Any) -> 
                 break
             found.append(item)
     except BagError as failure:
-        found.append(failure)  # in its place: so the first bag that fails is the one told of, for any n_jobs
+        found.append(failure)  # in its place, so that the first bag to fail is reported for any n_jobs
     return found, time.perf_counter() - start
 
 
@@ -131,7 +131,7 @@ def _in_order(batches: Iterable[tuple[list[Any], float]], pace: Pace | None) -> 
 
 
 class BagError(Exception):
-    """A learner raised an error in a bag; carries what the sentence about it needs, through process borders, too."""
+    """An error that a learner raised in a bag, with what the message about it needs, even from another process."""
 
     def __init__(self, number: int, doing: str, cause: Exception) -> None:
         super().__init__(number, doing, cause)
@@ -139,7 +139,7 @@ class BagError(Exception):
 
     @classmethod
     def of(cls, number: int, doing: str, error: Exception) -> "BagError":
-        """Wrap an error, or its text where it cannot travel between processes."""
+        """Wrap an error, or its text if it cannot be sent between processes."""
         try:
             pickle.loads(pickle.dumps(error))
         except Exception:
@@ -155,9 +155,9 @@ class BagError(Exception):
 class _OneThread:
     """One thread of BLAS and OpenMP per bag: jobs do not crowd each other, and sums do not depend on their number.
 
-    BLAS has one limit for the whole process: the first to come sets it, and the last to leave lifts it, in whatever
-    order threads come and go. OpenMP has one for each thread. What learners run in parallel is their own affair: a
-    `parallel_config` around the whole does not reach into them.
+    BLAS has one limit for the whole process: the first thread to enter sets it and the last to leave lifts it, in
+    whatever order threads come and go. OpenMP has one limit per thread. What learners run in parallel is up to them: a
+    `parallel_config` around the whole fit does not reach into them.
     """
 
     def __init__(self) -> None:
@@ -191,7 +191,7 @@ one_thread = _OneThread()
 
 
 def _jobs_of_learners() -> Any:
-    """One job for learners that ask for no number; on a cluster, those that ask for some stay on their machine."""
+    """One job for learners that do not ask for a number; on a cluster, those that do stay on their machine."""
     backend = get_active_backend()[0]
     if type(backend).__module__.startswith("joblib._parallel_backends"):
         return parallel_config(n_jobs=1)
@@ -199,7 +199,7 @@ def _jobs_of_learners() -> Any:
 
 
 def _set(pools: list[Any], numbers: list[int]) -> None:
-    """Set limits, also where another thread has set some before: threadpoolctl lets only one thread have a say."""
+    """Set limits even if another thread has set some before, although threadpoolctl lets only one thread do so."""
     for pool, number in zip(pools, numbers, strict=True):
         take_over = getattr(pool, "clear_controlling_thread", None)
         if take_over is not None:

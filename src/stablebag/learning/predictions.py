@@ -1,4 +1,4 @@
-"""What every bag's model predicts at some points: asked once, used by many."""
+"""The predictions of every bag's model at some points: made once, used by several functions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from stablebag.resampling.bags import Bags
 class BagPredictions:
     """The predictions of every bag's model at some points, not yet clipped.
 
-    Made by `predict_once` of a fitted model. Functions of the same model take it in place of the points.
+    Made by the method `predict_once` of a fitted model. Functions of that model accept it in place of the points.
 
     Attributes
     ----------
@@ -38,10 +38,10 @@ class BagPredictions:
 
     def __getitem__(self, points: slice) -> "BagPredictions":
         """Return the predictions at some of the points."""
-        return BagPredictions(self.raw[:, points], self.bags, f"{self.points}[{points.start}:{points.stop}]")
+        return BagPredictions(self.raw[:, points], self.bags, f"{self.points}[{points.indices(len(self))}]")
 
     def of(self, model: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield all of it, as one block, if it is this model's; otherwise refuse."""
+        """Yield everything as one block if it is from this model; otherwise refuse."""
         if model.bags_ is not self.bags and model.bags_ != self.bags:
-            raise ValueError("These predictions are of another model, or of one that was fitted again. Predict anew.")
+            raise ValueError("These predictions are from another model, or from an earlier fit of it. Predict anew.")
         yield slice(0, len(self)), self.raw

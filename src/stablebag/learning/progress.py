@@ -1,4 +1,4 @@
-"""Progress: every long piece of work tells how many of its fits are done, to whoever asked to be told."""
+"""Progress: every long piece of work reports how many of its fits are done to whoever listens."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,13 +13,14 @@ _listener: ContextVar[OnProgress | None] = ContextVar("stablebag progress", defa
 
 @contextmanager
 def on_progress(listener: OnProgress) -> Iterator[None]:
-    """Be told how far long work inside a ``with`` block has come.
+    """Listen to the progress of long work inside a ``with`` block.
 
     Parameters
     ----------
     listener : callable
-        ``listener(done, total)`` is called with the numbers of fits, at the start and after every fit: of `fit`, of
-        refits, of intervals by refitting and of studies. Of work inside other work, only the outer one tells.
+        ``listener(done, total)`` is called at the start and after every fit, with the number of fits done and the
+        total. `fit`, refits, intervals by refitting and studies report their progress; if one of them runs inside
+        another, only the outer one does.
 
     Examples
     --------
@@ -33,7 +34,7 @@ def on_progress(listener: OnProgress) -> Iterator[None]:
     [(0, 3), (1, 3), (2, 3), (3, 3)]
     """
     if not callable(listener):
-        raise refuse_type("listener", "on_progress", "a function of the numbers done and in all", listener)
+        raise refuse_type("listener", "on_progress", "a function of two numbers, done and total", listener)
     token = _listener.set(listener)
     try:
         yield
@@ -42,7 +43,7 @@ def on_progress(listener: OnProgress) -> Iterator[None]:
 
 
 class Count:
-    """Counts the fits of one piece of work, and tells."""
+    """Counts the fits of one piece of work and reports them."""
 
     def __init__(self, total: int, listener: OnProgress | None) -> None:
         self.total, self.done, self.listener = total, 0, listener
@@ -52,15 +53,15 @@ class Count:
         self.reach(self.done + 1)
 
     def reach(self, done: int) -> None:
-        """Say how many fits are done; a smaller number than before is ignored."""
-        if done > self.done:
+        """Report how many fits are done; a smaller number than before is ignored."""
+        if min(done, self.total) > self.done:
             self.done = min(done, self.total)
             if self.listener is not None:
                 self.listener(self.done, self.total)
 
     @contextmanager
     def part(self) -> Iterator[None]:
-        """Let the work in a ``with`` block, which counts by itself, count as a part of this."""
+        """Count the work in a ``with`` block, which reports its own progress, as a part of this."""
         before = self.done
         with on_progress(lambda done, total: self.reach(before + done)):
             yield
@@ -68,7 +69,7 @@ class Count:
 
 @contextmanager
 def counted(total: int) -> Iterator[Count]:
-    """Count the fits of a piece of work; what is inside it counts only as a part of it."""
+    """Count the fits of a piece of work; work inside it does not report by itself."""
     count = Count(total, _listener.get())
     if count.listener is not None:
         count.listener(0, total)

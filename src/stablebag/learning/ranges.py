@@ -16,9 +16,9 @@ Interval: TypeAlias = tuple[float, float]
 class PredictionRange(ABC):
     """A rule that turns the targets y of a data set into an interval.
 
-    A range of your own defines `interval`; a plain function from y to (low, high) does as well, see `FunctionRange`.
-    The rule may use the targets' order, not their number: a rule such as "the 5 % quantile" changes with every row
-    that is left out, and its `delta` is then near 1.
+    Your own range defines `interval`; a plain function from y to (low, high) works as well, see `FunctionRange`. The
+    rule may use the order of the targets, but not their number: a rule such as "the 5 % quantile" changes with every
+    row that is left out, and its `delta` is then near 1.
     """
 
     @abstractmethod
@@ -26,7 +26,7 @@ class PredictionRange(ABC):
         """Return (low, high) for these targets."""
 
     def changes(self, y: Any) -> dict[int, Interval]:
-        """Return the interval without row i for each row i whose removal changes it, by one evaluation per row."""
+        """Return the interval without row i for each row i whose removal changes it; calls the rule once per row."""
         y = _check_targets(y, minimum=2)
         whole = self(y)
         without = {row: self(np.delete(y, row)) for row in range(len(y))}
@@ -39,13 +39,13 @@ class PredictionRange(ABC):
     def reach(self, y: Any) -> float:
         """Return the length of the longest interval that I(D) and I(D without a row) span together.
 
-        No prediction moves further when a row is left out. It is the length of I(D) itself unless that grows without a
-        row, as the ranges of this library do not.
+        No prediction moves further when a row is left out. It is the length of I(D) unless the interval grows when a
+        row is left out, which `FixedRange`, `ObservedRange` and `TrimmedRange` never do.
         """
         return self.change(y)[1]
 
     def change(self, y: Any) -> tuple[float, float]:
-        """Return `delta` and `reach`, by going through the rows once."""
+        """Return `delta` and `reach`, going through the rows only once."""
         changes, (low, high) = self.changes(y), self(y)
         reach = max(max(high, h) - min(low, l) for l, h in [(low, high), *changes.values()])  # noqa: E741
         return len(changes) / len(y), reach
@@ -80,7 +80,7 @@ class FixedRange(PredictionRange):
             reason = "for predictions without a range use prediction_range=None."
             check_real(getattr(self, name), name, "FixedRange", low=-sys.float_info.max, finite=True, reason=reason)
         if self.low > self.high:
-            reason = f"the interval [{self.low!r}, {self.high!r}] is empty. Exchange its ends?"
+            reason = f"the interval [{self.low!r}, {self.high!r}] is empty. Swap its ends?"
             raise refuse_value("low", "FixedRange", f"at most high={self.high!r}", self.low, reason)
 
     def interval(self, y: Any) -> Interval:
@@ -99,8 +99,8 @@ class TrimmedRange(PredictionRange):
     Parameters
     ----------
     rank : int
-        A whole number, the same for n and n - 1 rows. (A fraction of n would move with every row left out, and almost
-        every row would change the interval.) It may be half the number of rows at the most.
+        A whole number, the same for n and n - 1 rows. (A fraction of n would change with every row left out, so almost
+        every row would change the interval.) It must be at most half the number of rows.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class TrimmedRange(PredictionRange):
 
 @dataclass(frozen=True)
 class ObservedRange(PredictionRange):
-    """From the smallest to the largest target: no prediction outside of what was observed.
+    """From the smallest to the largest target: no prediction is outside what was observed.
 
     Examples
     --------
@@ -163,12 +163,12 @@ class ObservedRange(PredictionRange):
 
 @dataclass(frozen=True)
 class FunctionRange(PredictionRange):
-    """The interval that a function of your own makes of the targets.
+    """The interval that your own function computes from the targets.
 
     Parameters
     ----------
     function : callable
-        From an array of targets to a pair (low, high). `changes`, `delta` and `reach` call it once per row.
+        A function from an array of targets to a pair (low, high). `changes`, `delta` and `reach` call it once per row.
 
     Examples
     --------
@@ -189,7 +189,7 @@ class FunctionRange(PredictionRange):
 
 
 def as_prediction_range(value: Any, owner: str) -> PredictionRange:
-    """Return a prediction range: one that is given, or a function made into one."""
+    """Return a prediction range: the one that is given, or a function wrapped as one."""
     if isinstance(value, PredictionRange):
         return value
     if callable(value) and not isinstance(value, type):
@@ -216,7 +216,7 @@ def _check_targets(y: Any, minimum: int, why: str = "") -> np.ndarray:
     if array.ndim != 1 or array.dtype.kind not in "biuf":
         raise ValueError(
             "The targets of a prediction range must be a one-dimensional array of real numbers. Got an array of shape "
-            f"{array.shape} and type {array.dtype}: convert it, as by np.asarray(y, dtype=float)."
+            f"{array.shape} and type {array.dtype}: convert it, for example with np.asarray(y, dtype=float)."
         )
     array = array.astype(float)
     if len(array) < minimum:

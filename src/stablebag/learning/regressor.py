@@ -17,35 +17,35 @@ from stablebag.resampling.subbagging import Subbagging
 class BaggedRegressor(RegressorMixin, BaggedEnsemble):
     """Average a regressor over random bags of rows, so that no single row can move the prediction much.
 
-    Each bag's prediction is clipped to `prediction_range` before it is averaged (Algorithm 3 of the paper; with
-    ``n_bags="all"``, over all bags there are, Algorithm 2; with ``prediction_range=None``, unclipped, Algorithm 1).
-    It is what `sklearn.ensemble.BaggingRegressor` would be if rows outside of a bag never reached the learner. It fits
-    `n_bags` clones; what it then promises is said by `certify(model)`.
+    Each bag's prediction is clipped to `prediction_range` before it is averaged (Algorithm 3 of the paper). With
+    ``prediction_range=None`` it is not clipped (Algorithm 1); with ``n_bags="all"`` the average is over all possible
+    bags (Algorithm 2). It is like `sklearn.ensemble.BaggingRegressor`, except that rows outside a bag never reach the
+    learner. It fits `n_bags` clones; `certify(model)` states what is then guaranteed.
 
     Parameters
     ----------
     estimator : estimator, default=None
         The learner: any scikit-learn regressor or pipeline, or `FunctionRegressor` around a function. None is a
-        decision tree. Its `random_state` parameters that are None are filled, differently in each bag.
+        decision tree. `random_state` parameters of the learner that are None are filled, differently in each bag.
     scheme : ResamplingScheme, default=Subbagging(0.5)
         How bags are drawn.
     n_bags : int, RandomBags or "all", default=500
-        How many bags are drawn; "all" fits every bag there is and weights it by its probability. The learner then has
-        the same seed in every bag, with which it is the deterministic learner that the certificate speaks of.
+        The number of bags to draw. "all" fits every possible bag and weights it by its probability; the learner then
+        has the same seed in every bag, which makes it the deterministic learner that the certificate is about.
     prediction_range : PredictionRange, callable or None, default=ObservedRange()
-        The interval to which predictions are clipped, from the targets. None leaves them as they are; certificates
-        then speak of the range of the learner's outputs, which is known only afterwards.
+        The rule that turns the targets into the interval to which predictions are clipped. None does not clip them;
+        certificates are then about the range of the learner's outputs, which is known only afterwards.
     n_jobs : int or None, default=None
-        How many bags are fitted at once; the result is the same to the last bit.
+        The number of bags to fit in parallel; the result is the same to the last bit.
     warm_start : bool, default=False
-        Whether a second `fit` to the same data with a larger `n_bags` keeps its bags and fits only the new ones.
+        Whether a second `fit` to the same data with a larger `n_bags` keeps the fitted bags and fits only new ones.
     random_state : None, int, RandomState or Generator, default=None
-        The source of bags and seeds. Bag b depends on it and on b alone.
+        The source of randomness for the bags and the learners' seeds. Bag b depends only on it and on b.
 
     Attributes
     ----------
     estimators_ : list of estimators
-        The fitted model of each bag; a constant for an empty one.
+        The fitted model of each bag; a constant for a bag without rows.
     bags_ : Bags
         The rows of each bag.
     bag_weights_ : ndarray of shape (n_bags,)
@@ -53,19 +53,19 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
     scheme_ : ResolvedScheme
         The law from which the bags were drawn.
     derandomized_ : bool
-        Whether the bags are all there are, and not drawn.
+        Whether the bags are all possible ones, instead of drawn ones.
     prediction_range_ : PredictionRange or None
         The rule for the interval to which predictions are clipped.
     range_ : tuple of two floats, or None
         That interval.
     X_ : array, sparse array or data frame of shape (n_samples, n_features)
-        A copy of the training rows: errors and intervals are made of the predictions at them.
+        A copy of the training rows, because errors and intervals are made from the predictions at them.
     y_ : ndarray of shape (n_samples,)
-        The targets, which the interval without a row depends on.
+        The targets of the training rows, on which the interval without a row depends.
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray of str
-        Their names, where X has some.
+        Their names, if X has any.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_points, n_features)
-            The points.
+            The points at which to predict.
 
         Returns
         -------
@@ -119,7 +119,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         average = self._predicted(X)
         if not np.isfinite(average).all():
             point = int(np.flatnonzero(~np.isfinite(average))[0])
-            raise ValueError(f"The prediction at point {point} is infinite. Clip predictions by a prediction_range.")
+            raise ValueError(f"The prediction at point {point} is infinite. Clip predictions with a prediction_range.")
         return average
 
     def _default_learner(self) -> Any:
@@ -142,5 +142,5 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         self.prediction_range_ = None if rule is None else as_prediction_range(rule, type(self).__name__)
         self.range_ = None if self.prediction_range_ is None else self.prediction_range_(y)
         if self.prediction_range_ is not None:
-            self.prediction_range_(y[1:])  # it has to be defined without a row as well; better to hear of it now
+            self.prediction_range_(y[1:])  # it must also be defined without a row; better to fail now
         return self.prediction_range_, None

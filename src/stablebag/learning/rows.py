@@ -8,7 +8,7 @@ from typing import Any
 import joblib
 import numpy as np
 from scipy import sparse
-from sklearn.utils import _safe_indexing  # underscored, but what scikit-learn's users have for rows of any frame
+from sklearn.utils import _safe_indexing  # private, but scikit-learn's own way to take rows of any frame
 from sklearn.utils.validation import validate_data
 
 from stablebag._checks import read_only
@@ -22,7 +22,7 @@ def n_rows(X: Any) -> int:
 
 
 def take_rows(X: Any, rows: np.ndarray) -> Any:
-    """Return these rows, in this order, of an array, a sparse array or a frame: a new thing of the same kind.
+    """Return these rows of an array, a sparse array or a data frame, in this order, as a new table of the same kind.
 
     >>> take_rows(np.array([[1, 2], [3, 4]]), np.array([1, 1, 0]))
     array([[3, 4],
@@ -50,13 +50,13 @@ def stacked(X: Any, more: Any) -> Any:
 
 
 def kept(X: Any) -> Any:
-    """Return a copy of a table that no later change by the caller reaches."""
+    """Return a copy of a table that later changes by the caller do not reach."""
     table = _deep(X)
     return read_only(table) if isinstance(table, np.ndarray) else table
 
 
 def has_mutable_cells(X: Any) -> bool:
-    """Return whether a table has things in its cells that can be changed, such as lists, which copies would share."""
+    """Return whether a table has mutable objects in its cells, such as lists, which copies would share."""
     if isinstance(X, np.ndarray):
         return X.dtype.kind == "O" and not all(isinstance(value, _IMMUTABLE) for value in X.ravel())
     if hasattr(X, "iloc"):
@@ -66,7 +66,7 @@ def has_mutable_cells(X: Any) -> bool:
 
 
 def fingerprint(X: Any) -> str:
-    """Return a text that tells a table from others."""
+    """Return a hash that identifies a table."""
     if not hasattr(X, "shape"):
         X = np.asarray(X)
     if isinstance(X, np.ndarray) and X.dtype.kind != "O":
@@ -76,7 +76,7 @@ def fingerprint(X: Any) -> str:
 
 
 def same_table(X: Any, other: Any) -> bool:
-    """Return whether two tables of the same kind have the same entries; NaN is itself."""
+    """Return whether two tables of the same kind have the same entries; NaN equals NaN."""
     if type(X) is not type(other) or X.shape != other.shape:
         return False
     if hasattr(X, "equals"):
@@ -87,7 +87,7 @@ def same_table(X: Any, other: Any) -> bool:
 
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: int) -> Any:
-    """Check X as far as can be done without the learner: a frame stays a frame; sparse and NaN are its business."""
+    """Check X as far as possible without the learner, to which sparse data and NaN are left; a frame stays a frame."""
     if hasattr(X, "columns") and hasattr(X, "shape"):
         X = validate_data(estimator, X, reset=reset, skip_check_array=True)
         if X.shape[0] < ensure_min_samples:
@@ -108,11 +108,11 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
 
 
 class Points:
-    """Points at which many learners predict: each gets to see them, and none can change them.
+    """Points at which many learners predict: each sees them, but none can change them.
 
-    A learner that is known to do no harm is shown an array or a sparse array read-only; where it insists on writing to
-    it (scikit-learn's transformers with ``copy=False`` may), it gets a copy, and so do those after it. Any other
-    learner gets a copy of its own.
+    A learner that is known to be harmless sees an array or a sparse array read-only. If it has to write to it, as
+    scikit-learn's transformers with ``copy=False`` may, it gets a copy, and so do those after it. Any other learner
+    gets its own copy.
     """
 
     def __init__(self, X: Any) -> None:
@@ -122,7 +122,7 @@ class Points:
 
     @cached_property
     def as_float32(self) -> np.ndarray | None:
-        """Float32 in rows, as scikit-learn's trees make of any X; None where they should look at it themselves."""
+        """Row-major float32, as scikit-learn's trees convert any X; None if they should check the points themselves."""
         converted = as_float32(self.X)
         return None if converted is None else read_only(converted)
 
@@ -134,14 +134,14 @@ class Points:
         try:
             return getattr(model, method)(shown)
         except Exception:
-            # It may be that the points are read-only. If it is for another reason, a copy does not help either.
+            # Perhaps it failed because the points are read-only. If not, a copy does not help either.
             answer = getattr(model, method)(_deep(self.X))
             self.copies = True
             return answer
 
 
 def as_float32(X: Any) -> np.ndarray | None:
-    """Return an array as float32 in rows; None if it is none, or if something in it is not finite then."""
+    """Return an array of numbers as row-major float32; None if X is not one, or if a number is then not finite."""
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf":
         return None
     with np.errstate(over="ignore"):
@@ -150,7 +150,7 @@ def as_float32(X: Any) -> np.ndarray | None:
 
 
 def _shown(X: Any) -> Any:
-    """The same rows, so that they cannot be written to, or that writing to them reaches no one; None if neither."""
+    """The same rows, read-only or such that writing to them reaches no one else; None if neither is possible."""
     if isinstance(X, np.ndarray):
         return None if X.dtype.kind == "O" else read_only(X)
     if sparse.issparse(X) and X.format == "csr":
@@ -165,7 +165,7 @@ def _shown(X: Any) -> Any:
 
 
 def _deep(X: Any) -> Any:
-    """A copy that shares nothing that can be written to."""
+    """A copy that shares nothing mutable."""
     if has_mutable_cells(X):
         return copy.deepcopy(X)
     if hasattr(X, "clone") and not hasattr(X, "copy"):

@@ -1,1 +1,1 @@
-"""What leaving a row out does."""
+"""Measurements of what leaving out a row does."""

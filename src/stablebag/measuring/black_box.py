@@ -1,4 +1,4 @@
-"""What can be learned about the stability of a learner by running it: little, and here is how little.
+"""How little can be learned about the stability of a learner by running it.
 
 Kim and Barber (2023), "Black-box tests for algorithmic stability": split the data into disjoint sets, fit with and
 without a row in each, and count. No test that is valid for every learner and every distribution has much more power.
@@ -34,32 +34,32 @@ class StabilityTest:
     Attributes
     ----------
     declared_stable : bool
-        The verdict. An unstable learner is declared stable with probability `alpha` at most; of one that is not
-        declared stable nothing is known.
+        The verdict. An unstable learner is declared stable with probability at most `alpha`; nothing is known about a
+        learner that is not declared stable.
     epsilon : float
         The perturbation that was tested for.
     delta : float
         The chance of exceeding it that was tested for.
     alpha : float
-        The chance of declaring an unstable learner stable.
+        The largest chance of declaring an unstable learner stable.
     n_samples : int
-        The size of a data set.
+        The number of training rows in each data set.
     n_sets : int
-        How many disjoint data sets the rows were enough for.
+        The number of disjoint data sets that the rows were enough for.
     n_exceeding : int
-        In how many of them the prediction moved by more than epsilon.
+        The number of data sets in which the prediction moved by more than epsilon.
     distances : ndarray of shape (n_sets,)
-        By how much it moved.
+        How far the prediction moved in each data set.
     critical : int
-        Fewer exceedances than this declare the learner stable.
+        With fewer exceedances than this, the learner is declared stable.
     chance_at_critical : float
-        The chance with which exactly that many do; drawn at random, so that the level is exactly alpha.
+        With exactly that many, the learner is declared stable with this chance, so that the level is exactly alpha.
     n_available : int
-        How many rows there were, with targets.
+        The number of rows with targets.
     n_unlabelled : int
-        How many there were without.
+        The number of rows without targets.
     finite_targets : bool
-        Whether targets are of finitely many classes.
+        Whether targets take only finitely many values, as in classification.
     """
 
     declared_stable: bool
@@ -80,7 +80,7 @@ class StabilityTest:
         hold_read_only(self)
 
     def power(self, true_delta: float = 0.0) -> float:
-        """Return the chance that this test declares a learner stable that exceeds epsilon with chance `true_delta`.
+        """Return the chance that this test declares stable a learner that exceeds epsilon with chance `true_delta`.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class StabilityTest:
         return _chance(self.n_sets, true_delta, self.critical, self.chance_at_critical)
 
     def ceiling(self, true_delta: float = 0.0) -> float:
-        """Return the largest power that any valid black-box test has with as many rows (Kim and Barber 2023).
+        """Return the largest power of any valid black-box test with as many rows (Kim and Barber 2023).
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class StabilityTest:
         Returns
         -------
         float
-            For features that can take infinitely many values, and for regression such targets.
+            It holds if features, and in regression targets, can take infinitely many values.
         """
         n_all = self.n_available + self.n_unlabelled
         ceiling = black_box_power_ceiling(self.alpha, self.delta, n_all, self.n_samples + 1, true_delta)
@@ -115,14 +115,14 @@ class StabilityTest:
         return min(labelled, ceiling)
 
     def explain(self) -> str:
-        """Say in sentences what was learned, and how little could have been."""
+        """Explain in sentences what was learned, and how little could have been."""
         verdict = "declared stable" if self.declared_stable else "not declared stable"
         sentences = [
             f"The learner is {verdict}: in {self.n_exceeding} of {self.n_sets} disjoint data sets of "
             f"{self.n_samples:,} rows, leaving out one row moved the prediction at a new point by more than "
             f"{self.epsilon:g}.",
-            f"A learner that does so with a chance above {self.delta:g} would be declared stable with probability "
-            f"{self.alpha:g} at most; a perfectly stable one is with probability {self.power():.3g}. No test that "
+            f"A learner that does so with a chance above {self.delta:g} would be declared stable with probability at "
+            f"most {self.alpha:g}; a perfectly stable one, with probability {self.power():.3g}. No test that "
             f"works for every learner and distribution could do better than {self.ceiling():.3g} with these rows.",
         ]
         if self.n_exceeding == self.critical:
@@ -134,8 +134,8 @@ class StabilityTest:
             )
         if self.ceiling() < 0.5:
             sentences.append(
-                "So little can be learned by running a black box. Bagging makes a learner stable by construction: "
-                "see certify."
+                "This is how little can be learned by running a black box. Bagging makes a learner stable by "
+                "construction: see certify."
             )
         return paragraphs(sentences)
 
@@ -156,34 +156,34 @@ def stability_test(
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> StabilityTest:
-    """Test by running it whether a learner is stable on data sets of `n_samples` rows like these.
+    """Test whether a learner is stable on data sets of `n_samples` rows like these, by running it.
 
-    The rows, in random order, make as many disjoint data sets as they can, each with a test point of its own. In each
-    the learner is fitted to all rows and to all but the last, with the same seed.
+    The rows, in random order, are split into as many disjoint data sets as possible, each with its own test point. In
+    each, the learner is fitted to all rows and to all but the last, with the same seed.
 
     Parameters
     ----------
     estimator : estimator
-        Any scikit-learn regressor or classifier. Of a classifier the probabilities are compared, in the largest
-        difference over classes.
+        Any scikit-learn regressor or classifier. For a classifier, the largest difference of probabilities over classes
+        is compared.
     X : array-like, sparse array or data frame of shape (n_available, n_features)
         Rows, all drawn independently from the distribution in question.
     y : array-like of shape (n_available,)
-        Their targets.
+        The targets of the rows.
     epsilon : float
-        How far a prediction may move.
+        How far a prediction may move, in the units of the prediction.
     delta : float
         The chance with which it may move further.
     n_samples : int
-        The size of the training sets whose stability is in question.
+        The number of training rows for which stability is in question.
     alpha : float, default=0.05
-        The chance of declaring an unstable learner stable.
+        The largest chance of declaring an unstable learner stable.
     X_unlabelled : like X or None, default=None
         Rows without targets, to predict at.
     n_jobs : int or None, default=None
-        How many fits at once.
+        The number of fits in parallel.
     random_state : None, int, RandomState or Generator, default=None
-        For the order of the rows, the learner's seeds and the verdict at the critical number.
+        The source of randomness for the order of the rows, the learner's seeds and the verdict at the critical number.
 
     Returns
     -------
@@ -198,15 +198,15 @@ def stability_test(
     >>> print(stability_test(DecisionTreeRegressor(), X, y, epsilon=20, delta=0.1, n_samples=40, random_state=0))
     The learner is not declared stable: in 4 of 10 disjoint data sets of 40 rows, leaving out one
     row moved the prediction at a new point by more than 20.
-    A learner that does so with a chance above 0.1 would be declared stable with probability 0.05
-    at most; a perfectly stable one is with probability 0.143. No test that works for every
+    A learner that does so with a chance above 0.1 would be declared stable with probability at
+    most 0.05; a perfectly stable one, with probability 0.143. No test that works for every
     learner and distribution could do better than 0.156 with these rows.
-    So little can be learned by running a black box. Bagging makes a learner stable by
+    This is how little can be learned by running a black box. Bagging makes a learner stable by
     construction: see certify.
     """
     owner = "stability_test"
-    epsilon = check_real(epsilon, "epsilon", owner, reason="how far a prediction may move, in its own units.")
-    reason = "the chance with which a prediction may move further, such as 0.1."
+    epsilon = check_real(epsilon, "epsilon", owner, reason="it is how far a prediction may move, in its own units.")
+    reason = "it is the chance with which a prediction may move further, such as 0.1."
     delta = check_real(delta, "delta", owner, high=1.0, reason=reason)
     alpha = check_real(alpha, "alpha", owner, high=1.0)
     n = check_samples(n_samples, owner)
@@ -220,7 +220,7 @@ def stability_test(
     n_unlabelled = 0 if X_unlabelled is None else X_unlabelled.shape[0]
     n_sets = min(len(y) // n, (len(y) + n_unlabelled) // (n + 1))
     if n_sets == 0:
-        reason = f"{len(y)} rows do not make one data set of so many and a test point. Use fewer."
+        reason = f"{len(y)} rows do not make one data set of that size and a test point. Use fewer."
         raise refuse_value("n_samples", owner, f"at most {min(len(y), len(y) + n_unlabelled - 1)}", n, reason)
     seeds = Seeds.from_random_state(random_state, owner)
     generator = next(seeds.bag_generators(0, 1))
@@ -241,7 +241,7 @@ def stability_test(
 def _distances(
     estimator: Any, X: Any, y: np.ndarray, sets: np.ndarray, points: Any, seeds: Seeds, n_jobs: int | None
 ) -> np.ndarray:
-    """By how much leaving out the last row of each set moves the prediction at the set's own point."""
+    """How far leaving out the last row of each set moves the prediction at the set's own point."""
     classes = np.unique(y) if is_classifier(estimator) else None
     each = seeds.learner_seeds(0, len(sets))
     predictions: list[np.ndarray] = []
@@ -268,7 +268,7 @@ def _finite(predictions: np.ndarray, estimator: Any) -> np.ndarray:
 
 
 def _critical(n_sets: int, delta: float, alpha: float) -> tuple[int, float]:
-    """The number below which a count declares stability, and the chance at it: together exactly alpha at delta."""
+    """The number below which a count declares stability, and the chance at that number: in total alpha at delta."""
     counts = np.arange(n_sets + 1)
     below = np.concatenate([[0.0], binom.cdf(counts, n_sets, delta)])  # P(fewer than k)
     critical = int(np.searchsorted(below, alpha, side="right")) - 1

@@ -12,14 +12,14 @@ from stablebag.learning.ensemble import check_bagged
 from stablebag.learning.outputs import one_hot
 from stablebag.measuring.leave_one_out import left_out_at_rows
 
-_SMALLEST = np.finfo(float).eps  # a probability of zero would have an infinite logarithm
+_SMALLEST = np.finfo(float).eps  # the logarithm of a probability of zero would be infinite
 
 
 def _squared(prediction: np.ndarray, y: np.ndarray) -> Any:
     distance = np.abs(prediction - y)
     square = distance**2
     if ((square == 0) & (distance > 0)).any():
-        raise ValueError("The targets are too small for their squares to be numbers. Divide them by a unit.")
+        raise ValueError("The targets are so small that their squares are zero in floats. Divide them by a unit.")
     return square
 
 
@@ -54,14 +54,14 @@ class LeaveOneOutError:
     value : float
         The mean loss.
     standard_error : float
-        The standard deviation of the losses by the root of their number. Losses at different rows are not quite
+        The standard deviation of the losses divided by the root of their number. Losses at different rows are not quite
         independent, so this is an approximation.
     losses : ndarray of shape (n_rows,)
         The loss at each row.
     rows : ndarray of shape (n_rows,)
-        Which rows.
+        The rows of these losses.
     n_undefined : int
-        How many rows are in every bag and so have no prediction without them; they are left out.
+        How many rows are skipped because they are in every bag, so that there is no prediction without them.
     """
 
     value: float
@@ -89,7 +89,7 @@ def leave_one_out_error(
 ) -> LeaveOneOutError:
     """Estimate the error of a fitted model from the bags without each row: the out-of-bag error, for any scheme.
 
-    It is the error of the model on one row less, and stability is what makes that close to the model's own.
+    It is the error of a model fitted to one row less, which stability keeps close to the error of the model itself.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def leave_one_out_error(
         A fitted model.
     loss : str, callable or None, default=None
         "squared" or "absolute" for a regressor; "zero_one", "log" or "brier" for a classifier; or
-        ``loss(prediction, y)``, elementwise, where a classifier's prediction is the class probabilities. None is
-        "squared" and "zero_one".
+        ``loss(prediction, y)``, elementwise, where the prediction of a classifier is its class probabilities. None is
+        "squared" for a regressor and "zero_one" for a classifier.
     undefined : {"raise", "skip"}, default="raise"
         What to do with rows that are in every bag.
 
@@ -141,7 +141,7 @@ def leave_one_out_error(
             f"The loss at row {row} is {losses[np.argmax(~np.isfinite(losses))]}. Clip predictions to a range, or use "
             "a loss that stays finite; targets of extreme size may have to be divided by a unit."
         )
-    unit = float(np.abs(losses).max()) or 1.0  # squares of it stay floats
+    unit = float(np.abs(losses).max()) or 1.0  # a unit whose squares stay floats
     error = unit * float((losses / unit).std(ddof=1)) / math.sqrt(len(losses)) if len(losses) > 1 else math.nan
     return LeaveOneOutError(unit * float((losses / unit).mean()), error, losses, known, len(predicted) - len(known))
 

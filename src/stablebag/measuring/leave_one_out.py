@@ -1,4 +1,4 @@
-"""The prediction without each training row, from the bags already fitted: no model is fitted again."""
+"""The prediction without each training row, from the bags already fitted, without refitting."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,11 +20,11 @@ _BLOCK_BYTES = 2**27
 
 
 def leave_one_out(model: Any, X: Any) -> Perturbations:
-    """Measure how far each training row moves the predictions of a fitted model, without a refit.
+    """Measure how far each training row moves the predictions of a fitted model, without refitting.
 
     The prediction without row i is the average over the bags that do not contain it: one matrix product for all rows
-    and points. Where leaving out row i changes the range to which predictions are clipped, they are clipped to the
-    range without it, as fitting without it would.
+    and points. If leaving out row i changes the range to which predictions are clipped, they are clipped to the range
+    without it, as in a fit without it.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def leave_one_out(model: Any, X: Any) -> Perturbations:
     Returns
     -------
     Perturbations
-        Of a classifier, of each class's probability.
+        For a classifier, those of each class's probability.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def leave_one_out(model: Any, X: Any) -> Perturbations:
 
 
 def stream_leave_one_out(model: Any, X: Any, y: Any, X_test: Any, **fit_params: Any) -> Perturbations:
-    """Fit, predict and forget: the same as `leave_one_out` of the fitted model, without keeping any fitted learner.
+    """Return the same as `leave_one_out` of the fitted model, but without keeping any fitted learner.
 
     Parameters
     ----------
@@ -63,11 +63,11 @@ def stream_leave_one_out(model: Any, X: Any, y: Any, X_test: Any, **fit_params: 
     X : array-like, sparse array or data frame of shape (n_samples, n_features)
         The training rows.
     y : array-like of shape (n_samples,)
-        Their targets.
+        The targets of the training rows.
     X_test : array-like, sparse array or data frame of shape (n_points, n_features)
         The points at which to predict.
     **fit_params : dict
-        As for the model's `fit`.
+        As in the model's `fit`.
 
     Returns
     -------
@@ -100,7 +100,7 @@ class LeftOutBlock:
     Attributes
     ----------
     points : slice
-        Which points.
+        The points of the block.
     prediction : ndarray of shape (number of points,) or (number of points, n_classes)
         The prediction with all rows.
     left_out : ndarray of shape (n_samples, number of points, ...)
@@ -113,7 +113,7 @@ class LeftOutBlock:
 
 
 def left_out_blocks(model: Any, X: Any) -> Iterator[LeftOutBlock]:
-    """Walk the predictions with all rows and without each of them by blocks of points, so that memory is bounded."""
+    """Yield the predictions with all rows and without each of them by blocks of points, so that memory is bounded."""
     average: BagAverage = model.average_
     for points, raw in model.raw_blocks(X):
         step = max(1, _BLOCK_BYTES // 8 // (average.bags.n_samples + len(raw)))
@@ -127,8 +127,8 @@ def left_out_blocks(model: Any, X: Any) -> Iterator[LeftOutBlock]:
 def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
     """Return the prediction of a fitted model at each training row, averaged over the bags without that row.
 
-    Rows that are in every bag are refused, or NaN where `undefined` is "nan". It is kept with the model, so that asking
-    again costs nothing.
+    Rows that are in every bag are refused, or NaN if `undefined` is "nan". The result is kept with the model, so that
+    asking again costs nothing.
     """
     if undefined not in ("raise", "nan"):
         raise refuse_value("undefined", "left_out_at_rows", 'one of "raise" and "nan"', undefined)
@@ -143,7 +143,7 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
 
 
 def perturbations_of(average: BagAverage | None, raw: np.ndarray, points: str | None = None) -> Perturbations:
-    """Return the perturbations that the predictions of each bag, not yet clipped, make up; of points with a name."""
+    """Return the perturbations that follow from each bag's predictions, not yet clipped, at the named points."""
     assert average is not None
     left_out = average.left_out(raw)
     outputs, bags = average.outputs(raw), average.bags

@@ -40,13 +40,13 @@ class BagSpread:
     Attributes
     ----------
     deviation : ndarray of shape (n_points,) or (n_points, n_classes)
-        The standard deviation of the prediction over bags; estimated, where they were drawn.
+        The standard deviation of the prediction over bags; an estimate if the bags were drawn.
     extent : ndarray like deviation, or None
-        The difference of the largest and the smallest prediction over bags.
+        The difference between the largest and the smallest prediction over bags.
     n_bags : int or None
-        How many bags were drawn; None if they are all there are.
+        The number of bags that were drawn; None if they are all possible bags.
     n_without : ndarray of shape (n_samples,) or None
-        How many of them do not contain each row, where they were drawn.
+        The number of drawn bags that do not contain each row; None if bags were not drawn.
     """
 
     deviation: np.ndarray
@@ -59,7 +59,7 @@ class BagSpread:
 
     @property
     def noise(self) -> np.ndarray:
-        """The root mean square, over rows, of what drawing the bags at random adds to a perturbation."""
+        """The root mean square over rows of what drawing the bags at random adds to a perturbation."""
         if self.n_bags is None or self.n_without is None:
             return np.zeros(self.deviation.shape)
         noise: np.ndarray = self.deviation * math.sqrt(np.mean(1 / self.n_without - 1 / self.n_bags))
@@ -71,8 +71,8 @@ class Perturbations:
     """The predictions at some points with all training rows and without each of them.
 
     Made by `leave_one_out` and its relatives. Every summary has one value per test point (and class), or one for all
-    points with ``over_points="max"`` or ``"mean"``. What is measured here is of these data and these points; what holds
-    for all is a `Certificate`. With bags drawn at random, a part of what is measured is their noise.
+    points with ``over_points="max"`` or ``"mean"``. What is measured here is about these data and these points; what
+    holds for all is a `Certificate`. With bags drawn at random, a part of what is measured is their noise.
 
     Parameters
     ----------
@@ -81,15 +81,16 @@ class Perturbations:
     left_out : ndarray of shape (n_rows, n_points) or (n_rows, n_points, n_classes)
         The prediction without each row.
     rows : ndarray of shape (n_rows,)
-        Which training rows were left out.
+        The training rows that were left out.
     distances : ndarray of shape (n_repeats, n_rows, n_points) or None, default=None
-        The distances under several seeds of a randomized learner, of which the two above are then the averages.
+        The distances under several seeds of a randomized learner; `prediction` and `left_out` are then averages over
+        the seeds.
     bags : BagSpread or None, default=None
-        How much the bags of an ensemble differ, where they were reused.
+        How much the bags of an ensemble differ, if they were reused.
     noise_known : bool, default=True
-        Whether the noise of drawing bags is known: not where bags were drawn anew for each row, nor of a loss.
+        Whether the noise of drawing bags is known. It is not if bags were drawn anew for each row, or for a loss.
     scope : Scope or None, default=None
-        What was measured, for what is proved to be held against it; None where that is not known.
+        What was measured, to compare it with what a certificate is about; None if that is not known.
 
     Examples
     --------
@@ -114,7 +115,7 @@ class Perturbations:
         hold_read_only(self)
         expected = (len(self.rows), *self.prediction.shape)
         if self.left_out.shape != expected:
-            reason = "one prediction without each row, shaped like the one with all."
+            reason = "it is one prediction without each row, shaped like the one with all rows."
             raise refuse_value("left_out", "Perturbations", f"of shape {expected}", self.left_out.shape, reason)
         for name, axis in (("prediction", 0), ("left_out", 1), ("distances", 2)):
             array = getattr(self, name)
@@ -126,7 +127,7 @@ class Perturbations:
 
     @property
     def differences(self) -> np.ndarray:
-        """The prediction with all rows minus that without row i: positive where the row pulls it up."""
+        """The prediction with all rows minus that without row i: positive if the row pulls it up."""
         signed: np.ndarray = self.prediction - self.left_out
         return signed
 
@@ -142,9 +143,9 @@ class Perturbations:
         Parameters
         ----------
         epsilon : float
-            A distance in the units of the prediction.
+            A perturbation, in the units of the prediction.
         over_points : {"max", "mean"} or None, default=None
-            How to summarize over points; None gives one value per point.
+            How to summarize over points; None returns one value per point.
 
         Returns
         -------
@@ -156,13 +157,13 @@ class Perturbations:
     def worst_case_delta(self, epsilon: float, over_points: str | None = None) -> Any:
         """Return the largest chance, over rows, that leaving out a row moves the prediction by more than `epsilon`.
 
-        This is delta of the paper's Definition 3, in which the chance is over the seed of a randomized learner and has
-        to be small for *every* row: the share of the repeats, and without repeats 0 or 1.
+        This is delta in the paper's Definition 3, where the chance is over the seed of a randomized learner and must be
+        small for *every* row. It is measured by the share of the repeats, which is 0 or 1 without repeats.
 
         Parameters
         ----------
         epsilon : float
-            A distance in the units of the prediction.
+            A perturbation, in the units of the prediction.
         over_points : {"max", "mean"} or None, default=None
             As in `delta`.
 
@@ -179,12 +180,12 @@ class Perturbations:
         return _summary(self._by_points(largest_chance), over_points)
 
     def epsilon(self, delta: float, over_points: str | None = None) -> Any:
-        """Return the smallest distance that at most a share `delta` of the rows exceeds.
+        """Return the smallest perturbation that at most a share `delta` of the rows exceeds.
 
         Parameters
         ----------
         delta : float
-            A share of the rows.
+            A share of the training rows, in [0, 1].
         over_points : {"max", "mean"} or None, default=None
             As in `delta`.
 
@@ -201,7 +202,7 @@ class Perturbations:
         Parameters
         ----------
         over_points : {"max", "mean"} or None, default="max"
-            As in `delta`; None gives one column per point.
+            As in `delta`; None returns one column per point.
 
         Returns
         -------
@@ -237,7 +238,7 @@ class Perturbations:
         return self.norm(1, over_points)
 
     def max(self, over_points: str | None = None) -> Any:
-        """Return the largest over rows: the worst case.
+        """Return the largest perturbation over rows: the worst case.
 
         Parameters
         ----------
@@ -271,7 +272,7 @@ class Perturbations:
         """Return how far each row moves the prediction *at that row*; the points must be the training rows in order."""
         if len(self.prediction) <= self.rows.max():
             raise ValueError(
-                f"In-sample perturbations need the training rows as points, and there are {len(self.prediction)} "
+                f"In-sample perturbations need the training rows as points, but there are {len(self.prediction)} "
                 f"points and a row {self.rows.max()}. Ask for the predictions at all training rows."
             )
         places = np.arange(len(self.rows))
@@ -286,7 +287,7 @@ class Perturbations:
         Parameters
         ----------
         epsilon : float
-            A distance in the units of the prediction.
+            A perturbation, in the units of the prediction.
 
         Returns
         -------
@@ -296,21 +297,21 @@ class Perturbations:
         return float(np.mean(self.in_sample() > epsilon + self._rounding))
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that move each prediction most, and by how much, with sign.
+        """Return the rows that move each prediction most, and how far, with sign.
 
-        Effects below `noise` are mostly that: with other bags, other rows would come first. More bags make it smaller.
+        Effects below `noise` are mostly noise: with other bags, other rows would come first. More bags reduce it.
 
         Parameters
         ----------
         k : int, default=5
-            How many rows; all of them where there are fewer.
+            The number of rows; all of them if there are fewer.
 
         Returns
         -------
         rows : ndarray of shape (n_points, k)
-            The training rows, the most influential first; of a classifier, in Euclidean norm over classes.
+            The training rows, the most influential first; for a classifier, by Euclidean norm over classes.
         effects : ndarray of shape (n_points, k) or (n_points, k, n_classes)
-            The prediction with all rows minus that without this one: positive where the row pulls it up.
+            The prediction with all rows minus that without this row: positive if the row pulls it up.
         """
         k = min(check_integer(k, "k", "Perturbations.most_influential", minimum=1), len(self.rows))
 
@@ -323,14 +324,14 @@ class Perturbations:
         return self.rows[order], self.prediction[:, None] - self.left_out[order, points]
 
     def row_norms(self) -> np.ndarray:
-        """Return the root mean square, over points, of how far each row moves the predictions; shape (n_rows,)."""
+        """Return the root mean square over points of how far each row moves the predictions; shape (n_rows,)."""
         largest = max(float(np.max(values)) for _, values in self._blocks(pooled=False)) or 1.0
         total = np.zeros(len(self.rows))
         for _, values in self._blocks(pooled=False):
             total += ((values / largest) ** 2).reshape(len(values), -1).sum(axis=1)
         return np.asarray(np.sqrt(total / self.prediction.size) * largest)
 
-    # ------------------------------------------------------------------------------- made of it: losses and distances
+    # ----------------------------------------------------------------------------- made from it: losses and distances
 
     def loss(self, function: Callable[[np.ndarray, np.ndarray], Any], y_test: Any) -> "Perturbations":
         """Return the perturbations of a loss at the points.
@@ -338,22 +339,22 @@ class Perturbations:
         Parameters
         ----------
         function : callable
-            ``function(prediction, y_test)`` gives the loss at each point, elementwise.
+            ``function(prediction, y_test)`` returns the loss at each point, elementwise.
         y_test : array-like of shape (n_points,)
             The targets of the points.
 
         Returns
         -------
         Perturbations
-            Of the loss in place of the prediction. At the training rows themselves, `in_sample` gives how much each
-            row's own loss depends on it.
+            Those of the loss in place of the prediction. At the training rows themselves, `in_sample` then returns how
+            much each row's own loss depends on it.
         """
         y_test = np.asarray(y_test)
         if y_test.shape[:1] != self.prediction.shape[:1]:
-            reason = "one target for each point."
+            reason = "it is one target for each point."
             raise refuse_value("y_test", "Perturbations.loss", f"{len(self.prediction)} targets", y_test.shape, reason)
         if self.distances is not None:
-            raise ValueError("A loss cannot be taken of distances under several seeds. Measure with n_repeats=1.")
+            raise ValueError("A loss cannot be computed from distances under several seeds. Measure with n_repeats=1.")
         with_all = np.asarray(function(self.prediction, y_test), dtype=float)
         if with_all.shape[:1] != y_test.shape[:1]:
             raise ValueError(f"The loss must be elementwise: one value for each of {len(y_test)} points, no average.")
@@ -363,12 +364,12 @@ class Perturbations:
         return Perturbations(with_all, without, self.rows, noise_known=known, scope=scope)
 
     def in_norm(self) -> "Perturbations":
-        """Return the Euclidean distances of a classifier's vectors of probabilities, in place of one for each class.
+        """Return the Euclidean distances between a classifier's vectors of probabilities, in place of one per class.
 
         A distance has no sign: `differences` are the distances themselves, and the prediction is zero.
         """
         if self.prediction.ndim == 1:
-            raise ValueError("There is one number at each point, and its distance is what `values` gives already.")
+            raise ValueError("There is one number at each point, whose distance is already in `values`.")
         distances = None if self.distances is None else np.sqrt((self.distances**2).sum(axis=-1))
         lengths = np.sqrt((self.values**2).sum(axis=-1)) if distances is None else distances.mean(axis=0)
         bags = self.bags
@@ -386,33 +387,33 @@ class Perturbations:
 
     @property
     def noise(self) -> np.ndarray:
-        """The root mean square, over rows, of the noise of drawing bags at random; zero where none were drawn.
+        """The root mean square over rows of the noise of drawing bags at random; zero if none were drawn.
 
-        With B bags of which k_i do not contain row i, the difference of the two averages has variance
-        s^2 (1 / k_i - 1 / B), where s^2 is the variance over bags: an estimate.
+        It is an estimate: with B bags of which k_i do not contain row i, the difference between the two averages has
+        variance s^2 (1 / k_i - 1 / B), where s^2 is the variance over bags.
         """
         if not self.noise_known:
             raise ValueError(
-                "The noise of the bags is not known here: they were drawn anew for each row, or a loss was taken of "
-                "the predictions. Use leave_one_out on a fitted model, before any loss."
+                "The noise of the bags is not known here: they were drawn anew for each row, or these are the "
+                "perturbations of a loss. Use leave_one_out on a fitted model, before any loss."
             )
         return np.zeros(self.prediction.shape) if self.bags is None else self.bags.noise
 
     def debiased_rms(self, over_points: str | None = None) -> Any:
-        """Return the root mean square over rows with the noise of the bags taken off; zero where noise is all there is.
+        """Return the root mean square over rows without the noise of the bags; zero if there is nothing but noise.
 
         Parameters
         ----------
         over_points : {"max", "mean"} or None, default=None
-            As in `delta`. "mean" is the root of the mean square, which takes the noise off all points together and is
-            the most precise.
+            As in `delta`. "mean" is the root of the mean square over points, which removes the noise from all points
+            together and is the most precise.
 
         Returns
         -------
         ndarray or float
         """
         root, noise = self.norm(2), self.noise
-        unit = max(float(root.max(initial=0.0)), float(noise.max(initial=0.0))) or 1.0  # squares of it stay floats
+        unit = max(float(root.max(initial=0.0)), float(noise.max(initial=0.0))) or 1.0  # its squares stay floats
         square = (root / unit) ** 2 - (noise / unit) ** 2
         if over_points == "mean":
             return np.sqrt(np.maximum(square.mean(axis=0), 0.0)) * unit
@@ -433,7 +434,7 @@ class Perturbations:
             raise ValueError("There are no bags to estimate a range from. Use leave_one_out on a bagged model.")
         return self.bags.extent
 
-    # ------------------------------------------------------------------------------------------------ in and out again
+    # ------------------------------------------------------------------------------------------------- in and out again
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one line per row, point (and class): left out, difference, distance."""
@@ -449,12 +450,12 @@ class Perturbations:
         return frame
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one file, by its ending a ``.npz`` or a ``.json`` file.
+        """Write everything to one file, a ``.npz`` or a ``.json`` file depending on its ending.
 
         Parameters
         ----------
         path : str or Path
-            Where to.
+            The file to write.
         """
         values = {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
         spread = values.pop("bags")
@@ -474,7 +475,7 @@ class Perturbations:
         Parameters
         ----------
         path : str or Path
-            Where from.
+            The file to read.
 
         Returns
         -------
@@ -535,17 +536,17 @@ class Perturbations:
 
     @cached_property
     def _rounding(self) -> float:
-        """A few roundings of the predictions: a distance no further than this above epsilon is a tie."""
+        """A few roundings of the predictions: a distance at most this far above epsilon is a tie."""
         ends = (
             end for array in (self.prediction, self.left_out) for end in (array.max(initial=0), -array.min(initial=0))
         )
         return 8 * float(np.finfo(float).eps * max(ends))
 
     def _blocks(self, *, pooled: bool = True) -> Iterator[tuple[slice, np.ndarray]]:
-        """The distances by blocks of points, so that no second array of rows by points is made.
+        """Yield the distances by blocks of points, so that no second array of rows by points is made.
 
-        Pooled, rows and repeats are along the first axis: a probability over seeds is a share of the repeats. Otherwise
-        distances are averaged over the repeats.
+        If pooled, rows and repeats are along the first axis, and a probability over seeds is a share of the repeats.
+        Otherwise distances are averaged over the repeats.
         """
         bytes_per_point = 8 * self._n_pooled * math.prod(self.prediction.shape[1:])
         step = max(1, _BLOCK_BYTES // max(1, bytes_per_point))
@@ -558,7 +559,7 @@ class Perturbations:
                 yield points, repeats.reshape(-1, *repeats.shape[2:]) if pooled else repeats.mean(axis=0)
 
     def _by_points(self, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """What a function makes of the pooled distances, from rows along the first axis to points along it."""
+        """Apply a function to the pooled distances, with rows along the first axis before it and points after it."""
         return np.concatenate([function(pooled) for _, pooled in self._blocks()])
 
     def _levels(self) -> np.ndarray:
@@ -581,7 +582,7 @@ def _exceeded_by(allowed: int, pooled: np.ndarray) -> np.ndarray:
     """The smallest distance that at most so many of the pooled ones exceed."""
     if allowed >= len(pooled):
         return np.zeros(pooled.shape[1:])
-    # The largest `allowed` may exceed it, so it is the next one in order; strictly more than it are no more.
+    # The largest `allowed` may exceed it, so it is the next one in order; no more than these are strictly larger.
     place = len(pooled) - 1 - allowed
     return np.asarray(np.partition(pooled, place, axis=0)[place])
 
@@ -590,7 +591,7 @@ def _norm(pooled: np.ndarray, order: float) -> np.ndarray:
     largest: np.ndarray = pooled.max(axis=0)
     if math.isinf(order):
         return largest
-    unit = np.where(largest > 0, largest, 1.0)  # powers of a large order of anything else leave the floats
+    unit = np.where(largest > 0, largest, 1.0)  # in other units, powers of large order leave the range of floats
     return np.asarray(unit * np.mean((pooled / unit) ** order, axis=0) ** (1 / order))
 
 

@@ -1,4 +1,4 @@
-"""The prediction without each training row, or with it replaced, by fitting again: for any estimator."""
+"""The prediction without each training row, or with it replaced, by refitting any estimator."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.scheme import as_law
 
-_ROWS_AT_ONCE = 256  # refits are handed out in portions: the rows of n refits are n^2 numbers
+_ROWS_AT_ONCE = 256  # refits are handed out in portions, because the rows of n refits are n^2 numbers
 
 Sequences = Callable[[np.ndarray], Iterator[np.ndarray]]
 
@@ -46,8 +46,8 @@ def leave_one_out_refit(
 ) -> Perturbations:
     """Measure how far each training row moves the predictions of any estimator, by fitting once without each row.
 
-    This is Definition 4 of the paper, literally: the same seed with and without the row, and for a bagged model the law
-    Q_{n-1} without it. It costs n + 1 fits for each repeat.
+    This is Definition 4 of the paper, literally: the same seed with and without the row and, for a bagged model, the
+    law Q_{n-1} without it. It costs n + 1 fits per repeat.
 
     Parameters
     ----------
@@ -56,17 +56,18 @@ def leave_one_out_refit(
     X : array-like, sparse array or data frame of shape (n_samples, n_features)
         The training rows.
     y : array-like of shape (n_samples,)
-        Their targets.
+        The targets of the training rows.
     X_test : array-like, sparse array or data frame of shape (n_points, n_features)
         The points at which to predict.
     rows : array-like of int or None, default=None
-        The rows to leave out, one at a time; None is each of them.
+        The rows to leave out, one at a time; None leaves out each row.
     n_repeats : int, default=1
-        Over how many seeds a randomized learner is averaged; shares of rows are then shares of rows and seeds.
+        The number of seeds over which a randomized learner is averaged. With several, shares of rows are shares of
+        rows and seeds.
     n_jobs : int or None, default=None
-        How many fits at once.
+        The number of fits in parallel.
     random_state : None, int, RandomState or Generator, default=None
-        Where the seeds come from.
+        The source of the seeds.
 
     Returns
     -------
@@ -115,21 +116,22 @@ def replace_one_refit(
     X : array-like, sparse array or data frame of shape (n_samples, n_features)
         The training rows.
     y : array-like of shape (n_samples,)
-        Their targets.
+        The targets of the training rows.
     X_replacement : like X
-        Row i of it takes the place of row i of X.
+        The replacements: row i takes the place of row i of X.
     y_replacement : array-like of shape (n_samples,)
         The targets of the replacements.
     X_test : array-like, sparse array or data frame of shape (n_points, n_features)
         The points at which to predict.
     rows : array-like of int or None, default=None
-        The rows to replace, one at a time; None is each of them.
+        The rows to replace, one at a time; None replaces each row.
     n_repeats : int, default=1
-        Over how many seeds a randomized learner is averaged.
+        The number of seeds over which a randomized learner is averaged. With several, shares of rows are shares of
+        rows and seeds.
     n_jobs : int or None, default=None
-        How many fits at once.
+        The number of fits in parallel.
     random_state : None, int, RandomState or Generator, default=None
-        Where the seeds come from.
+        The source of the seeds.
 
     Returns
     -------
@@ -184,8 +186,8 @@ def refit_without(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Fit without each fold of rows; yield the predictions at the test points and at the rows of the fold.
 
-    An empty fold fits with all rows. Where folds are single rows (`one_row_less`) a bagged estimator keeps the law
-    Q_{n-1} without them; otherwise its scheme is that for as many rows as are left. The seed is the same in all fits.
+    An empty fold fits with all rows. If folds are single rows (`one_row_less`), a bagged estimator uses the law Q_{n-1}
+    without the row; otherwise its scheme is resolved for the rows that are left. The seed is the same in all fits.
     """
     owner = "refit_without"
     X, y, classes = _checked(estimator, X, y, owner)
@@ -208,7 +210,7 @@ def refit_without(
 
 
 class _Refits:
-    """Fits with all rows and with altered sequences of rows: each is a bag, so the seam for bags fits them."""
+    """Fits with all rows and with altered sequences of rows: each is a bag, so they are fitted as bags are."""
 
     def __init__(
         self,
@@ -257,7 +259,7 @@ class _Refits:
 
 
 def _scope(estimator: Any, y: np.ndarray, moved: Perturbations, X_test: Any) -> Scope:
-    """What refits of this estimator measure; of a pipeline with a bagged model in it nothing is proved."""
+    """What refits of this estimator measure; nothing is proved about a pipeline with a bagged model in it."""
     n, some = len(y), None if len(moved.rows) == len(y) else len(moved.rows)
     quantity = Quantity.NUMBER if moved.prediction.ndim == 1 else Quantity.CLASS
     length = None if quantity is Quantity.NUMBER else 1.0
@@ -280,15 +282,15 @@ def _scope(estimator: Any, y: np.ndarray, moved: Perturbations, X_test: Any) -> 
 
 
 def _draws_nothing(bagged: list[Any]) -> bool:
-    """Whether no ensemble draws bags at random, which would be other ones in each refit."""
+    """Whether no ensemble draws bags at random, which would differ in each refit."""
     return all(part.n_bags == "all" for part in bagged)
 
 
 def _for_one_row_less(estimator: Any, n_samples: int, owner: str) -> tuple[Any, list[Any]]:
     """The estimator for n - 1 rows, and the bagged ensembles in it.
 
-    An ensemble that sees all rows keeps Q_{n-1}, and not its scheme at n - 1: the estimator itself, or the last of the
-    steps around it. One that sees fewer rows, inside a search or another ensemble, is left as it is.
+    An ensemble that sees all rows (the estimator itself, or the last step of the pipeline around it) uses Q_{n-1}, not
+    its scheme at n - 1. One that sees fewer rows, inside a search or another ensemble, is left as it is.
     """
     smaller = clone(estimator)
     inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
@@ -300,7 +302,7 @@ def _for_one_row_less(estimator: Any, n_samples: int, owner: str) -> tuple[Any, 
 
 
 def _path_to_last_step(estimator: Any) -> str:
-    """The name of what is at the heart of pipelines and target transformers, which see all rows."""
+    """The name of the estimator at the heart of pipelines and target transformers, which see all rows."""
     if isinstance(estimator, Pipeline):
         name, step = estimator.steps[-1]
         return f"{name}__{_path_to_last_step(step)}"
@@ -335,14 +337,14 @@ def _checked_rows(rows: Any, n_samples: int, owner: str) -> np.ndarray:
 
 
 def _checked_points(X: Any, X_test: Any) -> Any:
-    """Test points that can be put below the training rows: the same kind of table, with as many columns."""
+    """Test points that can be put below the training rows: the same kind of table with the same number of columns."""
     points = X_test if hasattr(X_test, "shape") else np.asarray(X_test)
     if len(points.shape) != 2:
         raise ValueError(
             f"Expected 2D array as X_test, got an array of shape {points.shape} instead. For one point use [point]."
         )
     if points.shape[0] == 0:
-        raise ValueError("There is no point in X_test to predict at.")
+        raise ValueError("X_test has no points to predict at.")
     if points.shape[1] != X.shape[1]:
         raise ValueError(f"X_test has {points.shape[1]} features, but X has {X.shape[1]}.")
     kinds = ("iloc", "vstack", "tocsr")

@@ -1,4 +1,4 @@
-"""A folder of what was worked out, so that an interrupted run goes on where it stopped."""
+"""A folder of what was worked out, so that an interrupted run continues where it stopped."""
 
 import os
 import zipfile
@@ -9,13 +9,13 @@ import numpy as np
 
 from stablebag.measuring.perturbations import Perturbations
 
-# What a file raises that is damaged or not there.
+# What reading a damaged or missing file raises.
 _UNREADABLE = (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile)
-_VERSION = 4  # raised when what is cached changes its meaning
+_VERSION = 4  # increased when what is cached changes its meaning
 
 
 class Cache:
-    """A folder of arrays by name; without a folder nothing is kept."""
+    """A folder of arrays by name; without a folder, nothing is kept."""
 
     def __init__(self, folder: str | Path | None, prefix: str) -> None:
         self.folder = None if folder is None else Path(folder)
@@ -24,7 +24,7 @@ class Cache:
             self.folder.mkdir(parents=True, exist_ok=True)
 
     def array(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
-        """Return an array by name, made where it is not there."""
+        """Return an array by name; make and keep it if it is not there."""
         path = self._path(name)
         if path is None:
             return make()
@@ -39,7 +39,7 @@ class Cache:
         return made
 
     def perturbations(self, name: str, make: Callable[[], Perturbations]) -> Perturbations:
-        """Return perturbations by name, made where they are not there."""
+        """Return perturbations by name; make and keep them if they are not there."""
         path = self._path(name)
         if path is None:
             return make()
@@ -56,7 +56,7 @@ class Cache:
 
 
 class _replacing:  # noqa: N801 (used like a function)
-    """A file to write to that takes its place only when it is whole, so that an interrupt leaves no half of one."""
+    """A file that replaces another only when it is complete, so that an interrupt does not leave half a file."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.partial = path, path.with_name(f"partial-{os.getpid()}-{path.name}")

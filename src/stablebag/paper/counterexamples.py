@@ -1,4 +1,4 @@
-"""The two learners that show what no certificate can promise, each with the data set on which it does."""
+"""The two learners that show what no certificate can guarantee, each with the data set on which it does so."""
 
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ class ThresholdCount(RegressorMixin, BaseEstimator):
     """A-sharp of Theorem 10: predicts 1 if its rows have more ones than their share, and 0 otherwise.
 
     Given m rows, it compares the sum of the first feature with m K / n, in whole numbers. Subbagged on K ones and n - K
-    zeros, its prediction moves by `bounds.threshold_perturbation` for each of the K ones, wherever it is asked.
+    zeros, each of the K ones moves its prediction by `bounds.threshold_perturbation`, at every point.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class ThresholdCount(RegressorMixin, BaseEstimator):
     >>> X, y = learner.data_set()
     >>> X.ravel()
     array([1., 1., 0., 0., 0., 0.])
-    >>> bag = [0, 1, 3]  # two ones in three rows, and their share is one
+    >>> bag = [0, 1, 3]  # two ones in three rows, but their share is one
     >>> learner.fit(X[bag], y[bag]).predict(X[:1])
     array([1.])
     """
@@ -38,36 +38,14 @@ class ThresholdCount(RegressorMixin, BaseEstimator):
         self.n_influential = n_influential
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Count the ones.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The rows; the first feature is summed.
-        y : array-like of shape (n_rows,)
-            Not looked at.
-
-        Returns
-        -------
-        ThresholdCount
-        """
+        """Sum the first feature of the rows; y is ignored."""
         n, influential = self._check_parameters()
         X, y = validate_data(self, X, y)
         self.prediction_ = float(n * X[:, 0].sum() > len(X) * influential)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the same 0 or 1 for every point.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_points, n_features)
-            The points; only their number matters.
-
-        Returns
-        -------
-        ndarray of shape (n_points,)
-        """
+        """Return the same 0 or 1 for every point."""
         check_is_fitted(self)
         return np.full(len(validate_data(self, X, reset=False)), self.prediction_)
 
@@ -87,8 +65,8 @@ class ThresholdCount(RegressorMixin, BaseEstimator):
 class Memorizer(RegressorMixin, BaseEstimator):
     """A-dagger of Theorem 14: predicts 1 at a point that it has seen, and 0 elsewhere.
 
-    Bagged on distinct rows, its prediction at row i is p, and 0 without that row: no bound on the worst case can be
-    below p, and the stability at the training rows themselves is no better.
+    Bagged on distinct rows, its prediction at row i is p, and 0 without that row. So no bound on the worst case can be
+    below p, and stability at the training rows themselves is not better than that.
 
     Examples
     --------
@@ -98,52 +76,19 @@ class Memorizer(RegressorMixin, BaseEstimator):
     """
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Memorize the rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The rows.
-        y : array-like of shape (n_rows,)
-            Not looked at.
-
-        Returns
-        -------
-        Memorizer
-        """
+        """Memorize the rows; y is ignored."""
         X, y = validate_data(self, X, y)
         self.rows_ = {tuple(row) for row in X.tolist()}
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return 1 at the points that were seen, 0 at the others.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_points, n_features)
-            The points.
-
-        Returns
-        -------
-        ndarray of shape (n_points,)
-        """
+        """Return 1 at the points that were seen, and 0 at the others."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)
         return np.array([float(tuple(row) in self.rows_) for row in X.tolist()])
 
     @staticmethod
     def data_set(n_samples: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return an X of distinct rows, each of which is the most influential one at itself, and a y of zeros.
-
-        Parameters
-        ----------
-        n_samples : int
-            How many rows.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, 1)
-        y : ndarray of shape (n_samples,)
-        """
+        """Return an X of distinct rows, each of which is the most influential one at itself, and a y of zeros."""
         n_samples = check_samples(n_samples, "Memorizer.data_set")
         return np.arange(float(n_samples))[:, None], np.zeros(n_samples)

@@ -1,7 +1,7 @@
 """The experiments of section 6: each base learner beside its subbagged version, measured, and the guarantee.
 
-Everything that takes time is cached as it is made: the refits of the base learner, and the predictions of the bags in
-portions. A run that is interrupted goes on where it stopped; bags and seeds follow from the seed alone.
+Everything that takes time is cached as it is made: the refits of the base learner, and the predictions of the bags, in
+portions. An interrupted run continues where it stopped; bags and learners' seeds depend only on the seed.
 """
 
 import math
@@ -61,20 +61,20 @@ def run(
     Parameters
     ----------
     setting : int or Setting
-        Which one, from 1 to 4.
+        The setting, or its number from 1 to 4.
     variant : {"text", "script"}, default="script"
-        Data as the text says, or as the authors' script made them: the ones in the paper's figures.
+        Data as the paper's text says, or as its authors' script made them, which are those in the paper's figures.
     n_bags : int, default=10000
         The number of bags.
     seed : int, default=0
-        Of the bags and the learners, and of the text's data.
+        The seed of the bags, the learners and the text's data.
     n_jobs : int or None, default=None
-        How many fits at once.
+        The number of fits in parallel.
     literal_rows : int, default=0
-        For how many rows to refit the subbagged learner on fresh bags, too, with and without the row: twice that many
-        times `n_bags` fits.
+        The number of rows for which the subbagged learner is also refitted on fresh bags, with and without the row.
+        This takes twice that many times `n_bags` fits.
     cache : path or None, default=None
-        A folder for what is done, by setting, variant, seed and number of bags.
+        A folder to keep what is done, by setting, variant, seed and number of bags.
 
     Returns
     -------
@@ -100,26 +100,14 @@ def run(
 
 
 def run_all(settings: Iterable[int] = (1, 2, 3, 4), **options: Any) -> Iterator[Result]:
-    """Run several settings, one after the other.
-
-    Parameters
-    ----------
-    settings : iterable of int, default=(1, 2, 3, 4)
-        Their numbers.
-    **options : dict
-        As for `run`.
-
-    Yields
-    ------
-    Result
-    """
+    """Run several settings, one after another, with the options of `run`."""
     for number in settings:
         yield run(number, **options)
 
 
 @dataclass(frozen=True)
 class _Run:
-    """The parts of one run, each taken from the cache where it is there."""
+    """The parts of one run, each taken from the cache if it is there."""
 
     setting: Setting
     variant: str
@@ -161,7 +149,7 @@ class _Run:
         return _joined(portions)
 
     def bagged(self) -> tuple[Perturbations, ReusedBagsCertificate]:
-        """The subbagged learner: bags fitted in portions, of which only predictions are kept; and what is proved."""
+        """The subbagged learner, and what is proved; bags are fitted in portions, and only predictions are kept."""
         X, y, points = self.data
         model = self.setting.bagged(self.n_bags, self.variant, n_jobs=self.n_jobs, seed=self.seed)
         job, before = model.prepare(X, y), self.count.done
@@ -188,7 +176,7 @@ class _Run:
         return ReusedBagsCertificate(eigenvalue, inclusion, scale, length, moved.scope, standard_deviation=spread)
 
     def single_bags(self) -> np.ndarray:
-        """How far the base learner, fitted to one bag alone, exceeds the guarantee for as many rows."""
+        """How far the base learner, fitted to one bag alone, exceeds the guarantee for that number of rows."""
         X, y, points = self.data
         bags = Subbagging(0.5).resolve(self.setting.n_samples).draw(_SINGLE_BAGS, random_state=self.seed)
 
@@ -214,7 +202,7 @@ class _Run:
     def literal(self, n_rows: int) -> Perturbations:
         """The subbagged learner refitted on fresh bags, with and without each of some rows."""
         X, y, points = self.data
-        # The ensemble's own seed is left to the refits, which then fill it, and it seeds its bags and learners itself.
+        # The ensemble's own seed is left for the refits to fill; the ensemble then seeds its bags and learners itself.
         model = self.setting.bagged(self.n_bags, self.variant, n_jobs=self.n_jobs).set_params(random_state=None)
         before, refitted = self.count.done, []
         for row in range(n_rows):
@@ -236,7 +224,7 @@ class _Run:
             return leave_one_out_refit(self.setting.learner(self.variant), X, y, points, rows=rows, **options)
 
     def _refit_with_seeds(self, seeds: np.ndarray, rows: range) -> Perturbations:
-        """Refit the script's tree, each time with the seed that it had there."""
+        """Refit the script's tree, each time with the seed that it had in the script."""
         X, y, points = self.data
         n = len(y)
         sequences = [np.arange(n), *(np.delete(np.arange(n), row) for row in rows)]
@@ -258,7 +246,7 @@ def _portions(n_samples: int) -> list[range]:
 
 
 def _joined(portions: list[Perturbations]) -> Perturbations:
-    """Portions of rows, one after the other."""
+    """Join portions of rows."""
     rows = np.concatenate([portion.rows for portion in portions])
     left_out = np.concatenate([portion.left_out for portion in portions])
     return replace(portions[0], rows=rows, left_out=left_out)

@@ -1,4 +1,4 @@
-"""The paper's three figures, laid out like its own."""
+"""The paper's three figures, laid out as in the paper."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,17 +17,7 @@ _BASE, _BAGGED = {"color": "tab:red"}, {"color": "tab:blue"}
 
 
 def figure_1(result: Result) -> Any:
-    """Draw the distribution of the perturbations of a learner and of its subbagged version (Setting 1).
-
-    Parameters
-    ----------
-    result : Result
-        What was measured.
-
-    Returns
-    -------
-    Figure
-    """
+    """Draw the distribution of the perturbations of a learner and of its subbagged version (Setting 1)."""
     figure, ax = _subplots(1, 1, figsize=(6, 3.6))
     _histogram(ax, result)
     ax.legend()
@@ -35,19 +25,7 @@ def figure_1(result: Result) -> Any:
 
 
 def figure_2(n_samples: int = 500, bag_size: int = 250) -> Any:
-    """Draw the phase diagram: what Theorem 8 guarantees, what Theorem 10 excludes, and the exact line between them.
-
-    Parameters
-    ----------
-    n_samples : int, default=500
-        The number of training rows.
-    bag_size : int, default=250
-        The number of rows in a bag.
-
-    Returns
-    -------
-    Figure
-    """
+    """Draw the phase diagram: what Theorem 8 guarantees, what Theorem 10 excludes, and the exact line between them."""
     figure, ax = _subplots(1, 1, figsize=(6, 4.4))
     certificate = Certificate(Subbagging(bag_size), n_samples)
     display = PhaseDiagramDisplay.compute(certificate, bound="paper")
@@ -67,17 +45,7 @@ def figure_2(n_samples: int = 500, bag_size: int = 250) -> Any:
 
 
 def figure_3(results: Sequence[Result]) -> Any:
-    """Draw histograms and stability curves of all settings, each with the guarantee.
-
-    Parameters
-    ----------
-    results : sequence of Result
-        One for each setting; a line of panels each.
-
-    Returns
-    -------
-    Figure
-    """
+    """Draw histograms and stability curves with the guarantee, one line of panels for each setting."""
     figure, axes = _subplots(len(results), 2, figsize=(10, 2.9 * len(results)), squeeze=False)
     for (left, right), result in zip(axes, results, strict=True):
         _histogram(left, result)
@@ -89,21 +57,7 @@ def figure_3(results: Sequence[Result]) -> Any:
 
 
 def save(figure: Any, folder: str | Path, name: str) -> list[Path]:
-    """Write a figure in all formats.
-
-    Parameters
-    ----------
-    figure : Figure
-        What to write.
-    folder : str or Path
-        Where to; it is made if it is not there.
-    name : str
-        The file's name, without its ending.
-
-    Returns
-    -------
-    list of Path
-    """
+    """Write a figure in all formats to a folder, which is created if needed; `name` has no ending."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{ending}" for ending in FORMATS]
@@ -120,7 +74,7 @@ def _subplots(*shape: int, **options: Any) -> Any:
         raise ImportError("Figures need matplotlib: pip install 'stablebag[plot]'.") from error
     del mpl
     squeeze = options.pop("squeeze", True)
-    figure = Figure(layout="constrained", **options)  # needs no display, and no one has to close it
+    figure = Figure(layout="constrained", **options)  # needs no display, and need not be closed
     return figure, figure.subplots(*shape, squeeze=squeeze)
 
 
@@ -152,6 +106,6 @@ def _curves(ax: Any, result: Result) -> None:
     ax.plot([limit.epsilon(k / n, "paper") for k in rows], rows / n, ":", color="black", label="Theorem 8, all bags")
     if result.proved is not None:
         of_these = np.array([result.proved.epsilon(k / n)[0] / result.scale[0] for k in rows])
-        ax.plot(*as_steps(of_these, rows / n), "-.", color="gray", label="proved of these bags, subbagged")
+        ax.plot(*as_steps(of_these, rows / n), "-.", color="gray", label="proved for these bags, subbagged")
     divided = "" if result.setting.classifies else " / Range(D, x), estimated"
     ax.set(xlabel=f"$\\varepsilon${divided}", ylabel="$\\delta$", xlim=(0, right), ylim=(0, 1.02))

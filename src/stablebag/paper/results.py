@@ -1,4 +1,4 @@
-"""What was measured in a setting of the paper, and the paper's claims held against it."""
+"""What was measured in a setting of the paper, compared with the paper's claims."""
 
 import json
 import math
@@ -22,7 +22,7 @@ _COMPARABLE = 3.0  # two learners whose shares of rows are within this factor ar
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says of a setting, and what was found.
+    """What the paper says about a setting, and what was found.
 
     Attributes
     ----------
@@ -52,23 +52,23 @@ class Result:
     Attributes
     ----------
     setting : Setting
-        Which one.
+        The setting.
     variant : str
-        Whose data.
+        Whether the data are those of the paper's text or of its authors' script.
     seed : int
-        Of the bags, the learners and the text's data.
+        The seed of the bags, the learners and the text's data.
     n_bags : int
-        How many bags.
+        The number of bags.
     base : Perturbations
-        Of the base learner, by refitting.
+        The perturbations of the base learner, by refitting.
     bagged : Perturbations
-        Of its subbagged version, by reusing the bags.
+        The perturbations of its subbagged version, by reusing the bags.
     literal : Perturbations or None
-        Of the subbagged version by refitting on fresh bags, for some rows, where that was asked for.
+        The perturbations of the subbagged version by refitting on fresh bags, for some rows, if that was asked for.
     target_range : float
         The length of the observed range of the targets; 1 for probabilities.
     proved : ReusedBagsCertificate or None
-        What is proved of the subbagged learner's perturbations, for the bags that were drawn and at these points.
+        What is proved about the perturbations of the subbagged version, for the drawn bags and at these points.
     single_bags : ndarray of shape (n_single_bags, n_points) or None
         In Setting 2, the `excess` of the base learner fitted to the rows of a single bag, for the first bags.
     """
@@ -92,38 +92,19 @@ class Result:
         return self.bagged.estimated_range
 
     def certificate(self, n_bags: int | float | None = None) -> Certificate:
-        """Return what is proved of subbagging in this setting, in units of the range.
-
-        Parameters
-        ----------
-        n_bags : int, math.inf or None, default=None
-            The number of bags; None is that of the run.
-
-        Returns
-        -------
-        Certificate
-        """
+        """Return what is proved about subbagging, in units of the range; `n_bags` is that of the run by default."""
         return Certificate(Subbagging(0.5), self.setting.n_samples, self.n_bags if n_bags is None else n_bags)
 
     def excess(self, perturbations: Perturbations) -> np.ndarray:
         """Return, at each point, the largest ratio of the measured share of rows to the share that Theorem 8 allows.
 
         The share of rows beyond epsilon jumps at each perturbation; just below the k-th largest it is k / n, where
-        Theorem 8 allows c / (4 epsilon^2). Above 1 the guarantee is violated, and by this factor.
-
-        Parameters
-        ----------
-        perturbations : Perturbations
-            The base learner's or the bagged one's.
-
-        Returns
-        -------
-        ndarray of shape (n_points,)
+        Theorem 8 allows c / (4 epsilon^2). If the ratio is above 1, the guarantee is violated by this factor.
         """
         return excess_of(perturbations.values / self.scale, self.setting.n_samples)
 
     def claims(self) -> list[Claim]:
-        """Hold what the paper says of this setting against what was measured."""
+        """Compare what the paper says about this setting with what was measured."""
         base, bagged = self.excess(self.base), self.excess(self.bagged)
         number = self.setting.number
         unstable, satisfied = "the base learner violates the guarantee", "the subbagged learner satisfies it"
@@ -152,7 +133,7 @@ class Result:
         return claims
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every number of the result, as JSON takes it."""
+        """Return every number of the result as a dictionary that JSON takes."""
         n, point = self.setting.n_samples, 0
         shares = [rows / n for rows in sorted({1, 2, 5, 10, 25, 50, 100, 250, n // 2}) if rows < n]
         limit, finite = self.certificate(math.inf), self.certificate()
@@ -204,38 +185,21 @@ class Result:
         return numbers
 
     def excess_in_observed_range(self, perturbations: Perturbations) -> np.ndarray:
-        """Return `excess` in units of the observed range of the targets, to which clipping would change nothing here.
+        """Return `excess` in units of the observed range of the targets.
 
-        A tree predicts averages of targets, so it never leaves their range.
-
-        Parameters
-        ----------
-        perturbations : Perturbations
-            The base learner's or the bagged one's.
-
-        Returns
-        -------
-        ndarray of shape (n_points,)
+        Clipping to that range would change nothing here: a tree predicts averages of targets, so it never leaves it.
         """
         ratio: np.ndarray = self.excess(perturbations) * (self.scale / self.target_range) ** 2
         return ratio
 
 
 def write_numbers(results: Iterable[Result], path: str | Path) -> None:
-    """Write every number of some results to a JSON file.
-
-    Parameters
-    ----------
-    results : iterable of Result
-        What was measured.
-    path : str or Path
-        Where to.
-    """
+    """Write every number of some results to a JSON file."""
     Path(path).write_text(json.dumps([result.to_dict() for result in results], indent=1) + "\n")
 
 
 def excess_of(values: np.ndarray, n_samples: int) -> np.ndarray:
-    """The largest ratio, over epsilon, of the share of rows beyond it to that which Theorem 8 allows."""
+    """Return the largest ratio, over epsilon, of the share of rows beyond it to the share that Theorem 8 allows."""
     constant = bagging_constant(n_samples, *Subbagging(0.5).resolve(n_samples).p_and_q)
     ordered = -np.sort(-values, axis=0)
     share = np.arange(1, len(ordered) + 1)[:, None] / len(ordered)
@@ -244,7 +208,7 @@ def excess_of(values: np.ndarray, n_samples: int) -> np.ndarray:
 
 
 def first_class(moved: Perturbations) -> Perturbations:
-    """Of two classes the probability of the first, as the authors' script records; the other moves as far."""
+    """Keep the probability of the first of two classes, as the authors' script does; the other moves equally far."""
     if moved.prediction.ndim == 1:
         return moved
     spread = moved.bags

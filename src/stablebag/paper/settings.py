@@ -1,9 +1,9 @@
-"""The four simulation settings of section 6 of the paper, as its text has them and as its authors' script did.
+"""The four simulation settings of section 6 of the paper, as in its text and as in its authors' script.
 
 The two differ in the data. The script seeds numpy's legacy generator with 1234567891 before each data set, centres the
 test point of Settings 1 to 3, records the probability of class 0, gives the neural network the same seed in every fit,
 and in Setting 4 adds noise from [-1, 1] where the text says [0, 1]. Its trees have no seed: each takes a number from
-the generator that drew the data, the one fitted to all rows first, then the one without each row, in order.
+the generator that drew the data, first the tree fitted to all rows, then the tree without each row, in order.
 """
 
 import warnings
@@ -25,18 +25,18 @@ from stablebag.resampling.subbagging import Subbagging
 
 VARIANTS = ("text", "script")
 SCRIPT_SEED = 1234567891
-_LARGEST_TREE_SEED = 2**31 - 1  # the numbers that scikit-learn's trees draw for themselves are below it
+_LARGEST_TREE_SEED = 2**31 - 1  # the numbers that scikit-learn's trees draw for themselves are below this
 
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
-    """Logistic regression without an intercept whose penalty is fixed per row: C = `strength` / (rows it is given).
+    """Logistic regression without an intercept, with a penalty fixed per row: C = `strength` / (number of rows).
 
     Parameters
     ----------
     strength : float, default=1000.0
-        The paper's 1e3; a bag of half of the rows gets twice the C.
+        The paper's 1e3; a bag of half the rows gets twice the C.
 
     Examples
     --------
@@ -50,71 +50,27 @@ class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
         self.strength = strength
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit with the penalty for as many rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The rows.
-        y : array-like of shape (n_rows,)
-            Their labels.
-
-        Returns
-        -------
-        ScaledLogisticRegression
-        """
+        """Fit with the penalty for this number of rows."""
         self.model_ = LogisticRegression(C=self.strength / len(X), fit_intercept=False).fit(X, y)
         self.classes_ = self.model_.classes_
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of the two classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_points, n_features)
-            The points.
-
-        Returns
-        -------
-        ndarray of shape (n_points, 2)
-        """
+        """Return the probabilities of the two classes at each point."""
         probabilities: np.ndarray = self.model_.predict_proba(X)
         return probabilities
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the likelier class.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_points, n_features)
-            The points.
-
-        Returns
-        -------
-        ndarray of shape (n_points,)
-        """
+        """Return the likelier class at each point."""
         labels: np.ndarray = self.model_.predict(X)
         return labels
 
 
 class QuietNetwork(MLPClassifier):
-    """scikit-learn's network, which after eight epochs warns that it has not converged; here it is not meant to."""
+    """scikit-learn's network without its warning that eight epochs are too few to converge, which is intended here."""
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit without that warning.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The rows.
-        y : array-like of shape (n_rows,)
-            Their labels.
-
-        Returns
-        -------
-        QuietNetwork
-        """
+        """Fit without that warning."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             super().fit(X, y)
@@ -128,19 +84,7 @@ class ScriptTree(DecisionTreeRegressor):
     """
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit with the number in place of a generator.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            The rows.
-        y : array-like of shape (n_rows,)
-            Their targets.
-
-        Returns
-        -------
-        ScriptTree
-        """
+        """Fit with the number in place of a generator."""
         number: Any = self.random_state
         self.random_state: Any = _Drawn(number)
         try:
@@ -150,7 +94,7 @@ class ScriptTree(DecisionTreeRegressor):
 
 
 class _Drawn(np.random.RandomState):
-    """A generator that gives one number, which was drawn before."""
+    """A generator that always returns one number, which was drawn before."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -167,9 +111,9 @@ class Setting:
     Attributes
     ----------
     number : int
-        From 1 to 4.
+        The number of the setting, from 1 to 4.
     title : str
-        What it is.
+        A description in a few words.
     n_samples : int
         The number of training rows n; bags have half as many.
     n_features : int
@@ -194,9 +138,9 @@ class Setting:
         variant : {"text", "script"}, default="text"
             As the paper's text says, or as its authors' script did.
         seed : int, default=0
-            For the text's variant; the script has its own.
+            The seed of the data in the text's variant; the script has its own.
         n_points : int, default=10
-            How many test points. The first is the one of the paper; more are drawn after everything else.
+            The number of test points. The first is the paper's; the others are drawn after everything else.
 
         Returns
         -------
@@ -209,31 +153,13 @@ class Setting:
         return self.make_data(self, variant, seed, n_points)
 
     def learner(self, variant: str = "text") -> Any:
-        """Return the base learner, unfitted.
-
-        Parameters
-        ----------
-        variant : {"text", "script"}, default="text"
-            The script seeds the network; otherwise they agree.
-
-        Returns
-        -------
-        estimator
-        """
+        """Return the base learner, unfitted; the variants differ only in that the script seeds the network."""
         return self.make_learner(check_variant(variant, "Setting.learner"))
 
     def refit_seeds(self, variant: str) -> np.ndarray | None:
-        """Return the seeds of the base learner, fitted to all rows and then without each in order.
+        """Return the seeds of the base learner, fitted to all rows and then without each row, in order.
 
-        Parameters
-        ----------
-        variant : {"text", "script"}
-            As in `learner`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples + 1,) or None
-            None where the same seed serves for all, as in Definition 4 of the paper. The script's trees have none.
+        None if the same seed serves for all fits, as in Definition 4 of the paper; not so for the script's trees.
         """
         if check_variant(variant, "Setting.refit_seeds") == "text" or self.number != 4:
             return None
@@ -243,23 +169,7 @@ class Setting:
         return legacy.randint(0, _LARGEST_TREE_SEED, size=self.n_samples + 1)
 
     def bagged(self, n_bags: int, variant: str = "text", *, n_jobs: int | None = None, seed: int = 0) -> Any:
-        """Return the subbagged learner, unfitted: bags of half of the rows; trees are not clipped, as in the paper.
-
-        Parameters
-        ----------
-        n_bags : int
-            The number of bags.
-        variant : {"text", "script"}, default="text"
-            As in `learner`.
-        n_jobs : int or None, default=None
-            How many bags to fit at once.
-        seed : int, default=0
-            For the bags and the learners.
-
-        Returns
-        -------
-        BaggedClassifier or BaggedRegressor
-        """
+        """Return the subbagged learner, unfitted: bags of half the rows; trees are not clipped, as in the paper."""
         settings: dict[str, Any] = {"n_bags": n_bags, "n_jobs": n_jobs, "random_state": seed, "scheme": Subbagging(0.5)}
         if self.classifies:
             return BaggedClassifier(self.learner(variant), **settings)
@@ -275,7 +185,7 @@ def _logistic_data(setting: Setting, variant: str, seed: int, n_points: int) -> 
         y = (rng.random(n) < _sigmoid(X @ effects)).astype(int)
         return X, y, rng.normal(size=(n_points, d))
     legacy = np.random.RandomState(SCRIPT_SEED)
-    legacy.normal(size=(1, d))  # drawn and not used
+    legacy.normal(size=(1, d))  # drawn but not used
     first = legacy.normal(size=(1, d))
     X = legacy.normal(size=(n, d))
     y = (legacy.uniform(size=n) < _sigmoid(X @ effects)).astype(int)
@@ -333,7 +243,7 @@ SETTINGS = {
 
 
 def check_variant(variant: str, owner: str) -> str:
-    """Return a variant of the data that there is."""
+    """Return the variant if there is one of that name; otherwise refuse it."""
     if variant not in VARIANTS:
         raise refuse_value("variant", owner, f"one of {VARIANTS}", variant)
     return variant

@@ -1,4 +1,4 @@
-"""Certificates: what bagging promises before any data is seen, as numbers and in sentences."""
+"""Certificates: what bagging guarantees before any data are seen, as numbers and in sentences."""
 
 import math
 from bisect import bisect_left
@@ -33,13 +33,13 @@ from stablebag.resampling.schemes import SCHEMES
 
 _BOUNDS = ("best", "exact", "paper")
 _THEOREM_8 = "Theorem 8, counting whole rows"
-_FEW_EMPTY = 1e-6  # a chance of empty bags that changes no digit that is shown
-_ORDERS = (1.0, 1.5, 2.0, 3.0, 4.0)  # a norm is no larger than one of a higher order
+_FEW_EMPTY = 1e-6  # a chance of bags without rows that changes none of the digits shown
+_ORDERS = (1.0, 1.5, 2.0, 3.0, 4.0)  # a norm is not larger than one of higher order
 
 
 @dataclass(frozen=True, init=False)
 class Certificate:
-    """What is proved of bagging any learner, for every data set of `n_samples` rows and every test point.
+    """What is proved about bagging any learner, for every data set of `n_samples` rows and every test point.
 
     Leaving out row i moves the prediction by some L_i. The certificate bounds how many rows can move it far
     (`epsilon`, `delta`), how far any row can (`worst_case`) and how far they do on average (`mean`, `norm`). It assumes
@@ -48,8 +48,8 @@ class Certificate:
     A share `delta` is a fraction of the training rows, not a confidence level. With finitely many bags, the statement
     is about the average over rows of the probability, over the draw of bags and learner seeds, that L_i > epsilon.
 
-    `certify` makes the certificate of a fitted model, `for_targets` that of a prediction range and its targets, and
-    `for_labels` that of the class probabilities.
+    `certify` returns the certificate of a fitted model, `for_targets` that of a prediction range and its targets, and
+    `for_labels` that of class probabilities.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Certificate:
     n_samples : int
         The number of training rows.
     n_bags : int or math.inf, default=inf
-        The number of bags; infinitely many stand for derandomized bagging.
+        The number of bags; ``math.inf`` stands for derandomized bagging.
     range_length : float, default=1.0
         The length of the interval in which the predictions lie, or to which they are clipped. Every epsilon is in
         the same units.
@@ -66,15 +66,16 @@ class Certificate:
         The share of rows whose removal changes that interval: 0 for a fixed one, `PredictionRange.delta` for one that
         depends on the data. It is rounded up to whole rows.
     reach : float or None, default=None
-        How far a prediction can move at all: `range_length` where the interval does not reach further without a row,
-        as those of `ObservedRange` and `TrimmedRange` do not, and in general `PredictionRange.reach`. None is
-        `range_length` if no row changes the interval, and unknown (infinite) if some do.
+        How far a prediction can move at all: in general `PredictionRange.reach`, which is `range_length` if the
+        interval does not reach further without a row, as with `ObservedRange` and `TrimmedRange`. None stands for
+        `range_length` if no row changes the interval, and for unknown (infinite) if some do.
     outputs : Outputs or None, default=None
-        What is known of the outputs, in place of the three numbers above.
+        What is known about the outputs, in place of the three numbers above.
     coupling : {"any", "independent"}, default="any"
-        For finitely many bags: what is assumed of those drawn with and without a row. "any" is nothing, and holds for
-        the same seed in both. "independent" assumes that they, and the seeds of the learners, are drawn independently,
-        as in two runs without a common seed; the bounds are then sharper, and `explain` names the assumption.
+        For finitely many bags: what is assumed about the bags with and without a row. "any" assumes nothing, so it
+        also holds for the same seed in both runs. "independent" assumes that the bags, and the seeds of the learners,
+        are drawn independently, as in two runs without a common seed; the bounds are then sharper, and `explain` names
+        the assumption.
 
     Examples
     --------
@@ -147,9 +148,9 @@ class Certificate:
         y : array-like of shape (n_samples,)
             The labels of the training rows.
         n_bags : int or math.inf, default=inf
-            The number of bags.
+            The number of bags; ``math.inf`` stands for derandomized bagging.
         coupling : {"any", "independent"}, default="any"
-            What is assumed of the bags with and without a row.
+            As in `Certificate`.
 
         Returns
         -------
@@ -187,11 +188,11 @@ class Certificate:
         y : array-like of shape (n_samples,)
             The targets of the training rows.
         prediction_range : PredictionRange or callable, default=ObservedRange()
-            The rule for the interval.
+            The rule that turns the targets into the interval to which predictions are clipped.
         n_bags : int or math.inf, default=inf
-            The number of bags.
+            The number of bags; ``math.inf`` stands for derandomized bagging.
         coupling : {"any", "independent"}, default="any"
-            What is assumed of the bags with and without a row.
+            As in `Certificate`.
 
         Returns
         -------
@@ -212,11 +213,11 @@ class Certificate:
         outputs = AdaptiveOutputs(high - low, delta_range, reach)
         return cls(scheme, len(y), n_bags, outputs=outputs, coupling=coupling)
 
-    # ----------------------------------------------------------------------------------------------- what it speaks of
+    # ------------------------------------------------------------------------------------------------ what it is about
 
     @property
     def range_length(self) -> float:
-        """The length of the interval in which the predictions lie, in whose units every epsilon is."""
+        """The length of the interval in which the predictions lie; every epsilon is in the same units."""
         return self.outputs.length
 
     @property
@@ -231,7 +232,7 @@ class Certificate:
 
     @property
     def scope(self) -> Scope:
-        """What it speaks of, for a measurement to be held against it."""
+        """What it is about, to compare it with that of a measurement."""
         rerun, n_bags = (Rerun.ALL, None) if self._derandomized else (Rerun.ANEW, int(self.n_bags))
         outputs = self.outputs
         return Scope(
@@ -257,23 +258,22 @@ class Certificate:
             A share of the training rows, in [0, 1].
         bound : {"best", "exact", "paper"}, default="best"
             "paper" is the formula of Theorem 8 (9 for finitely many bags, 13 and 20 with `delta_range`). "exact" is the
-            exact frontier: with infinitely many bags the smallest epsilon that holds for every learner; with
-            finitely many, Theorem 9's term for the bags comes on top. Where the frontier cannot be worked out
-            (beyond 30,000 rows that may exceed epsilon, or for a scheme that does not say how many rows are in a bag)
-            it is an upper bound on it. "best" is the smallest of all bounds that are proved, and never above the
-            others. `explain` names it.
+            exact frontier: with infinitely many bags, the smallest epsilon that holds for every learner; with finitely
+            many, Theorem 9's term for the bags is added. If the frontier cannot be worked out (beyond 30,000 rows that
+            may exceed epsilon, or for a scheme that does not say how many rows are in a bag), an upper bound on it is
+            used. "best" is the smallest of all proved bounds, so it is never above the others. `explain` names it.
 
         Returns
         -------
         float
-            In the units of the prediction. Infinite where nothing is known.
+            In the units of the prediction. Infinite if nothing is known.
         """
         delta = check_delta(delta, "Certificate.epsilon")
         if _check_bound(bound, "Certificate.epsilon") != "paper":
             return self.best(delta, bound).value
         normalized = bounds.clipped_epsilon(delta, self._constant, self.delta_range, self.n_bags)
         if self.range_length == 0 and not 0 < self.delta_range >= delta:
-            return 0.0  # and not 0 times infinity: within an interval of no length nothing moves
+            return 0.0  # not 0 times infinity: nothing moves within an interval of length zero
         return normalized * (self.range_length or 1.0)
 
     def delta(self, epsilon: float, bound: str = "best") -> float:
@@ -284,12 +284,12 @@ class Certificate:
         epsilon : float
             A perturbation, in the units of the prediction.
         bound : {"best", "exact", "paper"}, default="best"
-            As in `epsilon`; "paper" is zero from the worst case of Theorem 14 on.
+            As in `epsilon`. With "paper" it is zero if epsilon is at least the worst case of Theorem 14.
 
         Returns
         -------
         float
-            Never above 1. A multiple of 1 / n_samples for infinitely many bags, where rows are counted; with finitely
+            At most 1. With infinitely many bags rows are counted, so it is a multiple of 1 / n_samples; with finitely
             many it bounds a mean of probabilities.
         """
         epsilon = check_epsilon(epsilon, "Certificate.delta")
@@ -309,8 +309,8 @@ class Certificate:
         ----------
         monte_carlo_delta : float, default=0.0
             For finitely many bags: the probability, over the bags, with which each row may exceed it. The theorem is
-            about infinitely many; Hoeffding's inequality adds the price of drawing some. With probability zero nothing
-            better than the whole range can be promised.
+            about infinitely many bags; Hoeffding's inequality adds the price of drawing finitely many. With probability
+            zero, nothing better than the whole range can be promised.
 
         Returns
         -------
@@ -328,8 +328,8 @@ class Certificate:
         Parameters
         ----------
         bound : {"best", "paper"}, default="best"
-            "paper" is Corollary 15. "best" is the smallest that is proved: with infinitely many bags the largest mean
-            that any learner has, where it can be worked out.
+            "paper" is Corollary 15. "best" is the smallest proved bound: with infinitely many bags, the largest mean of
+            any learner, if it can be worked out.
 
         Returns
         -------
@@ -338,7 +338,7 @@ class Certificate:
         return self.norm(1, bound)
 
     def rms(self) -> float:
-        """Return a bound on the root, over rows, of the mean expected squared perturbation."""
+        """Return a bound on the root of the mean over rows of the expected squared perturbation."""
         return self.norm(2)
 
     def norm(self, order: float, bound: str = "best") -> float:
@@ -350,8 +350,8 @@ class Certificate:
             Positive; ``math.inf`` is the worst case, 1 the mean. Rows that change the prediction range count with
             its whole `reach`.
         bound : {"best", "paper"}, default="best"
-            "paper" is Theorem 18, and for finitely many bags Corollary 15 and its like. "best" is the smallest that is
-            proved.
+            "paper" is Theorem 18, and for finitely many bags Corollary 15 and its extension to other orders. "best" is
+            the smallest proved bound.
 
         Returns
         -------
@@ -366,14 +366,14 @@ class Certificate:
         return self._of_all_rows(order, bound)
 
     def _of_all_rows(self, order: float, bound: str) -> float:
-        """A bound on a norm over all rows, those that change the range included."""
+        """A bound on a norm over all rows, including those that change the range."""
         norm = self._norm(order, bound).value * self.range_length
         if self.delta_range == 0:
             return norm
         if math.isinf(order) or math.isinf(self.reach):
             return self.reach
-        # The rows that change the range and those that do not are two groups: their powers add up. In logarithms,
-        # because the powers of a small or large order leave the range of floats.
+        # The rows that change the range and those that do not are two groups, whose powers add up. In logarithms,
+        # because powers of small or large order leave the range of floats.
         parts = [(norm, 1.0), (self.reach, self.delta_range)]
         logs = [order * math.log(size) + math.log(share) for size, share in parts if size > 0]
         return min(self.reach, math.exp(float(logsumexp(logs)) / order)) if logs else 0.0
@@ -384,7 +384,7 @@ class Certificate:
         Parameters
         ----------
         over_points : {"max", "mean"}, default="max"
-            Without effect: it holds for every point.
+            Has no effect: the certificate holds for every point.
 
         Returns
         -------
@@ -394,12 +394,12 @@ class Certificate:
         return curve_of(self, over_points)
 
     def loss(self, lipschitz: float = 1.0) -> float:
-        """Return a bound on the mean expected change of a loss that is `lipschitz` in the prediction (Corollary 16).
+        """Return a bound on the mean expected change in a loss that is `lipschitz` in the prediction (Corollary 16).
 
         Parameters
         ----------
         lipschitz : float, default=1.0
-            The loss changes by at most this times the change of the prediction; 1 for the absolute error.
+            The loss changes by at most this times the change in the prediction; 1 for the absolute error.
 
         Returns
         -------
@@ -408,10 +408,10 @@ class Certificate:
         return bounds.loss_perturbation(self.mean(), lipschitz)
 
     def replace_one(self, lipschitz: float = 1.0) -> float:
-        """Return a bound on the change of a loss when a row is *replaced* by another, for every data set.
+        """Return a bound on the change in a loss when a row is *replaced* by another, for every data set.
 
-        Only the bags that have the row change, so it is p times the range, in expectation over the bags where they are
-        finitely many. The memorizing learner attains it.
+        Only the bags that contain the row change, so it is p times the range; with finitely many bags, in expectation
+        over the bags. The memorizing learner attains it.
 
         Parameters
         ----------
@@ -427,17 +427,17 @@ class Certificate:
                 "Replacing a row needs a range that is fixed in advance: the new row could stretch any other without "
                 "bound. Clip to a FixedRange."
             )
-        # Of two classes or more, bags without rows give none more than one half; the new row may bring a class.
+        # With two or more classes, bags without rows give none more than one half; the new row may bring a class.
         empty = 0.5 * self.scheme.empty_probability if isinstance(self.outputs, ClassOutputs) else 0.0
         moved = bounds.finite_bags_mean(self.scheme.inclusion_probability + empty, self.n_bags, self.coupling)
         return bounds.loss_perturbation(moved * self.range_length, lipschitz)
 
     def replace_one_in_expectation(self, lipschitz: float = 1.0) -> float:
-        """Return a bound on the expected change of a loss when a row is *replaced* by another (Corollary 17).
+        """Return a bound on the expected change in a loss when a row is *replaced* by another (Corollary 17).
 
         The expectation is over rows, replacements and the test point, all drawn independently from one distribution. It
-        is not a bound for every data set: there, `replace_one` is all that holds. Both need a fixed range: a new row
-        can stretch a range that is taken from the targets as far as it likes.
+        is not a bound for every data set: for that, only `replace_one` holds. Both need a fixed range, because a new
+        row can stretch a range taken from the targets without bound.
 
         Parameters
         ----------
@@ -447,10 +447,10 @@ class Certificate:
         Returns
         -------
         float
-            Never above `replace_one`.
+            At most `replace_one`.
         """
         always, mean = self.replace_one(lipschitz), self.mean()
-        if isinstance(self.outputs, ClassOutputs):  # it holds for the labels at hand, and here it has to hold for all
+        if isinstance(self.outputs, ClassOutputs):  # it holds for these labels, but here it must hold for all
             for_all = ClassOutputs(shift=0.5 * self.scheme.empty_without_a_row, shifted_share=1.0)
             mean = self.with_outputs(for_all).mean()
         return min(always, bounds.replace_one_in_expectation(mean, lipschitz))
@@ -458,7 +458,7 @@ class Certificate:
     # ------------------------------------------------------------------------------------------------------ in words
 
     def explain(self, delta: float = 0.05) -> str:
-        """Say in sentences what is promised for a share `delta` of the rows, and by which theorem.
+        """Explain in sentences what is promised for a share `delta` of the rows, and by which theorem.
 
         Parameters
         ----------
@@ -494,7 +494,7 @@ class Certificate:
         return preformatted(self.explain())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as numbers and strings that JSON takes; `from_dict` reads it back."""
+        """Return the certificate as a dictionary that JSON takes; `from_dict` reads it back."""
         return {
             **law_to_dict(self.scheme),
             "n_bags": None if self._derandomized else self.n_bags,
@@ -504,22 +504,22 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any], scheme: ResamplingScheme | None = None) -> "Certificate":
-        """Read back what `to_dict` wrote.
+        """Read back what `to_dict` returned.
 
         Parameters
         ----------
         values : dict
-            As `to_dict` gives it, possibly after a trip through JSON.
+            What `to_dict` returned, possibly after a trip through JSON.
         scheme : ResamplingScheme, default=None
-            The scheme, where it is one of your own and cannot be made from its name.
+            The scheme, if it is your own and cannot be made from its name.
 
         Returns
         -------
         Certificate
         """
         if not isinstance(values, dict) or not {"scheme", "bag_size", "n_samples", "n_bags"} <= set(values):
-            expected = "a dictionary as to_dict gives it"
-            raise refuse_type("values", "Certificate.from_dict", expected, values, "json.loads makes one of text.")
+            expected = "a dictionary as to_dict returns it"
+            raise refuse_type("values", "Certificate.from_dict", expected, values, "json.loads makes one from text.")
         if scheme is None:
             scheme = _scheme_from_dict(values)
         n_bags = math.inf if values["n_bags"] is None else values["n_bags"]
@@ -531,17 +531,7 @@ class Certificate:
         return certificate
 
     def with_outputs(self, outputs: Outputs) -> "Certificate":
-        """Return the certificate of the same bags for other outputs.
-
-        Parameters
-        ----------
-        outputs : Outputs
-            What is known of them.
-
-        Returns
-        -------
-        Certificate
-        """
+        """Return the certificate of the same bags for other outputs."""
         return Certificate(self.scheme, self.n_samples, self.n_bags, outputs=outputs, coupling=self.coupling)
 
     def best(self, delta: float, bound: str = "best") -> Bound:
@@ -567,23 +557,13 @@ class Certificate:
         if found.value >= 1.0:
             return Bound(self.range_length, TRIVIAL)
         theorem = self.outputs.theorem(self._derandomized)
-        # What a bag without rows predicts is fixed, so that where there are many of them less is attained.
+        # What a bag without rows predicts is fixed, so if there are many of them, less is attained.
         exact = found.proof.exact and self.outputs.is_fixed and self.scheme.empty_probability < _FEW_EMPTY
         proof = replace(found.proof.and_(theorem) if theorem else found.proof, exact=exact)
         return Bound(found.value * self.range_length, proof)
 
     def without_rows_changing_range(self, delta: float) -> float:
-        """Return what is left of a share of rows after those that change the range; below zero where nothing is.
-
-        Parameters
-        ----------
-        delta : float
-            A share of the training rows, in [0, 1].
-
-        Returns
-        -------
-        float
-        """
+        """Return what is left of a share of rows after those that change the range; below zero if nothing is."""
         n = self.n_samples
         if self._derandomized:
             return self._free_rows(whole_rows(delta, n)) / n
@@ -597,7 +577,7 @@ class Certificate:
 
     @property
     def _constant(self) -> float:
-        """The bagging constant c; with a shift, what takes its place in the mean square."""
+        """The bagging constant c or, with a shift, what takes its place in the mean square."""
         constant = bounds.bagging_constant(self.n_samples, *self.scheme.p_and_q)
         return bounds.shifted_constant(constant, self._shift, self.outputs.shifted_share)
 
@@ -623,7 +603,7 @@ class Certificate:
         exact = point.value + self._shift
         if known == rank:
             return Bound(min(epsilon, exact), Proof("the exact frontier", exact=True))
-        # The frontier falls with the rank, so beyond the last one worked out that one is an upper bound.
+        # The frontier falls with the rank, so its last value that was worked out bounds those beyond it.
         name = _THEOREM_8 if epsilon < exact else f"the frontier at {known:,} rows"
         return Bound(min(epsilon, exact), Proof(f"{name}; the exact frontier is not worked out beyond {known:,} rows"))
 
@@ -665,7 +645,7 @@ class Certificate:
             *(int(rows * f) for f in (0.5, 0.7, 0.85, 0.95)),
         }
         for k in sorted(k for k in near if k < n and k <= share * n):
-            # The frontier is no lower than the learner that counts rows; where even that is too high, it is not
+            # The frontier is not below the learner that counts rows; if even that is too high, the frontier is not
             # worked out.
             counted = frontier.all_plus(self.scheme, k + 1) if k < frontier.MOST_ROWS else 0.0
             if (radius := noise(k)) + counted < best:
@@ -681,7 +661,7 @@ class Certificate:
         paper = min(1.0, bounds.norm_perturbation(order, constant, p, bags) + shift)
         proved = [Bound(paper, Proof("Corollary 15" if order <= 1 else "Theorem 18"))]
         if bound == "best" and not math.isinf(order):
-            # No perturbation exceeds 1, so that a norm of higher order is a root of the mean square.
+            # No perturbation exceeds 1, so a norm of higher order is at most a root of the mean square.
             root = bounds.mean_square_perturbation(self._constant, bags, self.coupling)
             proved.append(Bound(math.pow(root, 2 / max(order, 2)), Proof("second moments of the bags")))
             mean = frontier.largest_mean(self.scheme) if order <= 1 else None
@@ -696,7 +676,7 @@ class Certificate:
         if self._derandomized:
             n = self.n_samples
             return first_step(0, n, lambda rows: self._is_enough(rows, epsilon)) / n
-        # With random bags delta is not a count. A grid finer than any row, and the next point up, is still proved.
+        # With random bags delta is not a count. On a grid finer than any row, the next point up is still proved.
         return first_step(0, 2**50, lambda step: self.best(step / 2**50, bound).value <= epsilon) / 2**50
 
     def _is_enough(self, rows: int, epsilon: float) -> bool:
@@ -723,7 +703,7 @@ class Certificate:
         )
 
     def _vacuous_promise(self, delta: float) -> str:
-        """Say that there is no promise, and what would bring one."""
+        """Say that nothing is promised, and what would change that."""
         if self.delta_range > 0 and self.without_rows_changing_range(delta) <= 0:
             changing = f"A share {self.delta_range:.4g} of the rows can each change the range itself"
             way_out = f"{changing}: ask for a larger delta."
@@ -772,31 +752,31 @@ def replace_bags(certificate: Certificate, n_bags: int | float) -> Certificate:
 
 
 def curve_of(certificate: Any, over_points: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return what is proved as a curve of epsilon and delta; of some points, their worst or their average delta."""
+    """Return what is proved as a curve of epsilon and delta; for points, their largest or average delta."""
     if over_points not in ("max", "mean"):
         raise refuse_value("over_points", "curve", 'one of "max" and "mean"', over_points)
     n = certificate.n_samples
-    steps = 200 if n <= 2000 else 50  # the exact frontier of many rows takes its time
-    shares = np.unique(np.geomspace(1, n - 1, steps).astype(int)) / n  # of all rows together nothing need be proved
+    steps = 200 if n <= 2000 else 50  # the exact frontier takes long for many rows
+    shares = np.unique(np.geomspace(1, n - 1, steps).astype(int)) / n  # all rows together need no proof
     proved = np.array([certificate.epsilon(share) for share in shares])
     if proved.ndim == 1:
         finite = np.isfinite(proved)
         return proved[finite], shares[finite]
-    # A mean over points of epsilon would bound no mean of delta: the mean is taken of delta, at each epsilon.
+    # A mean of epsilon over points would not bound the mean of delta, so the mean of delta is taken at each epsilon.
     levels = np.quantile(proved.reshape(len(shares), -1), [0.0, 0.5, 1.0], axis=1)
     epsilon = np.unique(levels[np.isfinite(levels)])[::-1]
     summary = np.mean if over_points == "mean" else np.max
     each = np.array([summary(certificate.delta(level), axis=0) for level in epsilon])
-    return epsilon, each.reshape(len(epsilon), -1).max(axis=1)  # of classes, the one of which least is proved
+    return epsilon, each.reshape(len(epsilon), -1).max(axis=1)  # over classes, the weakest of the bounds
 
 
 def first_step(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """Return the smallest whole number from `low` to `high` at which a monotone condition holds; at `high` it does."""
+    """Return the smallest whole number from `low` to `high` at which a monotone condition, true at `high`, holds."""
     return low + bisect_left(range(low, high), True, key=holds)
 
 
 def law_to_dict(law: ResolvedScheme) -> dict[str, Any]:
-    """Return a law as numbers and strings that JSON takes."""
+    """Return a law as a dictionary that JSON takes."""
     size = getattr(law.scheme, "bag_size", None)
     return {
         "scheme": type(law.scheme).__name__,

@@ -1,8 +1,8 @@
 """Certificates of fitted models: for every data set of their size, at some points, or for the bags as they are.
 
-`certify` says what is proved of a fitted model for every data set of its size; with test points, what is proved at
-these, with a confidence over the draw of the bags. `certify_reused` is about the leave-one-out predictions that reuse
-the drawn bags, and holds for those bags with no slack at all.
+`certify` says what is proved about a fitted model for every data set of its size; with test points, what is proved at
+these points, with a confidence level over the draw of the bags. `certify_reused` is about leave-one-out predictions
+that reuse the drawn bags, and holds for those bags with no slack at all.
 """
 
 import math
@@ -30,32 +30,33 @@ def certify(
     coupling: str = "any",
     vector: bool = False,
 ) -> "Certificate | VectorCertificate | PointCertificate":
-    """State what is proved of a fitted `BaggedRegressor` or `BaggedClassifier`.
+    """State what is proved about a fitted `BaggedRegressor` or `BaggedClassifier`.
 
-    Without points, for every learner and data set of its size: of a regressor in the units of y, on the range to which
-    predictions are clipped; without one, in units of the range of the learner's outputs. Of a classifier it speaks of
-    each class's probability, or with `vector` of the vector of all of them.
+    Without points, the certificate holds for every learner and every data set of this size. For a regressor it is in
+    the units of y, on the range to which predictions are clipped; if they are not clipped, it is in units of the range
+    of the learner's outputs. For a classifier it is about each class's probability, or with `vector` about the vector
+    of all of them.
 
-    With points, for this learner, this data set and these points: where bags agree on a prediction, no row can move it
-    far. How much they agree is estimated from the bags, and the certificate pays for that with a confidence.
+    With points, it holds for this learner, this data set and these points: if bags agree on a prediction, no row can
+    move it far. How much they agree is estimated from the bags, so the certificate holds only with a confidence level.
 
     Parameters
     ----------
     model : BaggedRegressor or BaggedClassifier
         A fitted model.
     X : array-like, sparse array or data frame, BagPredictions or None, default=None
-        The points to speak of, or what `model.predict_once` predicted at them; None speaks of all.
+        The points at which to certify, or what `model.predict_once` predicted at them; None certifies all points.
     confidence : float, default=0.95
-        With points: the probability, over the draw of the bags, with which all that is said of all points holds.
+        With points: the probability, over the draw of the bags, with which everything said about all points holds.
     coupling : {"any", "independent"}, default="any"
         As in `Certificate`.
     vector : bool, default=False
-        Of a classifier: whether to speak of the Euclidean distance of the vectors of class probabilities.
+        For a classifier: whether to bound the Euclidean distance between the vectors of class probabilities.
 
     Returns
     -------
     Certificate, VectorCertificate or PointCertificate
-        The last with points.
+        A `PointCertificate` if points are given.
 
     Examples
     --------
@@ -85,7 +86,7 @@ def certify(
             certificate = Certificate(law, law.n_samples, n_bags, outputs=UnboundedOutputs(), coupling=coupling)
         else:
             certificate = Certificate.for_targets(law, model.y_, model.prediction_range_, n_bags, coupling=coupling)
-    reason = "the probability with which it holds, such as 0.95. For certain it holds with n_bags='all'."
+    reason = "it is the probability with which it all holds, such as 0.95. For certainty, fit with n_bags='all'."
     if check_real(confidence, "confidence", "certify", high=1.0, open_low=True, reason=reason) == 1:
         raise refuse_value("confidence", "certify", "below 1", confidence, reason)
     if X is None:
@@ -99,7 +100,7 @@ def _at_points(model: Any, X: Any, certificate: Certificate | VectorCertificate,
         exact = _deviation(model, X, vector=vector)
         return PointCertificate(certificate, exact, exact, 1.0, proved=True)
     if n_bags < 2:
-        raise ValueError("The variance over bags needs at least two bags, and the model has one. Fit more bags.")
+        raise ValueError("The variance over bags needs at least two bags, but the model has one. Fit more bags.")
     deviation = _deviation(model, X, estimated=True)
     if isinstance(certificate, Certificate) and isinstance(certificate.outputs, UnboundedOutputs):
         return PointCertificate(certificate, deviation, deviation, confidence, proved=False)
@@ -113,18 +114,20 @@ def _at_points(model: Any, X: Any, certificate: Certificate | VectorCertificate,
 
 
 def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> ReusedBagsCertificate:
-    """State what is proved of `leave_one_out` of a fitted model, for the bags that it drew.
+    """State what is proved about `leave_one_out` of a fitted model, for the bags that it drew.
 
     Parameters
     ----------
     model : BaggedRegressor or BaggedClassifier
         A fitted model.
     X : array-like, sparse array or data frame, BagPredictions or None, default=None
-        Points to speak of, or what `model.predict_once` predicted at them: there the standard deviation over bags takes
-        the place of the largest possible one. A regressor without a prediction range needs them.
+        The points at which to certify, or what `model.predict_once` predicted at them; None certifies all points. At
+        given points, the standard deviation over bags takes the place of the largest possible one. A regressor without
+        a prediction range needs points.
     vector : bool, default=False
-        Of a classifier: whether to speak of the Euclidean distance of the vectors of class probabilities. For learners
-        that vote, the variance at a point is 1 - |w|^2 with w the shares of the votes (`bounds.vote_variance`).
+        For a classifier: whether to bound the Euclidean distance between the vectors of class probabilities. For
+        learners that vote, the variance at a point is 1 - |w|^2 with w the shares of the votes
+        (`bounds.vote_variance`).
 
     Returns
     -------
@@ -185,7 +188,7 @@ def _of_range(average: BagAverage, X: Any) -> dict[str, Any]:
     if average.rule is None or average.interval is None:
         if X is None:
             raise ValueError(
-                "Without a prediction range nothing is known of all points. Give points, or fit with "
+                "Without a prediction range nothing is known about all points. Give points, or fit with "
                 "prediction_range=ObservedRange()."
             )
         return {"range_length": math.inf, "scale": math.inf, "scope": scope_of(average)}
@@ -196,7 +199,7 @@ def _of_range(average: BagAverage, X: Any) -> dict[str, Any]:
 
 
 def _check_model(model: Any, owner: str) -> None:
-    from sklearn.utils.validation import check_is_fitted  # scikit-learn is there, since there is a model
+    from sklearn.utils.validation import check_is_fitted  # scikit-learn is installed, since there is a model
 
     if not hasattr(model, "raw_blocks"):
         raise refuse_type("model", owner, "a fitted BaggedRegressor or BaggedClassifier", model)
@@ -205,5 +208,5 @@ def _check_model(model: Any, owner: str) -> None:
 
 def _refuse_vector(vector: bool, owner: str) -> None:
     if vector:
-        reason = "a regressor predicts one number, and its distance is the difference."
+        reason = "a regressor predicts one number, whose distance is the difference."
         raise refuse_value("vector", owner, "False for a regressor", vector, reason)

@@ -1,4 +1,4 @@
-"""How the bags drawn with and without a row depend on each other: what is assumed, and what it is worth."""
+"""How the bags drawn with and without a row depend on each other: what is assumed, and what follows from it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,14 +10,14 @@ from stablebag._checks import refuse_value
 
 @dataclass(frozen=True)
 class Coupling:
-    """What is assumed of the bags, and of the learners' seeds, in the two runs with all rows and without one.
+    """What is assumed about the bags, and about the learners' seeds, in the two runs with all rows and without one.
 
     Attributes
     ----------
     name : str
-        What users call it.
+        Its name.
     noise : float
-        A bound on the variance of the difference of two bags' outputs, one of either run, for outputs in [0, 1].
+        A bound on the variance of the difference between two bags' outputs, one from each run, for outputs in [0, 1].
     assumed : str
         The assumption, in words.
     """
@@ -27,12 +27,12 @@ class Coupling:
     assumed: str
 
     def radius(self, n_bags: float, monte_carlo_delta: Any) -> Any:
-        """Return what the noise of so many bags exceeds with probability `monte_carlo_delta` at most."""
-        # Theorem 9: Hoeffding's inequality for either run.
+        """Return what the noise of this many bags exceeds with probability at most `monte_carlo_delta`."""
+        # Theorem 9: Hoeffding's inequality for each run.
         return np.sqrt(2 / n_bags * np.log(4 / monte_carlo_delta))
 
     def of_deviations(self, with_all: Any, without: Any) -> Any:
-        """Return a bound on the variance of the difference of two outputs with these standard deviations."""
+        """Return a bound on the variance of the difference between two outputs with these standard deviations."""
         return (with_all + without) ** 2
 
     def __str__(self) -> str:
@@ -56,10 +56,10 @@ COUPLINGS = {coupling.name: coupling for coupling in (ANY, INDEPENDENT)}
 
 
 def as_coupling(value: Any, owner: str) -> Coupling:
-    """Return a coupling: one that is given, or the one of that name."""
+    """Return a coupling: the one that is given, or the one with that name."""
     if isinstance(value, Coupling):
         return value
     if isinstance(value, str) and value in COUPLINGS:
         return COUPLINGS[value]
-    reason = "how the bags with and without a row depend on each other."
+    reason = "it is how the bags with and without a row depend on each other."
     raise refuse_value("coupling", owner, f"one of {sorted(COUPLINGS)}", value, reason)

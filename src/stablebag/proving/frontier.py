@@ -1,13 +1,13 @@
 """The exact frontier: the smallest epsilon for which derandomized bagging of *every* learner is stable.
 
-Theorem 8 gives an epsilon that is enough, Theorem 10 one that is too small. For outputs in [0, 1] and K rows, a of them
-that push the prediction up and b = K - a that pull it down, let A and B be how many of either are in a bag. Then
+Theorem 8 gives an epsilon that is enough, and Theorem 10 one that is too small. For outputs in [0, 1] and K rows, of
+which a push the prediction up and b = K - a pull it down, let A and B be how many of each are in a bag. Then
 
     eps*(a, b) = min over u in [0, 1] of  E |u (A - p a) / a - (1 - u) (B - p b) / b| / (2 (1 - p)),
 
-and the largest value that the K-th largest of the n perturbations can have, over all learners and data sets, is the
-largest of these over all splits. The proof is in docs/proofs.md; it needs a law that treats all rows alike, and of it
-only how many of K rows are in a bag.
+and the largest possible value of the K-th largest of the n perturbations, over all learners and data sets, is the
+largest of these over all splits. The proof is in docs/proofs.md; it needs a law that treats all rows alike, and uses
+only its law of how many of K rows are in a bag.
 
 Every number here is a bound that holds: what is cut off the tails of a law, and what rounding may have cost, is added.
 """
@@ -24,8 +24,8 @@ from scipy.special import gammaln
 from stablebag._checks import check_integer, refuse_value
 from stablebag.resampling.scheme import ResolvedScheme
 
-MOST_ROWS = 30_000  # K beyond which the frontier is not worked out; the time grows as K^1.5, and here it is seconds
-_MOST_IN_MEAN = 10_000  # rows beyond which the largest mean is not worked out
+MOST_ROWS = 30_000  # the largest K for which the frontier is worked out: seconds, and the time grows as K^1.5
+_MOST_IN_MEAN = 10_000  # the most rows for which the largest mean is worked out
 _TAIL = 1e-15  # the probability that is cut off, and paid for
 _SPLITS_AT_ONCE = 512
 
@@ -36,12 +36,12 @@ class FrontierPoint:
 
     The learner looks at whether its rows are among the first `n_plus` of the data set, or among the next `n_minus`. It
     outputs 1 if u (A - p a) / a > (1 - u) (B - p b) / b, 0 if less, and one of `ties` if they are equal. Leaving out
-    any one of those rows then moves its bagged prediction by `value` at least, but for what is added for rounding.
+    any one of those rows then moves its bagged prediction by at least `value`, up to what is added for rounding.
 
     Attributes
     ----------
     value : float
-        The largest that the `rank`-th largest perturbation can be, for outputs in an interval of length 1.
+        The largest possible value of the `rank`-th largest perturbation, for outputs in an interval of length 1.
     n_plus : int
         The number a of rows that push the prediction up.
     n_minus : int
@@ -49,7 +49,7 @@ class FrontierPoint:
     weight : float
         The weight u of the rows that push.
     ties : tuple of float
-        The outputs where both sides are equal: on bags with fewer of the K rows than expected, and with more.
+        The outputs if both sides are equal: on bags with fewer of the K rows than expected, and with more.
     inclusion_probability : float
         The chance p that a row is in a bag.
     """
@@ -62,19 +62,7 @@ class FrontierPoint:
     inclusion_probability: float
 
     def outputs(self, plus_in_bag: np.ndarray, minus_in_bag: np.ndarray) -> np.ndarray:
-        """Return what the learner outputs on bags.
-
-        Parameters
-        ----------
-        plus_in_bag : ndarray
-            How many of the rows that push are in the bag, A.
-        minus_in_bag : ndarray
-            How many of the rows that pull are in the bag, B.
-
-        Returns
-        -------
-        ndarray
-        """
+        """Return the learner's outputs on bags with so many of the rows that push (A) and of those that pull (B)."""
         p = self.inclusion_probability
         push = np.asarray(plus_in_bag) / self.n_plus - p
         pull = np.asarray(minus_in_bag) / self.n_minus - p if self.n_minus else np.zeros_like(push)
@@ -83,25 +71,12 @@ class FrontierPoint:
 
 
 def frontier(law: ResolvedScheme, rank: int) -> FrontierPoint | None:
-    """Return the largest that the `rank`-th largest perturbation can be, over all learners and data sets.
+    """Return the largest possible value of the `rank`-th largest perturbation, over all learners and data sets.
 
-    Proved here (docs/proofs.md, 1). At most rank - 1 rows move any bagged prediction by more than this, and there
-    is a learner for which it is attained.
+    Proved here (docs/proofs.md, 1), for infinitely many bags. At most rank - 1 rows move any bagged prediction by more
+    than this, and some learner attains it. None if the law does not say how many rows are in a bag, or if the rank
+    exceeds `MOST_ROWS`.
 
-    Parameters
-    ----------
-    law : ResolvedScheme
-        How bags are drawn; infinitely many of them.
-    rank : int
-        K, from 1 to the number of rows.
-
-    Returns
-    -------
-    FrontierPoint or None
-        None where the law does not say how many rows are in a bag, or where K exceeds `MOST_ROWS`.
-
-    Examples
-    --------
     >>> from stablebag import Subbagging
     >>> law = Subbagging(3).resolve(n_samples=6)
     >>> [round(frontier(law, rank).value, 9) for rank in range(1, 7)]
@@ -115,7 +90,7 @@ def frontier(law: ResolvedScheme, rank: int) -> FrontierPoint | None:
 
 
 def _remembered(maxsize: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Remember results for the laws of the paper, which cannot change; those of other schemes are worked out anew."""
+    """Remember results for the laws of the paper, which cannot change; for other schemes, work them out each time."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         remembering = lru_cache(maxsize)(function)
@@ -131,10 +106,10 @@ def _remembered(maxsize: int) -> Callable[[Callable[..., Any]], Callable[..., An
 
 @_remembered(maxsize=4096)
 def all_plus(law: ResolvedScheme, rank: int) -> float:
-    """Return the perturbation of each of `rank` rows by the learner that counts them: below it nothing is promised.
+    """Return how far each of `rank` rows moves the learner that counts them, below which nothing can be promised.
 
-    It is the frontier's value for rows that all push one way, E|A - p K| / (2 K (1 - p)); for subbagging Theorem 10's,
-    here for every law. Zero where the law does not say how many rows are in a bag.
+    It is the frontier's value for rows that all push one way, E|A - p K| / (2 K (1 - p)): for subbagging the value of
+    Theorem 10, here for every law. Zero if the law does not say how many rows are in a bag.
 
     >>> from stablebag import Subbagging
     >>> round(all_plus(Subbagging(3).resolve(n_samples=6), rank=2), 9)
@@ -146,11 +121,10 @@ def all_plus(law: ResolvedScheme, rank: int) -> float:
 
 @_remembered(maxsize=512)
 def largest_mean(law: ResolvedScheme) -> float | None:
-    """Return the largest that the mean over rows of the perturbation can be, over all learners and data sets.
+    """Return the largest possible mean over rows of the perturbation, over all learners and data sets.
 
     Proved here (docs/proofs.md, 2): it is the largest, over the splits a + b = n, of
-    E|(A - p a) - (B - p b)| / (2 n (1 - p)), for outputs in an interval of length 1. None where it cannot be worked
-    out.
+    E|(A - p a) - (B - p b)| / (2 n (1 - p)), for outputs in an interval of length 1. None if it cannot be worked out.
 
     >>> from stablebag import Subbagging
     >>> round(largest_mean(Subbagging(3).resolve(n_samples=6)), 9)
@@ -162,12 +136,12 @@ def largest_mean(law: ResolvedScheme) -> float | None:
 
 
 def work_out(law: ResolvedScheme, rank: int) -> FrontierPoint | None:
-    """Work the frontier out at one rank, however often that was done before."""
+    """Work out the frontier at one rank, even if that was done before."""
     counts, p = law.count_law(rank), law.inclusion_probability
     if counts is None:
         return None
-    # Equal weights bound each split from above, at little cost; only those that could be the largest are worked out.
-    # Where all rows push, or as many push as pull, equal weights are the best ones: these come first.
+    # Equal weights bound each split from above at little cost; only splits that could be the largest are worked out.
+    # If all rows push, or as many push as pull, equal weights are the best ones: these splits come first.
     uniform = _uniform_weights(counts, p)
     tied = 1 + _rounding(rank, law)
     first = [0, rank // 2] if rank % 2 == 0 else [0]
@@ -176,12 +150,12 @@ def work_out(law: ResolvedScheme, rank: int) -> FrontierPoint | None:
         if uniform[split] <= value * tied:
             if split in first:
                 continue
-            value = max(value, float(uniform[split]))  # for a tie, its bound stands for it
+            value = max(value, float(uniform[split]))  # in a tie, its bound takes its place
             break
         of_split = _best_weight(counts, p, split)
         if of_split[0] > value:
             minus, (value, weight, ties) = split, of_split
-    # Where the frontier is level, ranks differ by rounding alone; on a grid they are equal, as they should be.
+    # Where the frontier is level, ranks differ only by rounding; on a grid they are equal, as they should be.
     bound = _up_to_digits(_slack(value, rank, law), digits=11 if rank <= 1000 else 9)
     return FrontierPoint(min(p, bound), rank - minus, minus, weight, ties, p)
 
@@ -190,7 +164,7 @@ _known = _remembered(maxsize=4096)(work_out)
 
 
 def _up_to_digits(value: float, digits: int) -> float:
-    """The next number of so many digits; it is no smaller."""
+    """The next number with so many digits, which is not smaller."""
     unit = 10.0 ** (math.floor(math.log10(value)) + 1 - digits) if value > 0 else 1.0
     return max(value, math.ceil(value / unit) * unit)
 
@@ -201,7 +175,7 @@ def _slack(value: float, rank: int, law: ResolvedScheme) -> float:
 
 
 def _rounding(rank: int, law: ResolvedScheme) -> float:
-    """The largest relative error: of logarithms of factorials, and of one product for each draw."""
+    """The largest relative error: that of logarithms of factorials, and of one product per draw."""
     draws = float(law.bag_size) if law.is_of_the_paper else law.n_samples
     return (16 * float(gammaln(rank + 2)) + 4 * draws) * 2.0**-52
 
@@ -234,7 +208,7 @@ def _uniform_weights(counts: np.ndarray, p: float) -> np.ndarray:
         a = rank - b
         x = np.floor((s + p * (a - b)) / 2).astype(int)
         at = _in_bag(x, s, a, b, log_factorial)
-        # The next probability by the ratio of the two; where the first is none, from the beginning.
+        # The next probability, by the ratio of the two; if the first is zero, worked out directly.
         above = at * ((a - x) / (x + 1)) * ((s - x) / np.maximum(b - s + x + 1, 1))
         first_ones = np.nonzero((at == 0) & (x + 1 >= 0) & (x + 1 <= a) & (s - x - 1 >= 0) & (s - x - 1 <= b))
         if len(first_ones[0]):
@@ -272,7 +246,7 @@ def _best_weight(counts: np.ndarray, p: float, minus: int) -> tuple[float, float
     weights = np.cumsum((chance * np.abs(slope))[order])
     weight = float(np.clip(bends[order][np.searchsorted(weights, weights[-1] / 2)], 0.0, 1.0))
     score = weight * push - (1 - weight) * pull
-    # At ties the learner that attains it evens out how far the rows that push move it and how far those that pull.
+    # At ties, the learner that attains it balances how far the rows that push move it and how far those that pull do.
     side, imbalance = _side(score), chance * slope
     missing = -float(imbalance[side > 0].sum())
     tied = imbalance[(side == 0) & (imbalance * missing > 0)].sum()
@@ -297,7 +271,7 @@ def _in_bag(x: np.ndarray, s: np.ndarray, a: Any, b: Any, log_factorial: np.ndar
 
 
 def _without_tails(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Cut the tails off a law; what is left of its support, and its probabilities."""
+    """Cut the tails off a law; return what is left of its support, and the probabilities there."""
     below, above = np.cumsum(counts), np.cumsum(counts[::-1])[::-1]
     kept = np.flatnonzero((below > _TAIL / 2) & (above > _TAIL / 2))
     s = np.arange(kept[0], kept[-1] + 1)

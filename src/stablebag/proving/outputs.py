@@ -1,7 +1,7 @@
-"""What is known of a learner's outputs: the set in which they lie, and which rows can change it.
+"""What is known about a learner's outputs: the set in which they lie, and which rows can change it.
 
-A certificate takes one of these. They agree in what it asks: a `length`, the share `delta_range` of rows that change
-the set and their `reach`, the `shift` of bags without rows, and words.
+A certificate takes one of these. All provide what it needs: a `length`, the share `delta_range` of rows that change the
+set and their `reach`, the `shift` due to bags without rows, and words.
 """
 
 import math
@@ -18,7 +18,7 @@ from stablebag.resampling.scheme import ResolvedScheme
 
 @dataclass(frozen=True)
 class Outputs:
-    """Outputs in an interval that is known before any data is seen.
+    """Outputs in an interval that is known before any data are seen.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Outputs:
     is_fixed: ClassVar[bool] = True  # no row, not even a new one, changes the interval
 
     def __post_init__(self) -> None:
-        reason = "it is the length of the interval of predictions. Where there is none, use UnboundedOutputs()."
+        reason = "it is the length of the interval of predictions. If there is none, use UnboundedOutputs()."
         check_real(self.length, "range_length", "Certificate", finite=True, reason=reason)
 
     @property
@@ -44,11 +44,11 @@ class Outputs:
         return self.length
 
     def theorem(self, derandomized: bool) -> str:
-        """Return the theorem that is needed for such outputs beside those for an interval."""
+        """Return the theorem that such outputs need in addition to those for an interval."""
         return ""
 
     def such(self, law: ResolvedScheme) -> str:
-        """Say which data sets are spoken of, if not all."""
+        """Say which data sets the certificate is about, if not all."""
         return ""
 
     def words(self, law: ResolvedScheme) -> str:
@@ -56,11 +56,11 @@ class Outputs:
         return f"predictions in a range of length {self.length:.4g}"
 
     def about(self, n_samples: int) -> str:
-        """Say what in the bounds is due to the outputs, if anything."""
+        """Say which part of the bounds is due to the outputs, if any."""
         return ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the kind of outputs and its numbers, as JSON takes them."""
+        """Return the kind of outputs and its numbers as a dictionary that JSON takes."""
         numbers = {name: value if math.isfinite(value) else None for name, value in asdict(self).items()}
         return {"kind": type(self).__name__, **numbers}
 
@@ -74,9 +74,9 @@ class AdaptiveOutputs(Outputs):
     length : float, default=1.0
         The length of the interval.
     delta_range : float, default=0.0
-        The share of rows whose removal changes it.
+        The share of rows whose removal changes the interval.
     reach : float, default=inf
-        How far such a row can move a prediction: `length` where the interval does not reach further without a row.
+        How far such a row can move a prediction: `length` if the interval does not reach further without a row.
     """
 
     delta_range: float = 0.0  # type: ignore[misc]
@@ -90,7 +90,7 @@ class AdaptiveOutputs(Outputs):
         check_real(self.reach, "reach", "Certificate", low=self.length, reason="no less than range_length.")
 
     def counting_rows(self, n_samples: int) -> "AdaptiveOutputs":
-        """Return the same with the share of rows rounded up to whole rows, and no reach where there are none."""
+        """Return the same outputs with the share of rows rounded up to whole rows; `reach` is `length` if none are."""
         rows = math.ceil(as_share(self.delta_range, n_samples) * n_samples)
         return AdaptiveOutputs(self.length, rows / n_samples, self.reach if rows else self.length)
 
@@ -112,9 +112,9 @@ class ClassOutputs(Outputs):
     Parameters
     ----------
     length : float, default=1.0
-        One: probabilities are in [0, 1].
+        One, because probabilities are in [0, 1].
     shift : float, default=0.0
-        How far leaving out a row that is the only one of its class moves the average through bags without rows alone.
+        How far bags without rows alone move the average of a classifier when a class loses its only row.
     shifted_share : float, default=0.0
         The share of the rows that are the only ones of their class.
     """
@@ -148,7 +148,7 @@ class UnboundedOutputs(Outputs):
 
     def __post_init__(self) -> None:
         if self.length != 1.0:
-            reason = "then the range of the outputs is the unit. Leave the length out."
+            reason = "the unit is then the range of the outputs. Leave the length out."
             raise refuse_value("range_length", "Certificate", "1 for unbounded outputs", self.length, reason)
 
     def theorem(self, derandomized: bool) -> str:
@@ -163,7 +163,7 @@ _KINDS = {kind.__name__: kind for kind in (Outputs, AdaptiveOutputs, ClassOutput
 
 
 def outputs_from_dict(values: Any) -> Outputs:
-    """Read back what `Outputs.to_dict` wrote."""
+    """Read back what `Outputs.to_dict` returned."""
     if not isinstance(values, dict) or values.get("kind") not in _KINDS:
         expected = f"a dictionary whose kind is one of {sorted(_KINDS)}"
         raise refuse_type("outputs", "Certificate.from_dict", expected, values)
@@ -181,7 +181,7 @@ def labels_of(y: Any, owner: str) -> tuple[int, int, int]:
 
 
 def such_classes(shift: float, shifted_share: float, law: ResolvedScheme) -> str:
-    """Say of which classes a certificate speaks, where bags without rows depend on them."""
+    """Say which classes a certificate is about, if bags without rows depend on them."""
     if law.empty_probability == 0:
         return ""
     if shifted_share == 1:  # whatever the sizes of the classes
@@ -190,7 +190,7 @@ def such_classes(shift: float, shifted_share: float, law: ResolvedScheme) -> str
 
 
 def about_empty_bags(shift: float, shifted_share: float, n_samples: int) -> str:
-    """Say what bags without rows add to a bound, and why; nothing where they add nothing."""
+    """Say what bags without rows add to a bound, and why; nothing if they add nothing."""
     if shift == 0:
         return ""
     lonely = round(shifted_share * n_samples)

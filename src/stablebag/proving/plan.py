@@ -1,4 +1,4 @@
-"""Plans: from a wish to a scheme and a number of bags that keep it."""
+"""Plans: a scheme and a number of bags that meet a request."""
 
 import math
 from collections.abc import Callable
@@ -22,14 +22,14 @@ from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme
 from stablebag.resampling.schemes import SCHEMES
 from stablebag.resampling.subbagging import Subbagging
 
-_MANY_BAGS = 10**9  # more than anyone fits; a plan that needs more is not offered
+_MANY_BAGS = 10**9  # a plan that needs more bags is not offered
 
 
 @dataclass(frozen=True)
 class Plan:
     """A scheme and a number of bags that meet the request (epsilon, delta), and the certificate that says so.
 
-    Made by `plan`; printing it says what to use and what is then proved.
+    Made by `plan`; print it to see what to use and what is then proved.
     """
 
     scheme: ResamplingScheme | ResolvedScheme
@@ -39,7 +39,7 @@ class Plan:
     delta: float
 
     def explain(self) -> str:
-        """Say in sentences what to use, and what is then proved."""
+        """Explain in sentences what to use, and what is then proved."""
         return str(self)
 
     def __str__(self) -> str:
@@ -59,22 +59,22 @@ def plan(
 ) -> Plan:
     """Find the largest bag size, and then the smallest number of bags, that certify (epsilon, delta)-stability.
 
-    Large bags cost accuracy least and stability most; many bags cost time. So this takes the largest bags that
-    `max_bags` of them can certify, and then no more bags than those need.
+    Large bags cost the least accuracy but the most stability; many bags cost time. So this takes the largest bags that
+    can be certified with `max_bags` of them, and then the fewest bags of that size that are enough.
 
     Parameters
     ----------
     n_samples : int
         The number of training rows.
     epsilon : float
-        The perturbation to be exceeded by few rows, in the units of the prediction.
+        The perturbation that few rows may exceed, in the units of the prediction.
     delta : float
-        The share of the training rows that may exceed it; not a confidence level.
+        The share of the training rows that may exceed it, in [0, 1]; not a confidence level.
     scheme : {"subbagging", "bernoulli", "classical", "poissonized"} or ResamplingScheme, default="subbagging"
-        How bags are drawn. A scheme object keeps its own bag size, and only the number of bags is planned. Bags drawn
+        How bags are drawn. A scheme object keeps its own bag size, so only the number of bags is planned. Bags drawn
         with replacement are planned with at most as many draws as there are rows.
     max_bags : int or math.inf, default=10000
-        The largest number of bags that can be afforded; ``math.inf`` plans for derandomized bagging.
+        The largest number of bags that you can afford; ``math.inf`` plans for derandomized bagging.
     range_length : float, default=1.0
         As in `Certificate`.
     delta_range : float, default=0.0
@@ -89,8 +89,8 @@ def plan(
 
     Examples
     --------
-    The three regimes of the paper, for 10,000 rows and as many bags as it takes. A moderate wish leaves bags in
-    proportion to the data; a strict one asks for massive subsampling, a mild one only for minimal subsampling:
+    The three regimes of the paper, for 10,000 rows and infinitely many bags. A moderate request allows bags in
+    proportion to the data; a strict one needs massive subsampling, and a mild one only minimal subsampling:
 
     >>> import math
     >>> from stablebag import plan
@@ -111,8 +111,8 @@ def plan(
     Proved by second moments of the bags, however they are coupled (subbagging, 4,999 of 10,000
     rows: p = 0.4999, q = 2.5e-05; 10,000 bags; predictions in a range of length 1).
     The mean over rows is at most 0.01119 (second moments of the bags).
-    Replacing a row by another can move it by 0.51; for independent rows from one distribution it
-    is at most 0.02237 in expectation (Corollary 17).
+    Replacing a row by another can move it by 0.51, in expectation over the bags; for independent
+    rows from one distribution it is at most 0.02237 in expectation (Corollary 17).
     """
     n_samples = check_samples(n_samples, "plan")
     range_length = check_real(range_length, "range_length", "plan", open_low=True, finite=True)
@@ -157,15 +157,15 @@ def _candidates(
 
 
 def _impossible(best: Certificate, epsilon: float, delta: float, enough_bags: list[float]) -> str:
-    """Say what would be possible in place of what is not."""
+    """Say what would be possible instead."""
     possible = []
     if (smallest_epsilon := best.epsilon(delta)) < best.range_length:
         possible.append(f"epsilon >= {rounded_up(smallest_epsilon)} for this delta")
     if (smallest_delta := best.delta(epsilon)) < 1:
         possible.append(f"delta >= {rounded_up(smallest_delta)} for this epsilon")
     if enough_bags:
-        possible.append(f"this very request with max_bags={enough_bags[0]:,}")
-    # However many rows there are, the bags' part of epsilon stays.
+        possible.append(f"the same request with max_bags={enough_bags[0]:,}")
+    # However many rows there are, the bags' part of epsilon remains.
     rest = max(0.0, delta - best.delta_range)
     of_bags = bounds.second_moment_epsilon(rest, 0.0, best.n_bags) if rest else math.inf
     of_bags = 0.0 if math.isinf(best.n_bags) else min(of_bags, bounds.monte_carlo_radius(best.n_bags, rest))

@@ -1,4 +1,4 @@
-"""What is proved of a fitted model at some test points, with a confidence over the draw of its bags."""
+"""What is proved about a fitted model at some test points, with a confidence level over the draw of its bags."""
 
 import math
 from dataclasses import dataclass, replace
@@ -18,11 +18,11 @@ from stablebag.resampling.subbagging import Subbagging
 
 @dataclass(frozen=True, eq=False)
 class PointCertificate:
-    """What is proved of a fitted model at some test points, with a confidence over the draw of its bags.
+    """What is proved about a fitted model at some test points, with a confidence level over the draw of its bags.
 
     Made by `certify` with points. The mean over rows of the squared perturbation of derandomized bagging is at most
     c s^2, where s is the standard deviation of the output over bags at that point (proof of Theorem 8). Here s is
-    bounded from the drawn bags (Maurer and Pontil 2009) at all points and classes at once. No value is above that of
+    bounded from the drawn bags (Maurer and Pontil 2009), at all points and classes at once. No value exceeds that of
     `certificate`, which holds for all data sets and points.
 
     Attributes
@@ -30,13 +30,13 @@ class PointCertificate:
     certificate : Certificate or VectorCertificate
         What holds for every learner, data set and point.
     standard_deviation : ndarray of shape (n_points,) or (n_points, n_classes)
-        The bound on s, or where there is none its estimate, in the units of the prediction.
+        The bound on s, or its estimate if there is no bound, in the units of the prediction.
     estimate : ndarray like standard_deviation
         The standard deviation over the drawn bags.
     confidence : float
-        The probability with which it all holds: 1 if all bags were listed.
+        The probability with which everything holds: 1 if all bags were listed.
     proved : bool
-        Whether this is a certificate: not where the outputs have no bounds, and s is only estimated.
+        Whether this is a certificate. It is not if the outputs have no bounds, so that s is only estimated.
     points : str or None
         The fingerprint of the points.
 
@@ -104,11 +104,11 @@ class PointCertificate:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             share = np.where(root == 0, 0.0, (root / np.float64(epsilon)) ** 2)
         if math.isinf(self.certificate.n_bags):
-            share = np.floor(np.minimum(share, 1.0) * n) / n
+            share = np.maximum(np.ceil(share * n) - 1, 0.0) / n
         return np.minimum(share + changing, 1.0 if self._unbounded else self.certificate.delta(epsilon))
 
     def explain(self, delta: float = 0.05) -> str:
-        """Say in sentences what is promised at these points for a share `delta` of the rows.
+        """Explain in sentences what is promised at these points for a share `delta` of the rows.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class PointCertificate:
         else:
             rows = f"in expectation over bags and seeds, at most a share {delta:g} of the {n:,} rows move"
         what = "vector of outputs" if isinstance(self.certificate, VectorCertificate) else "prediction"
-        each_point = epsilon.reshape(n_points, -1).max(axis=1)  # of classes, the one of which least is known
+        each_point = epsilon.reshape(n_points, -1).max(axis=1)  # over classes, the weakest of the bounds
         middle, largest, ceiling = float(np.median(each_point)), float(epsilon.max()), self._ceiling(delta)
         moves = f"{rows} the {what} by more than {rounded_up(largest)} when left out"
         if n_points > 1:
@@ -141,11 +141,11 @@ class PointCertificate:
         elif self.proved:
             head = f"For this data set and {points}"
         else:
-            head = f"An estimate and no certificate, for this data set and {points}"
+            head = f"An estimate, not a certificate, for this data set and {points}"
         sentences = [f"{head}: {moves}."]
         if not self.proved:
             sentences.append(
-                "The outputs have no bounds, so the standard deviation over bags is estimated and not bounded. Clip "
+                "The outputs have no bounds, so the standard deviation over bags is estimated, not bounded. Clip "
                 "predictions to a range for a certificate."
             )
         else:
@@ -168,12 +168,12 @@ class PointCertificate:
 
     @property
     def range_length(self) -> float:
-        """The largest distance of two predictions."""
+        """The largest distance between two predictions."""
         return math.inf if self._unbounded else self.certificate.range_length
 
     @property
     def scope(self) -> Scope:
-        """What it speaks of."""
+        """What it is about."""
         scope = replace(self.certificate.scope, n_points=len(self.estimate), points=self.points, proved=self.proved)
         return replace(scope, quantity=Quantity.NUMBER) if self._unbounded else scope
 
@@ -182,7 +182,7 @@ class PointCertificate:
         return self._with_rows_changing_range(1)
 
     def rms(self) -> np.ndarray:
-        """Return a bound on the root, over rows, of the mean expected squared perturbation, at each point."""
+        """Return a bound on the root of the mean over rows of the expected squared perturbation, at each point."""
         return self._with_rows_changing_range(2)
 
     def worst_case(self) -> float:
@@ -195,7 +195,7 @@ class PointCertificate:
         Parameters
         ----------
         over_points : {"max", "mean"}, default="max"
-            The worst of the points, or their average.
+            The worst of the points, or the average over points.
 
         Returns
         -------
@@ -205,7 +205,7 @@ class PointCertificate:
         return curve_of(self, over_points)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as numbers and strings that JSON takes."""
+        """Return the certificate as a dictionary that JSON takes."""
         return {
             "about": "these points",
             **self.certificate.to_dict(),
@@ -228,7 +228,7 @@ class PointCertificate:
         return isinstance(self.certificate, Certificate) and isinstance(self.certificate.outputs, UnboundedOutputs)
 
     def _ceiling(self, delta: float) -> float:
-        """What holds anyway, in the units of the prediction; of unbounded outputs nothing does."""
+        """What holds in any case, in the units of the prediction; for unbounded outputs, nothing does."""
         if self._unbounded:
             return 0.0 if delta == 1 else math.inf
         return self.certificate.epsilon(delta)
@@ -241,7 +241,7 @@ class PointCertificate:
 
     @property
     def rms_of_free_rows(self) -> np.ndarray:
-        """The bound on the root mean square over the rows that leave the range as it is, at each point."""
+        """The bound on the root mean square over the rows that leave the range unchanged, at each point."""
         proved = self.certificate
         law, unit = proved.scheme, self._unit
         constant = bounds.bagging_constant(law.n_samples, *law.p_and_q)
@@ -250,7 +250,7 @@ class PointCertificate:
         shift, share = of.shift / unit, of.shifted_share
         # The noise of the bags without rows: such a bag moves the output by shift / chance, with that chance.
         chance = law.empty_without_a_row
-        variance = chance * (1 - chance) if chance < 0.5 else 0.25  # also if only a bound on the chance is known
+        variance = chance * (1 - chance) if chance < 0.5 else 0.25  # even if only a bound on the chance is known
         noise = shift / chance * math.sqrt(share * variance) if shift > 0 else 0.0
         squares = bounds.observed_mean_square(
             self.standard_deviation / unit, constant, proved.n_bags, ragged, proved.coupling,
@@ -266,6 +266,6 @@ class PointCertificate:
 
     @property
     def _unit(self) -> float:
-        """A length to work in, so that no square leaves the range of floats."""
+        """The unit of length for computations, so that no square leaves the range of floats."""
         largest = float(np.max(self.standard_deviation, initial=0.0))
         return largest or 1.0

@@ -25,7 +25,7 @@ class Proof:
 
 @dataclass(frozen=True, order=True)
 class Bound:
-    """A number that is proved; the smaller, the better.
+    """A number with its proof; the smaller, the better.
 
     Attributes
     ----------

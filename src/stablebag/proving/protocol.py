@@ -1,4 +1,4 @@
-"""What every certificate can be asked; displays, studies and reports ask nothing else."""
+"""What every certificate provides; displays, studies and reports use nothing else."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -9,14 +9,14 @@ from stablebag.proving.scope import Scope
 
 @runtime_checkable
 class StabilityCertificate(Protocol):
-    """What is proved of how far leaving out a row moves predictions.
+    """What is proved about how far leaving out a row moves predictions.
 
-    A value is one number, or an array with one for each point (and class) where the certificate speaks of some points.
+    A value is one number, or an array with one for each point (and class) if the certificate is about some points.
     """
 
     @property
     def scope(self) -> Scope:
-        """What it speaks of."""
+        """What it is about."""
 
     @property
     def n_samples(self) -> int:
@@ -24,7 +24,7 @@ class StabilityCertificate(Protocol):
 
     @property
     def range_length(self) -> float:
-        """The largest distance of two predictions: what is known without any proof."""
+        """The largest distance between two predictions, which is known without any proof."""
 
     def epsilon(self, delta: float) -> Any:
         """Return the perturbation that at most a share `delta` of the rows exceeds."""
@@ -45,7 +45,7 @@ class StabilityCertificate(Protocol):
         """Return epsilon and delta as a curve."""
 
     def explain(self, delta: float = 0.05) -> str:
-        """Say in sentences what is promised for a share `delta` of the rows."""
+        """Explain in sentences what is promised for a share `delta` of the rows."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as numbers and strings that JSON takes."""
+        """Return the certificate as a dictionary that JSON takes."""

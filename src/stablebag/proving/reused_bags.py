@@ -1,4 +1,4 @@
-"""What is proved of the leave-one-out predictions that reuse the drawn bags, for these very bags."""
+"""What is proved about leave-one-out predictions that reuse the drawn bags, for exactly these bags."""
 
 import math
 from dataclasses import dataclass
@@ -15,40 +15,41 @@ from stablebag.proving.scope import Quantity, Scope
 from stablebag.resampling.bags import Bags
 
 _DENSE = 400  # matrices up to this size are solved densely
-_SEED = 20240131  # of the Lanczos iteration's first vector: the same bags always give the same bits
+_SEED = 20240131  # for the Lanczos iteration's first vector: the same bags always give the same bits
 
 
 @dataclass(frozen=True, eq=False)
 class ReusedBagsCertificate:
-    """What is proved of the leave-one-out predictions that reuse the drawn bags, for these very bags.
+    """What is proved about leave-one-out predictions that reuse the drawn bags, for exactly these bags.
 
     Made by `certify_reused`. For every learner and every point, the mean over rows of the squared perturbation is at
     most lambda times the variance of the output over the drawn bags, where lambda is the largest eigenvalue of a
-    matrix made of who is in which bag (Barber and Samworth 2026, Proposition 5, for the empirical law of the bags;
-    docs/proofs.md, 7). Nothing is random here: there is no confidence, and no price for finitely many bags.
+    matrix that depends only on which rows are in which bags (Barber and Samworth 2026, Proposition 5, for the empirical
+    law of the bags; docs/proofs.md, 7). Nothing is random here: there is no confidence level, and no price for finitely
+    many bags.
 
-    It speaks of what `leave_one_out` measures, where the prediction without row i is the average over the bags without
-    it, and not of a model fitted anew.
+    It is about what `leave_one_out` measures, where the prediction without row i is the average over the bags without
+    it. It is not about a model fitted anew.
 
     Attributes
     ----------
     eigenvalue : float
-        lambda.
+        The eigenvalue lambda.
     largest_inclusion : float
-        The largest share of the bags that one row is in: no row that leaves the range as it is moves a prediction by
+        The largest share of the bags that one row is in. No row that leaves the range unchanged moves a prediction by
         more than this times the range.
     scale : float
-        The largest that the standard deviation over bags can be: half the range, or the radius of the outputs.
+        The largest possible standard deviation over bags: half the range, or the radius of the outputs.
     range_length : float
-        The range of the predictions; for vectors the diameter of the outputs.
+        The length of the range of predictions; for vectors, the diameter of the outputs.
     scope : Scope
-        What it speaks of.
+        What it is about.
     delta_range : float
-        The share of rows that change the range to which predictions are clipped.
+        The share of rows whose removal changes the range to which predictions are clipped.
     reach : float
-        How far these can move a prediction.
+        How far these rows can move a prediction.
     standard_deviation : ndarray or None
-        The standard deviation over the drawn bags at some points, if they were given.
+        The standard deviation over the drawn bags at the points, if points were given.
     shift : float
         How far bags without rows alone move the average of a classifier when a class loses its only row.
     shifted_share : float
@@ -63,7 +64,7 @@ class ReusedBagsCertificate:
     >>> print(certify_reused(model).explain(delta=0.1))
     For these 1,000 bags as they were drawn, every learner and every test point: at most 44 of the
     442 rows (delta = 0.1) move the prediction by more than 49.4, where the prediction without a
-    row is the average over the bags that do not have it.
+    row is the average over the bags that do not contain it.
     Proved by the largest eigenvalue 0.00621 of the bags' own covariance (docs/proofs.md, 7). No
     row at all moves it by more than 223.3.
     """
@@ -88,19 +89,19 @@ class ReusedBagsCertificate:
         return self.scope.n_samples
 
     def mean(self) -> Any:
-        """Return a bound on the mean over rows: one, or one per point."""
+        """Return a bound on the mean over rows: one number, or one per point."""
         if self.delta_range == 0:
             return self._of_free_rows
         return np.minimum(self._of_free_rows + self.delta_range * self.reach, self.worst_case())
 
     def rms(self) -> Any:
-        """Return a bound on the root mean square over rows: one, or one per point."""
+        """Return a bound on the root mean square over rows: one number, or one per point."""
         if self.delta_range == 0:
             return self._of_free_rows
         return np.minimum(np.hypot(self._of_free_rows, math.sqrt(self.delta_range) * self.reach), self.worst_case())
 
     def worst_case(self) -> float:
-        """Return the perturbation that no row exceeds, those that change the range included."""
+        """Return the perturbation that no row exceeds, including those that change the range."""
         return self._most if self.delta_range == 0 else max(self._most, self.reach)
 
     def epsilon(self, delta: float) -> Any:
@@ -114,7 +115,7 @@ class ReusedBagsCertificate:
         Returns
         -------
         float, or ndarray of shape (n_points,) or (n_points, n_classes)
-            For a share below that of the rows that change the range it is how far these can move it.
+            For a share below that of the rows that change the range, it is the worst case.
         """
         delta = check_delta(delta, "ReusedBagsCertificate.epsilon")
         rows = whole_rows(delta, self.n_samples) - round(self.delta_range * self.n_samples)
@@ -141,7 +142,7 @@ class ReusedBagsCertificate:
         root = np.asarray(self._of_free_rows)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             share = np.where(root == 0, 0.0, (root / np.float64(epsilon)) ** 2)
-        share = np.where(epsilon >= self._most, 0.0, np.floor(np.minimum(share, 1.0) * self.n_samples))
+        share = np.where(epsilon >= self._most, 0.0, np.maximum(np.ceil(share * self.n_samples) - 1, 0.0))
         total = np.minimum(share / self.n_samples + self.delta_range, 1.0) * (epsilon < self.worst_case())
         return total if self.standard_deviation is not None else float(total)
 
@@ -151,7 +152,7 @@ class ReusedBagsCertificate:
         Parameters
         ----------
         over_points : {"max", "mean"}, default="max"
-            The worst of the points, or their average, if there are some.
+            The worst of the points, or the average over points, if points were given.
 
         Returns
         -------
@@ -161,14 +162,14 @@ class ReusedBagsCertificate:
         return curve_of(self, over_points)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as numbers and strings that JSON takes."""
+        """Return the certificate as a dictionary that JSON takes."""
         values = {name: value for name, value in vars(self).items() if name not in ("scope", "standard_deviation")}
         spread = None if self.standard_deviation is None else self.standard_deviation.tolist()
         finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
         return {"about": "these bags", **self.scope.to_dict(), **finite, "standard_deviation": spread}
 
     def explain(self, delta: float = 0.05) -> str:
-        """Say in sentences what is promised for a share `delta` of the rows.
+        """Explain in sentences what is promised for a share `delta` of the rows.
 
         Parameters
         ----------
@@ -213,7 +214,7 @@ class ReusedBagsCertificate:
 
     @property
     def _most(self) -> float:
-        """How far any row that leaves the range as it is can move a prediction."""
+        """How far any row that leaves the range unchanged can move a prediction."""
         return min(self.range_length, self.largest_inclusion * self.range_length + self.shift)
 
     @property
@@ -222,31 +223,17 @@ class ReusedBagsCertificate:
 
     @property
     def _of_free_rows(self) -> Any:
-        """The root mean square over the rows that leave the range as it is."""
+        """The bound on the root mean square over the rows that leave the range unchanged."""
         return math.sqrt(self.eigenvalue) * self._spread + self.shift * math.sqrt(self.shifted_share)
 
 
 def largest_eigenvalue(bags: Bags, weights: np.ndarray | None = None) -> tuple[float, float]:
     """Return the largest eigenvalue of M_ij = Cov(i in bag, j in bag) / ((1 - p_i) (1 - p_j) n), over drawn bags.
 
-    By Lanczos iteration on the smaller of the two sides, bags or rows; neither matrix is ever formed. The residual of
-    the iteration is added, and the trace is a bound in any case.
+    Returns it with the largest share of the bags that one row is in. Large matrices are never formed: the eigenvalue is
+    found by Lanczos iteration on the smaller side, bags or rows, with the iteration's residual added; the trace is a
+    bound in any case. `weights` are the probabilities of the bags; None stands for equal ones.
 
-    Parameters
-    ----------
-    bags : Bags
-        The bags that were drawn.
-    weights : ndarray of shape (n_bags,) or None, default=None
-        Their probabilities; None are equal ones.
-
-    Returns
-    -------
-    eigenvalue : float
-    largest_inclusion : float
-        The largest share of the bags that one row is in.
-
-    Examples
-    --------
     >>> from stablebag import Bags
     >>> bags = Bags([[0, 1], [0, 2], [1, 3], [2, 3], [0, 3]], n_samples=4)
     >>> eigenvalue, inclusion = largest_eigenvalue(bags)
@@ -255,7 +242,7 @@ def largest_eigenvalue(bags: Bags, weights: np.ndarray | None = None) -> tuple[f
     """
     n, n_bags = bags.n_samples, len(bags)
     if n_bags == 0:
-        raise ValueError("There are no bags, and so nothing to certify.")
+        raise ValueError("There are no bags, so there is nothing to certify.")
     inside = bags.to_sparse()
     if weights is None:
         weights, share = np.full(n_bags, 1 / n_bags), 1 - bags.n_without / n_bags
@@ -264,7 +251,7 @@ def largest_eigenvalue(bags: Bags, weights: np.ndarray | None = None) -> tuple[f
     if (bags.n_without == 0).any():
         row = int(np.argmax(bags.n_without == 0))
         raise ValueError(
-            f"Row {row} is in every bag, so there is no prediction without it and nothing can be said. Use more or "
+            f"Row {row} is in every bag, so there is no prediction without it and nothing to certify. Use more or "
             "smaller bags."
         )
     root, scale = np.sqrt(weights), 1 / ((1 - share) * math.sqrt(n))

@@ -1,4 +1,4 @@
-"""What a number speaks of: a bound may stand beside a measurement only if both speak of the same thing."""
+"""What a number is about: a bound may be shown beside a measurement only if both are about the same thing."""
 
 import math
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ class Quantity(Enum):
 
 
 class Rerun(Enum):
-    """How the prediction without a row comes about."""
+    """How the prediction without a row is made."""
 
     REUSED = "the average over the drawn bags without the row"
     ALL = "the average over all bags without the row"
@@ -29,7 +29,7 @@ class Rerun(Enum):
 
 @dataclass(frozen=True)
 class Scope:
-    """What is said of what: the rows, how one is left out, and what it moves.
+    """What a number is about: the rows, how one is left out, and what that moves.
 
     Parameters
     ----------
@@ -38,27 +38,27 @@ class Scope:
     quantity : Quantity
         What is moved.
     rerun : Rerun
-        How the prediction without a row comes about.
+        How the prediction without a row is made.
     n_bags : int or None, default=None
-        The number of bags, where some were drawn.
+        The number of bags, if bags were drawn.
     bags : str or None, default=None
-        The fingerprint of the drawn bags where they are reused, and the law of the bags otherwise.
+        The fingerprint of the drawn bags if they are reused, and the law of the bags otherwise.
     range_length : float or None, default=None
-        The length of the range to which predictions are clipped; None where they are not.
+        The length of the range to which predictions are clipped; None if they are not.
     n_points : int or None, default=None
-        The number of test points; None speaks of every point.
+        The number of test points; None stands for every point.
     points : str or None, default=None
         The fingerprint of the test points.
     delta_range : float, default=0.0
-        The share of rows that change the range.
+        The share of rows whose removal changes the range.
     shift : float, default=0.0
         What bags without rows add when a class loses its only row.
     n_rows : int or None, default=None
         How many rows were left out in turn, if not all.
     coupling : str or None, default=None
-        What is assumed of the bags in two runs, where they are drawn anew.
+        What is assumed about the bags with and without a row, if they are drawn anew.
     proved : bool, default=True
-        Whether it is a bound, and not an estimate of one.
+        Whether it is a bound and not merely an estimate of one.
 
     Examples
     --------
@@ -84,23 +84,12 @@ drawn anew without the row
     proved: bool = True
 
     def mismatch(self, proved: "Scope") -> str | None:
-        """Say why a bound does not speak of what was measured.
-
-        Parameters
-        ----------
-        proved : Scope
-            What the bound speaks of.
-
-        Returns
-        -------
-        str or None
-            None where it does.
-        """
+        """Say why a bound with the scope `proved` is not about what was measured; None if it is."""
         return next((reason for reason in self._reasons(proved) if reason), None)
 
     def _reasons(self, proved: "Scope") -> Iterator[str | None]:
-        """What could be wrong, one after the other; None where it is not."""
-        yield None if proved.proved else "the bound is an estimate, and proves nothing"
+        """Yield what could be wrong, one thing after another, with None for what is right."""
+        yield None if proved.proved else "the bound is only an estimate and proves nothing"
         yield _unlike("the measurement is of {} rows, and the bound of {}", self.n_samples, proved.n_samples)
         quantities = self.quantity, proved.quantity
         # A class's probability is a number in [0, 1].
@@ -116,9 +105,9 @@ drawn anew without the row
         shown = ["None" if length is None else f"{length:g}" for length in lengths]
         yield None if same else "the measurement is on a range of length {}, and the bound of {}".format(*shown)
         if self.delta_range > proved.delta_range + 1e-12:
-            yield f"a share {self.delta_range:.4g} of the rows change the range, and the bound is for one that stays"
+            yield f"a share {self.delta_range:.4g} of the rows change the range, and the bound is for fewer such rows"
         if self.shift > proved.shift + 1e-12:
-            yield "bags without rows depend on classes with a single row here, for which the bound does not account"
+            yield "bags without rows depend on classes with a single row here, which the bound does not account for"
         yield _unlike(
             "the measurement is at {} points, and the bound at {}", self.n_points, proved.n_points, or_none=True
         )
@@ -129,28 +118,18 @@ drawn anew without the row
         yield _unlike(what, self.coupling, proved.coupling, or_none=True)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the scope as numbers and strings that JSON takes."""
+        """Return the scope as a dictionary that JSON takes."""
         return {**asdict(self), "quantity": self.quantity.name, "rerun": self.rerun.name}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Scope":
-        """Read back what `to_dict` wrote.
-
-        Parameters
-        ----------
-        values : dict
-            As `to_dict` gives it.
-
-        Returns
-        -------
-        Scope
-        """
+        """Read back what `to_dict` returned."""
         kinds = {"quantity": Quantity[values["quantity"]], "rerun": Rerun[values["rerun"]]}
         return cls(**{**values, **kinds})
 
 
 def _unlike(what: str, mine: Any, theirs: Any, *, or_none: bool = False) -> str | None:
-    """What is wrong where two things differ; with `or_none`, where both are known."""
+    """What is wrong if two things differ; with `or_none`, only if both are known."""
     if mine == theirs or (or_none and None in (mine, theirs)):
         return None
     shown = [f"{value:,}" if isinstance(value, int) else str(value) for value in (mine, theirs)]
@@ -158,7 +137,7 @@ def _unlike(what: str, mine: Any, theirs: Any, *, or_none: bool = False) -> str 
 
 
 def refuse_mismatch(measured: "Scope | None", proved: "Scope | None", owner: str) -> None:
-    """Raise an error where a bound does not speak of what was measured, with the way to one that does."""
+    """Raise an error if a bound is not about what was measured, and name one that is."""
     why = None if measured is None or proved is None else measured.mismatch(proved)
     if why is None:
         return
@@ -168,8 +147,8 @@ def refuse_mismatch(measured: "Scope | None", proved: "Scope | None", owner: str
         Rerun.REUSED: "Beside leave_one_out(model, X) put certify_reused(model)",
         Rerun.ALL: "Beside leave_one_out(model, X) put certify(model) or certify_reused(model)",
         Rerun.ANEW: "Beside leave_one_out_refit(model, ...) put certify(model)",
-        Rerun.ALONE: "Nothing is proved of a learner that is not bagged",
-        Rerun.REPLACED: "Nothing is proved of replaced rows for every data set",
+        Rerun.ALONE: "Nothing is proved about a learner that is not bagged",
+        Rerun.REPLACED: "Nothing is proved about replaced rows for every data set",
     }
     norm = "; in_norm() goes with vector=True" if Quantity.VECTOR in (measured.quantity, proved.quantity) else ""
     raise ValueError(f"{owner} cannot show this bound beside this measurement: {why}. {ways[measured.rerun]}{norm}.")

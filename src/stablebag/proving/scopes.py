@@ -1,4 +1,4 @@
-"""What an average over bags speaks of, whether it is measured or bounded."""
+"""What a measurement of an average over bags, or a bound on it, is about."""
 
 from stablebag.learning.averaging import BagAverage
 from stablebag.proving import bounds
@@ -6,7 +6,7 @@ from stablebag.proving.scope import Quantity, Rerun, Scope
 
 
 def scope_of(average: BagAverage, *, vector: bool = False) -> Scope:
-    """Return what leaving rows out of an average over bags is about; of a classifier, per class or as a vector."""
+    """Return the scope of leaving rows out of an average over bags; for a classifier, per class or as a vector."""
     n, bags, classes = average.bags.n_samples, average.bags, average.classes
     shift, length = 0.0, None if average.interval is None else average.interval[1] - average.interval[0]
     quantity = Quantity.NUMBER

@@ -1,4 +1,4 @@
-"""Certificates of vectors, such as a classifier's probabilities of all classes together, in Euclidean distance."""
+"""Certificates for vectors, such as a classifier's probabilities of all classes together, in Euclidean distance."""
 
 import math
 from dataclasses import dataclass
@@ -30,10 +30,10 @@ from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
 
 @dataclass(frozen=True, init=False)
 class VectorCertificate:
-    """What is proved of bagging any learner whose outputs are vectors, for every data set and every test point.
+    """What is proved about bagging any learner whose outputs are vectors, for every data set and every test point.
 
-    As `Certificate`, with the Euclidean distance of the predictions with and without a row in place of a difference of
-    numbers. For one class `Certificate` is sharper; for all classes jointly, this is.
+    As `Certificate`, with the Euclidean distance between the predictions with and without a row in place of a
+    difference of numbers. For one class `Certificate` is sharper; for all classes jointly, this is.
 
     Parameters
     ----------
@@ -42,17 +42,17 @@ class VectorCertificate:
     n_samples : int
         The number of training rows.
     n_bags : int or math.inf, default=inf
-        The number of bags; infinitely many stand for derandomized bagging.
+        The number of bags; ``math.inf`` stands for derandomized bagging.
     radius : float, default=1.0
-        All outputs are within this distance of one point: sqrt(1 - 1 / L) for the probabilities of L classes.
+        All outputs are within this distance of some point: sqrt(1 - 1 / L) for the probabilities of L classes.
     diameter : float or None, default=None
-        The largest distance of two outputs: sqrt(2) for class probabilities. None is twice the radius.
+        The largest distance between two outputs: sqrt(2) for class probabilities. None stands for twice the radius.
     coupling : {"any", "independent"}, default="any"
         As in `Certificate`.
     shift : float, default=0.0
-        As in `Certificate`, for the distance: how far leaving out a row can move the average through bags without rows.
+        How far bags without rows alone can move the average of a classifier when a class loses its only row.
     shifted_share : float, default=0.0
-        The share of the rows that can do so.
+        The share of the rows that may be the only ones of their class.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class VectorCertificate:
         radius = check_real(radius, "radius", owner, finite=True)
         diameter = 2 * radius if diameter is None else check_real(diameter, "diameter", owner)
         if diameter > 2 * radius:
-            reason = "two points within a radius of a third are no further apart than twice that."
+            reason = "two points within a radius of a third are at most twice that apart."
             raise refuse_value("diameter", owner, f"at most 2 * radius={2 * radius:g}", diameter, reason)
         shift = check_real(shift, "shift", owner, high=diameter)
         shifted_share = check_delta(shifted_share, owner, name="shifted_share")
@@ -131,7 +131,7 @@ class VectorCertificate:
         n_classes : int
             The number of classes.
         n_bags : int or math.inf, default=inf
-            The number of bags.
+            The number of bags; ``math.inf`` stands for derandomized bagging.
         coupling : {"any", "independent"}, default="any"
             As in `Certificate`.
 
@@ -161,7 +161,7 @@ class VectorCertificate:
         y : array-like of shape (n_samples,)
             The labels of the training rows.
         n_bags : int or math.inf, default=inf
-            The number of bags.
+            The number of bags; ``math.inf`` stands for derandomized bagging.
         coupling : {"any", "independent"}, default="any"
             As in `Certificate`.
 
@@ -177,7 +177,7 @@ class VectorCertificate:
     def _of_classes(
         cls, law: ResolvedScheme, n_classes: int, lonely: float, n_bags: int | float, coupling: Coupling | str
     ) -> "VectorCertificate":
-        """The certificate where a share of the rows may be the only ones of their class."""
+        """The certificate if a share of the rows may be the only ones of their class."""
         diameter = math.sqrt(2.0) if n_classes > 1 else 0.0
         shift = min(diameter, bounds.empty_bags_shift(law.empty_without_a_row, n_classes, vector=True))
         sets = {"radius": bounds.simplex_radius(n_classes), "diameter": diameter}
@@ -214,7 +214,7 @@ class VectorCertificate:
         return first_step(0, steps, lambda step: self._best(step / steps).value <= epsilon) / steps
 
     def worst_case(self) -> float:
-        """Return the distance that no row exceeds: p times the diameter, and with finitely many bags the diameter."""
+        """Return the distance that no row exceeds: p times the diameter; with finitely many bags, the diameter."""
         most = self.diameter * (self.scheme.inclusion_probability if math.isinf(self.n_bags) else 1.0)
         return min(self.diameter, most + self.shift)
 
@@ -228,7 +228,7 @@ class VectorCertificate:
         Parameters
         ----------
         over_points : {"max", "mean"}, default="max"
-            Without effect: it holds for every point.
+            Has no effect: the certificate holds for every point.
 
         Returns
         -------
@@ -239,7 +239,7 @@ class VectorCertificate:
 
     @property
     def scope(self) -> Scope:
-        """What it speaks of."""
+        """What it is about."""
         rerun, n_bags = (Rerun.ALL, None) if math.isinf(self.n_bags) else (Rerun.ANEW, int(self.n_bags))
         coupling = None if n_bags is None else self.coupling.name
         law = self.scheme.fingerprint
@@ -247,16 +247,16 @@ class VectorCertificate:
 
     @property
     def range_length(self) -> float:
-        """The largest distance of two outputs."""
+        """The largest distance between two outputs."""
         return self.diameter
 
     @property
     def such(self) -> str:
-        """Which data sets are spoken of, if not all."""
+        """Which data sets the certificate is about, if not all."""
         return such_classes(self.shift, self.shifted_share, self.scheme)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as numbers and strings that JSON takes."""
+        """Return the certificate as a dictionary that JSON takes."""
         return {
             **law_to_dict(self.scheme),
             "n_bags": None if math.isinf(self.n_bags) else self.n_bags,
@@ -268,12 +268,12 @@ class VectorCertificate:
         }
 
     def rms(self) -> float:
-        """Return a bound on the root, over rows, of the mean expected squared distance."""
+        """Return a bound on the root of the mean over rows of the expected squared distance."""
         root = 2 * self.radius * bounds.mean_square_perturbation(self._constant, self.n_bags, self.coupling)
         return min(self.worst_case(), root)
 
     def explain(self, delta: float = 0.05) -> str:
-        """Say in sentences what is promised for a share `delta` of the rows.
+        """Explain in sentences what is promised for a share `delta` of the rows.
 
         Parameters
         ----------
@@ -315,7 +315,7 @@ class VectorCertificate:
 
     @cached_property
     def _constant(self) -> float:
-        """The bagging constant c; with a shift, what takes its place in the mean square."""
+        """The bagging constant c or, with a shift, what takes its place in the mean square."""
         constant = bounds.bagging_constant(self.n_samples, *self.scheme.p_and_q)
         in_radii = self.shift / (2 * self.radius) if self.shift else 0.0
         return bounds.shifted_constant(constant, in_radii, self.shifted_share)

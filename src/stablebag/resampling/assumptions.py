@@ -1,7 +1,7 @@
-"""What the theorems need of a law of bags, checked of schemes that are not the paper's own: Assumptions 5 and 7.
+"""Checks of what the theorems require of a law of bags (Assumptions 5 and 7), for schemes other than the paper's four.
 
-All rows are alike, every row is in some bags and not in others, and what a scheme says of itself (its p, q, counts,
-listed bags and law without a row) agrees with what it lists and draws.
+All rows must be alike, every row must be in some bags but not in others, and what a scheme declares (its p, q, counts,
+listed bags and law without a row) must agree with what it lists and draws.
 """
 
 import itertools
@@ -15,11 +15,11 @@ import numpy as np
 Probability: TypeAlias = Fraction | float
 WeightedBag: TypeAlias = tuple[tuple[int, ...], Probability]
 
-MOST_LISTED = 1_000_000  # bags of a scheme that are gone through to work out p and q
-MOST_CHECKED = 20_000  # and to check that all permutations of the rows are alike
-_MOST_DRAWN = 2_000_000  # rows of drawn bags that are held against p
-_MOST_WATCHED = 400  # rows whose pairs are
-_FALSE_ALARM = 1e-12  # how often a right scheme may be refused by what it happens to draw
+MOST_LISTED = 1_000_000  # the most bags that are listed to work out p and q
+MOST_CHECKED = 20_000  # the most that are listed to check that all permutations of the rows are alike
+_MOST_DRAWN = 2_000_000  # the most rows of drawn bags that are compared with p
+_MOST_WATCHED = 400  # the most rows whose pairs are compared with p and q
+_FALSE_ALARM = 1e-12  # bounds the chance that a correct scheme is refused because of what it happens to draw
 _ROUNDING = 1e-9
 
 
@@ -46,7 +46,7 @@ def check_own_scheme(law: Any, who: str) -> None:
 
 
 def _are_too_many(law: Any) -> bool:
-    """Whether the scheme itself says that its bags are too many to be gone through."""
+    """Whether the scheme's own count_bags says that there are too many bags to list."""
     says = type(law.scheme).count_bags
     return says.__qualname__ != "ResamplingScheme.count_bags" and bool(law.support_size > MOST_LISTED)
 
@@ -57,8 +57,8 @@ def _check_covariance(law: Any, who: str) -> None:
     if not smallest * (1 + _ROUNDING) <= q <= largest * (1 + _ROUNDING):
         side, limit = ("above p (1 - p) / (n_samples - 1)", largest) if q > 0 else ("below -p (1 - p)", smallest)
         raise ValueError(
-            f"{who} breaks Assumption 5 (all rows alike): q = {float(q):g} is {side} = {float(limit):g}, which no "
-            "symmetric scheme is. Check inclusion_probability and negative_covariance."
+            f"{who} breaks Assumption 5 (all rows alike): q = {float(q):g} is {side} = {float(limit):g}, which is "
+            "impossible for a symmetric scheme. Check inclusion_probability and negative_covariance."
         )
 
 
@@ -70,7 +70,7 @@ def _check_listed_bags(law: Any, listed: Iterable[WeightedBag], who: str) -> Non
     by_count: dict[int, Probability] = {}
     for number, (bag, probability) in enumerate(itertools.islice(listed, MOST_LISTED)):
         if number == MOST_LISTED - 1:
-            return  # there may be more, and no sum of these means anything
+            return  # there may be more, so sums over these mean nothing
         if any(not 0 <= row < n for row in bag):
             raise ValueError(f"{who} lists bag {tuple(bag)}, but the rows are numbered from 0 to {n - 1}.")
         if not probability >= 0:
@@ -80,7 +80,7 @@ def _check_listed_bags(law: Any, listed: Iterable[WeightedBag], who: str) -> Non
         by_count[len(rows)] = by_count.get(len(rows), 0) + probability
         together[np.ix_(rows, rows)] += float(probability)
     if not math.isclose(total := float(sum(mass.values())), 1.0, abs_tol=_ROUNDING):
-        raise ValueError(f"{who} lists probabilities that add up to {total!r} and not to 1. Check enumerate_bags.")
+        raise ValueError(f"{who} lists probabilities that add up to {total!r}, not to 1. Check enumerate_bags.")
     _check_symmetry(mass, together, who)
     p, both = float(together[0, 0]), float(together[0, 1])
     for name, declared, found in (
@@ -93,17 +93,17 @@ def _check_listed_bags(law: Any, listed: Iterable[WeightedBag], who: str) -> Non
     if counts is not None:
         found_counts = np.array([float(by_count.get(size, 0)) for size in range(n + 1)])
         if not np.allclose(counts, found_counts, atol=_ROUNDING):
-            raise ValueError(f"{who} has a count_law that its listed bags do not have. Check count_law.")
+            raise ValueError(f"{who} has a count_law that disagrees with its listed bags. Check count_law.")
     for drawn in law.draw(20, random_state=0):
         if tuple(sorted(drawn.tolist())) not in mass:
             raise ValueError(f"{who} draws bag {tuple(drawn.tolist())}, which it does not list. Check enumerate_bags.")
 
 
 def _check_symmetry(mass: dict[tuple[int, ...], Probability], together: np.ndarray, who: str) -> None:
-    """Check that bags which differ only in the names of their rows are equally likely; of many, that pairs are.
+    """Check that bags which differ only in the names of their rows are equally likely.
 
-    Where bags are too many for the first, the exact frontier is not worked out either, and what is left needs no more
-    than that all pairs of rows are alike.
+    If there are too many bags for that, check only that all pairs of rows are alike. The exact frontier is then not
+    worked out either, and everything else needs no more than this.
     """
     n = len(together)
     by_row = np.diag(together)
@@ -134,25 +134,25 @@ def _check_symmetry(mass: dict[tuple[int, ...], Probability], together: np.ndarr
 
 
 def _check_counts(law: Any, who: str) -> None:
-    """Check the law of how many rows are in a bag against p and q: a subclass may inherit it."""
+    """Check that count_law agrees with p and q: a subclass may have inherited it."""
     p, q, n = law.inclusion_probability, law.negative_covariance, law.n_samples
     counts = law.count_law(n)
     if counts is None:
         return
     if counts.shape != (n + 1,) or not (counts >= 0).all() or not math.isclose(counts.sum(), 1.0, abs_tol=1e-7):
-        raise ValueError(f"{who} has a count_law that is not one: {n + 1} probabilities that add up to 1 are needed.")
+        raise ValueError(f"{who} has an invalid count_law: it must be {n + 1} probabilities that add up to 1.")
     sizes = np.arange(n + 1)
     mean, square = float(counts @ sizes) / n, float(counts @ (sizes * (sizes - 1.0))) / (n * (n - 1))
     for name, found, declared in (("one row", mean, p), ("two rows", square, p * p - q)):
         if not math.isclose(found, declared, abs_tol=1e-7):
             raise ValueError(
-                f"{who} has a count_law by which {name} are in a bag with probability {found:g}, but by its p and q it "
-                f"is {declared:g}. Make count_law agree with them, or let it return None."
+                f"{who} has a count_law by which the probability of {name} being in a bag is {found:g}, but by its p "
+                f"and q it is {declared:g}. Make count_law agree with them, or let it return None."
             )
 
 
 def _check_draws(law: Any, who: str) -> None:
-    """Hold the rows and pairs of rows that are drawn against p and q; a right scheme is refused once in 1e12."""
+    """Compare the drawn rows and pairs with p and q; the chance that a correct scheme is refused is at most 1e-12."""
     n, p = law.n_samples, law.inclusion_probability
     bags = law.draw(max(1, min(1000, _MOST_DRAWN // n)), random_state=0)
     drawn = len(bags) - bags.n_without
@@ -165,7 +165,7 @@ def _check_draws(law: Any, who: str) -> None:
     mean = float(drawn.mean()) / len(bags)
     if 2 * (mean - p) ** 2 > math.log(4 / _FALSE_ALARM) / len(bags):  # Hoeffding's inequality for the sizes of bags
         raise ValueError(
-            f"{who} declares inclusion_probability {p:g}, but a share {mean:.4g} of the rows is in the bags drawn. "
+            f"{who} declares inclusion_probability {p:g}, but the bags drawn have a share {mean:.4g} of the rows. "
             "Make draw_bag and inclusion_probability agree."
         )
     watched = np.linspace(0, n - 1, min(n, _MOST_WATCHED)).astype(int)
@@ -176,27 +176,27 @@ def _check_draws(law: Any, who: str) -> None:
     for count in (int(pairs.min()), int(pairs.max())) if len(pairs) else ():
         if _is_surprising(count, len(bags), chance, looks=len(pairs)):
             raise ValueError(
-                f"{who} declares p and q by which two rows are both in a bag with probability {chance:g}, but some two "
-                f"are in {count:,} of {len(bags):,} bags drawn. Treat all rows alike, and make draw_bag and "
+                f"{who} declares p and q by which two rows are both in a bag with probability {chance:g}, but some "
+                f"pair is in {count:,} of {len(bags):,} bags drawn. Treat all rows alike, and make draw_bag and "
                 "negative_covariance agree."
             )
 
 
 def _is_surprising(count: int, n_bags: int, chance: float, looks: int) -> bool:
-    """Whether so many of the bags have something, by Chernoff's bound and for the most extreme of several looks."""
+    """Whether a count of bags is implausible for its chance, by Chernoff's bound, as the most extreme of `looks`."""
     if chance in (0.0, 1.0):
         return count != round(chance * n_bags)
     return _divergence(count / n_bags, chance) > math.log(8 * looks / _FALSE_ALARM) / n_bags
 
 
 def _divergence(share: float, p: float) -> float:
-    """The Kullback-Leibler divergence of two coins."""
+    """The Kullback-Leibler divergence between two coins."""
     parts = ((share, p), (1 - share, 1 - p))
     return sum(a * math.log(a / b) for a, b in parts if a > 0)
 
 
 def _check_law_without_one(law: Any, who: str) -> None:
-    """Check that the law without a row is that given that the row is out, by its p and the sizes of its bags."""
+    """Check, by p and the sizes of bags, that the law without a row is the law given that the row is out."""
     p, q, n = law.inclusion_probability, law.negative_covariance, law.n_samples
     smaller = law.without_one()
     declared, found = smaller.inclusion_probability, p + q / (1 - p)

@@ -1,4 +1,4 @@
-"""Bags: the drawn index sequences, order and repeats kept, and who is in which."""
+"""Bags: the drawn sequences of row numbers, with order and repeats kept, and which rows are in which bags."""
 
 import hashlib
 import reprlib
@@ -16,7 +16,7 @@ _MOST_HASHED = 2**22
 
 
 class Bags:
-    """Index sequences over the training rows 0, ..., `n_samples` - 1, one per bag.
+    """One sequence of row numbers per bag, over the training rows 0, ..., `n_samples` - 1.
 
     ``bags[b]`` is the sequence of bag b as it was drawn; a slice gives `Bags` again. The rows are held in the
     smallest integer type that fits, and the inclusion matrix bit-packed or sparse, whichever is smaller.
@@ -26,7 +26,7 @@ class Bags:
     sequences : iterable of array-like of int
         The rows of each bag, in order and with repeats. A bag may be empty.
     n_samples : int
-        How many training rows there are.
+        The number of training rows.
 
     Examples
     --------
@@ -59,11 +59,11 @@ class Bags:
         return bags
 
     def _hold(self, rows: np.ndarray, ends: np.ndarray) -> None:
-        """Keep the rows of all bags end to end; whoever gets to see these arrays cannot alter the bags."""
+        """Keep the rows of all bags end to end, read-only, so that no one who sees these arrays can alter the bags."""
         self._rows, self._ends = read_only(rows), read_only(ends)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take what was pickled; numpy forgets on the way that an array was read-only."""
+        """Restore a pickled state; arrays that were read-only are not so after pickling."""
         self.__dict__.update(state)
         self._hold(self._rows, self._ends)
 
@@ -86,7 +86,7 @@ class Bags:
         if not -len(self) <= number < len(self):
             raise IndexError(f"Bag {number} was asked for, and there are {len(self)} bags.")
         number = number % len(self)
-        # A copy of the index type: every library's row selection takes it, and no caller can alter the bag.
+        # A copy, so that no caller can alter the bag, of the type that every library takes to select rows.
         return self._rows[self._ends[number] : self._ends[number + 1]].astype(np.intp)
 
     def __iter__(self) -> Iterator[np.ndarray]:
@@ -111,7 +111,7 @@ class Bags:
 
     @property
     def sizes(self) -> np.ndarray:
-        """How many rows each bag has, repeats counted; shape (n_bags,)."""
+        """How many rows each bag has, counting repeats; shape (n_bags,)."""
         return np.diff(self._ends)
 
     @property
@@ -149,7 +149,7 @@ class Bags:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A text that tells these bags from others: of very many, one made of some of their rows."""
+        """A hash that identifies these bags; for very many, it is made from a part of their rows."""
         digest = hashlib.blake2b(f"{self.n_samples} {len(self)}".encode(), digest_size=16)
         for array in (self._ends, self._rows):
             digest.update(np.ascontiguousarray(array[:: len(array) // _MOST_HASHED + 1], dtype=np.int64).tobytes())
@@ -176,7 +176,7 @@ class Bags:
         Parameters
         ----------
         max_bytes : int, default=67108864
-            The largest size of a block; a block has one training row at the least.
+            The largest size of a block in bytes; a block has at least one training row.
 
         Yields
         ------
@@ -199,7 +199,7 @@ class Bags:
 
     @cached_property
     def _inclusion_by_row(self) -> "np.ndarray | sparse.csr_array":
-        """The inclusion matrix, turned so that a training row is contiguous: bit-packed, or sparse where smaller."""
+        """The inclusion matrix, transposed so that training rows are contiguous: bit-packed, or sparse if smaller."""
         packed_bytes = self.n_samples * (-(-len(self) // 8))
         sparse_bytes = 5 * len(self._rows) + 4 * self.n_samples  # a four-byte bag number and a bool per entry
         return self._sparse_by_row() if sparse_bytes < packed_bytes else self._packed_by_row()
@@ -220,7 +220,7 @@ class Bags:
         return packed
 
     def _bag_numbers(self) -> np.ndarray:
-        """The bag each held row belongs to."""
+        """The number of the bag that each held row belongs to."""
         return np.repeat(np.arange(len(self), dtype=np.int32), self.sizes)
 
 
@@ -242,11 +242,11 @@ def _chunks(sequences: Iterable[Any]) -> Iterator[tuple[int, list[np.ndarray]]]:
 
 
 def _checked(chunk: list[np.ndarray], first: int, n_samples: int) -> np.ndarray:
-    """Put bags end to end and refuse rows that are none; looking at many bags at once is much faster than at each."""
+    """Put bags end to end and refuse invalid row numbers; checking many bags at once is much faster."""
     flat = np.concatenate([np.empty(0, np.intp), *chunk])
     outside = (flat < 0) | (flat >= n_samples)
     if outside.any():
         where = int(np.argmax(outside))
         number = first + int(np.searchsorted(np.cumsum([len(rows) for rows in chunk]), where, side="right"))
-        raise ValueError(f"Bag {number} has row {flat[where]}, and the rows are numbered from 0 to {n_samples - 1}.")
+        raise ValueError(f"Bag {number} has row {flat[where]}, but the rows are numbered from 0 to {n_samples - 1}.")
     return flat

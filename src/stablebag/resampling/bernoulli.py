@@ -1,4 +1,4 @@
-"""Bernoulli subbagging: each row is in a bag, independently, with the same probability."""
+"""Bernoulli subbagging: each row is in a bag with the same probability, independently of the others."""
 
 import itertools
 import math
@@ -17,12 +17,13 @@ from stablebag.resampling.sized import SizedScheme, draw_distinct
 
 @dataclass(frozen=True)
 class BernoulliSubbagging(SizedScheme):
-    """Bags in which each row is, independently, with probability m/n; their size is random and may be zero.
+    """Bags that contain each row independently with probability m/n; their size is random and may be zero.
 
     Parameters
     ----------
     bag_size : int or float, default=0.5
-        The expected number of rows m, or the probability m/n itself. It must be below all rows.
+        The expected number of rows m, or the probability m/n itself. It must be smaller than the number of rows, or
+        than 1 as a probability.
 
     Examples
     --------

@@ -14,18 +14,18 @@ from stablebag.resampling.assumptions import WeightedBag
 from stablebag.resampling.counting import orders
 from stablebag.resampling.sized import SizedScheme
 
-_MOST_DRAWN = 2e8  # draws times rows, to work out how many rows a bag has
+_MOST_DRAWN = 2e8  # the largest product of draws and rows for which count_law is worked out
 
 
 @dataclass(frozen=True)
 class ClassicalBagging(SizedScheme):
-    """Bags of m rows drawn with replacement: the bootstrap where m = n.
+    """Bags of m rows drawn with replacement: the bootstrap if m = n.
 
     Parameters
     ----------
     bag_size : int or float, default=1.0
-        The number of draws m, or their ratio to the number of rows, rounded down to whole draws, one at the least. It
-        may exceed the number of rows; the law on n - 1 rows always does where m = n.
+        The number of draws m, or their ratio to the number of rows, rounded down to whole draws but at least one. It
+        may exceed the number of rows, as it does on n - 1 rows if m = n.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Laws of counts, and orders of a bag."""
+"""Laws of counts, and the orderings of a bag."""
 
 import math
 from collections import Counter
@@ -15,7 +15,7 @@ def binomial_law(n: int, p: float, not_p: float) -> np.ndarray:
 
 
 def log_concave_law(log_ratios: np.ndarray) -> np.ndarray:
-    """Return the probabilities whose neighbours have these ratios, by their falling logs: summed from the mode out."""
+    """Return the probabilities whose successive ratios have these decreasing logs, summed outwards from the mode."""
     mode = int((log_ratios > 0).sum())
     below, above = -np.cumsum(log_ratios[:mode][::-1])[::-1], np.cumsum(log_ratios[mode:])
     weights = np.exp(np.concatenate([below, [0.0], above]))
@@ -23,9 +23,9 @@ def log_concave_law(log_ratios: np.ndarray) -> np.ndarray:
 
 
 def thinned(law: np.ndarray, n_rows: int) -> np.ndarray:
-    """Return the law of how many of `n_rows` given rows are in a bag, from that of how many of all rows are.
+    """Return the law of how many of `n_rows` given rows are in a bag, from the law of how many of all rows are.
 
-    All rows are alike: given that s of n rows are in, how many of the given ones are is hypergeometric.
+    As all rows are alike, the number of given rows among the s of n rows in a bag is hypergeometric.
 
     >>> thinned(np.array([0.0, 0.0, 1.0, 0.0]), 1)  # two of three rows, of which one is watched
     array([0.33333333, 0.66666667])
@@ -36,12 +36,12 @@ def thinned(law: np.ndarray, n_rows: int) -> np.ndarray:
 
 
 def orders(bag: tuple[int, ...]) -> int:
-    """Count the sequences that are this bag up to order."""
+    """Count the distinct orderings of a bag."""
     return math.factorial(len(bag)) // math.prod(math.factorial(k) for k in Counter(bag).values())
 
 
 def orderings(counts: "Counter[int]") -> Iterator[tuple[int, ...]]:
-    """List the sequences with these rows, each as often as it is counted."""
+    """List the distinct orderings of a bag that has each row as often as it is counted."""
     if not counts:
         yield ()
     for row in sorted(counts):

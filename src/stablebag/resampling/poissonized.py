@@ -1,4 +1,4 @@
-"""Poissonized bagging: each row is in a bag, independently, a Poisson number of times."""
+"""Poissonized bagging: each row is in a bag a Poisson number of times, independently of the others."""
 
 import itertools
 import math
@@ -17,7 +17,7 @@ from stablebag.resampling.sized import SizedScheme
 
 @dataclass(frozen=True)
 class PoissonizedBagging(SizedScheme):
-    """Bags in which each row is, independently, Poisson(m/n) times; their size is random and may be zero.
+    """Bags that contain each row independently Poisson(m/n) times; their size is random and may be zero.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A number of bags that is drawn at random, as the theorem about the jackknife+ over bags needs it."""
+"""A random number of bags, as the theorem about the jackknife+ over bags requires it."""
 
 from dataclasses import dataclass
 
@@ -9,16 +9,16 @@ from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
 
 @dataclass(frozen=True)
 class RandomBags:
-    """A number of bags that was drawn at random, and the law of the bags for which it was.
+    """A number of bags that was drawn at random, and the law of the bags it was drawn for.
 
-    Made by `random_n_bags`; for `BaggedRegressor(n_bags=...)`.
+    Made by `random_n_bags`; pass it on as in `BaggedRegressor(n_bags=...)`.
 
     Attributes
     ----------
     number : int
-        How many bags.
+        The number of bags.
     law : ResolvedScheme
-        The law of the bags for which it was drawn.
+        The law of the bags it was drawn for.
     """
 
     number: int
@@ -37,8 +37,8 @@ def random_n_bags(
 
     Kim, Xu and Barber (2020): if bags were drawn from the training rows and the test row together, those without the
     test row would be a random number of the bags drawn, Binomial(B', 1 - p) with p the chance that a row of n + 1 is in
-    a bag. With such a number the theorem is exact, with a fixed one it is not. Here it is for every scheme whose law on
-    n + 1 rows is known.
+    a bag. With such a random number the theorem is exact; with a fixed one it is not. Here the number can be drawn for
+    every scheme whose law on n + 1 rows is known.
 
     Parameters
     ----------
@@ -47,14 +47,14 @@ def random_n_bags(
     n_samples : int
         The number of training rows.
     n_bags : int
-        The number of bags to expect.
+        The expected number of bags.
     random_state : None, int, RandomState or Generator, default=None
-        The source of randomness; not the one of the model, from which it should be independent.
+        The source of randomness, which should be independent of the model's: do not pass the same one.
 
     Returns
     -------
     RandomBags
-        For `BaggedRegressor(n_bags=...)`. Its number is zero with a chance that vanishes with `n_bags`.
+        The number of bags, for `BaggedRegressor(n_bags=...)`. It is zero with a chance that vanishes as `n_bags` grows.
 
     Examples
     --------
@@ -72,11 +72,11 @@ def random_n_bags(
 
 
 def probability_with_one_more(law: ResolvedScheme) -> float:
-    """Return the chance p that a row is in a bag of the law on n + 1 rows of which this one is Q_n."""
+    """Return the chance p that a row is in a bag under the law on n + 1 rows whose law without one row is this one."""
     larger = law.scheme.resolve(law.n_samples + 1)
     if larger.without_one() != law:
         raise TypeError(
-            f"The law on {law.n_samples + 1} rows of which {law} is that without one row is not known. Fix the number "
-            "of bags instead; the guarantee is then approximate."
+            f"A law on {law.n_samples + 1} rows whose law without one row is {law} is not known. Use a fixed number of "
+            "bags instead; the guarantee is then approximate."
         )
     return larger.inclusion_probability

@@ -1,7 +1,7 @@
-"""A resampling distribution Q_n: what a scheme is, and the law that it is for a number of rows.
+"""Resampling schemes, and the law Q_n of the bags that a scheme draws from n rows.
 
-A scheme is a rule for every number of rows. `resolve` fixes that number and gives the law Q_n itself: it knows its
-inclusion probability p and negative covariance q, draws bags, lists its support, and names Q_{n-1}.
+A scheme is a rule for any number of rows. `resolve` fixes that number and returns the law Q_n, which knows its
+inclusion probability p and negative covariance q, draws bags, lists its support, and gives Q_{n-1}.
 """
 
 import copy
@@ -31,25 +31,25 @@ from stablebag.resampling.assumptions import (
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.counting import orderings, orders, thinned
 
-_MOST_TRIES = 10_000  # to draw a bag without a given row
-_MOST_THINNED = 3_000  # rows up to which the counts of a scheme of your own are worked out
+_MOST_TRIES = 10_000  # the most tries to draw a bag without a given row
+_MOST_THINNED = 3_000  # the most rows for which the counts of a user's scheme are worked out
 
 
 class ResamplingScheme(ABC):
     """A symmetric way to draw bags of training rows.
 
-    A scheme of your own defines `draw_bag` and either `inclusion_probability` and `negative_covariance`, or
+    Your own scheme defines `draw_bag` and either `inclusion_probability` and `negative_covariance`, or
     `enumerate_bags`, from which both follow. It must treat all rows alike (Assumption 5 of the paper), and put each row
-    into some bags and leave it out of others (0 < p < 1); `resolve` refuses a scheme that says otherwise of itself, or
-    that draws other bags than it says. A scheme that makes two rows likelier together than apart (q < 0) is outside
-    of the paper's Assumption 7; its guarantees are weaker, and hold all the same (docs/proofs.md, 1).
+    into some bags but not into others (0 < p < 1). `resolve` refuses a scheme that declares otherwise, or whose draws
+    disagree with what it declares. A scheme in which the presence of one row makes that of another more likely (q < 0)
+    is outside the paper's Assumption 7; its guarantees are weaker, but they still hold (docs/proofs.md, 1).
 
-    `resolve` keeps a copy of the scheme: changing it afterwards changes no law that was made of it.
+    `resolve` keeps a copy of the scheme, so changing the scheme afterwards does not change a law made from it.
 
     Examples
     --------
-    A scheme that draws one row or all but one, each half of the time, makes a row's presence more likely with that of
-    another.
+    This scheme draws one row or all but one, each half of the time, so that the presence of one row makes that of
+    another more likely.
 
     >>> import itertools
     >>> from fractions import Fraction
@@ -78,11 +78,11 @@ class ResamplingScheme(ABC):
         return _moments(self, n_samples)[0]
 
     def negative_covariance(self, n_samples: int) -> Probability:
-        """Return q, minus the covariance of two rows' being in a bag."""
+        """Return q, minus the covariance of "row i is in the bag" and "row j is in the bag"."""
         return _moments(self, n_samples)[1]
 
     def enumerate_bags(self, n_samples: int) -> Iterable[WeightedBag] | None:
-        """Yield every bag up to order with its probability, or return None where that is not known."""
+        """Yield every bag up to order with its probability, or return None if these are not known."""
         return None
 
     def count_bags(self, n_samples: int) -> int | float:
@@ -92,7 +92,7 @@ class ResamplingScheme(ABC):
     def count_law(self, n_samples: int, n_rows: int) -> np.ndarray | None:
         """Return the probabilities that 0, 1, ..., `n_rows` of so many given rows are in a bag; None if unknown.
 
-        Of a scheme of your own it is asked for all rows only, and everything else follows.
+        Your own scheme is asked only for ``n_rows == n_samples``; the other laws follow from that one.
         """
         if self.enumerate_bags(n_samples) is None or self.count_bags(n_samples) > MOST_CHECKED:
             return None
@@ -102,19 +102,19 @@ class ResamplingScheme(ABC):
         return law
 
     def empty_probability(self, n_samples: int) -> float:
-        """Return the chance that a bag has no rows; of a scheme of your own, `count_law` says it."""
+        """Return the chance that a bag has no rows; for your own scheme it is taken from `count_law` instead."""
         return 0.0
 
     def without_one(self, n_samples: int) -> "ResamplingScheme":
-        """Return the scheme which, on n_samples - 1 rows, draws from Q_n given that the last row is out."""
+        """Return the scheme that, on n_samples - 1 rows, draws from Q_n given that the last row is out."""
         return _GivenLastRowOut(self, n_samples)
 
     def expected_size(self, n_samples: int) -> int | float:
-        """Return the expected number of rows in a bag, repeats counted."""
+        """Return the expected number of rows in a bag, counting repeats."""
         return float(sum(len(bag) * weight for bag, weight in _listed(self, n_samples)))
 
     def describe(self, n_samples: int) -> str:
-        """Say in a few words what is drawn from how many rows."""
+        """Describe in a few words what is drawn from how many rows."""
         return f"{type(self).__name__} on {n_samples:,} rows"
 
     def fix(self, n_samples: int) -> "ResamplingScheme":
@@ -127,7 +127,7 @@ class ResamplingScheme(ABC):
         Parameters
         ----------
         n_samples : int
-            How many training rows there are, 2 at least.
+            The number of training rows, at least 2.
 
         Returns
         -------
@@ -151,7 +151,7 @@ class ResamplingScheme(ABC):
         if type(self) is not type(other):
             return False
         mine, theirs = vars(self), vars(other)
-        # Values may be arrays, which do not compare to a bool.
+        # Values may be arrays, whose comparison is not a single bool.
         return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
     def __hash__(self) -> int:
@@ -192,17 +192,17 @@ class ResolvedScheme:
 
     @property
     def is_of_the_paper(self) -> bool:
-        """Whether the scheme is exactly one of the paper's four, of which everything is proved and nothing changes."""
-        return "_of_the_paper" in vars(type(self.scheme))  # and not in those of a class that it inherits from
+        """Whether the scheme is exactly one of the paper's four, which meet the assumptions and cannot change."""
+        return "_of_the_paper" in vars(type(self.scheme))  # and not in those of a parent class
 
     @property
     def fingerprint(self) -> str:
-        """A text that tells this law from others."""
+        """A text that identifies this law."""
         return f"{self}: p = {self.inclusion_probability!r}, q = {self.negative_covariance!r}"
 
     @property
     def bag_size(self) -> int | float:
-        """The number of rows in a bag (m); its expectation where it is random."""
+        """The number of rows in a bag (m); the expected number if it is random."""
         return self.scheme.expected_size(self.n_samples)
 
     @cached_property
@@ -217,7 +217,7 @@ class ResolvedScheme:
 
     @cached_property
     def p_and_q(self) -> tuple[Probability, Probability]:
-        """The numbers p and q, exact where they are rational; what rounding has left below zero of q is zero."""
+        """The numbers p and q, exact where they are rational; one that rounding has put just below zero is zero."""
         return self._moment("inclusion_probability"), self._moment("negative_covariance")
 
     def _moment(self, name: str) -> Probability:
@@ -233,20 +233,19 @@ class ResolvedScheme:
         Parameters
         ----------
         n_rows : int
-            How many rows are watched, at most `n_samples`. As all rows are alike, it does not matter which.
+            The number of given rows, at most `n_samples`. As all rows are alike, it does not matter which.
 
         Returns
         -------
         ndarray of shape (n_rows + 1,) or None
-            The probabilities of 0, 1, ..., n_rows. None where they are not known, or where working them out would
-            take too long.
+            The probabilities of 0, 1, ..., n_rows. None if they are not known, or would take too long to work out.
         """
         n_rows = check_integer(n_rows, "n_rows", "count_law", minimum=0)
         if n_rows > self.n_samples:
             raise refuse_value("n_rows", "count_law", f"at most n_samples={self.n_samples}", n_rows)
         if self.is_of_the_paper:
             return self.scheme.count_law(self.n_samples, n_rows)
-        # All else follows from the law for all rows, so that a scheme cannot contradict itself.
+        # The law for fewer rows is derived from the law for all rows, so that a scheme cannot contradict itself.
         law = self._count_law_of_all
         return None if law is None else thinned(law, n_rows)
 
@@ -257,7 +256,7 @@ class ResolvedScheme:
 
     @cached_property
     def empty_probability(self) -> float:
-        """The chance that a bag has no rows, or a bound on it where it is not known."""
+        """The chance that a bag has no rows, or an upper bound on it if it is not known."""
         if self.is_of_the_paper:
             return self.scheme.empty_probability(self.n_samples)
         law = self._count_law_of_all
@@ -265,7 +264,7 @@ class ResolvedScheme:
 
     @property
     def empty_without_a_row(self) -> float:
-        """The chance that a bag has no rows given that a row is not in it, or a bound on it."""
+        """The chance that a bag has no rows given that a row is not in it, or an upper bound on it."""
         return min(1.0, self.empty_probability / (1 - self.inclusion_probability))
 
     @property
@@ -281,7 +280,7 @@ class ResolvedScheme:
         ordered : bool, default=False
             Whether two orders of the same rows are two bags.
         limit : float, default=inf
-            Beyond this number, a larger one is returned that need not be exact.
+            If there are more bags than this, the number returned is also larger, but need not be exact.
 
         Returns
         -------
@@ -306,18 +305,18 @@ class ResolvedScheme:
             Stop once this much probability is listed. Poissonized bagging has infinitely many bags and needs
             a mass below 1.
         ordered : bool, default=False
-            Whether to list a bag in each of its orders, which are equally likely, for learners that depend on it.
+            Whether to list each bag in all its orders, which are equally likely, for learners that depend on the order.
 
         Yields
         ------
         bag : ndarray of int
-            The rows of the bag, with repeats; in increasing order, unless `ordered`.
+            The rows of the bag, with repeats; in increasing order unless `ordered`.
         probability : Fraction or float
-            The chance of drawing this bag: in any order, or in this one.
+            The chance of drawing this bag in any order, or in this one if `ordered`.
         """
         mass = check_real(mass, "mass", "support", high=1.0)
         if not self.scheme.has_finite_support and mass > 1 - 1e-9:
-            reason = "its bags are infinitely many. Use a smaller mass, such as 0.999999."
+            reason = "it has infinitely many bags. Use a smaller mass, such as 0.999999."
             raise refuse_value("mass", f"support of {type(self.scheme).__name__}", "at most 1 - 1e-9", mass, reason)
         return self._walk_support(mass, ordered)
 
@@ -335,12 +334,12 @@ class ResolvedScheme:
                 return
 
     def draw(self, n_bags: int, random_state: RandomState = None, *, first: int = 0) -> Bags:
-        """Draw bags; bag b depends on (random_state, b) alone.
+        """Draw bags; bag b depends only on (random_state, b).
 
         Parameters
         ----------
         n_bags : int
-            How many bags to draw.
+            The number of bags to draw.
         random_state : None, int, RandomState or Generator, default=None
             The source of randomness; an integer makes the bags reproducible.
         first : int, default=0
@@ -360,7 +359,7 @@ class ResolvedScheme:
         """Return Q_{n-1}: the law of a bag given that the last row is not in it, on n_samples - 1 rows."""
         if self.n_samples < 2 or self.inclusion_probability >= 1:
             why = "it is the only one" if self.n_samples < 2 else "it is in every bag"
-            raise ValueError(f"There is no law without one row of {self}: {why}. Use more rows or smaller bags.")
+            raise ValueError(f"{self} has no law without one row, because {why}. Use more rows or smaller bags.")
         return ResolvedScheme(self.scheme.without_one(self.n_samples), self.n_samples - 1)
 
     def __str__(self) -> str:
@@ -368,7 +367,7 @@ class ResolvedScheme:
 
 
 def as_law(scheme: Any, n_samples: int, owner: str) -> ResolvedScheme:
-    """Return the law of a scheme, or of one that is resolved already, on `n_samples` rows."""
+    """Return the law of a scheme on `n_samples` rows; a resolved scheme is returned as it is."""
     if isinstance(scheme, ResolvedScheme):
         if scheme.n_samples != n_samples:
             reason = f"the scheme was resolved for n_samples={scheme.n_samples}. Resolve it again."
@@ -419,12 +418,12 @@ class _GivenLastRowOut(ResamplingScheme):
 
 
 def _listed(scheme: ResamplingScheme, n_samples: int) -> Iterator[WeightedBag]:
-    """Go through the bags of a user's scheme, unless they are too many to be gone through."""
+    """Yield the bags of a user's scheme, and refuse if there are too many."""
     for number, weighted in enumerate(scheme._known_bags(n_samples)):
         if number == MOST_LISTED:
             raise ValueError(
                 f"{type(scheme).__name__} at n_samples={n_samples} lists more than {MOST_LISTED:,} bags. Define "
-                "inclusion_probability, negative_covariance and count_bags beside enumerate_bags."
+                "inclusion_probability, negative_covariance and count_bags in addition to enumerate_bags."
             )
         yield weighted
 

@@ -27,20 +27,20 @@ class SizedScheme(ResamplingScheme):
         expected = "a positive number of rows (int) or fraction of the rows (float)"
         if not isinstance(size, numbers.Real) or isinstance(size, bool):
             raise refuse_type("bag_size", name, expected, size)
-        if not 0 < size < _LARGEST_BAG:  # NaN, too, ends here
+        if not 0 < size < _LARGEST_BAG:  # refuses NaN as well
             raise refuse_value("bag_size", name, expected, size, "a bag needs rows to learn from. Try 0.5.")
         if size > 1 and not self.repeats and not isinstance(size, numbers.Integral):
             reason = f"a float is a fraction of the rows. For a number of rows write {math.floor(size)}."
             raise refuse_value("bag_size", name, "a fraction below 1, or an int", size, reason)
 
     def share_of(self, n_samples: int) -> Fraction:
-        """m / n, exactly."""
+        """Return m / n, exactly."""
         if isinstance(self.bag_size, numbers.Integral):
             return Fraction(int(self.bag_size), n_samples)
         return self.bag_size if isinstance(self.bag_size, Fraction) else as_share(self.bag_size, n_samples)
 
     def whole_size(self, n_samples: int) -> int:
-        """m as a whole number of rows, one at the least."""
+        """Return m as a whole number of rows, at least one."""
         if isinstance(self.bag_size, int):
             return self.bag_size
         return max(1, math.floor(self.share_of(n_samples) * n_samples))
@@ -49,7 +49,7 @@ class SizedScheme(ResamplingScheme):
         """Refuse a bag of all rows, or of more, in the schemes that draw without replacement."""
         if self.share_of(n_samples) >= 1:
             whole = self.share_of(n_samples) == 1
-            size = "every bag would be the whole data set (p = 1)" if whole else "there are not so many rows"
+            size = "every bag would be the whole data set (p = 1)" if whole else "there are not that many rows"
             reason = f"{size}, and no stability can be promised. Use at most {largest}, or ClassicalBagging."
             expected = f"smaller than n_samples={n_samples}, and smaller than 1 as a fraction"
             raise refuse_value("bag_size", type(self).__name__, expected, self.bag_size, reason)

@@ -22,15 +22,15 @@ class Subbagging(SizedScheme):
     Parameters
     ----------
     bag_size : int or float, default=0.5
-        The number of rows m, or the fraction of the rows, rounded down to whole rows, one at the least. It must leave
-        at least one row out.
+        The number of rows m, or their fraction of all rows, rounded down to whole rows but at least one. It must be
+        smaller than the number of rows, or than 1 as a fraction.
 
     Examples
     --------
     >>> law = Subbagging(bag_size=250).resolve(n_samples=500)
     >>> law.inclusion_probability, round(law.negative_covariance, 9)
     (0.5, 0.000501002)
-    >>> law.without_one().bag_size  # the rows left in a bag do not change with the data set
+    >>> law.without_one().bag_size  # m stays the same on n - 1 rows
     250
     """
 

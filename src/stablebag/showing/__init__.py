@@ -1,1 +1,1 @@
-"""For people: displays, studies, reports."""
+"""What people look at: displays, studies and reports."""

@@ -1,4 +1,4 @@
-"""A study: a learner beside its bagged version on one table, measured, proved and held out."""
+"""A study: a learner beside its bagged version on one table, with what is measured, proved and held out."""
 
 import math
 from dataclasses import dataclass, replace
@@ -25,41 +25,41 @@ from stablebag.proving.scope import Quantity, refuse_mismatch
 from stablebag.resampling.scheme import ResamplingScheme
 from stablebag.resampling.subbagging import Subbagging
 
-_MOST_KEPT = 2**30  # bytes of predictions of all bags at all held-out rows that are kept
+_MOST_KEPT = 2**30  # the most bytes of predictions of all bags at all held-out rows that are kept
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What was measured and proved of a learner and its bagged version.
+    """What was measured and proved about a learner and its bagged version.
 
-    Made by `study`. Perturbations of a classifier are Euclidean distances of the vectors of class probabilities.
+    Made by `study`. Perturbations of a classifier are Euclidean distances between the vectors of class probabilities.
 
     Attributes
     ----------
     task : {"regression", "classification"}
-        Which it is.
+        The kind of task.
     n_samples : int
         The number of training rows.
     model : BaggedRegressor, BaggedClassifier or None
-        The fitted bagged model, where it is at hand.
+        The fitted bagged model, if it is available.
     base : Perturbations or None
-        Of the base learner, by refitting without each of some rows, where it was measured.
+        The perturbations of the base learner, by refitting without each of some rows, if they were measured.
     bagged : Perturbations
-        Of the bagged model, for all rows.
-    proved : ReusedBagsCertificate, or another certificate that speaks of what was measured
-        What is proved of these perturbations: of the bags that were drawn, at these points.
+        The perturbations of the bagged model, for all rows.
+    proved : ReusedBagsCertificate, or another certificate that is about what was measured
+        What is proved about these perturbations, for the bags that were drawn and at these points.
     anew : Certificate, VectorCertificate or None
-        What is proved of models fitted anew, with bags drawn anew: for every data set of this size and every point.
+        What is proved about models fitted anew, with bags drawn anew: for every data set of this size and every point.
     scores : dict of str to (float, float)
-        On the held-out rows, before and after; empty where their targets are not known.
+        The scores on the held-out rows, before and after bagging; empty if their targets are not known.
     error : LeaveOneOutError or None
         The bagged model's error at its own training rows, each left out.
     intervals : Intervals or None
-        For a regressor, at the points at which perturbations were measured.
+        For a regressor, prediction intervals at the points at which perturbations were measured.
     points : array or DataFrame
-        Those points.
+        The points at which perturbations were measured.
     targets : ndarray or None
-        Their targets.
+        The targets of the points.
     coverage : float or None
         The share of held-out rows in their intervals.
     """
@@ -90,19 +90,19 @@ class Study:
         intervals: Intervals | None = None,
         targets: Any = None,
     ) -> "Study":
-        """Put together what is at hand already.
+        """Build a study from existing objects.
 
         Parameters
         ----------
         bagged : Perturbations
-            Of the bagged model, as `leave_one_out` measures them.
+            The perturbations of the bagged model, as `leave_one_out` measures them.
         proved : certificate
-            What is proved of these perturbations, as `certify_reused` says of `leave_one_out`; of a classifier with
-            ``norm=True``. One that speaks of something else is refused.
+            What is proved about these perturbations, as `certify_reused` does about `leave_one_out`; for a classifier,
+            with ``vector=True``. A certificate that is about something else is refused.
         anew : Certificate, VectorCertificate or None, default=None
-            What is proved of models fitted anew, as `certify` says.
+            What is proved about models fitted anew, as `certify` states it.
         base : Perturbations or None, default=None
-            Of the base learner, at the same points.
+            The perturbations of the base learner, at the same points.
         model : BaggedRegressor, BaggedClassifier or None, default=None
             The fitted model, for its targets and its error.
         intervals : Intervals or None, default=None
@@ -126,17 +126,17 @@ class Study:
         return cls(task, len(bagged.rows), model, base, bagged, proved, anew, {}, error, **parts)  # type: ignore[arg-type]
 
     def comparison(self, delta: float = 0.05) -> list[tuple[str, float, float, float]]:
-        """Return lines of a table: what, for the base learner, for the bagged one, and what is proved of the latter.
+        """Return the lines of a table: what, for the base learner, for the bagged one, and proved for the bagged one.
 
         Parameters
         ----------
         delta : float, default=0.05
-            The share of rows whose perturbations may be larger.
+            A share of the training rows, in [0, 1]: those whose perturbations may be larger.
 
         Returns
         -------
         list of tuples
-            Averages over the points; NaN where nothing is proved.
+            Averages over the points; NaN if nothing is proved.
         """
         proved = self.proved
         bounds = (np.mean(proved.mean()), np.mean(proved.epsilon(delta)), proved.worst_case())
@@ -156,7 +156,7 @@ class Study:
         Parameters
         ----------
         delta : float, default=0.05
-            The share of rows left aside.
+            A share of the training rows, in [0, 1]: those whose perturbations may be larger.
 
         Returns
         -------
@@ -181,7 +181,7 @@ class Study:
         Parameters
         ----------
         k : int, default=5
-            How many.
+            The number of rows; all of them if there are fewer.
 
         Returns
         -------
@@ -223,23 +223,23 @@ def study(
     X : array or DataFrame of shape (n_samples, n_features)
         The training rows.
     y : array-like of shape (n_samples,)
-        Their targets.
+        The targets of the training rows.
     X_test : like X
         Held-out rows.
     y_test : array-like or None, default=None
-        Their targets, where they are known.
+        The targets of the held-out rows, if they are known.
     scheme : ResamplingScheme, default=Subbagging(bag_size=0.5)
         How bags are drawn.
     n_bags : int, default=500
-        How many.
+        The number of bags.
     n_points : int, default=20
-        At how many of the held-out rows, the first ones, perturbations are measured.
+        The number of held-out rows, the first ones, at which perturbations are measured.
     n_refits : int, default=200
-        For how many training rows, drawn at random if there are more, the base learner is refitted.
+        The number of training rows, drawn at random if there are more, without which the base learner is refitted.
     confidence_level : float, default=0.9
-        Of the prediction intervals.
+        The level of the prediction intervals, between 0 and 1.
     n_jobs : int or None, default=None
-        How many fits at once.
+        The number of fits in parallel.
     random_state : int, default=0
         The seed of everything.
 
@@ -301,7 +301,7 @@ def study(
 
 
 def _predicted_once(model: Any, X_test: Any, n_points: int) -> tuple[Any, Any]:
-    """What all bags predict at the held-out rows, and at the first of them; the rows themselves where that is much."""
+    """What all bags predict at the held-out rows and at the first of them; the rows themselves if that is too large."""
     classes = 1 if model.average_.classes is None else len(model.average_.classes)
     if 8 * len(model.bags_) * len(X_test) * classes > _MOST_KEPT:
         return X_test, X_test[:n_points]
@@ -329,7 +329,7 @@ def _scores(alone: Any, model: Any, at_tests: Any, X_test: Any, y_test: np.ndarr
     averages = [model.average_.prediction(model.average_.outputs(raw)) for _, raw in model.raw_blocks(at_tests)]
     averaged = np.concatenate(averages)
     if averaged.ndim == 1:
-        unit = float(np.abs(y_test).max(initial=0.0)) or 1.0  # squares of it stay floats
+        unit = float(np.abs(y_test).max(initial=0.0)) or 1.0  # a unit whose squares stay floats
         both = [np.asarray(predicted, dtype=float) / unit for predicted in (alone.predict(X_test), averaged)]
         errors = {"mean absolute error": mean_absolute_error, "root mean squared error": root_mean_squared_error}
         return {

@@ -1,1 +1,1 @@
-"""Learners whose structure is known, behind one interface."""
+"""Solvers for learners whose structure is known, behind one interface."""

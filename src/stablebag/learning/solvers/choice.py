@@ -1,4 +1,4 @@
-"""Which solver fits a learner: the first that is for it."""
+"""The choice of a solver for a learner: the first that covers it."""
 
 from typing import Any
 
@@ -10,5 +10,5 @@ SOLVERS: tuple[type[Solver], ...] = (Trees, General)
 
 
 def solver_for(learner: Any) -> Solver:
-    """Return the solver for a learner, or for a model that was fitted by one."""
+    """Return the solver for a learner, or for a model that a learner has fitted."""
     return next(solver for solver in SOLVERS if solver.covers(learner))()

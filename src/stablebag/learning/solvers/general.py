@@ -10,14 +10,14 @@ from stablebag.learning.solvers.solver import Solver
 
 
 class General(Solver):
-    """One fit per bag: the fallback for learners of which nothing is known."""
+    """One fit per bag: the fallback for learners about which nothing is known."""
 
     @classmethod
     def covers(cls, learner: Any) -> bool:
         return True
 
     def prepared(self, job: FitJob) -> FitJob:
-        """Convert sparse formats without quick rows."""
+        """Convert sparse formats in which taking rows is slow."""
         if sparse.issparse(job.X) and job.X.format != "csr":
             return replace(job, X=job.X.tocsr())
         return job

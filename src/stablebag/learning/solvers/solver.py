@@ -1,4 +1,4 @@
-"""The interface of solvers: who they are for, how they fit the models of bags, and how these predict."""
+"""The interface of solvers: which learners they cover, how they fit the models of bags, and how these predict."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -13,17 +13,17 @@ class Solver(ABC):
     @classmethod
     @abstractmethod
     def covers(cls, learner: Any) -> bool:
-        """Return whether this solver is for a learner, or for a model that was fitted by one."""
+        """Return whether this solver is for a learner, or for a model that a learner has fitted."""
 
     def prepared(self, job: FitJob) -> FitJob:
-        """Return the job with everything done that is the same for all bags."""
+        """Return the job with everything done that is common to all bags."""
         return job
 
     def fit(self, model: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
         """Fit a fresh copy of the learner to the rows of a bag."""
-        model.fit(X, y, **params)  # which may return nothing
+        model.fit(X, y, **params)  # fit may return nothing
         return model
 
     def ask(self, model: Any, method: str, points: Points, harmless: bool) -> Any:
-        """Return what a method of a fitted model, which may be known to be harmless, says of the points."""
+        """Return what a method of a fitted model returns at the points; the model may be known to be harmless."""
         return points.ask(model, method, harmless=harmless)

@@ -1,4 +1,4 @@
-"""scikit-learn's trees: rows and points are converted to their own type once, and not once per tree."""
+"""scikit-learn's trees: rows and points are converted to the trees' data type once, not once per tree."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,7 +13,7 @@ _TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, Ex
 
 
 class Trees(General):
-    """Trees of scikit-learn itself, but not of classes that inherit from them."""
+    """Trees of scikit-learn itself, but not classes that inherit from them."""
 
     @classmethod
     def covers(cls, learner: Any) -> bool:
@@ -21,7 +21,7 @@ class Trees(General):
 
     def prepared(self, job: FitJob) -> FitJob:
         """Convert the rows, and tell the trees that they need not check them."""
-        X = None if job.learner.criterion == "poisson" else as_float32(job.X)  # which checks y together with X
+        X = None if job.learner.criterion == "poisson" else as_float32(job.X)  # "poisson" checks y together with X
         if X is None:
             return super().prepared(job)
         return replace(job, X=X, fit_params={**(job.fit_params or {}), "check_input": False})

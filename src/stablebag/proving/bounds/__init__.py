@@ -1,8 +1,9 @@
-"""Every theorem as a pure function of numbers: the paper's, and the sharper ones that are proved in docs/proofs.md.
+"""Every theorem as a pure function of numbers: the paper's, and the sharper ones proved in docs/proofs.md.
 
 Predictions are taken to lie in an interval of length 1; for length R multiply every epsilon by R. `delta` is a share of
 the training rows, never a confidence level. The letters p and q are the paper's: the chance that a row is in a bag, and
-minus the covariance of two rows' being in a bag. Numbers of theorems are those of Soloff, Barber and Willett (2024),
+minus the covariance of "row i is in the bag" and "row j is in the bag". Theorems are numbered as in Soloff, Barber and
+Willett (2024),
 "Bagging Provides Assumption-free Stability", JMLR 25(131).
 """
 

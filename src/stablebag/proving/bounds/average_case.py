@@ -1,4 +1,4 @@
-"""Infinitely many bags: how many rows can move a prediction far, and how far any one can."""
+"""Infinitely many bags: how many rows can move a prediction far, and how far any one row can."""
 
 import math
 
@@ -10,7 +10,7 @@ def average_case_epsilon(delta: float, constant: float) -> float:
     """Return the smallest perturbation that Theorem 8 allows at most a share `delta` of the rows to exceed.
 
     Theorem 8: derandomized bagging of any learner is (epsilon, delta)-stable as soon as delta epsilon^2 >= c / 4.
-    It says nothing of delta = 0, for which epsilon is infinite.
+    It says nothing about delta = 0, for which epsilon is infinite.
 
     >>> average_case_epsilon(delta=0.25, constant=0.01)
     0.1
@@ -21,9 +21,9 @@ def average_case_epsilon(delta: float, constant: float) -> float:
 
 
 def average_case_delta(epsilon: float, constant: float, n_samples: int) -> float:
-    """Return the share of rows that may be moved by more than `epsilon`, by Theorem 8.
+    """Return the share of rows that may move the prediction by more than `epsilon`, by Theorem 8.
 
-    Theorem 8 read the other way: the number of such rows is at most n c / (4 epsilon^2), and whole. Never above 1.
+    Theorem 8 solved for delta: the number of such rows is at most n c / (4 epsilon^2), and whole. At most 1.
 
     >>> average_case_delta(epsilon=0.1, constant=0.01, n_samples=10)  # 2.5 rows of 10, so 2
     0.2
@@ -68,8 +68,8 @@ def worst_case_epsilon(p: float) -> float:
 def memorizer_in_sample_delta(epsilon: float, p: float) -> float:
     """Return the share of rows that move the memorizing learner's prediction *at that row* by more than epsilon.
 
-    Section 5.2: at its own row each one moves it by exactly p. So the share is 1 for epsilon < p and 0 from p on
-    (the printed display has the boundary on the other side).
+    Section 5.2: each row moves the prediction at itself by exactly p. So the share is 1 for epsilon < p and 0 for
+    epsilon >= p (the printed display has the boundary on the other side).
 
     >>> memorizer_in_sample_delta(0.49, p=0.5), memorizer_in_sample_delta(0.5, p=0.5)
     (1.0, 0.0)

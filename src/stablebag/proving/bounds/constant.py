@@ -10,8 +10,8 @@ def bagging_constant(n_samples: int, p: float | Fraction, q: float | Fraction) -
     """Return c = (p / (1 - p) + q / (1 - p)^2) / n, the one number through which a scheme enters the guarantees.
 
     By the proof of Theorem 8, the mean over rows of the squared leave-one-out perturbation of derandomized bagging
-    is at most c times the variance of the prediction over bags, hence at most c / 4. For q < 0, which the paper leaves
-    out, c = (p / (1 - p) - (n - 1) q / (1 - p)^2) / n (docs/proofs.md, notation).
+    is at most c times the variance of the prediction over bags, hence at most c / 4. For q < 0, which the paper does
+    not cover, c = (p / (1 - p) - (n - 1) q / (1 - p)^2) / n (docs/proofs.md, notation).
 
     >>> bagging_constant(n_samples=5, p=0.5, q=0.05)  # (1 + 0.2) / 5
     0.24
@@ -22,7 +22,7 @@ def bagging_constant(n_samples: int, p: float | Fraction, q: float | Fraction) -
     check_inclusion(p, "bagging_constant")
     check_real(q, "q", "bagging_constant", low=-0.25, high=0.25)
     spread = q if q >= 0 else -(n_samples - 1) * q
-    return float((p / (1 - p) + spread / (1 - p) ** 2) / n_samples)  # exact, where p and q are fractions
+    return float((p / (1 - p) + spread / (1 - p) ** 2) / n_samples)  # exact if p and q are fractions
 
 
 def empty_bags_shift(chance: float, n_classes: int, *, vector: bool = False) -> float:
@@ -42,7 +42,7 @@ def empty_bags_shift(chance: float, n_classes: int, *, vector: bool = False) -> 
 
 
 def shifted_constant(constant: float, shift: float, share: float) -> float:
-    """Return what takes the place of c where a share of the rows moves the average by a `shift` for another reason.
+    """Return what takes the place of c if a share of the rows moves the average by a `shift` for another reason.
 
     Proved here (docs/proofs.md, 9), by Minkowski's inequality for the mean square over rows:
     4 (sqrt(c / 4) + shift sqrt(share))^2.

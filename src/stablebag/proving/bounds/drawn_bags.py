@@ -11,11 +11,11 @@ from stablebag.proving.coupling import ANY, Coupling, as_coupling
 
 
 def standard_deviation_bound(standard_deviation: Any, n_bags: int, confidence: float) -> Any:
-    """Bound the standard deviation of the output over bags from that of B drawn ones, for outputs in [0, 1].
+    """Bound the standard deviation of the output over all bags by that over B drawn ones, for outputs in [0, 1].
 
     Maurer and Pontil (2009), "Empirical Bernstein bounds and sample variance penalization", Theorem 10: with
     probability `confidence` over the bags it is at most sqrt(V) + sqrt(2 log(1 / t) / (B - 1)), where sqrt(V) is the
-    standard deviation of the sample (V divided by B - 1) and t = 1 - confidence. Nor is it ever above 1/2.
+    standard deviation of the sample (V divided by B - 1) and t = 1 - confidence. It is also never above 1/2.
 
     >>> round(standard_deviation_bound(0.2, n_bags=1000, confidence=0.95), 9)
     0.277443283
@@ -41,12 +41,12 @@ def observed_mean_square(
     shift: float = 0.0,
     shift_noise: float = 0.0,
 ) -> Any:
-    """Bound the mean over rows of the expected squared perturbation by the deviation s of the output over bags.
+    """Bound the mean over rows of the expected squared perturbation by the standard deviation s over bags.
 
-    The proof of Theorem 8 for infinitely many bags: c s^2. For B bags proved here (docs/proofs.md, 6):
-    s^2 (c + (1 + sqrt(g))^2 / B), and s^2 (c + (1 + g) / B) with bags drawn independently with and without a row,
-    where g = `ragged` bounds the variance over the bags without a row, averaged over rows, in units of s^2: 1 where all
-    bags have as many distinct rows, and 1 / (1 - p) in any case. Where bags without rows move the average, too
+    For infinitely many bags, c s^2 by the proof of Theorem 8. For B bags, proved here (docs/proofs.md, 6):
+    s^2 (c + (1 + sqrt(g))^2 / B), and s^2 (c + (1 + g) / B) with bags drawn independently with and without a row.
+    Here g = `ragged` bounds the variance over the bags without a row, averaged over rows, in units of s^2: 1 if all
+    bags have the same number of distinct rows, and 1 / (1 - p) in any case. If bags without rows also move the average
     (docs/proofs.md, 9), their root mean square `shift` and the deviation `shift_noise` are added to the roots.
 
     >>> round(observed_mean_square(0.5, constant=0.04, n_bags=100), 9)  # c / 4 + 1 / B

@@ -33,9 +33,9 @@ def monte_carlo_radius(n_bags: float, monte_carlo_delta: float, coupling: Coupli
 
 
 def finite_bags_epsilon(delta: float, constant: float, n_bags: float) -> tuple[float, float]:
-    """Return Theorem 9's epsilon for a total share `delta`, and the part of it, delta', that the bags take.
+    """Return Theorem 9's epsilon for a total share `delta`, and the part delta' of that share for the bags.
 
-    Theorem 9 holds for every way to split delta between its two terms; this is the split with the smallest sum
+    Theorem 9 holds for every split of delta between its two terms; this is the split with the smallest sum
     sqrt(c / (4 (delta - delta'))) + sqrt(2 / B log(4 / delta')), which is convex in delta'.
 
     >>> epsilon, monte_carlo_delta = finite_bags_epsilon(delta=0.05, constant=1 / 999, n_bags=1000)
@@ -59,7 +59,7 @@ def finite_bags_rows_epsilon(
 
     The proof of Theorem 9 adds the bags' term to *any* bound on derandomized bagging: here to the bound on the
     (k + 1)-th largest perturbation, by Theorems 8 and 14, with delta' = delta - k / n left for the bags. The best k is
-    taken, of all up to 64 and then in steps of a few per cent. The result is never above 1, and falls as delta grows.
+    taken, among all up to 64 and then in steps of a few per cent. The result is at most 1, and falls as delta grows.
 
     >>> epsilon, rows = finite_bags_rows_epsilon(0.05, n_samples=1000, constant=1 / 999, p=0.5, n_bags=1000)
     >>> round(epsilon, 4), rows
@@ -84,7 +84,7 @@ def finite_bags_rows_epsilon(
 
 @lru_cache(maxsize=64)
 def _grid(n_samples: int) -> np.ndarray:
-    """The numbers of rows that are tried: the same for every delta, so that what is promised falls as it grows."""
+    """The numbers of rows that are tried: the same for every delta, so that the epsilon falls as delta grows."""
     few = np.arange(min(n_samples, 64))
     return np.unique(np.concatenate([few, np.geomspace(1, n_samples, 400).astype(np.int64)])).astype(np.int64)
 
@@ -125,7 +125,7 @@ def finite_bags_delta(epsilon: float, constant: float, n_bags: float) -> float:
 
 
 def second_moment_epsilon(delta: float, constant: float, n_bags: float, coupling: Coupling | str = ANY) -> float:
-    """Return the perturbation that finitely many bags exceed for at most a share `delta` of the rows, by Chebyshev.
+    """Return the perturbation that at most a share `delta` of the rows exceeds with finitely many bags, by Chebyshev.
 
     Proved here (docs/proofs.md, 4): both predictions are unbiased for their limits with infinitely many bags, so the
     squares of the limit's perturbation and of the noise add up, and delta epsilon^2 >= c / 4 + 1 / B is enough,
@@ -143,7 +143,7 @@ def second_moment_epsilon(delta: float, constant: float, n_bags: float, coupling
 def second_moment_delta(epsilon: float, constant: float, n_bags: float, coupling: Coupling | str = ANY) -> float:
     """Return the share of rows that may exceed `epsilon` with finitely many bags: (c / 4 + 1 / B) / epsilon^2.
 
-    Proved here (docs/proofs.md, 4), as `second_moment_epsilon`. Never above 1.
+    Proved here (docs/proofs.md, 4), as `second_moment_epsilon`. At most 1.
 
     >>> second_moment_delta(epsilon=0.5, constant=0.04, n_bags=100)
     0.08
@@ -154,9 +154,9 @@ def second_moment_delta(epsilon: float, constant: float, n_bags: float, coupling
 
 
 def mean_square_perturbation(constant: float, n_bags: float = math.inf, coupling: Coupling | str = ANY) -> float:
-    """Bound the root, over rows, of the mean expected squared perturbation: sqrt(c / 4 + 1 / B).
+    """Bound the root of the mean over rows of the expected squared perturbation: sqrt(c / 4 + 1 / B).
 
-    The proof of Theorem 8 for infinitely many bags; proved here (docs/proofs.md, 4) for B of them. With bags drawn
+    By the proof of Theorem 8 for infinitely many bags; proved here (docs/proofs.md, 4) for B bags. With bags drawn
     independently with and without a row, 1 / (2 B) takes the place of 1 / B.
 
     >>> round(mean_square_perturbation(constant=0.04, n_bags=100), 9)
@@ -170,7 +170,7 @@ def mean_square_perturbation(constant: float, n_bags: float = math.inf, coupling
 def finite_bags_mean(derandomized: float, n_bags: float, coupling: Coupling | str = ANY) -> float:
     """Bound the mean over rows of the expected perturbation with B bags by that with infinitely many, plus 1 / sqrt(B).
 
-    Proved here (docs/proofs.md, 4), by the second moment of the noise where Corollary 15 integrates Hoeffding's
+    Proved here (docs/proofs.md, 4), by the second moment of the noise, whereas Corollary 15 integrates Hoeffding's
     inequality and adds sqrt(2 pi / B). With bags drawn independently with and without a row, 1 / sqrt(2 B) is added.
 
     >>> round(finite_bags_mean(0.05, n_bags=10_000), 6)
@@ -201,7 +201,7 @@ def _best_split(delta: float, quarter: float, n_bags: float) -> float:
         return rising + math.log(split) + math.log(math.log(4 / split) * n_bags / 2) / 2
 
     low, high = delta * 1e-12, delta * (1 - 1e-9)
-    if low == 0:  # a delta near the smallest float; every split is valid, and none is of use
+    if low == 0:  # a delta near the smallest float: every split is valid, but none is useful
         return delta / 2
     if quarter == 0 or rising_over_falling(high) <= 0:
         return high

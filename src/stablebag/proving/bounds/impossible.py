@@ -1,4 +1,4 @@
-"""What cannot be promised: levels below which some learner is unstable."""
+"""What cannot be guaranteed: levels below which some learner is unstable."""
 
 from scipy.stats import hypergeom
 
@@ -6,7 +6,7 @@ from stablebag._checks import check_delta, check_integer, check_samples, refuse_
 
 
 def threshold_perturbation(n_samples: int, bag_size: int, n_influential: int) -> float:
-    """Return by how much each of K rows moves the subbagged threshold learner, exactly.
+    """Return exactly how far each of K rows moves the subbagged threshold learner.
 
     Theorem 10's learner predicts 1 if its m rows have more than m K / n ones. On K ones and n - K zeros, leaving
     out any one of the ones moves its subbagged prediction by ((m - h) / n) P{H = h}, where h = floor(m K / n) and
@@ -26,10 +26,10 @@ def threshold_perturbation(n_samples: int, bag_size: int, n_influential: int) ->
 
 
 def unstable_epsilon(n_samples: int, bag_size: int, delta: float, bound: str = "best") -> float:
-    """Return the level below which no promise can be made: some learner's subbagging is not (epsilon, delta)-stable.
+    """Return the level below which nothing can be guaranteed: subbagging some learner is not (epsilon, delta)-stable.
 
-    Theorem 10: subbagging m of n rows fails to be (epsilon, delta)-stable for a certain learner with outputs in
-    [0, 1] (`stablebag.paper.counterexamples.ThresholdCount`), for every epsilon below this.
+    Theorem 10: for every epsilon below this level, subbagging m of n rows fails to be (epsilon, delta)-stable for a
+    certain learner with outputs in [0, 1] (`stablebag.paper.counterexamples.ThresholdCount`).
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def unstable_epsilon(n_samples: int, bag_size: int, delta: float, bound: str = "
     bag_size : int
         The number of rows in a bag, m < n.
     delta : float
-        The share of rows that may be moved further; below 1, and below 1/2 for the paper's form.
+        The share of rows that may move the prediction further; below 1, and below 1/2 for the paper's form.
     bound : {"best", "paper"}, default="best"
-        The exact perturbation of that learner, or the slightly smaller value printed in the paper.
+        "best" is the exact perturbation of that learner, "paper" the slightly smaller value printed in the paper.
 
     Returns
     -------

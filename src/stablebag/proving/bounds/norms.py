@@ -11,8 +11,8 @@ def norm_perturbation(order: float, constant: float, p: float, n_bags: float = m
 
     Theorem 18, for derandomized bagging: at most C^(2 / max(k, 2)) p^(1 - 2 / max(k, 2)), with C = min(sqrt(c / 4), p).
     For finitely many bags the expectation of L_i^k stands for L_i^k, and integrating Hoeffding's inequality as in
-    Corollary 15 adds 2 (k Gamma(k / 2))^(1/k) / sqrt(2 B) for k >= 1 (an order below 1 is bounded by order 1); that
-    extension is this library's. No norm exceeds 1.
+    Corollary 15 adds 2 (k Gamma(k / 2))^(1/k) / sqrt(2 B) for k >= 1 (an order below 1 is bounded by order 1); this
+    extension is not in the paper. No norm exceeds 1.
 
     >>> round(norm_perturbation(order=4, constant=0.01, p=0.2), 9)  # sqrt(0.05 * 0.2)
     0.1
@@ -47,7 +47,7 @@ def mean_perturbation(constant: float, p: float, n_bags: float = math.inf) -> fl
 
 
 def loss_perturbation(perturbation: float, lipschitz: float) -> float:
-    """Bound how much a loss moves when the prediction moves: L epsilon for an L-Lipschitz loss.
+    """Bound how far a loss moves when the prediction moves: L epsilon for an L-Lipschitz loss.
 
     Section 2 for tails (there misprinted as epsilon / L) and Corollary 16 for means.
 
@@ -59,10 +59,10 @@ def loss_perturbation(perturbation: float, lipschitz: float) -> float:
 
 
 def replace_one_in_expectation(perturbation: float, lipschitz: float = 1.0) -> float:
-    """Bound how much a loss moves when a row is replaced by another, in expectation over i.i.d. rows: 2 L beta.
+    """Bound how far a loss moves when a row is replaced by another, in expectation over i.i.d. rows: 2 L beta.
 
     Corollary 17: replacing is leaving out one row and putting in another; if rows and replacements are independent and
-    from one distribution, either costs at most L beta in expectation. For every data set only L p holds.
+    from one distribution, each costs at most L beta in expectation. For every data set, only L p holds.
 
     >>> replace_one_in_expectation(0.25, lipschitz=2.0)
     1.0

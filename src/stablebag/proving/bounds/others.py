@@ -7,10 +7,10 @@ from stablebag.proving.bounds.constant import check_inclusion
 
 
 def inherited_stability(lipschitz: float, p: float, base_stability: float) -> float:
-    """Return the stability in the loss that bagging inherits from a learner that has some: L p beta.
+    """Return the stability in the loss that bagging inherits from a stable learner: L p beta.
 
     Elisseeff, Evgeniou and Pontil (2005), Proposition 4.4, as quoted in section 7.3 of the paper: beta is the stability
-    of the base learner on m rows in l_1 loss. Useful only where beta is known and small; Corollary 16 needs neither.
+    of the base learner on m rows in l_1 loss. It is useful only if beta is known and small; Corollary 16 needs neither.
 
     >>> inherited_stability(lipschitz=1.0, p=0.5, base_stability=0.25)
     0.125

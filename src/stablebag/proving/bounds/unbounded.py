@@ -1,4 +1,4 @@
-"""Outputs without a range in advance: unbounded ones, and ones clipped to a range taken from the data."""
+"""Outputs without a range known in advance: unbounded ones, and ones clipped to a range taken from the data."""
 
 import math
 
@@ -8,11 +8,11 @@ from stablebag.proving.bounds.finite_bags import finite_bags_delta, finite_bags_
 
 
 def data_dependent_scale(bag_variance: float) -> float:
-    """Return R*(D, x), twice the standard deviation of the prediction over bags: it stands for the range.
+    """Return R*(D, x), twice the standard deviation of the prediction over bags, which takes the place of the range.
 
     Theorem 12: without any bound on the outputs, derandomized bagging moves by more than epsilon R*(D, x) for at most a
     share delta of the rows, as soon as delta epsilon^2 >= c / 4. R* never exceeds the range of the outputs. With
-    a variance estimated from drawn bags the result is an estimate and no certificate.
+    a variance estimated from drawn bags, the result is an estimate, not a certificate.
 
     >>> data_dependent_scale(bag_variance=0.25)  # half of the bags say 0, half say 1: the range itself
     1.0
@@ -69,7 +69,7 @@ def clipped_epsilon(delta: float, constant: float, delta_range: float, n_bags: f
 
     Theorem 13, and Theorem 20 for finitely many bags: if leaving out a row changes I(D) for at most a share delta_I of
     the rows, clipped bagging is (epsilon, delta + delta_I)-stable on the scale of I(D)'s length wherever Theorem 8 (or
-    9) promises (epsilon, delta). A share below delta_I buys nothing: epsilon is infinite.
+    9) promises (epsilon, delta). For a share of at most delta_I, epsilon is infinite.
 
     >>> clipped_epsilon(delta=0.75, constant=0.01, delta_range=0.5)
     0.1
@@ -82,9 +82,9 @@ def clipped_epsilon(delta: float, constant: float, delta_range: float, n_bags: f
 def clipped_delta(
     epsilon: float, constant: float, n_samples: int, delta_range: float, n_bags: float = math.inf
 ) -> float:
-    """Return the share of rows, those that change I(D) included, that may exceed `epsilon` on the scale of its length.
+    """Return the share of rows, including those that change I(D), that may exceed `epsilon` relative to its length.
 
-    Theorems 13 and 20 read the other way: Theorem 8's share (or 9's) and delta_I add up. Never above 1.
+    Theorems 13 and 20 solved for delta: Theorem 8's share (or 9's) and delta_I add up. At most 1.
 
     >>> clipped_delta(epsilon=0.1, constant=0.01, n_samples=10, delta_range=0.5)  # 2 of 10 rows, and 5 that change I(D)
     0.7

@@ -23,7 +23,7 @@ def simplex_radius(n_classes: int) -> float:
 def vector_epsilon(
     delta: float, constant: float, radius: float, n_bags: float = math.inf, coupling: Coupling | str = ANY
 ) -> float:
-    """Return the Euclidean distance that at most a share `delta` of the rows moves a vector of outputs by more than.
+    """Return the Euclidean distance exceeded by at most a share `delta` of the rows, for a vector of outputs.
 
     Soloff, Barber and Willett (2024b), "Stability via resampling", arXiv 2405.09511, for infinitely many bags: outputs
     within `radius` of some point give delta epsilon^2 >= radius^2 c. For B bags proved here (docs/proofs.md, 5):
@@ -37,10 +37,10 @@ def vector_epsilon(
 
 
 def vote_variance(shares: Sequence[float]) -> float:
-    """Return 1 - |w|^2, the Gini index of the shares of the votes: for votes, the variance of the vector over bags.
+    """Return 1 - |w|^2, the Gini index of the shares of the votes: the variance over bags of a vector of votes.
 
     Proved here (docs/proofs.md, 5): a vote is a vector of length 1, so E|y - w|^2 = 1 - |w|^2. It takes the place of
-    the squared radius 1 - 1 / L, and is no larger. With shares of drawn bags it is an estimate for all bags, and
+    the squared radius 1 - 1 / L, and is not larger. With the shares of drawn bags it is an estimate for all bags, but
     exact for the drawn ones.
 
     >>> round(vote_variance([0.6, 0.3, 0.1]), 9)
@@ -53,9 +53,9 @@ def vote_variance(shares: Sequence[float]) -> float:
 
 
 def vote_delta(epsilon: float, constant: float, shares: Sequence[float]) -> float:
-    """Return the share of rows that may move the shares of the votes by a distance of more than epsilon.
+    """Return the share of rows that may move the shares of the votes by a distance of more than `epsilon`.
 
-    Proved here (docs/proofs.md, 5), for infinitely many bags: c (1 - |w|^2) / epsilon^2. Never above 1.
+    Proved here (docs/proofs.md, 5), for infinitely many bags: c (1 - |w|^2) / epsilon^2. At most 1.
 
     >>> round(vote_delta(epsilon=0.1, constant=1 / 499, shares=[0.6, 0.3, 0.1]), 9)
     0.108216433
@@ -66,7 +66,7 @@ def vote_delta(epsilon: float, constant: float, shares: Sequence[float]) -> floa
 
 
 def vote_epsilon(delta: float, constant: float, shares: Sequence[float]) -> float:
-    """Return the distance that at most a share `delta` of the rows moves the shares of the votes by more than.
+    """Return the distance exceeded by at most a share `delta` of the rows, for the shares of the votes.
 
     Proved here (docs/proofs.md, 5), for infinitely many bags: sqrt(c (1 - |w|^2) / delta).
 
@@ -79,7 +79,7 @@ def vote_epsilon(delta: float, constant: float, shares: Sequence[float]) -> floa
 
 
 def vector_monte_carlo_radius(n_bags: float, monte_carlo_delta: float, radius: float, diameter: float) -> float:
-    """Return what drawing B bags adds to a distance of vectors, at the price of `monte_carlo_delta`.
+    """Return what drawing B bags adds to a distance between vectors, at the price of `monte_carlo_delta`.
 
     Proved here (docs/proofs.md, 5): 2 radius / sqrt(B) + diameter sqrt(2 / B log(2 / delta')), by McDiarmid's
     inequality, in place of Theorem 9's term for numbers.

@@ -17,24 +17,24 @@ class StabilityCurveDisplay(Display):
     Parameters
     ----------
     curves : dict of str to pair of ndarray
-        For each name the arrays epsilon and delta, as `Perturbations.curve` gives them.
+        For each name, the arrays epsilon and delta, as `Perturbations.curve` returns them.
     guarantee : pair of ndarray or None, default=None
         The arrays epsilon and delta of what is proved; drawn dotted.
     noise : dict of str to float or None, default=None
         For each name, the root mean square of the noise of the bags; drawn as a tick on the epsilon axis.
     guarantee_label : str, default="proved"
-        What to call what is proved.
+        The name of what is proved, for the legend.
 
     Attributes
     ----------
     ax_ : Axes
         Where it is drawn.
     figure_ : Figure
-        The figure of it.
+        The figure that contains it.
     lines_ : dict of str to Line2D
         The curves, by name.
     guarantee_ : Line2D
-        The guarantee, where there is one.
+        The guarantee, if there is one.
 
     Examples
     --------
@@ -67,17 +67,17 @@ class StabilityCurveDisplay(Display):
         show_noise: bool = False,
         ax: Any = None,
     ) -> Self:
-        """Draw the curves of measured perturbations, and what is proved beside them.
+        """Draw the curves of measured perturbations, with what is proved about them.
 
         Parameters
         ----------
         perturbations : Perturbations, or dict of str to Perturbations
             What was measured.
         certificate : certificate or None, default=None
-            What is proved of what was measured, such as `certify_reused` of `leave_one_out`; drawn dotted. One that
-            speaks of something else (other rows, bags, range, or a norm) is refused.
+            What is proved about what was measured, as by `certify_reused` about `leave_one_out`; drawn dotted. A
+            certificate that is about something else (other rows, bags, range, or a norm) is refused.
         over_points : {"max", "mean"}, default="max"
-            How to summarize over points: the worst of them, or their average.
+            The worst of the points, or the average over points.
         show_noise : bool, default=False
             Whether to mark how much of a curve may be the noise of drawing bags.
         ax : Axes or None, default=None
@@ -95,11 +95,11 @@ class StabilityCurveDisplay(Display):
         if certificate is None:
             return cls(curves, None, noise).plot(ax=ax)
         of = _spoken_of(certificate, named, cls.__name__)
-        label = "proved" if len(named) == 1 else f"proved of {of}"
+        label = "proved" if len(named) == 1 else f"proved for {of}"
         return cls(curves, certificate.curve(over_points), noise, label).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw.
+        """Draw the curves.
 
         Parameters
         ----------
@@ -130,15 +130,15 @@ class StabilityCurveDisplay(Display):
 
 
 def _spoken_of(certificate: StabilityCertificate, named: dict[str, Perturbations], owner: str) -> str:
-    """The name of what the certificate speaks of; refused where it is nothing of what is shown."""
+    """The name of what the certificate is about; refused if that is not shown."""
     of = [name for name, moved in named.items() if moved.scope is None or not moved.scope.mismatch(certificate.scope)]
     if not of:
-        last = list(named.values())[-1]  # the bagged one, as a rule
+        last = list(named.values())[-1]  # usually the bagged one
         refuse_mismatch(last.scope, certificate.scope, owner)
     return of[-1]
 
 
 def _over_classes(curve: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Of a classifier, the class that moves most."""
+    """For a classifier, take the class that moves most."""
     epsilon, delta = curve
     return epsilon, delta.reshape(len(epsilon), -1).max(axis=1)

@@ -16,14 +16,14 @@ class PerturbationDisplay(Display):
     Parameters
     ----------
     distances : dict of str to ndarray
-        The distances L_i to be counted, by the name to be shown.
+        The distances L_i to count, by the name to show.
 
     Attributes
     ----------
     ax_ : Axes
         Where it is drawn.
     figure_ : Figure
-        The figure of it.
+        The figure that contains it.
     bars_ : dict of str to artists
         The bars, by name.
 
@@ -55,9 +55,9 @@ class PerturbationDisplay(Display):
         perturbations : Perturbations, or dict of str to Perturbations
             What was measured; several are overlaid.
         point : int or None, default=None
-            The test point; None counts all of them together.
+            The test point; None counts all points together.
         bins : int, default=40
-            How many bars.
+            The number of bars.
         ax : Axes or None, default=None
             Where to draw; None makes a new figure.
 
@@ -75,14 +75,14 @@ class PerturbationDisplay(Display):
         return cls({name: value.ravel() for name, value in values.items()}).plot(bins=bins, ax=ax)
 
     def plot(self, ax: Any = None, *, bins: int = 40) -> Self:
-        """Draw.
+        """Draw the histograms.
 
         Parameters
         ----------
         ax : Axes or None, default=None
             Where to draw; None makes a new figure.
         bins : int, default=40
-            How many bars.
+            The number of bars.
 
         Returns
         -------

@@ -28,13 +28,13 @@ class IntervalDisplay(Display):
     ax_ : Axes
         Where it is drawn.
     figure_ : Figure
-        The figure of it.
+        The figure that contains it.
     bars_ : LineCollection
         The intervals.
     covered_ : PathCollection
-        The targets in their intervals, where there are targets.
+        The targets in their intervals, if there are targets.
     missed_ : PathCollection
-        The targets outside them.
+        The targets outside their intervals, if there are targets.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class IntervalDisplay(Display):
     def from_intervals(
         cls, intervals: Intervals, y: Any = None, *, x: Any = None, xlabel: str | None = None, ax: Any = None
     ) -> Self:
-        """Draw intervals.
+        """Draw prediction intervals.
 
         Parameters
         ----------
@@ -67,9 +67,9 @@ class IntervalDisplay(Display):
         y : array-like of shape (n_points,) or None, default=None
             The targets of the points.
         x : array-like of shape (n_points,) or None, default=None
-            A feature of the points to show them against; None shows them against the prediction.
+            A feature of the points to show the intervals against; None shows them against the prediction.
         xlabel : str or None, default=None
-            What `x` is; None is the name that a column brings, or "feature".
+            What `x` is; None uses the name of a column, or "feature".
         ax : Axes or None, default=None
             Where to draw; None makes a new figure.
 
@@ -78,7 +78,7 @@ class IntervalDisplay(Display):
         IntervalDisplay
         """
         if not isinstance(intervals, Intervals):
-            raise refuse_type("intervals", cls.__name__, "Intervals, as predict_interval makes them", intervals)
+            raise refuse_type("intervals", cls.__name__, "Intervals, as predict_interval returns them", intervals)
         name = xlabel or ("prediction" if x is None else str(getattr(x, "name", None) or "feature"))
         places = intervals.prediction if x is None else np.asarray(x, dtype=float)
         if places.shape != intervals.lower.shape:
@@ -87,7 +87,7 @@ class IntervalDisplay(Display):
         return cls(intervals, places, targets, name).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw.
+        """Draw the intervals.
 
         Parameters
         ----------

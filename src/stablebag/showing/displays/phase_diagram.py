@@ -20,11 +20,11 @@ class PhaseDiagramDisplay(Display):
     delta : ndarray of shape (n_steps,)
         Shares of rows.
     guaranteed : ndarray of shape (n_steps,)
-        The epsilon from which on stability is proved.
+        The smallest epsilon for which stability is proved, at each delta.
     impossible : ndarray of shape (n_steps,) or None, default=None
         The epsilon below which some learner is unstable with infinitely many bags (Theorem 10, for subbagging).
     title : str, default=""
-        What is shown.
+        The title of the diagram.
     exact : ndarray of shape (n_steps,) or None, default=None
         The exact frontier between the two, with infinitely many bags.
 
@@ -33,13 +33,13 @@ class PhaseDiagramDisplay(Display):
     ax_ : Axes
         Where it is drawn.
     figure_ : Figure
-        The figure of it.
+        The figure that contains it.
     guaranteed_ : Line2D
         The border of what is proved.
     impossible_ : Line2D
-        The border of what the paper shows to be impossible, where it is known.
+        The border of what the paper shows to be impossible, if it is known.
     exact_ : Line2D
-        The exact frontier, where it is known.
+        The exact frontier, if it is known.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class PhaseDiagramDisplay(Display):
         PhaseDiagramDisplay
         """
         if not isinstance(certificate, Certificate):
-            reason = "certify(model), without points or vector=True, makes that of a fitted model."
+            reason = "certify(model), without points or vector=True, returns that of a fitted model."
             raise refuse_type("certificate", cls.__name__, "a Certificate", certificate, reason)
         n, law = certificate.n_samples, certificate.scheme
         rows = np.unique(np.geomspace(1, n // 2 + 1, _steps(n)).astype(int)) if n > 2 else np.array([1])
@@ -104,7 +104,7 @@ class PhaseDiagramDisplay(Display):
 
     @classmethod
     def from_certificate(cls, certificate: Certificate, *, bound: str = "best", ax: Any = None) -> Self:
-        """Draw what a certificate guarantees, and on a fixed range what is impossible with infinitely many bags.
+        """Draw what a certificate guarantees and, on a fixed range, what is impossible with infinitely many bags.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class PhaseDiagramDisplay(Display):
         return cls.compute(certificate, bound=bound).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw.
+        """Draw the diagram.
 
         Parameters
         ----------
@@ -158,5 +158,5 @@ class PhaseDiagramDisplay(Display):
 
 
 def _steps(n_samples: int) -> int:
-    """How finely to draw what is proved: the exact frontier of many rows takes its time."""
+    """How finely to draw what is proved, because the exact frontier takes long for many rows."""
     return 200 if n_samples <= 2000 else 50

@@ -14,26 +14,13 @@ from stablebag.showing.displays.display import as_steps
 from stablebag.showing.displays.histogram import PerturbationDisplay
 from stablebag.showing.displays.intervals import IntervalDisplay
 
-_STEPS = 200  # of a curve: more do not show
+_STEPS = 200  # the most steps of a curve; more would not be visible
 _BINS = 30
 _COLOURS = {"base learner": "#d62728", "bagged": "#1f77b4"}
 
 
 def static(draw: Any, alt: str) -> dict[str, str]:
-    """Return a picture as text, with its alternative.
-
-    Parameters
-    ----------
-    draw : callable
-        Draws on the axes it is given.
-    alt : str
-        What the picture shows, in words.
-
-    Returns
-    -------
-    dict
-        With ``src`` and ``alt``.
-    """
+    """Return the picture that `draw` makes on an axes as text (``src``), with its alternative text (``alt``)."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.0), layout="constrained")
@@ -46,29 +33,13 @@ def static(draw: Any, alt: str) -> dict[str, str]:
 def static_charts(
     named: dict[str, Perturbations], guarantee: Any, intervals: Intervals | None, targets: Any
 ) -> dict[str, dict[str, str]]:
-    """Return all static pictures by name.
-
-    Parameters
-    ----------
-    named : dict of str to Perturbations
-        What was measured.
-    guarantee : tuple of arrays or None
-        What is proved: epsilon and delta.
-    intervals : Intervals or None
-        Prediction intervals at the points.
-    targets : array or None
-        The targets of the points.
-
-    Returns
-    -------
-    dict
-    """
+    """Return all static pictures by name; `guarantee` is the curve of what is proved, epsilon and delta."""
     largest = {name: float(np.max(moved.max())) for name, moved in named.items()}
     words = ", ".join(f"{name} up to {value:.3g}" for name, value in largest.items())
 
     def curves(ax: Any) -> None:
         shown = {name: moved.curve("mean") for name, moved in named.items()}
-        StabilityCurveDisplay(shown, guarantee, guarantee_label="proved of the bagged").plot(ax=ax)
+        StabilityCurveDisplay(shown, guarantee, guarantee_label="proved for the bagged model").plot(ax=ax)
 
     charts = {
         "histogram": static(
@@ -95,23 +66,8 @@ def static_charts(
 def interactive(named: dict[str, Perturbations], guarantee: Any) -> tuple[str, str, str]:
     """Return bokeh's own script, the page's script and the elements of the chart of curves and histograms.
 
-    The test point is chosen from a list; hovering over a curve reads (epsilon, delta).
-
-    Parameters
-    ----------
-    named : dict of str to Perturbations
-        What was measured.
-    guarantee : tuple of arrays or None
-        What is proved: epsilon and delta.
-
-    Returns
-    -------
-    library : str
-        To be put into the page; brought by the installed package.
-    script : str
-        The chart.
-    div : str
-        Where it goes.
+    The test point is chosen from a list; hovering over a curve shows (epsilon, delta). `guarantee` is the curve of what
+    is proved, epsilon and delta.
     """
     from bokeh.embed import components
     from bokeh.layouts import column
@@ -141,10 +97,11 @@ def interactive(named: dict[str, Perturbations], guarantee: Any) -> tuple[str, s
     if guarantee is not None:
         corners = as_steps(*guarantee)
         proved = ColumnDataSource({"epsilon": corners[0].tolist(), "delta": corners[1].tolist()})
-        style = {"line_dash": "dotted", "color": "#777777", "line_width": 2, "legend_label": "proved of the bagged"}
-        curves.line("epsilon", "delta", source=proved, **style)
+        style = {"line_dash": "dotted", "color": "#777777", "line_width": 2}
+        curves.line("epsilon", "delta", source=proved, legend_label="proved for the bagged model", **style)
     curves.x_range.start, curves.y_range.start = 0, 0
-    curves.add_tools(HoverTool(tooltips=[("epsilon", "@epsilon{0.0000}"), ("delta", "@delta{0.0%}")], mode="vline"))
+    tooltips = [("epsilon", "@epsilon{%.4g}"), ("delta", "@delta{0.0%}")]
+    curves.add_tools(HoverTool(tooltips=tooltips, formatters={"@epsilon": "printf"}, mode="vline"))
     select = Select(title="Test point", value="all", options=choices)
     swap = (
         "for (const name in sources) { for (let k = 0; k < 2; k++) "
@@ -158,7 +115,7 @@ def interactive(named: dict[str, Perturbations], guarantee: Any) -> tuple[str, s
 
 
 def _with_names_in_order(*texts: str) -> list[str]:
-    """Number bokeh's random and counted names anew, so that the same study gives the same page to the last bit."""
+    """Renumber bokeh's random and counted names, so that the same study gives the same page to the last bit."""
     names: dict[str, str] = {}
 
     def renamed(match: re.Match[str]) -> str:
@@ -176,9 +133,9 @@ def _series(moved: Perturbations, key: str, widest: float) -> list[dict[str, lis
     delta = np.array([(values > level).mean() for level in epsilon])
     counts, edges = np.histogram(values, _BINS, range=(0.0, widest))
     bins = {"left": edges[:-1].tolist(), "right": edges[1:].tolist(), "share": (counts / len(values)).tolist()}
-    # A share holds until the next distance: a line with corners, because bokeh reads values off lines only.
+    # A share holds until the next distance: a line with corners, because bokeh's hover reads values only off lines.
     steps = {
-        "epsilon": np.repeat(epsilon, 2)[1:].round(8).tolist(),
+        "epsilon": [float(f"{level:.8g}") for level in np.repeat(epsilon, 2)[1:]],
         "delta": np.repeat(delta, 2)[:-1].round(6).tolist(),
     }
     return [steps, bins]

@@ -1,4 +1,4 @@
-"""The page itself: numbers and sentences put into a template, with every value of the data escaped."""
+"""The page itself: numbers and sentences filled into a template, with every value of the data escaped."""
 
 import json
 from importlib.resources import files
@@ -12,7 +12,7 @@ from stablebag._checks import refuse_type
 from stablebag.showing.report.charts import interactive, static_charts
 from stablebag.showing.study import Study
 
-_MOST_COLUMNS = 12  # of an influential row that are shown
+_MOST_COLUMNS = 12  # the most columns of an influential row that are shown
 _MOST_ROWS = 15
 
 
@@ -26,25 +26,25 @@ def write(
     notes: tuple[str, ...] = (),
     delta: float = 0.05,
 ) -> Path:
-    """Write a report of a study to one HTML file that opens offline.
+    """Write the report of a study to one HTML file that opens offline.
 
     Parameters
     ----------
     path : str or Path
-        Where to.
+        The file to write.
     study : Study
-        What was measured and proved, as `stablebag.showing.study.study` makes it; or ``Study.of(...)``, of
-        perturbations, a certificate of them and intervals that are at hand already.
+        What was measured and proved, as `stablebag.showing.study.study` returns it; or ``Study.of(...)``, built from
+        existing perturbations, a certificate about them and intervals.
     title : str, default="Stability report"
         The title of the page.
     rows : DataFrame or None, default=None
         The training rows, to show the values of the most influential ones.
     command : str or None, default=None
-        The command that makes the report again.
+        The command that reproduces the report.
     notes : tuple of str, default=()
         Sentences about the data, such as how many rows were left out.
     delta : float, default=0.05
-        The share of rows that the verdict leaves aside.
+        A share of the training rows, in [0, 1]: those whose perturbations may be larger than the verdict says.
 
     Returns
     -------

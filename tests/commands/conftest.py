@@ -1,0 +1,35 @@
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from stablebag.commands.main import main
+
+
+@pytest.fixture
+def run():
+    def run(*arguments):
+        return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    n = 120
+    frame = pd.DataFrame(
+        {
+            "age": np.where(rng.random(n) < 0.1, np.nan, rng.normal(50, 10, n)),
+            "city": rng.choice(["Rome", "Oslo", "Lima"], n),
+            "seen": pd.date_range("2024-01-01", periods=n).astype(str),
+            "<script>alert(1)</script>": rng.normal(size=n),
+        }
+    )
+    frame["cost"] = frame["age"].fillna(40) + 5 * (frame["city"] == "Rome") + rng.normal(size=n)
+    frame["ill"] = np.where(frame["cost"] > frame["cost"].median(), "yes", "no")
+    path = tmp_path_factory.mktemp("tables") / "patients.csv"
+    frame.to_csv(path, index=False)
+    for target in ("cost", "ill"):
+        frame.drop(columns=target)[:7].to_csv(path.with_name(f"new-{target}.csv"), index=False)
+    return path

@@ -1,0 +1,65 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stablebag import BernoulliSubbagging
+from stablebag.commands.studying import StudyOrder, held_out
+from stablebag.commands.tables import TableError
+
+QUICK = ("--n-bags", 20, "--refits", 5, "--points", 4, "--jobs", 1)
+
+
+def test_influential_rows_are_numbered_as_in_the_file(run, tmp_path):
+    odd = np.where(np.arange(100) == 70, 1000.0, np.arange(100.0) / 7)
+    frame = pd.DataFrame({"place": np.random.default_rng(0).normal(size=100), "y": odd})
+    frame.loc[:9, "y"] = np.nan
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    numbers = tmp_path / "numbers.json"
+    model = ("--model", "ridge", "--test", tmp_path / "table.csv")
+    assert run("measure", tmp_path / "table.csv", "--target", "y", *model, *QUICK, "--json", numbers).exit_code == 0
+    assert json.loads(numbers.read_text())["most_influential"][0]["row"] == 70
+
+
+def test_rows_are_held_out_by_class_where_that_can_be_done():
+    X, y = np.arange(100), np.repeat(["often", "seldom"], [90, 10])
+    X_train, X_test, y_train, y_test = held_out(X, y, 0.2, "classification", 0)
+    assert (y_test == "seldom").sum() == 2
+    assert sorted([*X_train, *X_test]) == X.tolist()
+    np.testing.assert_array_equal(y[X_train], y_train)
+    alone = np.where(X == 7, "once", y)  # a class of one row cannot be on both sides
+    assert len(held_out(X, alone, 0.2, "classification", 0)[1]) == 20
+
+
+def test_the_same_seed_holds_out_the_same_rows():
+    X, y = np.arange(100), np.arange(100.0)
+    tests = [held_out(X, y, 0.3, "regression", seed)[1].tolist() for seed in (0, 0, 1)]
+    assert tests[0] == tests[1] != tests[2]
+    assert len(tests[0]) == 30
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.1, float("nan")])
+def test_a_share_of_rows_that_is_none_is_refused(share):
+    with pytest.raises(ValueError, match="--test-size is a share of the rows between 0 and 1"):
+        held_out(np.arange(9), np.arange(9.0), share, "regression", 0)
+
+
+def test_an_order_asks_for_what_the_options_say(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["/bin/stablebag", "measure", "my table.csv", "--target", "y"])
+    chosen = {"model": "ridge", "parameters": ("alpha=2",), "scheme": "bernoulli", "bag_size": "0.3", "n_bags": 70}
+    run = {"points": 3, "refits": 4, "jobs": 1, "seed": 5, "output": None, "json_path": None}
+    order = StudyOrder.from_options({**chosen, **run}, title="A title")
+    assert order.command == "stablebag measure 'my table.csv' --target y"
+    assert order.scheme == BernoulliSubbagging(0.3)
+    assert (order.model, order.parameters, order.n_bags, order.n_points, order.n_refits) == (
+        "ridge", ("alpha=2",), 70, 3, 4,
+    )  # fmt: skip
+    assert (order.title, order.jobs, order.seed, order.output, order.numbers) == ("A title", 1, 5, None, None)
+
+
+def test_a_study_without_the_folder_to_write_to_is_not_begun(tmp_path, monkeypatch):
+    monkeypatch.setattr("stablebag.commands.studying.study", lambda *arguments, **options: pytest.fail("begun"))
+    order = StudyOrder("title", "command", numbers=tmp_path / "none" / "numbers.json")
+    with pytest.raises(TableError, match=r"There is no folder .*none to write numbers.json to"):
+        order.carry_out(pd.DataFrame({"a": range(9)}), np.arange(9.0), None, None, "regression", [])

@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+from learners import FailsOn, RowRecorder
+from stablebag import Bags
+from stablebag.learning.fitting import fit_bags
+from stablebag.learning.job import FitJob
+
+
+@pytest.fixture
+def job():
+    X, bags = np.arange(6.0)[:, None], Bags([[0, 1], [2, 3], [3, 3], [4, 5], [5, 0]], n_samples=6)
+    return FitJob(RowRecorder(), X, X.ravel(), bags, np.arange(10, 15), fit_params={"tag": "all"}, empty_value=3.0)
+
+
+def test_a_part_has_its_bags_with_their_seeds_and_numbers(job):
+    part = job.part(1, 4)
+    assert (len(job), len(part)) == (5, 3)
+    assert part.bags == job.bags[1:4]
+    assert part.seeds.tolist() == [11, 12, 13]
+    assert (part.first, part.part(1, 3).first) == (1, 2)
+    assert part.part(1, 3).seeds.tolist() == [12, 13]
+
+
+def test_a_part_fits_the_same_models_as_the_whole(job):
+    whole, part = list(fit_bags(job)), list(fit_bags(job.part(2, 4)))
+    assert [model.seed_ for model in part] == [12, 13]
+    for model, same in zip(part, whole[2:4], strict=True):
+        np.testing.assert_array_equal(model.X_, same.X_)
+
+
+def test_errors_in_a_part_name_the_bag_by_its_number_in_the_whole(job):
+    failing = FitJob(FailsOn(row=4.0), job.X, job.y, job.bags, job.seeds)
+    with pytest.raises(RuntimeError, match=r"failed to fit on bag 3 \(2 rows\)"):
+        list(fit_bags(failing.part(2, 5)))
+
+
+def test_without_rows_everything_but_the_data_is_left(job):
+    light = job.without_rows()
+    assert light.X is None
+    assert len(light.y) == 0
+    assert light.bags == job.bags
+    assert (light.fit_params, light.empty_value, len(light.seeds)) == ({"tag": "all"}, 3.0, 5)
+    assert len(job.y) == 6  # which is left as it was

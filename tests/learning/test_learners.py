@@ -1,0 +1,151 @@
+import os
+import random
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge, SGDRegressor
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.random_projection import GaussianRandomProjection
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeRegressor
+
+from learners import Bare, OwnClone, RowRecorder
+from stablebag import BaggedRegressor, FunctionRegressor
+from stablebag._seeds import Seeds
+from stablebag.learning.learners import Copies, Surroundings, isolated, keeps_to_its_seeds, random_state_names
+
+
+@pytest.fixture
+def data():
+    return np.arange(60.0).reshape(30, 2), np.random.default_rng(0).normal(size=30)
+
+
+def test_a_seed_that_the_user_wrote_is_kept(data):
+    model = BaggedRegressor(RowRecorder(random_state=7), n_bags=5, random_state=3).fit(*data)
+    assert [learner.seed_ for learner in model.estimators_] == [7] * 5
+
+
+def test_nested_random_states_that_are_none_are_filled_differently(data):
+    X, y = data
+    learner = make_pipeline(GaussianRandomProjection(2), GaussianRandomProjection(1, random_state=5), SGDRegressor())
+    assert random_state_names(learner) == ["gaussianrandomprojection-1__random_state", "sgdregressor__random_state"]
+    learner = make_pipeline(GaussianRandomProjection(2), SGDRegressor())
+    model = BaggedRegressor(learner, n_bags=3, random_state=0).fit(X, y)
+    seeds = [[step.random_state for _, step in fitted.steps] for fitted in model.estimators_]
+    assert len({seed for pair in seeds for seed in pair}) == 6
+    again = BaggedRegressor(learner, n_bags=3, random_state=0).fit(X, y)
+    assert seeds == [[step.random_state for _, step in fitted.steps] for fitted in again.estimators_]
+
+
+def invalid_for_even_seeds(X, y, seed):
+    DecisionTreeRegressor(max_depth=seed % 2).fit(X, y)  # max_depth=0 is refused, whoever else was validated before
+    return lambda points: np.zeros(len(points))
+
+
+def test_learners_that_validate_inside_do_so_in_every_bag(data):
+    X, y = data
+    messages = []
+    for n_jobs in (1, 2):
+        model = BaggedRegressor(FunctionRegressor(invalid_for_even_seeds), n_bags=32, n_jobs=n_jobs, random_state=0)
+        with pytest.raises(ValueError, match="max_depth") as caught:
+            model.fit(X, y)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+def test_a_search_inside_gives_the_same_for_any_number_of_jobs(data):
+    X, y = data
+    search = GridSearchCV(DecisionTreeRegressor(random_state=0), {"max_depth": [0, 3]}, cv=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        models = [BaggedRegressor(search, n_bags=4, n_jobs=n_jobs, random_state=0).fit(X, y) for n_jobs in (1, 2)]
+    assert all(fitted.best_params_ == {"max_depth": 3} for model in models for fitted in model.estimators_)
+    np.testing.assert_array_equal(*[model.predict(X) for model in models])
+
+
+def test_ensembles_inside_ensembles_seed_their_own_learners(data):
+    X, y = data
+    inner = BaggedRegressor(SGDRegressor(), n_bags=4)
+    assert random_state_names(inner) == ["random_state"]
+    model = BaggedRegressor(inner, n_bags=2, random_state=0).fit(X, y)
+    seeds = [fitted.random_state for outer in model.estimators_ for fitted in outer.estimators_]
+    assert len(set(seeds)) == 8
+
+
+def test_a_learner_that_inherits_nothing_is_taken(data):
+    X, y = data
+    model = BaggedRegressor(Bare(), n_bags=30, random_state=0).fit(X, y)
+    assert [fitted.random_state for fitted in model.estimators_] == Seeds(0).learner_seeds(0, 30).tolist()
+    assert abs(model.predict(X)[0] - y.mean()) < 0.2
+    assert "Bare" in model._repr_html_()
+
+
+def test_a_learner_that_is_its_own_clone_is_not_seeded(data):
+    learner = OwnClone()
+    BaggedRegressor(learner, n_bags=3, random_state=0).fit(*data)
+    assert learner.random_state is None
+
+
+@pytest.mark.parametrize("value", [np.array(3), {1, 2}, "text", 7, {"a": 1}, None])
+def test_fit_parameters_that_are_not_per_row_are_passed_whole_to_each_bag(value, data):
+    model = BaggedRegressor(RowRecorder(), n_bags=2).fit(*data, tag=value)
+    assert model.estimators_[0].tag_ == value
+    assert type(model.estimators_[0].tag_) is type(value)
+    if isinstance(value, dict | set | np.ndarray):
+        assert len({id(value), *(id(fitted.tag_) for fitted in model.estimators_)}) == 3
+
+
+# ----------------------------------------------------------------------------------------------- copies and their seeds
+
+
+def test_a_learner_with_plain_parameters_is_copied_by_its_class_and_seeded():
+    learner = SGDRegressor(alpha=0.5)
+    copies = Copies(learner)
+    model = copies.copy(17)
+    assert copies.by_class
+    assert model is not learner
+    assert (model.alpha, model.random_state, learner.random_state) == (0.5, 17, None)
+
+
+def test_splitters_that_shuffle_are_seeded_and_others_left_alone():
+    for splitter, seeded in [
+        (KFold(3, shuffle=True), True),
+        (KFold(3), False),
+        (KFold(3, shuffle=True, random_state=4), False),
+    ]:
+        before = splitter.random_state
+        copies = Copies(GridSearchCV(Ridge(), {"alpha": [1.0]}, cv=splitter))
+        states = {copies.copy(seed).cv.random_state for seed in (1, 2)}
+        assert (len(states) == 2) == seeded
+        assert splitter.random_state == before
+        assert copies.copy(1).cv.random_state == copies.copy(1).cv.random_state
+
+
+def test_only_learners_known_to_keep_to_their_seeds_are_harmless():
+    assert keeps_to_its_seeds(make_pipeline(StandardScaler(), SGDRegressor()))
+    assert not keeps_to_its_seeds(SGDRegressor(random_state=np.random.RandomState(0)))
+    assert not keeps_to_its_seeds(make_pipeline(StandardScaler(), RowRecorder()))
+    assert Surroundings(Ridge()).may_run_beside_others
+    assert not Surroundings(SVC()).may_run_beside_others  # libsvm has one generator for the whole process
+
+
+def test_other_learners_find_generators_that_hang_on_their_seed_and_settings_are_given_back(monkeypatch):
+    monkeypatch.setenv("STABLEBAG_OF_A_TEST", "before")
+    around, before = Surroundings(RowRecorder()), random.getstate()
+    drawn = []
+    for seed in (5, 6, 5):
+        with around(seed):
+            drawn.append(random.random())
+            os.environ["STABLEBAG_OF_A_TEST"] = "meanwhile"
+    assert drawn[0] == drawn[2] != drawn[1]
+    assert random.getstate() == before
+    assert os.environ["STABLEBAG_OF_A_TEST"] == "before"
+
+
+def test_fit_parameters_that_cannot_be_copied_are_refused():
+    with pytest.raises(TypeError, match="The fit parameter 'lock' cannot be copied"):
+        isolated("lock", threading.Lock())

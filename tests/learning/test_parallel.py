@@ -1,0 +1,156 @@
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
+
+import joblib
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info
+
+from learners import FailsOn, RowRecorder, Sleeper, UnpicklableError
+from stablebag import BaggedRegressor, FunctionRegressor, Subbagging
+from stablebag._seeds import Seeds
+from stablebag.learning.fitting import fit_and_predict_bags, fit_bags
+from stablebag.learning.job import FitJob
+from stablebag.learning.parallel import BagError, Pace, n_workers, results
+
+
+@pytest.fixture
+def data():
+    return np.arange(60.0).reshape(30, 2), np.random.default_rng(0).normal(size=30)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(("error", "kind"), [
+    (RuntimeError, RuntimeError), (TypeError, TypeError), (KeyError, RuntimeError), (UnpicklableError, RuntimeError),
+])  # fmt: skip
+def test_an_error_is_of_the_learners_kind_or_a_runtime_error(error, kind, n_jobs):
+    X = np.arange(10.0)[:, None]
+    with pytest.raises(kind, match=r"FailsOn failed to fit on bag .*boom"):
+        BaggedRegressor(FailsOn(3, error), n_bags=60, n_jobs=n_jobs, random_state=0).fit(X, X.ravel())
+
+
+def test_every_bag_is_fitted_by_one_thread_of_blas():
+    def threads(X, y, seed):
+        return lambda points: np.full(len(points), max(pool["num_threads"] for pool in threadpool_info()))
+
+    X = np.zeros((10, 1))
+    for n_jobs in (1, 2):
+        model = BaggedRegressor(FunctionRegressor(threads), n_bags=4, prediction_range=None, n_jobs=n_jobs)
+        assert (model.fit(X, X.ravel()).predict(X) == 1).all()
+
+
+INTERRUPTED = """
+import sys
+import numpy as np
+sys.path.insert(0, {tests!r})
+from learners import Sleeper
+from stablebag import BaggedRegressor
+X = np.zeros((20, 1))
+print("fitting", flush=True)
+try:
+    BaggedRegressor(Sleeper({folder!r}), n_bags=10_000, n_jobs={n_jobs}).fit(X, X.ravel())
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupt_stops_promptly_and_leaves_no_workers(n_jobs, tmp_path):
+    code = INTERRUPTED.format(tests=os.path.dirname(os.path.dirname(__file__)), folder=str(tmp_path), n_jobs=n_jobs)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        while len(list(tmp_path.iterdir())) < n_jobs:  # until the workers are at work
+            time.sleep(0.05)
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    assert "interrupted" in output
+    for name in tmp_path.iterdir():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(name.name), 0)
+
+
+def test_threads_that_overlap_leave_the_process_as_it_was(data):
+    X, y = data
+    before = [pool["num_threads"] for pool in threadpool_info()]
+    models = [BaggedRegressor(n_bags=n_bags, random_state=0) for n_bags in (20, 60, 40)]
+    threads = [threading.Thread(target=model.fit, args=(X, y)) for model in models]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [pool["num_threads"] for pool in threadpool_info()] == before
+    bags, seeds = Subbagging(0.5).resolve(30).draw(5, 0), Seeds(0).learner_seeds(0, 5)
+    stream = fit_and_predict_bags(FitJob(RowRecorder(), X, y, bags, seeds), X)
+    next(stream)
+    assert [pool["num_threads"] for pool in threadpool_info()] == before  # also between two predictions
+
+
+@pytest.mark.filterwarnings("ignore:.*have been cancelled")  # warning filters are not safe among threads
+def test_threads_stop_when_their_results_are_no_longer_wanted(data, tmp_path):
+    X, y = data
+    bags, seeds = Subbagging(0.5).resolve(30).draw(2000, random_state=0), Seeds(0).learner_seeds(0, 2000)
+
+    job = FitJob(Sleeper(str(tmp_path), 0.001), X, y, bags, seeds)
+    with joblib.parallel_config(backend="threading"), closing(fit_bags(job, n_jobs=2)) as fitting:
+        next(fitting)
+    time.sleep(0.3)
+    fitted = sum(len(file.read_text()) for file in tmp_path.iterdir())
+    time.sleep(0.5)
+    assert sum(len(file.read_text()) for file in tmp_path.iterdir()) == fitted < 2000
+
+
+def test_bags_are_handed_out_singly_until_it_is_known_how_long_one_takes():
+    pace = Pace(workers=2)
+    batches = pace.batches(10)
+    assert [next(batches), next(batches)] == [(0, 1), (1, 2)]
+    pace.learn(1, seconds=0.125)  # four take half a second, but then one worker would have nothing left at the end
+    assert list(batches) == [(2, 4), (4, 6), (6, 7), (7, 8), (8, 9), (9, 10)]
+
+
+def test_batches_take_about_half_a_second():
+    pace = Pace(workers=2)
+    pace.learn(5, seconds=0.5)
+    sizes = [stop - first for first, stop in pace.batches(1000)]
+    assert sum(sizes) == 1000
+    assert max(sizes) == sizes[0] == 5
+    assert sizes[-1] == 1
+
+
+def test_there_is_one_worker_where_threads_would_disturb_each_other():
+    assert n_workers(3) == n_workers(3, beside_others=False) == n_workers(3, threads=True) == 3
+    assert n_workers(3, threads=True, beside_others=False) == 1
+    with joblib.parallel_config(backend="threading"):
+        assert (n_workers(3), n_workers(3, beside_others=False)) == (3, 1)
+
+
+def test_an_error_travels_with_its_bag_and_its_text_where_it_cannot():
+    class LocalError(Exception):
+        """Has a name that another process does not know."""
+
+    error = pickle.loads(pickle.dumps(BagError.of(7, "fit", ValueError("boom"))))
+    assert (error.number, error.doing, type(error.cause)) == (7, "fit", ValueError)
+    assert str(error.explained("Ridge failed on", " (2 rows)")) == "Ridge failed on bag 7 (2 rows): ValueError: boom"
+    told = BagError.of(7, "fit", LocalError("boom"))
+    assert type(told.cause) is RuntimeError
+    assert str(told.cause) == "LocalError: boom"
+
+
+def test_what_a_task_yields_comes_in_order_up_to_the_first_error():
+    def squares(first):
+        for number in range(first, first + 3):
+            if number == 7:
+                raise BagError.of(7, "count", ZeroDivisionError("seven"))
+            yield number**2
+
+    with results(squares, [(0,), (3,)], n_jobs=2, require="sharedmem") as found:
+        assert list(found) == [0, 1, 4, 9, 16, 25]
+    seen = []
+    with pytest.raises(BagError), results(squares, [(0,), (6,), (9,)], n_jobs=2, require="sharedmem") as found:
+        seen.extend(found)  # which keeps what came before the error
+    assert seen == [0, 1, 4, 36]

@@ -1,0 +1,181 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from learners import RowRecorder
+from stablebag import BaggedClassifier, BaggedRegressor
+from stablebag.learning.rows import (
+    Points,
+    as_float32,
+    fingerprint,
+    has_mutable_cells,
+    kept,
+    same_table,
+    stacked,
+    take_rows,
+)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "age": rng.integers(20, 70, 120), "city": rng.choice(["Bern", "Rom"], 120), "odd column!": rng.normal(size=120),
+    })  # fmt: skip
+    return frame, (frame["age"] > 45).to_numpy().astype(int)
+
+
+def by_name():
+    columns = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["city"]), remainder="passthrough")
+    return make_pipeline(columns, DecisionTreeClassifier())
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_frames_reach_the_learner_as_frames_with_their_columns(table, n_jobs):
+    X, y = table
+    model = BaggedClassifier(by_name(), n_bags=10, n_jobs=n_jobs, random_state=0).fit(X, y)
+    assert model.feature_names_in_.tolist() == ["age", "city", "odd column!"]
+    assert (model.predict(X) == y).mean() > 0.95
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(X.rename(columns={"age": "years"}))
+
+
+def test_polars_frames_with_column_names(table):
+    polars = pytest.importorskip("polars")
+    X, y = table
+    same = polars.DataFrame({name: X[name].tolist() for name in X.columns})
+    model = BaggedClassifier(by_name(), n_bags=5, random_state=0).fit(same, y)
+    expected = BaggedClassifier(by_name(), n_bags=5, random_state=0).fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(model.predict_proba(same), expected)
+
+
+def test_missing_values_pass_where_the_learner_takes_them(iris):
+    X, y = iris[0].copy(), iris[1]
+    X[::7, 1] = np.nan
+    model = BaggedClassifier(HistGradientBoostingClassifier(max_iter=3), n_bags=3, random_state=0).fit(X, y)
+    assert (model.predict(X) == y).mean() > 0.9
+    with pytest.raises(ValueError, match=r"SVC failed to fit on bag 0 .*contains NaN"):
+        BaggedClassifier(SVC(), n_bags=3).fit(X, y)
+
+
+def test_object_arrays_and_lists_are_taken():
+    X = np.array([["a", 1], ["b", 2], ["a", 3], ["b", 4]] * 5, dtype=object)
+    y = [0, 1, 0, 1] * 5
+    model = BaggedClassifier(make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression()), n_bags=5)
+    assert (model.fit(X, y).predict(X) == y).all()
+    assert BaggedRegressor(n_bags=3).fit([[0], [1], [2]], [0, 1, 2]).predict([[1]]).shape == (1,)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
+def test_sparse_tables(make, iris):
+    X, y = iris
+    expected = BaggedClassifier(n_bags=5, random_state=0).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(
+        BaggedClassifier(n_bags=5, random_state=0).fit(make(X), y).predict_proba(make(X)), expected
+    )
+
+
+@pytest.fixture
+def data():
+    return np.arange(60.0).reshape(30, 2), np.random.default_rng(0).normal(size=30)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_matrix, sparse.coo_array, pd.DataFrame])
+def test_rows_of_any_table_are_taken_in_order(make, data):
+    X, y = data
+    table = make(X)
+    model = BaggedRegressor(RowRecorder(), n_bags=4, random_state=0).fit(table, y)
+    for bag, learner in zip(model.bags_, model.estimators_, strict=True):
+        seen = learner.X_
+        seen = seen.toarray() if sparse.issparse(seen) else np.asarray(seen)
+        np.testing.assert_array_equal(seen, X[bag])
+
+
+def test_polars_frames_stay_polars_frames(data):
+    polars = pytest.importorskip("polars")
+    X, y = data
+    model = BaggedRegressor(RowRecorder(), n_bags=2, random_state=0).fit(polars.DataFrame(X, schema=["a", "b"]), y)
+    assert isinstance(model.estimators_[0].X_, polars.DataFrame)
+    np.testing.assert_array_equal(model.estimators_[0].X_.to_numpy(), X[model.bags_[0]])
+
+
+def test_take_rows_of_a_list():
+    assert take_rows(["a", "b", "c"], np.array([2, 0, 2])) == ["c", "a", "c"]
+
+
+# ------------------------------------------------------------------------------------------------- tables by themselves
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_array, pd.DataFrame])
+def test_tables_are_stacked_as_what_they_are(make):
+    both = stacked(make(np.array([[1.0, 2.0]])), make(np.array([[3.0, 4.0], [5.0, 6.0]])))
+    assert sparse.issparse(both) == sparse.issparse(make(np.eye(2)))
+    assert isinstance(both, pd.DataFrame) == (make is pd.DataFrame)
+    values = both.toarray() if sparse.issparse(both) else np.asarray(both)
+    assert values.tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+
+
+def test_tables_are_the_same_where_their_entries_and_types_are():
+    table = np.array([[1.0, np.nan], [2.0, 3.0]])
+    assert same_table(table, table.copy())
+    assert not same_table(table, np.where(table == 2, 2.5, table))
+    assert not same_table(table, table.astype(np.float32))
+    assert not same_table(table, table[:1])
+    assert not same_table(table, pd.DataFrame(table))
+    assert fingerprint(np.zeros((2, 3))) != fingerprint(np.zeros((3, 2)))
+
+
+def test_a_kept_table_is_out_of_reach():
+    table = np.array([[1.0], [2.0]])
+    held = kept(table)
+    table[0] = 7.0
+    assert held.tolist() == [[1.0], [2.0]]
+    with pytest.raises(ValueError, match="read-only"):
+        held[0] = 7.0
+    lists = np.empty((1, 1), dtype=object)
+    lists[0, 0] = [1]
+    held = kept(lists)
+    lists[0, 0].append(2)
+    assert held[0, 0] == [1]
+
+
+def test_cells_that_can_be_changed_are_noticed():
+    assert not has_mutable_cells(np.array([["a", 1, None, 2.5]], dtype=object))
+    assert has_mutable_cells(pd.DataFrame({"a": [1, 2], "b": [[1], [2]]}))
+    assert not has_mutable_cells(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}))
+
+
+def test_numbers_too_large_for_float32_are_left_alone():
+    assert as_float32(np.array([[1, 2]])).dtype == np.float32
+    for table in (np.array([[1e300]]), np.array([[np.nan]]), np.array([["a"]], dtype=object), sparse.eye_array(2)):
+        assert as_float32(table) is None
+
+
+class Scribbler:
+    """Writes to the points that it is shown."""
+
+    def predict(self, X):
+        X[:] = 0.0
+        return np.zeros(len(X))
+
+
+@pytest.mark.parametrize("harmless", [True, False])
+def test_no_learner_can_change_the_points_of_the_next(harmless):
+    points = Points(np.array([[1.0], [2.0]]))
+    assert points.ask(Scribbler(), "predict", harmless=harmless).tolist() == [0.0, 0.0]
+    assert points.X.tolist() == [[1.0], [2.0]]
+    assert points.copies == harmless  # those after it get a copy at once

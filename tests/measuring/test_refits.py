@@ -1,0 +1,262 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import VotingRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, SGDRegressor
+from sklearn.model_selection import GridSearchCV
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from learners import RowRecorder
+from stablebag import (
+    BaggedRegressor,
+    BernoulliSubbagging,
+    Certificate,
+    ClassicalBagging,
+    FixedRange,
+    FunctionRegressor,
+    PoissonizedBagging,
+    Subbagging,
+    leave_one_out_refit,
+    on_progress,
+    replace_one_refit,
+)
+from stablebag.measuring.refits import refit_without
+from stablebag.proving.scope import Rerun
+
+SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.4), ClassicalBagging(1.0), PoissonizedBagging(0.5)]
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(25, 3)), rng.normal(size=25), rng.normal(size=(7, 3))
+
+
+def test_refits_are_fits_without_the_row(data):
+    X, y, points = data
+    moved = leave_one_out_refit(Ridge(), X, y, points)
+    np.testing.assert_allclose(moved.prediction, Ridge().fit(X, y).predict(points))
+    for row in range(25):
+        without = Ridge().fit(np.delete(X, row, axis=0), np.delete(y, row)).predict(points)
+        np.testing.assert_allclose(moved.left_out[row], without)
+
+
+def test_some_rows_can_be_chosen_and_jobs_do_not_matter(data, monkeypatch):
+    X, y, points = data
+    every = leave_one_out_refit(DecisionTreeRegressor(), X, y, points, random_state=0)
+    some = leave_one_out_refit(DecisionTreeRegressor(), X, y, points, rows=[3, 20], n_jobs=2, random_state=0)
+    assert some.rows.tolist() == [3, 20]
+    np.testing.assert_array_equal(some.left_out, every.left_out[[3, 20]])
+    monkeypatch.setattr("stablebag.measuring.refits._ROWS_AT_ONCE", 4)
+    again = leave_one_out_refit(DecisionTreeRegressor(), X, y, points, random_state=0)
+    np.testing.assert_array_equal(again.left_out, every.left_out)
+
+
+def test_the_seed_is_the_same_with_and_without_the_row_and_differs_between_repeats(data):
+    X, y, points = data
+    seen = []
+
+    def noted(X, y, seed):
+        seen.append((len(y), seed))
+        return lambda points: np.full(len(points), float(seed % 7))
+
+    moved = leave_one_out_refit(FunctionRegressor(noted), X, y, points, n_repeats=3, rows=[0, 1], random_state=0)
+    assert (moved.values == 0).all()
+    assert moved.distances.shape == (3, 2, 7)
+    assert len({seed for _, seed in seen}) == 3
+    assert sorted(n for n, _ in seen) == [24] * 6 + [25] * 3
+
+
+def test_randomized_learners_are_averaged_over_seeds(data):
+    X, y, points = data
+    learner = MLPRegressor(hidden_layer_sizes=(3,), max_iter=5)
+    with pytest.warns(UserWarning, match="Maximum iterations"):
+        moved = leave_one_out_refit(learner, X, y, points, rows=[0, 5], n_repeats=4, random_state=1)
+    np.testing.assert_allclose(moved.values, moved.distances.mean(axis=0))
+    assert set(np.unique(moved.delta(moved.values.mean()) * 8 % 1)) == {0.0}
+
+
+def test_a_bagged_model_is_refitted_under_the_law_without_one(data):
+    X, y, points = data
+    model = BaggedRegressor(RowRecorder(), scheme=Subbagging(0.5), n_bags=3, random_state=0)
+    seen = []
+
+    class Spy(BaggedRegressor):
+        def fit(self, X, y, sample_weight=None, **fit_params):
+            super().fit(X, y, sample_weight, **fit_params)
+            seen.append((self.scheme_.n_samples, self.scheme_.bag_size))
+            return self
+
+    leave_one_out_refit(Spy(**model.get_params(deep=False)), X, y, points, rows=[0, 1])
+    assert seen == [(25, 12), (24, 12), (24, 12)]  # and not 24 // 2 by chance: see the next
+    seen.clear()
+    leave_one_out_refit(Spy(RowRecorder(), scheme=BernoulliSubbagging(5), n_bags=3), X, y, points, rows=[0])
+    assert seen == [(25, 5.0), (24, 4.8)]
+
+
+def test_classifiers_are_refitted_too_and_a_class_that_vanishes_gets_probability_zero():
+    X, y = np.arange(8.0)[:, None], np.array(["a", "a", "a", "b", "b", "b", "b", "c"])
+    moved = leave_one_out_refit(LogisticRegression(), X, y, X)
+    assert moved.left_out.shape == (8, 8, 3)
+    assert (moved.left_out[7, :, 2] == 0).all()
+    assert (moved.left_out[0, :, 2] > 0).all()
+
+
+def test_progress_is_told_after_each_fit(data):
+    X, y, points = data
+    calls = []
+    with on_progress(lambda *numbers: calls.append(numbers)):
+        leave_one_out_refit(SGDRegressor(), X, y, points, n_repeats=2)
+    assert calls == [(done, 2 * 26) for done in range(2 * 26 + 1)]
+
+
+def test_replacing_a_row(data):
+    X, y, points = data
+    X_new, y_new = X[::-1] + 1, y[::-1]
+    moved = replace_one_refit(Ridge(), X, y, X_new, y_new, points)
+    for row in (0, 13):
+        X_other, y_other = X.copy(), y.copy()
+        X_other[row], y_other[row] = X_new[row], y_new[row]
+        np.testing.assert_allclose(moved.left_out[row], Ridge().fit(X_other, y_other).predict(points))
+    frames = replace_one_refit(Ridge(), pd.DataFrame(X), y, pd.DataFrame(X_new), y_new, pd.DataFrame(points))
+    np.testing.assert_allclose(frames.left_out, moved.left_out)
+    assert frames.scope.rerun is Rerun.REPLACED
+
+
+def test_corollary_17_holds_for_a_bagged_model(data):
+    X, y, points = data
+    model = BaggedRegressor(n_bags=200, prediction_range=FixedRange(-1, 1))
+    moved = replace_one_refit(model, X, y, X[::-1], y[::-1], points, rows=range(10), random_state=0)
+    certificate = Certificate(Subbagging(0.5), 25, 200, range_length=2.0)
+    assert moved.mean("max") <= certificate.replace_one()
+
+
+@pytest.mark.parametrize("rows", [[25], [-1], [0.5], "ab", [], [[1]]])
+def test_rows_that_are_none_are_refused(rows, data):
+    X, y, points = data
+    with pytest.raises((ValueError, TypeError), match="row"):
+        leave_one_out_refit(Ridge(), X, y, points, rows=rows)
+
+
+def test_bad_refits_are_refused(data):
+    X, y, points = data
+    with pytest.raises(TypeError, match="'estimator' parameter of leave_one_out_refit"):
+        leave_one_out_refit("ridge", X, y, points)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        leave_one_out_refit(Ridge(), X, y[:-1], points)
+    with pytest.raises(ValueError, match="minimum of 2"):
+        leave_one_out_refit(DummyRegressor(), X[:1], y[:1], points)
+    with pytest.raises(ValueError, match="'n_repeats'"):
+        leave_one_out_refit(Ridge(), X, y, points, n_repeats=0)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        replace_one_refit(Ridge(), X, y, X[:-1], y[:-1], points)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+def test_a_resolved_scheme_is_refitted_under_its_own_law_without_one(scheme, data):
+    X, y, points = data
+    settings = {"n_bags": 10, "random_state": 0}
+    plain = leave_one_out_refit(BaggedRegressor(Ridge(), scheme=scheme, **settings), X, y, points, rows=[2])
+    law = leave_one_out_refit(BaggedRegressor(Ridge(), scheme=scheme.resolve(25), **settings), X, y, points, rows=[2])
+    np.testing.assert_array_equal(plain.left_out, law.left_out)
+    with pytest.raises(ValueError, match="noise of the bags is not known"):
+        _ = plain.noise
+
+
+def test_a_bagged_model_inside_a_pipeline_is_refitted_under_the_law_without_one(data):
+    X, y, points = data
+    bagged = BaggedRegressor(Ridge(), scheme=Subbagging(0.5), n_bags=10, random_state=0)
+    inside = leave_one_out_refit(make_pipeline(FunctionTransformer(), bagged), X[:24], y[:24], points, rows=[0, 5])
+    alone = leave_one_out_refit(bagged, X[:24], y[:24], points, rows=[0, 5])
+    np.testing.assert_array_equal(inside.left_out, alone.left_out)
+
+
+def test_repeats_of_a_learner_without_seeds_are_refused(data):
+    X, y, points = data
+    for learner in (Ridge(random_state=3), LinearRegression(), BaggedRegressor(LinearRegression(), random_state=0)):
+        with pytest.raises(ValueError, match="every repeat would be the same"):
+            leave_one_out_refit(learner, X, y, points, n_repeats=2)
+
+
+def test_replacements_must_look_like_what_they_replace(data):
+    X, y, _ = data
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    for other, targets in ((frame[["c", "b", "a"]], y), (frame[["a", "b"]], y), (X, y), (frame, y.astype(str))):
+        with pytest.raises(ValueError, match="must look like what they replace"):
+            replace_one_refit(Ridge(), frame, y, other, targets, frame[:2])
+
+
+def test_ensembles_that_see_fewer_rows_are_left_as_they_are(data):
+    X, y, points = data
+    inner = BaggedRegressor(Ridge(), n_bags=4)
+    search = GridSearchCV(inner, {"n_bags": [3, 4]}, cv=2)
+    nested = BaggedRegressor(inner, n_bags=3)
+    for estimator in (search, nested, VotingRegressor([("a", inner), ("b", Ridge())])):
+        assert leave_one_out_refit(estimator, X, y, points, rows=[0, 1], random_state=0).left_out.shape == (
+            2,
+            len(points),
+        )
+
+
+def test_ensembles_at_the_end_of_a_pipeline_keep_the_law_without_a_row(data):
+    X, y, points = data
+    seen = []
+
+    def learner(X, y, seed):
+        seen.append(len(y))
+        return lambda points: np.zeros(len(points))
+
+    bagged = BaggedRegressor(FunctionRegressor(learner), scheme=Subbagging(0.5), n_bags=3)
+    for estimator in (
+        make_pipeline(StandardScaler(), bagged),
+        TransformedTargetRegressor(bagged, check_inverse=False),
+    ):
+        seen.clear()
+        leave_one_out_refit(estimator, X, y, points, rows=[0], random_state=0)
+        assert set(seen) == {len(y) // 2}  # 12 of 25 rows, and 12 of 24
+
+
+def test_the_noise_of_bags_is_not_known_where_rows_are_replaced(data):
+    X, y, points = data
+    moved = replace_one_refit(BaggedRegressor(Ridge(), n_bags=5), X, y, X[::-1], y[::-1], points, rows=[0])
+    with pytest.raises(ValueError, match="noise of the bags is not known"):
+        _ = moved.noise
+
+
+def test_targets_that_are_missing_are_refused_in_refits(data):
+    X, y, points = data
+    y = y.copy()
+    y[3] = np.nan
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        leave_one_out_refit(DecisionTreeRegressor(criterion="absolute_error"), X, y, points, rows=[0])
+
+
+def test_folds_are_predicted_at_the_points_and_at_their_own_rows():
+    X, y = np.zeros((4, 1)), np.array([0.0, 2.0, 4.0, 6.0])
+    folds = [np.array([], dtype=int), np.array([0, 1]), np.array([3])]
+    fits = refit_without(DummyRegressor(), X, y, folds, X[:3], one_row_less=False)
+    # The mean of all, of the last two, and of the first three.
+    assert [(points.tolist(), rows.tolist()) for points, rows in fits] == [
+        ([3.0] * 3, []),
+        ([5.0] * 3, [5.0] * 2),
+        ([2.0] * 3, [2.0]),
+    ]
+
+
+def test_folds_keep_the_law_without_one_only_where_they_are_single_rows(data):
+    X, y, points = data
+    seen = []
+
+    def noted(X, y, seed):
+        seen.append(len(y))
+        return lambda points: np.zeros(len(points))
+
+    model = BaggedRegressor(FunctionRegressor(noted), scheme=Subbagging(0.6), n_bags=1, prediction_range=None)
+    list(refit_without(model, X, y, [np.array([0])], points, random_state=0))
+    list(refit_without(model, X, y, [np.arange(5)], points, one_row_less=False, random_state=0))
+    assert seen == [15, 12]  # 15 of 25 are 15 of 24 without one; and 0.6 of 20

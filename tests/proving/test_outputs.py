@@ -1,0 +1,95 @@
+import json
+
+import numpy as np
+import pytest
+
+from stablebag import (
+    BernoulliSubbagging,
+    Certificate,
+    Subbagging,
+)
+from stablebag.proving.outputs import (
+    AdaptiveOutputs,
+    ClassOutputs,
+    Outputs,
+    UnboundedOutputs,
+    about_empty_bags,
+    labels_of,
+    outputs_from_dict,
+    such_classes,
+)
+
+
+def joined(text):
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("outputs", [
+    Outputs(2.5), AdaptiveOutputs(2.5, 0.1, 3.0), AdaptiveOutputs(2.5, 0.1), ClassOutputs(shift=0.1, shifted_share=0.5),
+    UnboundedOutputs(),
+], ids=repr)  # fmt: skip
+def test_outputs_are_read_back(outputs):
+    assert outputs_from_dict(json.loads(json.dumps(outputs.to_dict(), allow_nan=False))) == outputs
+
+
+def test_a_share_of_rows_is_rounded_up_to_whole_ones():
+    assert AdaptiveOutputs(2.0, 0.101, 3.0).counting_rows(10) == AdaptiveOutputs(2.0, 0.2, 3.0)
+    assert AdaptiveOutputs(2.0, 0.3, 3.0).counting_rows(10) == AdaptiveOutputs(2.0, 0.3, 3.0)
+    assert AdaptiveOutputs(2.0, 0.0, 3.0).counting_rows(10).reach == 2.0  # no row changes it, so none reaches further
+
+
+def test_a_shift_of_no_rows_is_none():
+    assert ClassOutputs(shift=0.1, shifted_share=0.0) == ClassOutputs(shift=0.0, shifted_share=0.5) == ClassOutputs()
+    assert ClassOutputs(shift=0.1, shifted_share=0.5).shift == 0.1
+
+
+def test_labels_are_counted():
+    assert labels_of(["a", "b", "a", "c", "a"], "here") == (5, 3, 2)
+    assert labels_of(np.array([1, 1]), "here") == (2, 1, 0)
+    for y in (["a"], [["a", "b"]]):
+        with pytest.raises(ValueError, match="'y' parameter of here must be a one-dimensional array of at least two"):
+            labels_of(y, "here")
+
+
+def test_what_bags_without_rows_add_is_said_with_its_reason():
+    assert "This includes 0.125 for bags without rows" in about_empty_bags(0.125, 0.2, 10)
+    assert "2 rows are the only ones of theirs." in about_empty_bags(0.1, 0.2, 10)
+    assert "one row is the only one of its class." in about_empty_bags(0.1, 0.1, 10)
+    assert "any row may be the only one of its class." in about_empty_bags(0.1, 1.0, 10)
+    assert about_empty_bags(0.0, 0.2, 10) == ""
+
+
+def test_classes_are_spoken_of_only_where_bags_can_be_empty():
+    never, sometimes = Subbagging(2).resolve(10), BernoulliSubbagging(2).resolve(10)
+    assert such_classes(0.1, 0.2, never) == ""
+    assert such_classes(0.1, 0.2, sometimes) == " with these class sizes"
+    assert such_classes(0.1, 1.0, sometimes) == " with as many classes"
+    assert such_classes(0.0, 0.0, sometimes) == " in which no class has a single row"
+
+
+def test_unbounded_outputs_say_what_a_bag_without_rows_predicts():
+    assert "of which one without rows predicts 0" in joined(
+        Certificate(BernoulliSubbagging(0.5), 30, outputs=UnboundedOutputs()).explain()
+    )
+
+
+def test_a_certificate_without_a_range_speaks_of_that_of_the_outputs():
+    text = joined(Certificate(Subbagging(0.5), 500, outputs=UnboundedOutputs()).explain(0.1))
+    assert "Theorem 12 for unbounded outputs" in text
+    assert "in units of the range of the learner's outputs" in text
+    assert "Theorem 19" in joined(Certificate(Subbagging(0.5), 500, 1000, outputs=UnboundedOutputs()).explain(0.1))
+
+
+@pytest.mark.parametrize(("call", "error", "words"), [
+    (lambda: UnboundedOutputs(2.0), ValueError, "Leave the length out"),
+    (lambda: ClassOutputs(shift=-0.1), ValueError, "'shift'"),
+])  # fmt: skip
+def test_bad_input_is_refused_with_the_value(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_a_dictionary_of_no_kind_is_refused():
+    for values in ({"length": 1.0}, {"kind": "Numbers"}, "Outputs"):
+        with pytest.raises(TypeError, match="whose kind is one of"):
+            outputs_from_dict(values)

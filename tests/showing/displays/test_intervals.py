@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+
+from stablebag import (
+    IntervalDisplay,
+    Intervals,
+)
+
+
+def test_intervals_are_drawn_with_the_targets_they_cover_and_miss():
+    lower, upper = np.array([0.0, 1.0, -np.inf]), np.array([2.0, 3.0, np.inf])
+    intervals = Intervals(lower, upper, np.array([1.0, 2.0, 5.0]), 0.8, "jackknife+", "none")
+    display = IntervalDisplay.from_intervals(intervals, [1.5, 3.5, 0.0])
+    assert display.ax_.get_title() == "jackknife+ at level 0.8 (1 infinite, not shown): 2 of 3 covered"
+    assert len(display.bars_.get_segments()) == 2
+    np.testing.assert_allclose(display.missed_.get_offsets(), [[2.0, 3.5]])
+    np.testing.assert_allclose(display.covered_.get_offsets(), [[1.0, 1.5], [5.0, 0.0]])
+    assert display.ax_.get_xlabel() == "prediction"
+
+
+def test_intervals_are_drawn_against_a_feature():
+    pd = pytest.importorskip("pandas")
+    intervals = Intervals(np.zeros(2), np.ones(2), np.full(2, 0.5), 0.8, "jackknife", "none")
+    display = IntervalDisplay.from_intervals(intervals, x=pd.Series([3.0, 4.0], name="age"))
+    assert display.ax_.get_xlabel() == "age"
+    assert not hasattr(display, "covered_")
+    with pytest.raises(ValueError, match="'x'"):
+        IntervalDisplay.from_intervals(intervals, x=[1.0])
+    with pytest.raises(TypeError, match="'intervals'"):
+        IntervalDisplay.from_intervals([1.0])
+
+
+def test_without_targets_the_predictions_are_drawn():
+    intervals = Intervals(np.zeros(2), np.ones(2), np.array([0.25, 0.5]), 0.8, "jackknife", "none")
+    display = IntervalDisplay.from_intervals(intervals, x=[3.0, 4.0])
+    (drawn,) = display.ax_.lines
+    np.testing.assert_array_equal(np.column_stack(drawn.get_data()), [[3.0, 0.25], [4.0, 0.5]])
+    assert display.ax_.get_title() == "jackknife at level 0.8"
+    assert display.ax_.get_xlabel() == "feature"

@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from stablebag import (
+    Certificate,
+    Intervals,
+    Perturbations,
+    Subbagging,
+)
+from stablebag._wording import count_bags, count_points, paragraphs, probability, rounded_up
+
+
+def test_notebooks_show_certificates_perturbations_and_intervals():
+    certificate = Certificate(Subbagging(0.5), 100)
+    assert certificate._repr_html_().startswith("<pre>For every learner")
+    moved = Perturbations(np.zeros(1), np.ones((2, 1)), np.arange(2))
+    assert "Perturbations by 2 rows" in moved._repr_html_()
+    intervals = Intervals(np.zeros(12), np.ones(12), np.full(12, 0.5), 0.9, "jackknife+", "<none>")
+    assert "and 2 more" in intervals._repr_html_()
+    assert "&lt;none&gt;" in intervals._repr_html_()
+
+
+@pytest.mark.parametrize("value", [0.123411, 0.99999, 1e-12, 3.00001, 123456.7, 1 / 3])
+def test_what_is_printed_is_never_below_what_is_proved(value):
+    printed = float(rounded_up(value))
+    assert value <= printed <= value * 1.001
+
+
+def test_numbers_of_four_digits_are_printed_as_they_are():
+    assert [rounded_up(value) for value in (0.0, 0.5, 0.1235, 2.0, 1000.0)] == ["0", "0.5", "0.1235", "2", "1000"]
+
+
+def test_a_probability_of_one_is_only_printed_for_one():
+    assert [probability(value) for value in (0.0, 0.05, 0.9999)] == ["0", "0.05", "0.9999"]
+    assert probability(1 - 1e-6) == "1 - 1e-06"
+
+
+def test_paragraphs_are_wrapped_each_on_its_own():
+    lines = paragraphs(["word " * 40, "Short."]).splitlines()
+    assert lines[-1] == "Short."
+    assert len(lines) == 4
+    assert max(len(line) for line in lines) <= 94
+
+
+def test_one_bag_and_one_point_are_not_plural():
+    assert [count_bags(number) for number in (1, 2, 1500)] == ["1 bag", "2 bags", "1,500 bags"]
+    assert [count_points(number) for number in (1, 2, 1500)] == ["this point", "these 2 points", "these 1,500 points"]
