@@ -82,8 +82,8 @@ def reproduce(
             with progress(console, f"Setting {k}: {SETTINGS[k].title}"):
                 results.append(experiments.run(k, **options))
     except KeyboardInterrupt:
-        kept = f"What was done is kept in {output / 'cache'}; the same command continues from there."
-        say(console, f"\nInterrupted. {kept}")
+        where = f"What was done is kept in {output / 'cache'}; the same command continues from there."
+        say(console, f"\nInterrupted. {where}")
         sys.exit(130)
     write_numbers(results, output / "numbers.json")
     made = []

@@ -193,7 +193,7 @@ class ReusedBagsCertificate:
         bags = "all bags" if self.scope.n_bags is None else f"these {count_bags(self.scope.n_bags)} as they were drawn"
         sentences = [
             f"For {bags}, {learner} {where}: {by}, where the prediction without a row is the average over the bags "
-            "that do not have it.",
+            "that do not contain it.",
             f"Proved by the largest eigenvalue {self.eigenvalue:.4g} of the bags' own covariance (docs/proofs.md, 7).",
         ]
         if math.isfinite(worst := self.worst_case()):
