@@ -2,13 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test quick lint bench clean
 
 demo: .venv/.demo
 	$(BIN)/stablebag demo
 
 test: .venv/.test
 	$(BIN)/python -m pytest
+
+# The fast tests of every room, about a minute: for the working day. tests/conftest.py lists what is left out as slow.
+quick: .venv/.test
+	$(BIN)/python -m pytest tests -m "not slow"
 
 lint: .venv/.lint
 	$(BIN)/ruff check .

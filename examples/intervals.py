@@ -13,6 +13,7 @@ The picture needs matplotlib: pip install 'stablebag[plot]'.
 """
 
 import argparse
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -83,14 +84,14 @@ def show(results: dict[int, Outcome], n_rows: int, n_trials: int) -> None:
         print(f"  {d:>8}" + "".join(f"{f'{100 * share:.1f} % ({width:.1f})':>22}" for share, width in result.values()))
     worst = results[n_rows]
     share, plus, bagged = worst["jackknife"][0], worst["jackknife+"], worst["bagged, jackknife"]
-    print(f"\nWith as many features as rows the jackknife covers only {100 * share:.1f} % of new rows. The jackknife+")
-    print(
-        f"covers {100 * plus[0]:.1f} %, with intervals that are {plus[1]:.0f} wide. Bagged, the plain jackknife covers"
+    text = (
+        f"With as many features as rows the jackknife covers only {100 * share:.1f} % of new rows. The jackknife+ "
+        f"covers {100 * plus[0]:.1f} %, with intervals that are {plus[1]:.0f} wide. Bagged, the plain jackknife covers "
+        f"{100 * bagged[0]:.1f} %, with intervals that are {bagged[1]:.0f} wide. For any learner the jackknife+ is "
+        f"proved to cover at least {100 * (2 * LEVEL - 1):.0f} %, on average over data sets. Of the jackknife nothing "
+        "is proved."
     )
-    print(
-        f"{100 * bagged[0]:.1f} %, with intervals that are {bagged[1]:.0f} wide. For any learner it is proved that the"
-    )
-    print(f"jackknife+ covers {100 * (2 * LEVEL - 1):.0f} %, on average over data sets; of the jackknife nothing is.")
+    print("\n" + textwrap.fill(text, width=100))
 
 
 def picture(results: dict[int, Outcome], n_rows: int, path: Path) -> None:

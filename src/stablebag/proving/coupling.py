@@ -1,5 +1,6 @@
 """How the bags drawn with and without a row depend on each other: what is assumed, and what follows from it."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,7 @@ class Coupling:
     def radius(self, n_bags: float, monte_carlo_delta: Any) -> Any:
         """Return what the noise of this many bags exceeds with probability at most `monte_carlo_delta`."""
         # Theorem 9: Hoeffding's inequality for each run.
-        return np.sqrt(2 / n_bags * np.log(4 / monte_carlo_delta))
+        return np.sqrt(2 / n_bags * (math.log(4) - np.log(monte_carlo_delta)))
 
     def of_deviations(self, with_all: Any, without: Any) -> Any:
         """Return a bound on the variance of the difference between two outputs with these standard deviations."""
@@ -43,7 +44,7 @@ class Coupling:
 class _Independent(Coupling):
     def radius(self, n_bags: float, monte_carlo_delta: Any) -> Any:
         """Return what Hoeffding's inequality gives for the bags of both runs together."""
-        return np.sqrt(np.log(2 / monte_carlo_delta) / n_bags)
+        return np.sqrt((math.log(2) - np.log(monte_carlo_delta)) / n_bags)
 
     def of_deviations(self, with_all: Any, without: Any) -> Any:
         """Return the sum of the variances."""
