@@ -28,6 +28,7 @@ def test_it_is_called_by_the_name_of_the_command(monkeypatch, capsys):
 
 
 def test_importing_it_runs_nothing(monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "stablebag.__main__", raising=False)  # another test may have imported it
     monkeypatch.setattr(sys, "argv", ["python", "--version"])
     assert "main" in runpy.run_module("stablebag.__main__", run_name="imported")
     assert capsys.readouterr().out == ""

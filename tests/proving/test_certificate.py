@@ -326,7 +326,7 @@ def test_printing_is_explaining():
     (lambda: Certificate(Subbagging(), 500, reach=0.5), ValueError, "'reach' parameter"),
     (lambda: Certificate(Subbagging(), 500, range_length=2.0, outputs=Outputs()), ValueError, "None beside"),
     (lambda: Certificate.from_dict("{}"), TypeError, "json.loads"),
-    (lambda: Certificate.from_dict({}), TypeError, "as to_dict gives it"),
+    (lambda: Certificate.from_dict({}), TypeError, "as to_dict returns it"),
 ])  # fmt: skip
 def test_bad_input_is_refused_with_the_value(call, error, words):
     with pytest.raises(error, match=words):

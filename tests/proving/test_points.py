@@ -88,7 +88,7 @@ def test_unbounded_outputs_get_an_estimate_that_says_so():
     assert not certificate.proved
     np.testing.assert_allclose(certificate.estimate, model.bag_predictions(POINTS).std(axis=0, ddof=1))
     np.testing.assert_array_equal(certificate.standard_deviation, certificate.estimate)
-    assert joined(certificate).startswith("An estimate and no certificate")
+    assert joined(certificate).startswith("An estimate, not a certificate")
     assert np.isinf(certificate.epsilon(0.0)).all()
     assert (certificate.delta(1e-9) == 1).all()
 

@@ -88,7 +88,7 @@ def cases():
     yield leave_one_out(lonely, X[:1]), Certificate(BernoulliSubbagging(0.05), 6), "classes with a single row"
     yield leave_one_out_refit(model(n_bags=20), X, Y, X), certify(drawn, coupling="independent"), "another coupling"
     free_and_drawn = model(n_bags=20, rule=None).fit(X, Y)
-    yield leave_one_out(free_and_drawn, X), certify(free_and_drawn, X), "an estimate, and proves nothing"
+    yield leave_one_out(free_and_drawn, X), certify(free_and_drawn, X), "only an estimate and proves nothing"
     yield leave_one_out(drawn, X), certify(drawn), "bags drawn anew"
     yield leave_one_out_refit(Ridge(), X, Y, X), certify(drawn), "not bagged"
     yield replace_one_refit(model(), X, Y, X, Y, X), certify(every), "replaced"

@@ -51,7 +51,7 @@ def test_equal_laws_are_equal_however_they_were_written():
 
 
 def test_an_infinite_support_is_refused_before_it_is_walked():
-    with pytest.raises(ValueError, match=r"infinitely many. Use a smaller mass"):
+    with pytest.raises(ValueError, match=r"infinitely many bags. Use a smaller mass"):
         PoissonizedBagging(2).resolve(5).support()
 
 
