@@ -1,6 +1,6 @@
-"""From one `random_state` to two independent streams: one draws the bags, the other seeds the learners.
+"""From one `random_state` to independent streams: of rows that arrive at bags, of other draws, of learners' seeds.
 
-Both streams are counter-based (Philox), so what bag b gets depends only on (random_state, b): not on how many bags are
+All streams are counter-based (Philox), so what bag b gets depends only on (random_state, b): not on how many bags are
 drawn, nor in which order, nor in how many batches or processes.
 """
 
@@ -21,7 +21,7 @@ _LARGEST_ROOT = 2**32 - 1  # what scikit-learn's check_random_state takes
 
 @dataclass(frozen=True)
 class Seeds:
-    """Two independent streams that depend on one number, `root`.
+    """Independent streams that depend on one number, `root`.
 
     Parameters
     ----------
@@ -36,12 +36,11 @@ class Seeds:
     """
 
     root: int
-    _keys: tuple[np.ndarray, np.ndarray] = field(init=False, repr=False, compare=False)
+    _keys: tuple[np.ndarray, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        bags, learners = SeedSequence(self.root).spawn(2)
-        keys = bags.generate_state(2, np.uint64), learners.generate_state(2, np.uint64)
-        object.__setattr__(self, "_keys", keys)
+        streams = SeedSequence(self.root).spawn(3)  # of generators for bags, of learners' seeds, and of matched bags
+        object.__setattr__(self, "_keys", tuple(stream.generate_state(2, np.uint64) for stream in streams))
 
     @classmethod
     def from_random_state(cls, random_state: RandomState, owner: str = "Seeds") -> "Seeds":
@@ -74,6 +73,15 @@ class Seeds:
             start["state"]["counter"][:] = (0, 0, bag, 0)
             bits.state = start
             yield generator
+
+    def bag_words(self, first: int, stop: int) -> np.ndarray:
+        """Return four random numbers of 64 bits for each bag from `first` to `stop - 1`; shape (stop - first, 4)."""
+        return Philox(key=self._keys[2], counter=first).random_raw(4 * (stop - first)).reshape(-1, 4)
+
+    def block_generator(self, bag: int, block: int, n_words: int) -> tuple[np.ndarray, Generator]:
+        """Return random numbers of 64 bits for a block of rows at a bag, and a generator that goes on after them."""
+        bits = Philox(key=self._keys[2], counter=[0, block, bag, 1])
+        return bits.random_raw(n_words), Generator(bits)
 
     def learner_seeds(self, first: int, stop: int) -> np.ndarray:
         """Return the learners' seeds for the bags from `first` to `stop - 1`, integers below 2**31 - 1."""

@@ -19,6 +19,7 @@ MOST_LISTED = 1_000_000  # the most bags that are listed to work out p and q
 MOST_CHECKED = 20_000  # the most that are listed to check that all permutations of the rows are alike
 _MOST_DRAWN = 2_000_000  # the most rows of drawn bags that are compared with p
 _MOST_WATCHED = 400  # the most rows whose pairs are compared with p and q
+_BAGS_MATCHED = 50  # that are drawn with and without a row
 _FALSE_ALARM = 1e-12  # bounds the chance that a correct scheme is refused because of what it happens to draw
 _ROUNDING = 1e-9
 
@@ -43,6 +44,7 @@ def check_own_scheme(law: Any, who: str) -> None:
     _check_counts(law, who)
     _check_draws(law, who)
     _check_law_without_one(law, who)
+    _check_matched(law, who)
 
 
 def _are_too_many(law: Any) -> bool:
@@ -213,3 +215,23 @@ def _check_law_without_one(law: Any, who: str) -> None:
                 f"{who} has a law without one row whose bags have other sizes than its own bags without that row. "
                 "Check without_one."
             )
+
+
+def _check_matched(law: Any, who: str) -> None:
+    """Check, for a scheme that takes rows as they arrive, that bags without a row do not change when it is gone."""
+    if not law.is_matched:
+        return
+    smaller, n = law.without_one(), law.n_samples
+    if not smaller.is_matched:
+        raise ValueError(f"{who} defines pick, but its law without one row does not. Define without_one as well.")
+    bags = law.draw(_BAGS_MATCHED, random_state=0)
+    for gone in {0, n // 2, n - 1}:
+        rest = np.delete(np.arange(n), gone) if n <= _MOST_DRAWN else None
+        if rest is None:
+            return
+        for bag, again in zip(bags, smaller.draw(_BAGS_MATCHED, random_state=0, row_ids=rest), strict=True):
+            if gone not in bag and not np.array_equal(bag, rest[again]):
+                raise ValueError(
+                    f"{who} defines pick, but bags without row {gone} change when that row is gone. Take rows only by "
+                    "when they arrive, or define draw_bag instead."
+                )

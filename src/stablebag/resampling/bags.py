@@ -52,7 +52,22 @@ class Bags:
         self._hold(np.concatenate(chunks), np.cumsum(sizes, dtype=np.int64))
 
     @classmethod
-    def _from_flat(cls, rows: np.ndarray, ends: np.ndarray, n_samples: int) -> "Bags":
+    def from_flat(cls, rows: np.ndarray, ends: np.ndarray, n_samples: int) -> "Bags":
+        """Return bags from their rows end to end and from where each ends, unchecked.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            The rows of all bags.
+        ends : ndarray of int, shape (n_bags + 1,)
+            Zero, and then the end of each bag in `rows`.
+        n_samples : int
+            The number of training rows.
+
+        Returns
+        -------
+        Bags
+        """
         bags = cls.__new__(cls)
         bags.n_samples = n_samples
         bags._hold(rows, ends)
@@ -80,7 +95,7 @@ class Bags:
             if step != 1:
                 return Bags([self[b] for b in range(first, stop, step)], self.n_samples)
             ends = self._ends[first : max(stop, first) + 1]
-            return Bags._from_flat(self._rows[ends[0] : ends[-1]], ends - ends[0], self.n_samples)
+            return Bags.from_flat(self._rows[ends[0] : ends[-1]], ends - ends[0], self.n_samples)
         if not isinstance(number, int | np.integer):
             raise TypeError(f"Bags are numbered: use an integer or a slice. Got {reprlib.repr(number)}.")
         if not -len(self) <= number < len(self):
@@ -108,6 +123,19 @@ class Bags:
         size = f"{low:,}" if low == high else f"{low:,} to {high:,}"
         bags = "1 bag" if len(self) == 1 else f"{len(self):,} bags"
         return f"Bags of {self.n_samples:,} training rows: {bags} with {size} rows"
+
+    def take(self, numbers: np.ndarray) -> "Bags":
+        """Return some of the bags, in this order."""
+        sizes = self.sizes[numbers]
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.arange(ends[-1]) + np.repeat(self._ends[:-1][numbers] - ends[:-1], sizes)
+        return Bags.from_flat(self._rows[places], ends, self.n_samples)
+
+    def with_any(self, rows: np.ndarray) -> np.ndarray:
+        """Return the numbers of the bags that contain any of these rows, in increasing order."""
+        marked = np.zeros(self.n_samples, dtype=bool)
+        marked[rows] = True
+        return np.unique(self._bag_numbers()[marked[self._rows]])
 
     @property
     def sizes(self) -> np.ndarray:

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.random import Generator
 
+from stablebag.resampling.arrivals import Arrivals, Picked
 from stablebag.resampling.assumptions import WeightedBag
 from stablebag.resampling.counting import binomial_law
-from stablebag.resampling.sized import SizedScheme, draw_distinct
+from stablebag.resampling.sized import SizedScheme
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,8 @@ class BernoulliSubbagging(SizedScheme):
         self.refuse_whole_bags(n_samples, largest=f"{n_samples - 1}, or a fraction below 1")
         return replace(self, bag_size=self.share_of(n_samples))
 
-    def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
-        size = int(generator.binomial(n_samples, float(self.share_of(n_samples))))
-        return draw_distinct(size, n_samples, generator)
+    def pick(self, n_samples: int, arrivals: Arrivals) -> Picked:
+        return arrivals.rows_within(self.share_of(n_samples))
 
     def inclusion_probability(self, n_samples: int) -> Fraction:
         return self.share_of(n_samples)

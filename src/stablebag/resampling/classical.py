@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.random import Generator
 
+from stablebag.resampling.arrivals import Arrivals, Picked
 from stablebag.resampling.assumptions import WeightedBag
 from stablebag.resampling.counting import orders
 from stablebag.resampling.sized import SizedScheme
@@ -41,8 +41,8 @@ class ClassicalBagging(SizedScheme):
     def fix(self, n_samples: int) -> Self:
         return replace(self, bag_size=self.whole_size(n_samples))
 
-    def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
-        return generator.integers(n_samples, size=self.whole_size(n_samples))
+    def pick(self, n_samples: int, arrivals: Arrivals) -> Picked:
+        return arrivals.first_arrivals(self.whole_size(n_samples))
 
     def inclusion_probability(self, n_samples: int) -> float:
         if n_samples == 1:

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.random import Generator
 
+from stablebag.resampling.arrivals import Arrivals, Picked
 from stablebag.resampling.assumptions import WeightedBag
 from stablebag.resampling.counting import binomial_law, orders
 from stablebag.resampling.sized import SizedScheme
@@ -39,8 +39,8 @@ class PoissonizedBagging(SizedScheme):
     def fix(self, n_samples: int) -> Self:
         return replace(self, bag_size=self.share_of(n_samples))
 
-    def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
-        return generator.integers(n_samples, size=int(generator.poisson(self.expected_size(n_samples))))
+    def pick(self, n_samples: int, arrivals: Arrivals) -> Picked:
+        return arrivals.arrivals_within(self.share_of(n_samples))
 
     def inclusion_probability(self, n_samples: int) -> float:
         return -math.expm1(-float(self.share_of(n_samples)))

@@ -7,7 +7,6 @@ inclusion probability p and negative covariance q, draws bags, lists its support
 import copy
 import math
 import numbers
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from numpy.random import Generator
 
 from stablebag._checks import check_integer, check_real, check_samples, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
+from stablebag.resampling.arrivals import Arrivals, Picked, batches
 from stablebag.resampling.assumptions import (
     MOST_CHECKED,
     MOST_LISTED,
@@ -30,15 +30,17 @@ from stablebag.resampling.assumptions import (
 )
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.counting import orderings, orders, thinned
+from stablebag.resampling.keys import RowKeys
+from stablebag.resampling.row_ids import RowIds, as_row_ids
 
 _MOST_TRIES = 10_000  # the most tries to draw a bag without a given row
 _MOST_THINNED = 3_000  # the most rows for which the counts of a user's scheme are worked out
 
 
-class ResamplingScheme(ABC):
+class ResamplingScheme:
     """A symmetric way to draw bags of training rows.
 
-    Your own scheme defines `draw_bag` and either `inclusion_probability` and `negative_covariance`, or
+    Your own scheme defines `draw_bag` or `pick`, and either `inclusion_probability` and `negative_covariance`, or
     `enumerate_bags`, from which both follow. It must treat all rows alike (Assumption 5 of the paper), and put each row
     into some bags but not into others (0 < p < 1). `resolve` refuses a scheme that declares otherwise, or whose draws
     disagree with what it declares. A scheme in which the presence of one row makes that of another more likely (q < 0)
@@ -69,9 +71,32 @@ class ResamplingScheme(ABC):
 
     has_finite_support: ClassVar[bool] = True
 
-    @abstractmethod
     def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
         """Draw one bag: row numbers in [0, n_samples), in order and with repeats."""
+        if type(self).pick is ResamplingScheme.pick:
+            raise TypeError(f"{type(self).__name__} defines neither draw_bag nor pick, so it draws nothing.")
+        arrivals = Arrivals(RowKeys(RowIds(None, n_samples)), Seeds.from_random_state(generator), 0, 1)
+        return arrivals.in_order(self.pick(n_samples, arrivals))[0]
+
+    def pick(self, n_samples: int, arrivals: Arrivals) -> Picked:
+        """Take the rows of some bags as they arrive: *matched* bags, which change little when a row is gone.
+
+        It is in place of `draw_bag`. With one row less, and the scheme that `without_one` returns, a bag that did not
+        have the row must stay as it is; `resolve` tries that out. The order in which a learner sees the rows is not
+        chosen here. Certificates of matched bags are sharper (``coupling="matched"``).
+
+        Parameters
+        ----------
+        n_samples : int
+            The number of rows.
+        arrivals : Arrivals
+            Asked for `first_rows`, `rows_within`, `first_arrivals`, `arrivals_within`, or `uniforms`.
+
+        Returns
+        -------
+        Picked
+        """
+        raise NotImplementedError
 
     def inclusion_probability(self, n_samples: int) -> Probability:
         """Return p, the chance that a given row is in a bag."""
@@ -135,7 +160,7 @@ class ResamplingScheme(ABC):
             The law Q_n of the bags.
         """
         n_samples = check_samples(n_samples, f"{type(self).__name__}.resolve")
-        for name in ("draw_bag", "inclusion_probability", "negative_covariance", "enumerate_bags"):
+        for name in ("draw_bag", "pick", "inclusion_probability", "negative_covariance", "enumerate_bags"):
             if not callable(getattr(self, name)):
                 raise refuse_type(name, type(self).__name__, "a method of n_samples", getattr(self, name))
         law = ResolvedScheme(self.fix(n_samples), n_samples)
@@ -194,6 +219,11 @@ class ResolvedScheme:
     def is_of_the_paper(self) -> bool:
         """Whether the scheme is exactly one of the paper's four, which meet the assumptions and cannot change."""
         return "_of_the_paper" in vars(type(self.scheme))  # and not in those of a parent class
+
+    @property
+    def is_matched(self) -> bool:
+        """Whether bags are matched: with the same seed and one row less, those that did not have it are the same."""
+        return _picks(self.scheme)
 
     @property
     def fingerprint(self) -> str:
@@ -333,8 +363,8 @@ class ResolvedScheme:
             if mass < 1.0 and listed >= mass:
                 return
 
-    def draw(self, n_bags: int, random_state: RandomState = None, *, first: int = 0) -> Bags:
-        """Draw bags; bag b depends only on (random_state, b).
+    def draw(self, n_bags: int, random_state: RandomState = None, *, first: int = 0, row_ids: Any = None) -> Bags:
+        """Draw bags; bag b depends only on (random_state, b), and on the names of the rows.
 
         Parameters
         ----------
@@ -345,6 +375,10 @@ class ResolvedScheme:
         first : int, default=0
             The number of the first bag drawn: ``draw(100, 0, first=100)`` is ``draw(200, 0)[100:]``.
 
+        row_ids : None, sequence of int or sequence of labels, default=None
+            What the rows are called; None is 0, ..., n_samples - 1. With a row less, or more, or in another order, the
+            bags without that row are the same. A scheme of your own that does not define `pick` makes no use of it.
+
         Returns
         -------
         Bags
@@ -352,8 +386,22 @@ class ResolvedScheme:
         owner = f"{type(self.scheme).__name__}.draw"
         n_bags = check_integer(n_bags, "n_bags", owner, minimum=1, reason="an average needs at least one bag.")
         first = check_integer(first, "first", owner, minimum=0)
-        generators = Seeds.from_random_state(random_state, owner).bag_generators(first, first + n_bags)
+        seeds = Seeds.from_random_state(random_state, owner)
+        ids = as_row_ids(row_ids, None, self.n_samples, owner)
+        if self.is_matched:
+            return self._draw_matched(ids, seeds, first, first + n_bags)
+        generators = seeds.bag_generators(first, first + n_bags)
         return Bags((self.scheme.draw_bag(self.n_samples, generator) for generator in generators), self.n_samples)
+
+    def _draw_matched(self, ids: RowIds, seeds: Seeds, first: int, stop: int) -> Bags:
+        kind = np.min_scalar_type(self.n_samples - 1)
+        size = float(self.bag_size if self.is_of_the_paper else self.n_samples * self.inclusion_probability)
+        parts, sizes = [], [np.zeros(1, dtype=np.int64)]
+        for arrivals in batches(ids, seeds, first, stop, size):
+            rows, how_many = arrivals.in_order(self.scheme.pick(self.n_samples, arrivals))
+            parts.append(rows.astype(kind))
+            sizes.append(how_many)
+        return Bags.from_flat(np.concatenate(parts), np.cumsum(np.concatenate(sizes)), self.n_samples)
 
     def without_one(self) -> "ResolvedScheme":
         """Return Q_{n-1}: the law of a bag given that the last row is not in it, on n_samples - 1 rows."""
@@ -364,6 +412,12 @@ class ResolvedScheme:
 
     def __str__(self) -> str:
         return self.scheme.describe(self.n_samples)
+
+
+def _picks(scheme: ResamplingScheme) -> bool:
+    """Whether a scheme takes rows as they arrive; one that draws in a way of its own, further down, does not."""
+    names = [next(kind for kind in type(scheme).__mro__ if name in vars(kind)) for name in ("pick", "draw_bag")]
+    return names[0] is not ResamplingScheme and issubclass(*names)
 
 
 def as_law(scheme: Any, n_samples: int, owner: str) -> ResolvedScheme:

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-import numpy as np
-from numpy.random import Generator
-
 from stablebag._checks import as_share, refuse_type, refuse_value
 from stablebag.resampling.scheme import ResamplingScheme
 
@@ -53,11 +50,3 @@ class SizedScheme(ResamplingScheme):
             reason = f"{size}, and no stability can be promised. Use at most {largest}, or ClassicalBagging."
             expected = f"smaller than n_samples={n_samples}, and smaller than 1 as a fraction"
             raise refuse_value("bag_size", type(self).__name__, expected, self.bag_size, reason)
-
-
-def draw_distinct(size: int, n_samples: int, generator: Generator) -> np.ndarray:
-    """Draw a uniform sequence of distinct rows."""
-    # A full permutation is twice as fast as `choice` except for small bags, which `choice` draws in O(size).
-    if size * 50 > n_samples:
-        return generator.permutation(n_samples)[:size].copy()  # a view would keep all of it alive
-    return generator.choice(n_samples, size, replace=False)

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.random import Generator
 
+from stablebag.resampling.arrivals import Arrivals, Picked
 from stablebag.resampling.assumptions import WeightedBag
 from stablebag.resampling.counting import log_concave_law
-from stablebag.resampling.sized import SizedScheme, draw_distinct
+from stablebag.resampling.sized import SizedScheme
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Subbagging(SizedScheme):
         self.refuse_whole_bags(n_samples, largest=f"{n_samples - 1}")
         return replace(self, bag_size=self.whole_size(n_samples))
 
-    def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
-        return draw_distinct(self.whole_size(n_samples), n_samples, generator)
+    def pick(self, n_samples: int, arrivals: Arrivals) -> Picked:
+        return arrivals.first_rows(self.whole_size(n_samples))
 
     def inclusion_probability(self, n_samples: int) -> Fraction:
         return Fraction(self.whole_size(n_samples), n_samples)

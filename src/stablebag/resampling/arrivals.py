@@ -1,0 +1,237 @@
+"""Rows arrive at a bag at random times that hang on (random_state, bag, row) alone: how matched bags are drawn.
+
+Each row's arrivals at each bag are a Poisson process of rate one, independent of all others. A scheme takes the first
+rows to arrive, or those that arrive before some time. When a row is gone its arrivals are gone, and nothing else moves:
+bags that it was not in are what they were.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from stablebag._seeds import Seeds
+from stablebag.resampling.keys import N_KEYS, Part, RowKeys, hashed, threshold_of
+from stablebag.resampling.row_ids import RowIds
+
+_BATCH = 2**18  # keys that are worked out at once: what fits into caches
+# Odd numbers that tell hashes for different purposes apart.
+_ARRIVALS, _ORDER, _BAG = 0xA0761D6478BD642F, 0xD1342543DE82EF95, 0x5851F42D4C957F2D
+
+
+@dataclass(frozen=True)
+class Picked:
+    """Which rows some bags take, one line for each bag, filled up on the right.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n_bags, largest size)
+        The positions of the rows.
+    sizes : ndarray of int, shape (n_bags,)
+        How many of them count.
+    again : ndarray of int like `rows`, or None, default=None
+        How often each row was taken before by the same bag; None where none is taken twice.
+    """
+
+    rows: np.ndarray
+    sizes: np.ndarray
+    again: np.ndarray | None = None
+
+
+class Arrivals:
+    """The times at which rows arrive at some bags.
+
+    Parameters
+    ----------
+    keys : RowKeys
+        The keys of the rows, from which all times come.
+    seeds : Seeds
+        Where all randomness comes from.
+    first : int
+        The number of the first bag.
+    stop : int
+        The number of the last bag, plus one.
+    """
+
+    def __init__(self, keys: RowKeys, seeds: Seeds, first: int, stop: int) -> None:
+        self.n_rows, self.n_bags = keys.n_rows, stop - first
+        self._keys, self._seeds, self._first = keys, seeds, first
+        self._words = seeds.bag_words(first, stop)
+
+    # ------------------------------------------------------------------------------------------- what schemes ask for
+
+    def first_rows(self, size: int) -> Picked:
+        """Return the `size` rows that arrive first at each bag: a uniform choice of so many distinct rows.
+
+        Parameters
+        ----------
+        size : int
+            How many rows, at most all.
+
+        Returns
+        -------
+        Picked
+        """
+        share = (size + 6 * math.sqrt(size) + 20) / self.n_rows
+        all_of_them = self._keys.matrix(self._words) if 4 * share > 1 else None
+        if all_of_them is not None:
+            return Picked(_smallest(*all_of_them, size)[0], np.full(self.n_bags, size))
+        while True:
+            table = _Table.of(self._below(threshold_of(min(share, 1.0))), self.n_bags)
+            if table.sizes.min() >= size:
+                return Picked(_smallest(table.rows, table.values, size)[0], np.full(self.n_bags, size))
+            share *= 1.5  # some bag has too few: rare, and only a matter of looking further
+
+    def rows_within(self, share: Fraction | float) -> Picked:
+        """Return the rows whose key is among the first `share` of all: each, independently, with that probability.
+
+        Parameters
+        ----------
+        share : float
+            The probability.
+
+        Returns
+        -------
+        Picked
+        """
+        table = _Table.of(self._below(threshold_of(share)), self.n_bags)
+        return Picked(table.rows, table.sizes)
+
+    def first_arrivals(self, size: int) -> Picked:
+        """Return the first `size` arrivals at each bag, of whichever rows: uniform draws with replacement.
+
+        Parameters
+        ----------
+        size : int
+            How many arrivals.
+
+        Returns
+        -------
+        Picked
+        """
+        horizon = (size + 6 * math.sqrt(size) + 20) / self.n_rows
+        while True:
+            table = self._until(horizon)
+            if table.sizes.min() >= size:
+                rows, again = _smallest(table.rows, table.values, size, table.again)
+                return Picked(rows, np.full(self.n_bags, size), again)
+            horizon *= 1.5
+
+    def arrivals_within(self, time: Fraction | float) -> Picked:
+        """Return all arrivals before a time: a Poisson number of each row, with the time as its mean.
+
+        Parameters
+        ----------
+        time : float
+            The time.
+
+        Returns
+        -------
+        Picked
+        """
+        table = self._until(float(time))
+        return Picked(table.rows, table.sizes, table.again)
+
+    def uniforms(self) -> np.ndarray:
+        """Return a uniform number in [0, 1) for each bag, which does not depend on the rows."""
+        return hashed(np.full(self.n_bags, _BAG, dtype=np.uint64), self._words[:, 2:]) / float(N_KEYS)
+
+    # --------------------------------------------------------------------------------------------------------- order
+
+    def in_order(self, picked: Picked) -> tuple[np.ndarray, np.ndarray]:
+        """Put the rows of each bag in a random order; return them end to end, and how many each bag has.
+
+        The order comes from numbers that hang on (bag, row) and do not know who else is in the bag.
+
+        Parameters
+        ----------
+        picked : Picked
+            The rows of each bag.
+
+        Returns
+        -------
+        rows : ndarray of int
+        sizes : ndarray of int
+        """
+        codes = self._keys.codes(picked.rows)
+        if picked.again is not None:
+            codes = codes + picked.again.astype(np.uint64) * np.uint64(_ORDER)
+        keys = hashed(codes, self._words[:, None, 2:])
+        counts = np.arange(picked.rows.shape[1]) < picked.sizes[:, None]
+        keys[~counts] = N_KEYS - 1  # to the right, where nothing counts
+        return np.take_along_axis(picked.rows, np.argsort(keys, axis=1), axis=1)[counts], picked.sizes
+
+    # ------------------------------------------------------------------------------------------------------ the times
+
+    def _below(self, threshold: int) -> list[Part]:
+        return list(self._keys.below(threshold, self._seeds, self._first, self._words))
+
+    def _until(self, horizon: float) -> "_Table":
+        """All arrivals up to a time, with their times."""
+        # A few keys more, so that rounding loses none.
+        threshold = min(N_KEYS, threshold_of(-math.expm1(-horizon)) + 2**14)
+        parts = []
+        for part in self._below(threshold):
+            bag, row, time, again = part.bag, part.row, _exponential(part.value), 0
+            while len(soon := np.flatnonzero(time <= horizon)):
+                bag, row, time = bag[soon], row[soon], time[soon]
+                parts.append(Part(bag, row, time, again))
+                again += 1
+                codes = self._keys.codes(row) + np.array([again * _ARRIVALS % N_KEYS], dtype=np.uint64)
+                time = time + _exponential(hashed(codes, self._words[bag, :2]))
+        return _Table.of(parts, self.n_bags, counted=True)
+
+
+def batches(ids: RowIds, seeds: Seeds, first: int, stop: int, bag_size: float) -> Iterator[Arrivals]:
+    """Walk the arrivals at many bags of about this size, by as many bags at once as memory should hold."""
+    keys = RowKeys(ids)
+    step = max(1, int(_BATCH / max(keys.n_hashed, bag_size)))
+    for start in range(first, stop, step):
+        yield Arrivals(keys, seeds, start, min(start + step, stop))
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Rows with a value each, one line for each bag, filled up on the right with the largest value."""
+
+    rows: np.ndarray
+    values: np.ndarray
+    sizes: np.ndarray
+    again: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, parts: list[Part], n_bags: int, *, counted: bool = False) -> "_Table":
+        """Put parts together; `counted` keeps how often each row came before."""
+        more = [np.bincount(part.bag, minlength=n_bags) for part in parts]
+        sizes = sum(more, start=np.zeros(n_bags, dtype=np.int64))
+        shape = n_bags, int(sizes.max(initial=0))
+        rows, again = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64) if counted else None
+        values = np.full(shape, math.inf) if counted else np.full(shape, N_KEYS - 1, dtype=np.uint64)
+        taken = np.zeros(n_bags, dtype=np.int64)
+        for part, n_new in zip(parts, more, strict=True):
+            first = np.arange(n_bags) * shape[1] + taken - np.concatenate([[0], np.cumsum(n_new)[:-1]])
+            place = np.arange(len(part.row)) + np.repeat(first, n_new)
+            rows.ravel()[place], values.ravel()[place] = part.row, part.value
+            if again is not None and part.again:
+                again.ravel()[place] = part.again
+            taken += n_new
+        return cls(rows, values, sizes, again)
+
+
+def _smallest(
+    rows: np.ndarray, values: np.ndarray, size: int, again: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The rows of the `size` smallest values of each line, and how often each came before."""
+    if size == rows.shape[1]:
+        return rows, again
+    chosen = np.argpartition(values, size - 1, axis=1)[:, :size]
+    before = None if again is None else np.take_along_axis(again, chosen, axis=1)
+    return np.take_along_axis(rows, chosen, axis=1), before
+
+
+def _exponential(keys: np.ndarray) -> np.ndarray:
+    """Exponential times from keys; smaller keys are earlier."""
+    time: np.ndarray = -np.log1p(-np.minimum((keys.astype(float) + 0.5) / N_KEYS, 1 - 2**-53))
+    return time

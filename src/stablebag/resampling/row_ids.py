@@ -1,0 +1,250 @@
+"""The identities of rows: what a row is called, so that it is the same row in another table."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Set
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from stablebag._checks import read_only, refuse_type, refuse_value
+
+_LARGEST = 2**62  # of whole numbers
+_KINDS = (str, bytes, int, float, date, time, timedelta, np.datetime64, UUID, Decimal, Fraction)  # of labels
+_SHOWN = 3  # labels in an error message
+
+
+class RowIds:
+    """The names of the rows of a table, in the table's order.
+
+    A row is in a bag or not by its name alone, so that the same row in a shorter, longer or reordered table is in the
+    same bags. Names are whole numbers, or labels: anything hashable that is written the same way in every session.
+
+    Parameters
+    ----------
+    names : None, sequence of int or sequence of labels
+        The names. None is 0, ..., n_samples - 1.
+    n_samples : int
+        The number of rows.
+    owner : str, default="row_ids"
+        Whose parameter it is, for error messages.
+
+    Examples
+    --------
+    >>> RowIds(["ann", "bob", "eve"], 3).positions(["eve", "ann"])
+    array([2, 0])
+    >>> RowIds(None, 5).without([1, 3]).names
+    array([0, 2, 4])
+    """
+
+    def __init__(self, names: Any, n_samples: int, owner: str = "row_ids") -> None:
+        self.n_samples = n_samples
+        self.is_counted = names is None  # 0, ..., n - 1
+        if names is None:
+            self._names: list[Any] | np.ndarray | None = None
+            return
+        values = _listed(names, owner)
+        if len(values) != n_samples:
+            reason = "every row has one name."
+            raise refuse_value("row_ids", owner, f"{n_samples:,} names, one for each row", len(values), reason)
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+            for extreme in (values.min(), values.max()) if n_samples else ():
+                _check_number(int(extreme), owner)
+            self._names = read_only(values.astype(np.int64))
+        else:
+            labels = [_label(value, row, owner) for row, value in enumerate(values)]
+            whole = all(_is_number(label) for label in labels)
+            self._names = read_only(np.array(labels, dtype=np.int64)) if whole else labels
+        self.is_counted = self.are_numbers and bool(np.array_equal(self._names, np.arange(n_samples)))
+        self._refuse_twice(owner)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what follows from the names."""
+        return {name: self.__dict__[name] for name in ("n_samples", "is_counted", "_names")}
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RowIds) or len(self) != len(other):
+            return False
+        if self.is_counted or other.is_counted:
+            return self.is_counted and other.is_counted
+        return self.are_numbers == other.are_numbers and all(
+            a == b for a, b in zip(self.names.tolist(), other.names.tolist(), strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        if self.is_counted:
+            return f"RowIds: 0, ..., {self.n_samples - 1:,}"
+        some = ", ".join(repr(name) for name in self.names[:_SHOWN].tolist())
+        return f"RowIds: {some}{', ...' if self.n_samples > _SHOWN else ''} ({self.n_samples:,} rows)"
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether the names are whole numbers."""
+        return not isinstance(self._names, list)
+
+    @property
+    def names(self) -> np.ndarray:
+        """The names, as an array; of type object if they are labels."""
+        if isinstance(self._names, list):
+            array = np.empty(self.n_samples, dtype=object)
+            array[:] = self._names
+            return array
+        return np.arange(self.n_samples) if self._names is None else self._names
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """A number of 64 bits for each name: of a label, a hash; of a whole number, itself."""
+        if isinstance(self._names, list):
+            return np.array([name if _is_number(name) else _hash(name) for name in self._names], dtype=np.uint64)
+        return self.names.astype(np.uint64)
+
+    @cached_property
+    def number_rows(self) -> np.ndarray:
+        """The positions of the rows whose names are whole numbers."""
+        if isinstance(self._names, list):
+            return np.flatnonzero([_is_number(name) for name in self._names])
+        return np.arange(self.n_samples)
+
+    def positions(self, names: Any, owner: str = "row_ids") -> np.ndarray:
+        """Return the places of these names in the table; unknown ones are refused."""
+        values = _listed(names, owner)
+        if self.is_counted and isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+            known = (values >= 0) & (values < self.n_samples)
+            found = values.astype(np.intp)
+        else:
+            place = self._places
+            found = np.array([place.get(_label(v, k, owner, any_number=True), -1) for k, v in enumerate(values)])
+            found = found.astype(np.intp)
+            known = found >= 0
+        if not known.all():
+            unknown = [values[k] for k in np.flatnonzero(~known)[:_SHOWN]]
+            raise refuse_value("row_ids", owner, "names of rows that are there", unknown, "no row is called so.")
+        if len(np.unique(found)) < len(found):
+            raise refuse_value("row_ids", owner, "each row once", values[:_SHOWN], "a row is named twice.")
+        return found
+
+    def without(self, names: Any, owner: str = "row_ids") -> "RowIds":
+        """Return the names that are left when these rows are gone."""
+        stay = np.ones(self.n_samples, dtype=bool)
+        stay[self.positions(names, owner)] = False
+        return self.take(np.flatnonzero(stay))
+
+    def take(self, positions: np.ndarray) -> "RowIds":
+        """Return the names of some of the rows."""
+        return RowIds(self.names[positions], len(positions))
+
+    def joined(self, more: "RowIds", owner: str = "row_ids") -> "RowIds":
+        """Return these names and then more; none may be there already."""
+        return RowIds(np.concatenate([self.names, more.names]), len(self) + len(more), owner)
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        names = self._names if isinstance(self._names, list) else self.names.tolist()
+        return {name: place for place, name in enumerate(names)}
+
+    def _refuse_twice(self, owner: str) -> None:
+        if len(np.unique(self.codes)) == self.n_samples and (self.are_numbers or len(self._places) == self.n_samples):
+            return
+        seen: set[Any] = set()
+        for name in self.names.tolist():
+            if name in seen:
+                raise refuse_value("row_ids", owner, "a name of its own for each row", name, "two rows are called so.")
+            seen.add(name)
+        raise ValueError("Two labels of rows have the same hash of 64 bits. Use whole numbers.")
+
+
+def as_row_ids(names: Any, X: Any, n_samples: int, owner: str) -> RowIds:
+    """Read the parameter `row_ids` of `fit`: None, names, or "index" for the index of a data frame."""
+    if isinstance(names, RowIds):
+        if len(names) != n_samples:
+            raise refuse_value("row_ids", owner, f"{n_samples:,} names, one for each row", len(names))
+        return names
+    if isinstance(names, str):
+        if names != "index" or not hasattr(X, "index"):
+            expected = 'None, one name for each row, or "index" with a pandas DataFrame'
+            raise refuse_value("row_ids", owner, expected, names)
+        names = X.index
+    return RowIds(names, n_samples, owner)
+
+
+def _listed(names: Any, owner: str) -> Any:
+    """Names as an array, or as a list of labels."""
+    unordered = isinstance(names, str | bytes | Set | Mapping)
+    if unordered or not isinstance(names, Iterable):
+        raise refuse_type("row_ids", owner, "None, or a sequence with a name for each row", names)
+    if isinstance(names, range | np.ndarray):
+        array = np.asarray(names)
+    elif hasattr(names, "to_numpy"):
+        array = np.asarray(names.to_numpy())
+    else:
+        return list(names)
+    if array.ndim != 1:
+        raise refuse_value("row_ids", owner, "one-dimensional", f"an array of {array.ndim} axes")
+    return array
+
+
+def _is_number(name: Any) -> bool:
+    return isinstance(name, int) and not isinstance(name, bool)
+
+
+def _check_number(number: int, owner: str) -> None:
+    if not 0 <= number < _LARGEST:
+        raise refuse_value("row_ids", owner, "whole numbers from 0 to 2**62 - 1, or labels", number)
+
+
+def _label(value: Any, row: int, owner: str, *, any_number: bool = False) -> Any:
+    """A name as it is kept; missing and unhashable ones are refused, and numbers that are too large."""
+    value = _plain(value)
+    if _is_missing(value):
+        raise refuse_value("row_ids", owner, "a name for each row", value, f"row {row} has none.")
+    if _is_number(value):
+        if not any_number:
+            _check_number(value, owner)
+        return value
+    try:
+        hash(value)
+    except TypeError:
+        raise refuse_type("row_ids", owner, "whole numbers, or labels that can be hashed", value) from None
+    if not _is_written_the_same_way(value):
+        reason = "it may not be written the same way in every session. Use texts or whole numbers."
+        raise refuse_type("row_ids", owner, "labels such as texts, dates or tuples of them", value, reason)
+    return value
+
+
+def _is_written_the_same_way(value: Any) -> bool:
+    """Whether a label is written the same way in every session, which is known of some kinds."""
+    if isinstance(value, tuple):
+        return all(map(_is_written_the_same_way, value))
+    return isinstance(value, _KINDS) or type(value).__module__.startswith("pandas.")
+
+
+def _plain(value: Any) -> Any:
+    """A name without the type of the array that it was in; times are all of one type."""
+    if isinstance(value, datetime) and value.tzinfo is None and not _is_missing(value):
+        return np.datetime64(value.isoformat(), "ns")
+    if isinstance(value, np.datetime64):
+        return value if np.isnat(value) else value.astype("datetime64[ns]")
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, np.datetime64):
+        return bool(np.isnat(value))
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
+
+
+def _hash(label: Any) -> int:
+    """A hash of 64 bits of a label, the same in every session; equal texts of different kinds differ."""
+    written = f"{type(label).__name__}:{label!r}".encode()
+    return int.from_bytes(hashlib.blake2b(written, digest_size=8).digest(), "little")
