@@ -1,4 +1,9 @@
+import json
 import re
+
+import pytest
+
+from stablebag import plan
 
 
 def words(result):
@@ -8,21 +13,79 @@ def words(result):
 def test_plan_lists_every_scheme(run):
     result = run("plan", "--n-samples", 1000, "--epsilon", 0.2, "--delta", 0.05)
     assert result.exit_code == 0
-    for part in ("subbagging, 887", "classical bagging, 1,000", "Poissonized", "Bernoulli", "9,742 bags", "638 bags"):
+    for part in ("subbagging, 891", "classical bagging, 1,000", "Poissonized", "Bernoulli", "9,549 bags", "403 bags"):
         assert part in words(result)
     only = run("plan", "--n-samples", 1000, "--epsilon", 0.2, "--delta", 0.05, "--scheme", "classical")
     assert "classical bagging, 1,000" in words(only)
     assert "Poissonized" not in only.output
 
 
+def test_plan_begins_with_what_to_use_and_shows_other_ways(run):
+    result = run("plan", "--n-samples", 1000, "--epsilon", 0.2, "--delta", 0.05, "--scheme", "subbagging")
+    assert words(result).startswith("Use subbagging, 891 of 1,000 rows, with 9,549 bags.")
+    for option in plan(1000, 0.2, 0.05).options:
+        assert re.search(rf"{option.n_bags:,}\s+│\s+{option.bag_size:,}\s+│", result.output)
+    assert "price of finitely many bags" in words(result)
+
+
 def test_a_scheme_that_cannot_keep_the_promise_says_why_beside_those_that_can(run):
-    arguments = ("--n-samples", 1000, "--epsilon", 0.2, "--delta", 0.05)
-    few = run("plan", *arguments, "--max-bags", 700)
+    # One bag of one of 20 rows: v = p / 2 (1 + 1 / 19) for subbagging, and p for the others.
+    arguments = ("--n-samples", 20, "--epsilon", 0.25, "--delta", 0.5, "--max-bags", 1)
+    few = run("plan", *arguments)
     assert few.exit_code == 0
-    assert "638 bags" in words(few)
-    assert "9,742 bags" not in words(few)
-    for number in re.findall(r"([\d,]+) bags", words(few)):
-        assert int(number.replace(",", "")) <= 700
-    none = run("plan", *arguments, "--max-bags", 5)
+    assert "Use subbagging, 1 of 20 rows, with 1 bag." in words(few)
+    assert "No plan with at most 1 bag" in re.sub(r"[│\s]+", " ", few.output)
+    none = run("plan", "--n-samples", 20, "--epsilon", 0.01, "--delta", 0.05, "--max-bags", 5)
     assert none.exit_code == 2
     assert "No plan with at most" in words(none)
+
+
+def test_no_plan_has_more_bags_than_are_allowed(run):
+    few = run("plan", "--n-samples", 1000, "--epsilon", 0.2, "--delta", 0.05, "--max-bags", 700)
+    assert few.exit_code == 0
+    numbers = [int(number.replace(",", "")) for number in re.findall(r"([\d,]+) bags", words(few))]
+    assert 403 in numbers
+    assert max(numbers) <= 700
+
+
+def test_numbers_for_machines_are_those_of_plan(run):
+    result = run("plan", "--n-samples", 1000, "--epsilon", 0.2, "--delta", 0.05, "--json")
+    found = json.loads(result.output)
+    assert sorted(found) == ["bernoulli", "classical", "poissonized", "subbagging"]
+    best = plan(1000, 0.2, 0.05)
+    assert found["subbagging"]["bag_size"] == best.scheme.bag_size
+    assert found["subbagging"]["n_bags"] == best.n_bags
+    assert found["subbagging"]["epsilon"] == best.certificate.epsilon(0.05)
+    assert [option["n_bags"] for option in found["subbagging"]["options"]] == [one.n_bags for one in best.options]
+    assert set(found["subbagging"]["options"][0]) == {"bag_size", "n_bags", "epsilon", "price"}
+
+
+def test_lengths_and_sizes_reach_the_plan(run):
+    arguments = ("--n-samples", 1000, "--epsilon", 2, "--delta", 0.05, "--range-length", 10, "--scheme", "subbagging")
+    found = json.loads(run("plan", *arguments, "--json").output)["subbagging"]
+    best = plan(1000, 2.0, 0.05, range_length=10.0)
+    assert (found["bag_size"], found["n_bags"]) == (best.scheme.bag_size, best.n_bags)
+    assert found["epsilon"] == pytest.approx(best.certificate.epsilon(0.05))
+    held = json.loads(run("plan", *arguments, "--max-bag-size", 100, "--json").output)["subbagging"]
+    assert held["bag_size"] == 100
+    assert held["n_bags"] < found["n_bags"]
+    too_far = run("plan", "--n-samples", 1000, "--epsilon", 2, "--delta", 0.05)
+    assert too_far.exit_code == 2
+    assert "below range_length=1" in words(too_far)
+
+
+def test_a_plan_for_very_many_rows_ends(run):
+    result = run("plan", "--n-samples", 10**12, "--epsilon", 0.05, "--delta", 0.05)
+    assert result.exit_code == 0
+    assert "of 1,000,000,000,000 rows, with 10,000 bags" in words(result)
+
+
+def test_a_plan_for_machines_and_in_other_units(run):
+    arguments = ("plan", "--n-samples", 1000, "--delta", 0.05, "--scheme", "subbagging", "--json")
+    found = json.loads(run(*arguments, "--epsilon", 0.2).output)["subbagging"]
+    assert (found["bag_size"], found["n_bags"]) == (891, 9549)
+    assert found["options"][-1]["bag_size"] == 891
+    other = json.loads(run(*arguments, "--epsilon", 20, "--range-length", 100).output)["subbagging"]
+    assert other["bag_size"] == 891
+    small = json.loads(run(*arguments, "--epsilon", 0.2, "--max-bag-size", 100).output)["subbagging"]
+    assert small["bag_size"] == 100

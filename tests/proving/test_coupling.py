@@ -3,7 +3,27 @@ import math
 import numpy as np
 import pytest
 
-from stablebag.proving.coupling import ANY, COUPLINGS, INDEPENDENT, as_coupling
+from resampling.own_schemes import Declared
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    BernoulliSubbagging,
+    Certificate,
+    ClassicalBagging,
+    FixedRange,
+    PoissonizedBagging,
+    Subbagging,
+    VectorCertificate,
+    certify,
+)
+from stablebag.proving import bounds
+from stablebag.proving.coupling import ANY, INDEPENDENT, NAMES, Matched, as_coupling, matched
+
+HALF = [Subbagging(221), BernoulliSubbagging(0.5), ClassicalBagging(1.0), PoissonizedBagging(0.7)]
+
+
+def joined(text):
+    return " ".join(text.split())
 
 
 def test_the_noise_is_that_of_outputs_which_vary_as_much_as_they_can():
@@ -32,9 +52,159 @@ def test_an_assumption_never_makes_it_worse(share):
 
 
 def test_couplings_are_found_by_their_names():
-    assert {name: as_coupling(name, "here") for name in COUPLINGS} == {"any": ANY, "independent": INDEPENDENT}
+    assert NAMES == ("any", "independent", "matched")
+    assert {name: as_coupling(name, "here") for name in NAMES[:2]} == {"any": ANY, "independent": INDEPENDENT}
     assert as_coupling(INDEPENDENT, "here") is INDEPENDENT
     assert str(INDEPENDENT) == "independent"
+    law = Subbagging(2).resolve(4)
+    assert as_coupling("matched", "here", law) == matched(law)
+    assert as_coupling(matched(law), "here") == matched(law)
+    assert str(matched(law)) == "matched"
     for value in ("none", None, 1):
-        with pytest.raises(ValueError, match=r"'coupling' parameter of here must be one of \['any', 'independent'\]"):
+        words = r"'coupling' parameter of here must be one of \['any', 'independent', 'matched'\]"
+        with pytest.raises(ValueError, match=words):
             as_coupling(value, "here")
+
+
+# ------------------------------------------------------------------------------------------------------- matched bags
+
+
+def test_the_noise_of_matched_bags_worked_by_hand():
+    # Subbagging: min(p, p / 2 (1 + 1 / max(m, n - m))); for the others p.
+    assert matched(Subbagging(221).resolve(442)).noise == pytest.approx(0.25 * (1 + 1 / 221))
+    assert matched(Subbagging(88).resolve(442)).noise == pytest.approx(0.09982871897, rel=1e-9)
+    assert matched(Subbagging(2).resolve(4)).noise == pytest.approx(0.375)
+    assert matched(Subbagging(5).resolve(6)).noise == pytest.approx(0.5)
+    assert matched(Subbagging(1).resolve(2)).noise == pytest.approx(0.5)  # p itself
+    assert matched(BernoulliSubbagging(0.3).resolve(10)).noise == pytest.approx(0.3)
+    assert matched(PoissonizedBagging(5).resolve(10)).noise == pytest.approx(1 - math.exp(-0.5))
+    assert matched(ClassicalBagging(2).resolve(4)).noise == pytest.approx(7 / 16)
+
+
+def test_in_units_of_the_variance():
+    assert matched(Subbagging(2).resolve(4)).per_variance == pytest.approx(2 * 0.5 * 1.5)
+    assert matched(BernoulliSubbagging(0.3).resolve(10)).per_variance == pytest.approx(1 / 0.7)
+    assert matched(PoissonizedBagging(5).resolve(10)).per_variance == pytest.approx(math.exp(0.5))
+    assert matched(ClassicalBagging(2).resolve(4)).per_variance == math.inf
+    # Outputs in [0, 1] have a variance of at most 1/4: the two bounds of subbagging agree.
+    coupling = matched(Subbagging(2).resolve(5))
+    assert coupling.per_variance / 4 == pytest.approx(coupling.noise)
+
+
+def test_bags_without_rows_and_the_width_of_vectors_add_to_the_noise():
+    law = BernoulliSubbagging(0.3).resolve(10)
+    shifted = matched(law, shift=0.1, shifted_share=0.5)
+    assert (shifted.noise, shifted.chance) == (pytest.approx(0.35), pytest.approx(0.4))
+    wide = matched(law, diameter=0.5)
+    assert (wide.noise, wide.chance) == (pytest.approx(0.075), pytest.approx(0.075))
+    assert matched(PoissonizedBagging(50).resolve(10), shift=1.0, shifted_share=1.0).noise == 1.0
+
+
+def test_the_mean_square_has_the_weights_of_all_pairs_of_bags():
+    coupling = matched(Subbagging(2).resolve(4))
+    assert coupling.mean_square(0.08, 10) == pytest.approx(0.9 * 0.08 + 0.0375)
+    assert coupling.mean_square(0.08, 1) == pytest.approx(0.375)  # one bag: all of it is noise
+    assert coupling.mean_square(0.08, math.inf) == 0.08
+    root = bounds.mean_square_perturbation(0.32, 10, coupling)
+    assert root**2 == pytest.approx(0.9 * 0.08 + 0.0375)
+
+
+def test_the_radius_of_matched_bags_solves_bernsteins_inequality():
+    for law in (Subbagging(2).resolve(200), Subbagging(0.5).resolve(20)):
+        coupling = matched(law)
+        for n_bags, share in ((100, 0.05), (10_000, 1e-6)):
+            t = coupling.radius(n_bags, share)
+            p = law.inclusion_probability
+            solved = 2 * math.exp(-n_bags * t**2 / (2 * p + 2 * t / 3))
+            hoeffding = math.sqrt(2 * math.log(2 / share) / n_bags)
+            assert t == pytest.approx(hoeffding) or (solved == pytest.approx(share) and t < hoeffding)
+    assert matched(Subbagging(2).resolve(200)).radius(100, 0.05) < 0.06 < INDEPENDENT.radius(100, 0.05)
+
+
+@pytest.mark.parametrize("scheme", HALF, ids=str)
+@pytest.mark.parametrize("n_bags", [1, 50, 5000])
+def test_matched_bags_prove_no_less_than_any(scheme, n_bags):
+    for delta in (0.01, 0.1, 0.5):
+        sharp, loose = (Certificate(scheme, 442, n_bags, coupling=name) for name in ("matched", "any"))
+        assert sharp.epsilon(delta) <= loose.epsilon(delta)
+        assert sharp.mean() <= loose.mean()
+        assert sharp.worst_case(delta) <= loose.worst_case(delta)
+        assert sharp.norm(2) <= loose.norm(2)
+        vectors = [VectorCertificate(scheme, 442, n_bags, coupling=name).epsilon(delta) for name in ("matched", "any")]
+        assert vectors[0] <= vectors[1]
+
+
+@pytest.mark.parametrize(("m", "golden", "with_any"), [
+    (221, 0.10334515376, 0.16021527468), (88, 0.05833508822, 0.14631892082),
+])  # fmt: skip
+def test_golden_values(m, golden, with_any):
+    assert Certificate(Subbagging(m), 442, 500, coupling="matched").epsilon(0.1) == pytest.approx(golden, rel=1e-9)
+    assert Certificate(Subbagging(m), 442, 500, coupling="any").epsilon(0.1) == pytest.approx(with_any, rel=1e-9)
+    law = Subbagging(m).resolve(442)
+    by_hand = math.sqrt(((1 - 1 / 500) * m / (442 - m) / 441 / 4 + matched(law).noise / 500) / 0.1)
+    assert by_hand == pytest.approx(golden, rel=1e-9)
+
+
+def test_vectors_replace_a_quarter_by_the_square_of_the_radius():
+    # 2/3 is the squared radius of the probabilities of three classes, and 2 the largest squared distance of two.
+    law = Subbagging(20).resolve(100)
+    found = VectorCertificate.for_classes(law, 100, 3, n_bags=50, coupling="matched")
+    constant, noise = 0.2 / 0.8 / 99, min(0.2 * 2, 0.1 * (1 + 1 / 80) * 4 * 2 / 3)
+    assert found.epsilon(0.5) == pytest.approx(math.sqrt(((1 - 1 / 50) * constant * 2 / 3 + noise / 50) / 0.5))
+
+
+def test_a_fitted_model_is_certified_for_matched_bags():
+    X = np.arange(30.0)[:, None]
+    model = BaggedRegressor(n_bags=50, prediction_range=FixedRange(0, 1), random_state=0).fit(X, X[:, 0] % 2)
+    assert isinstance(certify(model).coupling, Matched)
+    assert certify(model) == Certificate(Subbagging(15), 30, 50, coupling="matched")
+    assert certify(model, coupling="any").epsilon(0.2) > certify(model).epsilon(0.2)
+    assert "bags without it stay as they are" in joined(certify(model).explain(0.2))
+    points = certify(model, X[:4])
+    assert points.certificate.coupling.name == "matched"
+    labels = BaggedClassifier(n_bags=50, random_state=0).fit(X, (X[:, 0] % 2).astype(int))
+    for vector in (False, True):
+        assert certify(labels, vector=vector).coupling.name == "matched"
+
+
+def test_points_are_never_certified_worse_than_all_points():
+    X = np.arange(30.0)[:, None]
+    model = BaggedRegressor(n_bags=50, prediction_range=FixedRange(0, 1), random_state=0).fit(X, X[:, 0] % 2)
+    points = certify(model, X)
+    assert (points.epsilon(0.2) <= certify(model).epsilon(0.2) + 1e-12).all()
+    assert (points.epsilon(0.2) <= certify(model, X, coupling="any").epsilon(0.2) + 1e-12).all()
+
+
+def test_the_observed_mean_square_of_matched_bags_worked_by_hand():
+    # s^2 ((1 - 1 / B) c + w / B), with w = 2 p (1 + 1 / max(m, n - m)) = 1.5 for two of four rows.
+    coupling = matched(Subbagging(2).resolve(4))
+    found = bounds.observed_mean_square(0.1, 0.3, 10, coupling=coupling, width=1.0)
+    assert found == pytest.approx(0.01 * (0.9 * 0.3 + 0.15))
+    # With the largest deviation it is the bound for all points.
+    assert bounds.observed_mean_square(0.5, 0.3, 10, coupling=coupling, width=1.0) == pytest.approx(
+        coupling.mean_square(0.3 / 4, 10)
+    )
+    # Of classical bags the noise is p times the squared length, however small the deviation.
+    classical = matched(ClassicalBagging(2).resolve(4))
+    found = bounds.observed_mean_square(0.3, 0.2, 10, coupling=classical, width=1.0)
+    assert found == pytest.approx(min(0.09 * 0.2 * 0.9 + 7 / 160, 0.09 * (0.2 + 4 / 10)))
+
+
+def test_a_scheme_that_draws_other_bags_cannot_be_matched():
+    law = Declared(0.5, 0.0).resolve(8)
+    words = r"one of \('any', 'independent'\) for Declared. Got 'matched': it draws other bags with a row less"
+    for call in (lambda: matched(law), lambda: as_coupling("matched", "here", law),
+                 lambda: VectorCertificate(Declared(0.5, 0.0), 8, 10, coupling="matched")):  # fmt: skip
+        with pytest.raises(ValueError, match=words):
+            call()
+    with pytest.raises(TypeError, match=r"the coupling of a law. Got 'matched': matched\(law\) works it out"):
+        as_coupling("matched", "here")
+
+
+def test_a_scheme_that_inherits_from_the_papers_has_no_more_than_p():
+    class Likewise(Subbagging):
+        pass
+
+    law = Likewise(2).resolve(4)
+    assert law.is_matched
+    assert (matched(law).noise, matched(law).per_variance) == (0.5, math.inf)

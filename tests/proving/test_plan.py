@@ -3,7 +3,9 @@ import re
 
 import pytest
 
+from resampling.own_schemes import Declared
 from stablebag import (
+    BernoulliSubbagging,
     Certificate,
     Subbagging,
     plan,
@@ -21,22 +23,22 @@ def joined(text):
 def test_a_plan_is_certified_and_no_larger_bag_nor_fewer_bags_would_be(name, n, epsilon, delta, max_bags):
     found = plan(n, epsilon, delta, name, max_bags=max_bags)
     assert found.certificate.epsilon(delta) <= epsilon
-    assert found.certificate == Certificate(found.scheme, n, found.n_bags)
+    assert found.certificate == Certificate(found.scheme, n, found.n_bags, coupling="matched")
     largest = n - 1 if name in ("subbagging", "bernoulli") else n
     if found.scheme.bag_size < largest:
         larger = type(found.scheme)(found.scheme.bag_size + 1)
-        assert Certificate(larger, n, max_bags).epsilon(delta) > epsilon
+        assert Certificate(larger, n, max_bags, coupling="matched").epsilon(delta) > epsilon
     if found.n_bags == math.inf:
         assert max_bags == math.inf
     else:
         assert found.n_bags <= max_bags
-        assert Certificate(found.scheme, n, found.n_bags - 1).epsilon(delta) > epsilon
+        assert Certificate(found.scheme, n, found.n_bags - 1, coupling="matched").epsilon(delta) > epsilon
 
 
 def test_a_scheme_with_its_own_bag_size_keeps_it():
     found = plan(1000, 0.2, 0.1, Subbagging(0.5))
     assert found.scheme == Subbagging(0.5)
-    assert Certificate(Subbagging(0.5), 1000, found.n_bags - 1).epsilon(0.1) > 0.2
+    assert Certificate(Subbagging(0.5), 1000, found.n_bags - 1, coupling="matched").epsilon(0.1) > 0.2
 
 
 def test_a_plan_is_in_the_units_of_the_prediction_and_pays_for_the_range():
@@ -45,9 +47,10 @@ def test_a_plan_is_in_the_units_of_the_prediction_and_pays_for_the_range():
 
 
 @pytest.mark.parametrize(("call", "words"), [
-    (lambda: plan(100, 0.001, 0.05), r"Possible: epsilon >= 0.03961 for this delta\."),
+    (lambda: plan(100, 0.001, 0.05), r"Possible: epsilon >= 0.01283 for this delta\."),
     (lambda: plan(100, 0.05, 0.05, Subbagging(0.9)), "or more rows"),
-    (lambda: plan(1000, 0.02, 0.05), "or delta >= 0.2507 for this epsilon, or the same request with max_bags=24,278"),
+    (lambda: plan(1000, 0.02, 0.05, coupling="any"), "or delta >= 0.2507 .* the same request with max_bags=24,278"),
+    (lambda: plan(100, 0.0101, 0.001), "delta >= 0.255 for this epsilon, or the same .* with max_bags=15,252,478"),
     (lambda: plan(100, 0.01, 0.001), "the same request with max_bags=inf"),
     (lambda: plan(100, 0.1, 0.01, delta_range=0.02), r"No plan .* Possible: delta >= 0.02"),
 ])  # fmt: skip
@@ -58,22 +61,23 @@ def test_an_impossible_request_says_what_is_possible(call, words):
 
 @pytest.mark.parametrize("delta_range", [0.0, 0.02])
 @pytest.mark.parametrize(("n", "epsilon", "delta"), [
-    (100, 0.001, 0.05), (1000, 0.02, 0.05), (300, 0.03, 0.01), (100, 0.0101, 0.001), (20_000, 0.02, 0.03),
+    (100, 0.001, 0.05), (1000, 0.0015, 0.05), (300, 0.004, 0.01), (100, 0.0101, 0.001), (20_000, 1e-4, 0.03),
 ])  # fmt: skip
 def test_what_an_impossible_request_is_told_is_indeed_possible(n, epsilon, delta, delta_range):
+    about = {"delta_range": delta_range, "coupling": "any"}
     with pytest.raises(ValueError, match="No plan") as refusal:
-        plan(n, epsilon, delta, delta_range=delta_range)
+        plan(n, epsilon, delta, **about)
     pattern = r"(epsilon|delta|max_bags)(?: >= |=)([\d.,e-]+\d|inf)(?= for this|,? or|\.$|\. )"
     offers = dict(re.findall(pattern, str(refusal.value).split("Possible")[1]))
     offers = {name: float(value.replace(",", "")) for name, value in offers.items()}
     assert offers or "use a fixed range" in str(refusal.value)
     if "epsilon" in offers:
-        plan(n, offers["epsilon"], delta, delta_range=delta_range)
+        plan(n, offers["epsilon"], delta, **about)
     if "delta" in offers:
-        plan(n, epsilon, offers["delta"], delta_range=delta_range)
+        plan(n, epsilon, offers["delta"], **about)
     if "max_bags" in offers:
         n_bags = offers["max_bags"]
-        plan(n, epsilon, delta, delta_range=delta_range, max_bags=n_bags if math.isinf(n_bags) else int(n_bags))
+        plan(n, epsilon, delta, **about, max_bags=n_bags if math.isinf(n_bags) else int(n_bags))
 
 
 def test_no_row_at_all_can_be_planned_for_with_infinitely_many_bags():
@@ -86,7 +90,8 @@ def test_a_resolved_scheme_can_be_planned_for():
 
 def test_a_plan_reads_as_an_instruction():
     text = joined(str(plan(10_000, 0.05, 0.05, "poissonized")))
-    assert text.startswith("Use Poissonized bagging, 6,931 draws expected from 10,000 rows, with")
+    assert text.startswith("Use Poissonized bagging, 10,000 draws expected from 10,000 rows, with 7,705 bags.")
+    assert "the same seed with and without the row, so that bags without it stay as they are" in text
     assert "is at most 0.05 on average over the rows" in text
 
 
@@ -99,6 +104,9 @@ def test_a_plan_reads_as_an_instruction():
     (lambda: plan(500, 0.1, 0.1, 0.5), TypeError, "'scheme' parameter of plan"),
     (lambda: plan(500, 0.1, 0.1, max_bags=0), ValueError, "'max_bags' parameter of plan"),
     (lambda: plan(500, 0.1, 0.1, range_length=0), ValueError, "'range_length' parameter of plan"),
+    (lambda: plan(500, 0.1, 0.1, max_bag_size=0), ValueError, "'max_bag_size' parameter of plan"),
+    (lambda: plan(500, 0.1, 0.1, max_bag_size=0.5), TypeError, "'max_bag_size' parameter of plan"),
+    (lambda: plan(500, 0.1, 0.1, coupling="none"), ValueError, "'coupling' parameter of Certificate"),
 ])  # fmt: skip
 def test_bad_input_is_refused_with_the_value(call, error, words):
     with pytest.raises(error, match=words):
@@ -111,3 +119,126 @@ def test_a_plan_for_six_rows_worked_by_hand():
     found = plan(6, 0.301, 1 / 6, max_bags=math.inf)
     assert (found.scheme, found.n_bags, found.epsilon, found.delta) == (Subbagging(3), math.inf, 0.301, 1 / 6)
     assert found.explain() == str(found)
+
+
+# ----------------------------------------------------------------------------------------- matched bags, and other ways
+
+
+def test_a_plan_is_for_matched_bags_where_there_are_such():
+    sharp = plan(442, 0.1034, 0.1, max_bags=500)
+    assert sharp.certificate.coupling.name == "matched"
+    assert (sharp.scheme, sharp.n_bags) == (Subbagging(221), 499)  # theory.md, 13: 0.10335 with 500
+    loose = plan(442, 0.15, 0.1, max_bags=500, coupling="any")
+    assert loose.certificate.coupling.name == "any"
+    assert loose.scheme.bag_size < plan(442, 0.15, 0.1, max_bags=500).scheme.bag_size
+    with pytest.raises(ValueError, match="No plan with at most 500 bags"):
+        plan(442, 0.1034, 0.1, max_bags=500, coupling="any")
+
+
+def test_p_and_q_are_enough_to_plan_for_a_scheme_of_your_own():
+    found = plan(442, 0.3, 0.1, Declared(0.5, 0.0))
+    assert found.certificate.coupling.name == "any"
+    assert Certificate(Declared(0.5, 0.0), 442, found.n_bags - 1).epsilon(0.1) > 0.3
+
+
+def test_a_scheme_that_draws_other_bags_cannot_be_planned_as_matched():
+    with pytest.raises(ValueError, match=r"for Declared\. Got 'matched': it draws other bags with a row less"):
+        plan(442, 0.3, 0.1, Declared(0.5, 0.0), coupling="matched")
+
+
+@pytest.mark.parametrize("name", ["subbagging", "bernoulli", "classical", "poissonized"])
+def test_other_ways_have_fewer_bags_that_are_smaller_and_keep_the_promise(name):
+    found = plan(1000, 0.2, 0.05, name)
+    assert len(found.options) >= 3
+    bags, sizes = [option.n_bags for option in found.options], [option.bag_size for option in found.options]
+    assert bags == sorted(set(bags))
+    assert sizes == sorted(set(sizes))
+    assert (bags[-1], sizes[-1]) == (found.n_bags, found.scheme.bag_size)
+    for option in found.options:
+        size = round(option.bag_size)
+        proved = Certificate(type(found.scheme)(size), 1000, option.n_bags, coupling="matched")
+        assert proved.epsilon(0.05) <= option.epsilon + 1e-15 <= 0.2
+        ideal = Certificate(type(found.scheme)(size), 1000, coupling="matched")
+        # What is proved with all bags is the rest, up to what the exact frontier gains.
+        assert 0 < option.price <= option.epsilon
+        assert option.epsilon - option.price >= ideal.epsilon(0.05) - 1e-12
+        if option.n_bags != found.n_bags:
+            larger = Certificate(type(found.scheme)(size + 1), 1000, option.n_bags, coupling="matched")
+            assert larger.quick_epsilon(0.05) > 0.2  # no larger bag would do
+
+
+def test_the_options_of_a_small_plan_worked_by_hand():
+    # One bag of 2 of 50 rows: sqrt(v / delta), with v = 0.02 (1 + 1 / 48), and c plays no part.
+    found = plan(50, 0.21, 0.5, max_bags=1)
+    assert found.scheme == Subbagging(2)
+    (option,) = found.options
+    assert option.epsilon == pytest.approx(math.sqrt(0.02 * (1 + 1 / 48) / 0.5))
+    assert (option.bag_size, option.n_bags) == (2, 1)
+
+
+def test_a_plan_without_bags_to_count_has_one_way():
+    options = plan(1000, 0.2, 0.05, max_bags=math.inf).options
+    assert options[-1].n_bags == math.inf
+    assert options[-1].price == 0
+
+
+@pytest.mark.parametrize("name", ["subbagging", "classical"])
+def test_bags_are_no_larger_than_can_be_afforded(name):
+    free, held = plan(1000, 0.2, 0.05, name), plan(1000, 0.2, 0.05, name, max_bag_size=100)
+    assert held.scheme.bag_size == 100 < free.scheme.bag_size
+    assert held.n_bags < free.n_bags  # the fewest bags of that size
+    assert Certificate(held.scheme, 1000, held.n_bags - 1, coupling="matched").epsilon(0.05) > 0.2
+    assert plan(1000, 0.2, 0.05, name, max_bag_size=10**9).scheme == free.scheme
+    assert all(option.bag_size <= 100 for option in held.options)
+
+
+def test_more_bags_allow_larger_ones():
+    sizes = [plan(1000, 0.1, 0.1, max_bags=n_bags).scheme.bag_size for n_bags in (30, 100, 1000, 10_000, math.inf)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1] / 2
+
+
+@pytest.mark.parametrize("name", ["subbagging", "bernoulli", "classical", "poissonized"])
+def test_a_plan_for_very_many_rows_ends(name):
+    found = plan(10**12, 0.05, 0.05, name)
+    assert found.certificate.epsilon(0.05) <= 0.05
+    assert found.n_bags <= 10_000
+    assert Certificate(found.scheme, 10**12, found.n_bags - 1, coupling="matched").epsilon(0.05) > 0.05
+
+
+def test_the_quick_bound_is_never_below_the_best():
+    for scheme in (Subbagging(0.3), BernoulliSubbagging(0.6)):
+        for n_bags in (1, 100, 10_000, math.inf):
+            for delta in (0.0, 0.013, 0.1, 0.5, 1.0):
+                certificate = Certificate(scheme, 60, n_bags, delta_range=0.02, range_length=3.0, coupling="matched")
+                assert certificate.quick_epsilon(delta) >= certificate.epsilon(delta) - 1e-12
+
+
+def test_the_options_of_a_plan_all_keep_its_promise_and_the_last_is_the_plan():
+    found = plan(1000, 0.1, 0.1)
+    assert [option.n_bags for option in found.options] == [100, 300, 1000, 3000, found.n_bags]
+    sizes = [option.bag_size for option in found.options]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == found.scheme.bag_size
+    for option in found.options:
+        certificate = Certificate(Subbagging(option.bag_size), 1000, option.n_bags, coupling="matched")
+        assert option.epsilon == certificate.epsilon(0.1) <= 0.1
+        assert option.price == pytest.approx(
+            option.epsilon - Certificate(Subbagging(option.bag_size), 1000).epsilon(0.1)
+        )
+    larger = Certificate(Subbagging(sizes[0] + 1), 1000, 100, coupling="matched")
+    assert larger.quick_epsilon(0.1) > 0.1
+
+
+def test_bags_need_not_be_larger_than_one_can_afford():
+    assert plan(1000, 0.1, 0.1, max_bag_size=50).scheme == Subbagging(50)
+    assert plan(1000, 0.1, 0.1, max_bag_size=10**6) == plan(1000, 0.1, 0.1)
+    with pytest.raises(ValueError, match="'max_bag_size' parameter of plan"):
+        plan(1000, 0.1, 0.1, max_bag_size=0)
+
+
+def test_very_many_rows_are_planned_for():
+    found = plan(10**12, 0.05, 0.05)
+    assert found.scheme.bag_size == 999_999_996_667
+    assert found.certificate.epsilon(0.05) <= 0.05
+    assert plan(10**12, 0.05, 0.05, max_bags=math.inf).scheme.bag_size == 999_999_998_000

@@ -80,7 +80,7 @@ def test_the_best_split_is_found():
         assert 0 < split < delta
 
 
-def test_the_best_number_of_whole_rows_is_found():
+def test_the_best_number_of_whole_rows_is_found_up_to_a_thousandth():
     for n, p, n_bags in [(1000, 0.5, 1000), (50, 0.9, 100), (10_000, 0.05, 10_000), (30, 0.01, 10**6)]:
         constant = p / (1 - p) / (n - 1)
         for delta in (0.001, 0.05, 0.3, 1.0):
@@ -88,7 +88,8 @@ def test_the_best_number_of_whole_rows_is_found():
             first = np.minimum(p, np.sqrt(n * constant / 4 / (rows + 1))) * (rows < n)
             sums = first + np.sqrt(2 / n_bags * np.log(4 / (delta - rows / n)))
             epsilon, _ = bounds.finite_bags_rows_epsilon(delta, n, constant, p, n_bags)
-            assert epsilon == pytest.approx(min(1.0, sums.min()), rel=1e-9)
+            best = min(1.0, sums.min())
+            assert best * (1 - 1e-9) <= epsilon <= best * 1.001  # beyond 64 rows not every number is tried
 
 
 def test_finite_bags_delta_inverts_finite_bags_epsilon():

@@ -12,7 +12,7 @@ from stablebag._wording import rounded_up
 from stablebag.commands.options import scheme_of, scheme_options
 from stablebag.commands.printing import finite, say
 from stablebag.proving.certificate import Certificate
-from stablebag.proving.coupling import COUPLINGS
+from stablebag.proving.coupling import NAMES
 
 _SHARES = (0.01, 0.05, 0.1, 0.25)
 
@@ -29,7 +29,7 @@ _SHARES = (0.01, 0.05, 0.1, 0.25)
 )
 @click.option(
     "--coupling",
-    type=click.Choice(sorted(COUPLINGS)),
+    type=click.Choice(NAMES),
     default="any",
     show_default=True,
     help="What is assumed about the bags with and without a row.",

@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import refuse_value
+from stablebag._checks import refuse_type, refuse_value
+from stablebag.resampling.bernoulli import BernoulliSubbagging
+from stablebag.resampling.poissonized import PoissonizedBagging
+from stablebag.resampling.scheme import ResolvedScheme
+from stablebag.resampling.subbagging import Subbagging
 
 
 @dataclass(frozen=True)
@@ -21,11 +25,18 @@ class Coupling:
         A bound on the variance of the difference between two bags' outputs, one from each run, for outputs in [0, 1].
     assumed : str
         The assumption, in words.
+    tail : str
+        The inequality that bounds the noise of the bags with high probability, in words.
     """
 
     name: str
     noise: float
     assumed: str
+    tail: str
+
+    def mean_square(self, derandomized: Any, n_bags: float) -> Any:
+        """Return the bound on the mean square with this many bags, from that with infinitely many."""
+        return derandomized + self.noise / n_bags
 
     def radius(self, n_bags: float, monte_carlo_delta: Any) -> Any:
         """Return what the noise of this many bags exceeds with probability at most `monte_carlo_delta`."""
@@ -51,16 +62,106 @@ class _Independent(Coupling):
         return with_all**2 + without**2
 
 
-ANY = Coupling("any", 1.0, "however they are coupled")
-INDEPENDENT = _Independent("independent", 0.5, "drawn independently with and without a row")
-COUPLINGS = {coupling.name: coupling for coupling in (ANY, INDEPENDENT)}
+@dataclass(frozen=True)
+class Matched(Coupling):
+    """The same seed in both runs, and bags without the row the same in both (docs/proofs.md, 10); made by `matched`.
+
+    Attributes
+    ----------
+    noise : float
+        A bound on the mean over rows of the expected square of the difference between a bag's outputs in both runs.
+    chance : float
+        The same for a single row: the probability that a bag has it, and what bags without rows add.
+    per_variance : float
+        A bound on the mean over rows in units of the variance of the output over bags; infinite if there is none.
+    """
+
+    chance: float = 1.0
+    per_variance: float = math.inf
+
+    def mean_square(self, derandomized: Any, n_bags: float) -> Any:
+        """Return the bound: the mean of B independent differences has 1 - 1 / B of the squared mean, and 1 / B of v."""
+        return (1 - 1 / n_bags) * derandomized + self.noise / n_bags
+
+    def radius(self, n_bags: float, monte_carlo_delta: Any) -> Any:
+        """Return the smaller of what Bernstein's and Hoeffding's inequalities give for the differences."""
+        logs = math.log(2) - np.log(monte_carlo_delta)
+        third = logs / (3 * n_bags)
+        bernstein = third + np.sqrt(third**2 + 2 * self.chance * logs / n_bags)
+        return np.minimum(bernstein, np.sqrt(2 * logs / n_bags))
 
 
-def as_coupling(value: Any, owner: str) -> Coupling:
-    """Return a coupling: the one that is given, or the one with that name."""
-    if isinstance(value, Coupling):
+ANY = Coupling("any", 1.0, "however they are coupled", "Theorem 9 for the bags")
+INDEPENDENT = _Independent(
+    "independent",
+    0.5,
+    "drawn independently with and without a row",
+    "Hoeffding's inequality for bags drawn independently with and without a row",
+)
+NAMES = ("any", "independent", "matched")
+
+
+def matched(
+    law: ResolvedScheme,
+    *,
+    diameter: float = 1.0,
+    shift: float = 0.0,
+    shifted_share: float = 0.0,
+    owner: str = "matched",
+) -> Matched:
+    """Return what matched bags of a law are worth.
+
+    Parameters
+    ----------
+    law : ResolvedScheme
+        The law of the bags, which must draw matched ones.
+    diameter : float, default=1.0
+        The largest distance between two outputs; for vectors, in units of twice their radius.
+    shift : float, default=0.0
+        How far a row can move the average through bags without rows alone, in the same units.
+    shifted_share : float, default=0.0
+        The share of rows that can.
+    owner : str, default="matched"
+        Who asks, for the error message.
+
+    Returns
+    -------
+    Matched
+
+    Examples
+    --------
+    >>> from stablebag import Subbagging
+    >>> round(matched(Subbagging(221).resolve(442)).noise, 8)  # (p / 2) (1 + 1 / 221)
+    0.25113122
+    """
+    if not law.is_matched:
+        reason = 'it draws other bags with a row less. Use "any", or define pick.'
+        raise refuse_value("coupling", owner, f"one of {NAMES[:2]} for {type(law.scheme).__name__}", "matched", reason)
+    p, n = law.inclusion_probability, law.n_samples
+    noise, chance, per_variance = p * diameter**2 + shifted_share * shift, p * diameter**2 + shift, math.inf
+    if type(law.scheme) is Subbagging:
+        m = int(law.bag_size)
+        walk = 1 + 1 / max(m, n - m)  # one minus the smallest eigenvalue of swapping a row of the bag for another
+        noise, per_variance = min(noise, p / 2 * walk), 2 * p * walk
+    elif type(law.scheme) in (BernoulliSubbagging, PoissonizedBagging):
+        per_variance = 1 / (1 - p)  # by the inequality of Efron and Stein
+    words = "the same seed with and without the row, so that bags without it stay as they are"
+    tail = "Bernstein's inequality for matched bags"
+    return Matched("matched", min(1.0, noise), words, tail, min(1.0, chance), per_variance)
+
+
+def as_coupling(value: Any, owner: str, law: ResolvedScheme | None = None, **about: float) -> Coupling:
+    """Return a coupling: the one that is given, or the one with that name; a matched one is worked out for its law."""
+    if isinstance(value, Matched) and law is None:
         return value
-    if isinstance(value, str) and value in COUPLINGS:
-        return COUPLINGS[value]
+    if isinstance(value, Coupling):
+        value = value.name
+    known = {coupling.name: coupling for coupling in (ANY, INDEPENDENT)}
+    if value == "matched" and law is not None:
+        return matched(law, **about, owner=owner)
+    if value == "matched":
+        raise refuse_type("coupling", owner, "the coupling of a law", value, "matched(law) works it out.")
+    if isinstance(value, str) and value in known:
+        return known[value]
     reason = "it is how the bags with and without a row depend on each other."
-    raise refuse_value("coupling", owner, f"one of {sorted(COUPLINGS)}", value, reason)
+    raise refuse_value("coupling", owner, f"one of {list(NAMES)}", value, reason)

@@ -8,6 +8,7 @@ from stablebag._checks import (
     check_bags,
     check_delta,
     check_epsilon,
+    check_integer,
     check_real,
     check_samples,
     refuse_type,
@@ -15,14 +16,38 @@ from stablebag._checks import (
 )
 from stablebag._wording import count_bags, rounded_up
 from stablebag.proving import bounds
-from stablebag.proving.certificate import Certificate, first_step
+from stablebag.proving.certificate import Certificate, first_step, replace_bags
 from stablebag.proving.coupling import Coupling
 from stablebag.resampling.bernoulli import BernoulliSubbagging
-from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme
+from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
 from stablebag.resampling.schemes import SCHEMES
 from stablebag.resampling.subbagging import Subbagging
 
+_NUMBERS = tuple(step * 10**power for power in range(2, 9) for step in (1, 3))  # of bags, for other options
+_MOST_OPTIONS = 5
 _MANY_BAGS = 10**9  # a plan that needs more bags is not offered
+
+
+@dataclass(frozen=True)
+class PlanOption:
+    """One way to meet a request: bags of a size, so many of them.
+
+    Attributes
+    ----------
+    bag_size : int or float
+        The number of rows in a bag; its expectation if it is random.
+    n_bags : int or float
+        The number of bags.
+    epsilon : float
+        What is then proved.
+    price : float
+        What of it is the price of finitely many bags.
+    """
+
+    bag_size: int | float
+    n_bags: int | float
+    epsilon: float
+    price: float
 
 
 @dataclass(frozen=True)
@@ -30,6 +55,21 @@ class Plan:
     """A scheme and a number of bags that meet the request (epsilon, delta), and the certificate that says so.
 
     Made by `plan`; print it to see what to use and what is then proved.
+
+    Attributes
+    ----------
+    scheme : ResamplingScheme
+        How to draw bags.
+    n_bags : int or math.inf
+        How many.
+    certificate : Certificate
+        What is then proved.
+    epsilon : float
+        The perturbation that was asked for.
+    delta : float
+        The share of rows that was asked for.
+    options : tuple of PlanOption
+        Other ways to meet the request: with fewer bags, bags must be smaller.
     """
 
     scheme: ResamplingScheme | ResolvedScheme
@@ -37,6 +77,7 @@ class Plan:
     certificate: Certificate
     epsilon: float
     delta: float
+    options: tuple[PlanOption, ...] = ()
 
     def explain(self) -> str:
         """Explain in sentences what to use, and what is then proved."""
@@ -53,9 +94,10 @@ def plan(
     scheme: str | ResamplingScheme | ResolvedScheme = "subbagging",
     *,
     max_bags: int | float = 10_000,
+    max_bag_size: int | None = None,
     range_length: float = 1.0,
     delta_range: float = 0.0,
-    coupling: Coupling | str = "any",
+    coupling: Coupling | str | None = None,
 ) -> Plan:
     """Find the largest bag size, and then the smallest number of bags, that certify (epsilon, delta)-stability.
 
@@ -75,17 +117,19 @@ def plan(
         with replacement are planned with at most as many draws as there are rows.
     max_bags : int or math.inf, default=10000
         The largest number of bags that you can afford; ``math.inf`` plans for derandomized bagging.
+    max_bag_size : int or None, default=None
+        The largest bag that you can afford to fit a learner to; None is all rows but one.
     range_length : float, default=1.0
         As in `Certificate`.
     delta_range : float, default=0.0
         As in `Certificate`.
-    coupling : {"any", "independent"}, default="any"
-        As in `Certificate`.
+    coupling : {"any", "independent", "matched"} or None, default=None
+        As in `Certificate`. None is "matched" if the scheme draws matched bags, and "any" otherwise.
 
     Returns
     -------
     Plan
-        With `scheme`, `n_bags` and `certificate`.
+        With `scheme`, `n_bags`, `certificate`, and `options` with fewer and smaller bags.
 
     Examples
     --------
@@ -104,15 +148,18 @@ def plan(
     Finitely many bags take a part of epsilon:
 
     >>> print(plan(10_000, epsilon=0.05, delta=0.05))
-    Use subbagging, 4,999 of 10,000 rows, with 10,000 bags.
+    Use subbagging, 7,752 of 10,000 rows, with 9,994 bags.
     For every learner, every data set of 10,000 rows and every test point: the chance, over the
     draw of bags and seeds, that leaving out a row moves the prediction by more than 0.05 is at
     most 0.05 on average over the rows.
-    Proved by second moments of the bags, however they are coupled (subbagging, 4,999 of 10,000
-    rows: p = 0.4999, q = 2.5e-05; 10,000 bags; predictions in a range of length 1).
+    Proved by second moments of the bags, the same seed with and without the row, so that bags
+    without it stay as they are (subbagging, 7,752 of 10,000 rows: p = 0.7752, q = 1.74e-05; 9,994
+    bags; predictions in a range of length 1).
+    Of it, 0.01689 is the price of drawing 9,994 bags at random: with infinitely many it would be
+    0.03312; 239,856 bags would halve that price.
     The mean over rows is at most 0.01119 (second moments of the bags).
-    Replacing a row by another can move it by 0.51, in expectation over the bags; for independent
-    rows from one distribution it is at most 0.02237 in expectation (Corollary 17).
+    Replacing a row by another can move it by 0.7753, in expectation over the bags; for
+    independent rows from one distribution it is at most 0.02237 in expectation (Corollary 17).
     """
     n_samples = check_samples(n_samples, "plan")
     range_length = check_real(range_length, "range_length", "plan", open_low=True, finite=True)
@@ -123,6 +170,10 @@ def plan(
     delta = check_delta(delta, "plan")
     max_bags = check_bags(max_bags, "plan", name="max_bags")
     of_size, largest = _candidates(scheme, n_samples)
+    if max_bag_size is not None:
+        largest = min(largest, check_integer(max_bag_size, "max_bag_size", "plan", minimum=1))
+    if coupling is None:
+        coupling = "matched" if as_law(of_size(1), n_samples, "plan").is_matched else "any"
 
     def certificate(size: int, n_bags: int | float) -> Certificate:
         lengths = {"range_length": range_length, "delta_range": delta_range}
@@ -139,7 +190,35 @@ def plan(
     n_bags = max_bags
     if isinstance(max_bags, int):
         n_bags = first_step(1, max_bags, lambda n_bags: meets(size, n_bags))
-    return Plan(of_size(size), n_bags, certificate(size, n_bags), epsilon, delta)
+    options = _options(certificate, epsilon, delta, size, n_bags)
+    return Plan(of_size(size), n_bags, certificate(size, n_bags), epsilon, delta, options)
+
+
+def _options(
+    certificate: Callable[[int, int | float], Certificate], epsilon: float, delta: float, size: int, n_bags: int | float
+) -> tuple[PlanOption, ...]:
+    """The largest bags for each of some smaller numbers of bags, and the plan itself."""
+    fewer = [number for number in _NUMBERS if number < n_bags]
+    found = []
+    for number in [*fewer[-_MOST_OPTIONS:], n_bags]:
+        if certificate(1, number).quick_epsilon(delta) > epsilon and number != n_bags:
+            continue
+        largest = size
+        if number != n_bags:
+            largest = first_step(
+                1,
+                size,
+                lambda m, number=number: m == size or certificate(m + 1, number).quick_epsilon(delta) > epsilon,  # type: ignore[misc]
+            )
+        proved = certificate(largest, number)
+        value, ideal = proved.epsilon(delta), replace_bags(proved, math.inf).epsilon(delta)
+        found.append(PlanOption(_size_of(proved.scheme), number, value, value - ideal))
+    return tuple(found)
+
+
+def _size_of(law: ResolvedScheme) -> int | float:
+    """The number of rows in a bag; of your own scheme, how many distinct ones are expected."""
+    return law.bag_size if law.is_of_the_paper else law.n_samples * law.inclusion_probability
 
 
 def _candidates(
@@ -167,8 +246,9 @@ def _impossible(best: Certificate, epsilon: float, delta: float, enough_bags: li
         possible.append(f"the same request with max_bags={enough_bags[0]:,}")
     # However many rows there are, the bags' part of epsilon remains.
     rest = max(0.0, delta - best.delta_range)
-    of_bags = bounds.second_moment_epsilon(rest, 0.0, best.n_bags) if rest else math.inf
-    of_bags = 0.0 if math.isinf(best.n_bags) else min(of_bags, bounds.monte_carlo_radius(best.n_bags, rest))
+    of_bags = bounds.second_moment_epsilon(rest, 0.0, best.n_bags, best.coupling) if rest else math.inf
+    tail = bounds.monte_carlo_radius(best.n_bags, rest, best.coupling)
+    of_bags = 0.0 if math.isinf(best.n_bags) else min(of_bags, tail)
     if of_bags * best.range_length < epsilon:
         possible.append("more rows")
     return (

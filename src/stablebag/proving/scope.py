@@ -115,7 +115,7 @@ drawn anew without the row
         yield "the measurement and the bound are at other points" if other else None
         yield None if self.n_rows is None else f"only {self.n_rows:,} of the {self.n_samples:,} rows were left out"
         what = "with the same seed in both runs the bags are coupled ({}), and the bound assumes another coupling ({})"
-        yield _unlike(what, self.coupling, proved.coupling, or_none=True)
+        yield None if proved.coupling == "any" else _unlike(what, self.coupling, proved.coupling, or_none=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scope as a dictionary that JSON takes."""

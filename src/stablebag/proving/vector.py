@@ -23,6 +23,7 @@ from stablebag.proving import bounds
 from stablebag.proving.certificate import curve_of, first_step, law_to_dict
 from stablebag.proving.coupling import Coupling, as_coupling
 from stablebag.proving.outputs import about_empty_bags, labels_of, such_classes
+from stablebag.proving.price import about_bags
 from stablebag.proving.proof import ALL_ROWS, TRIVIAL, Bound, Proof
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
@@ -47,7 +48,7 @@ class VectorCertificate:
         All outputs are within this distance of some point: sqrt(1 - 1 / L) for the probabilities of L classes.
     diameter : float or None, default=None
         The largest distance between two outputs: sqrt(2) for class probabilities. None stands for twice the radius.
-    coupling : {"any", "independent"}, default="any"
+    coupling : {"any", "independent", "matched"}, default="any"
         As in `Certificate`.
     shift : float, default=0.0
         How far bags without rows alone can move the average of a classifier when a class loses its only row.
@@ -97,15 +98,19 @@ class VectorCertificate:
             raise refuse_value("diameter", owner, f"at most 2 * radius={2 * radius:g}", diameter, reason)
         shift = check_real(shift, "shift", owner, high=diameter)
         shifted_share = check_delta(shifted_share, owner, name="shifted_share")
+        law = as_law(scheme, n_samples, owner)
+        unit = 2 * radius or 1.0
+        shift, shifted_share = (shift, shifted_share) if shift > 0 and shifted_share > 0 else (0.0, 0.0)
+        about = {"diameter": diameter / unit, "shift": shift / unit, "shifted_share": shifted_share}
         values = {
-            "scheme": as_law(scheme, n_samples, owner),
+            "scheme": law,
             "n_samples": n_samples,
             "n_bags": check_bags(n_bags, owner),
             "radius": radius,
             "diameter": diameter,
-            "coupling": as_coupling(coupling, owner),
-            "shift": shift if shifted_share > 0 else 0.0,
-            "shifted_share": shifted_share if shift > 0 else 0.0,
+            "coupling": as_coupling(coupling, owner, law, **about),
+            "shift": shift,
+            "shifted_share": shifted_share,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -132,7 +137,7 @@ class VectorCertificate:
             The number of classes.
         n_bags : int or math.inf, default=inf
             The number of bags; ``math.inf`` stands for derandomized bagging.
-        coupling : {"any", "independent"}, default="any"
+        coupling : {"any", "independent", "matched"}, default="any"
             As in `Certificate`.
 
         Returns
@@ -162,7 +167,7 @@ class VectorCertificate:
             The labels of the training rows.
         n_bags : int or math.inf, default=inf
             The number of bags; ``math.inf`` stands for derandomized bagging.
-        coupling : {"any", "independent"}, default="any"
+        coupling : {"any", "independent", "matched"}, default="any"
             As in `Certificate`.
 
         Returns
@@ -302,6 +307,7 @@ class VectorCertificate:
         sentences = [
             f"For every learner, every data set of {self.n_samples:,} rows{self.such} and every test point: {promise}",
             f"Proved by {bound.proof.words} ({setting}).",
+            about_bags(lambda n_bags: self._with_bags(n_bags).epsilon(delta), self.n_bags, self.diameter),
             about_empty_bags(self.shift, self.shifted_share, self.n_samples),
         ]
         return paragraphs(sentence for sentence in sentences if sentence)
@@ -312,6 +318,12 @@ class VectorCertificate:
     def _repr_html_(self) -> str:
         """For notebooks."""
         return preformatted(self.explain())
+
+    def _with_bags(self, n_bags: float) -> "VectorCertificate":
+        sets = {"radius": self.radius, "diameter": self.diameter, "shift": self.shift}
+        return VectorCertificate(
+            self.scheme, self.n_samples, n_bags, **sets, coupling=self.coupling, shifted_share=self.shifted_share
+        )
 
     @cached_property
     def _constant(self) -> float:

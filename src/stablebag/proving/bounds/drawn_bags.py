@@ -7,7 +7,7 @@ import numpy as np
 
 from stablebag._checks import check_bags, check_integer, check_real, refuse_value
 from stablebag.proving.bounds.constant import check_constant
-from stablebag.proving.coupling import ANY, Coupling, as_coupling
+from stablebag.proving.coupling import ANY, Coupling, Matched, as_coupling
 
 
 def standard_deviation_bound(standard_deviation: Any, n_bags: int, confidence: float) -> Any:
@@ -40,6 +40,8 @@ def observed_mean_square(
     *,
     shift: float = 0.0,
     shift_noise: float = 0.0,
+    shift_square: float = 0.0,
+    width: float = math.inf,
 ) -> Any:
     """Bound the mean over rows of the expected squared perturbation by the standard deviation s over bags.
 
@@ -48,6 +50,11 @@ def observed_mean_square(
     Here g = `ragged` bounds the variance over the bags without a row, averaged over rows, in units of s^2: 1 if all
     bags have the same number of distinct rows, and 1 / (1 - p) in any case. If bags without rows also move the average
     (docs/proofs.md, 9), their root mean square `shift` and the deviation `shift_noise` are added to the roots.
+
+    With matched bags (docs/proofs.md, 10) it is at most s^2 ((1 - 1 / B) c + w / B), where w is
+    2 p (1 + 1 / max(m, n - m)) for subbagging, and 1 / (1 - p) if rows are in bags independently. Nor is w s^2 above v
+    times the square of `width`, the length of the range (for vectors, twice the radius) in the units of s.
+    `shift_square` is the mean square of what bags without rows add.
 
     >>> round(observed_mean_square(0.5, constant=0.04, n_bags=100), 9)  # c / 4 + 1 / B
     0.02
@@ -58,6 +65,13 @@ def observed_mean_square(
         raise refuse_value("standard_deviation", owner, "not below 0", float(np.min(s)))
     ragged = check_real(ragged, "ragged", owner, low=1.0)
     without = math.sqrt(ragged) * s + shift_noise
-    noise = as_coupling(coupling, owner).of_deviations(s, without)
-    square = (math.sqrt(check_constant(constant, owner)) * s + shift) ** 2 + noise / check_bags(n_bags, owner)
-    return square if square.ndim else float(square)
+    coupling, n_bags = as_coupling(coupling, owner), check_bags(n_bags, owner)
+    derandomized = (math.sqrt(check_constant(constant, owner)) * s + shift) ** 2
+    square = derandomized + coupling.of_deviations(s, without) / n_bags
+    if isinstance(coupling, Matched) and math.isfinite(n_bags):
+        noise: Any = coupling.noise * width**2
+        if math.isfinite(coupling.per_variance):
+            of_variance = (math.sqrt(coupling.per_variance) * s + math.sqrt(shift_square)) ** 2
+            noise = np.minimum(noise, of_variance)
+        square = np.minimum(square, (1 - 1 / n_bags) * derandomized + noise / n_bags)
+    return square if np.ndim(square) else float(square)

@@ -163,8 +163,8 @@ def mean_square_perturbation(constant: float, n_bags: float = math.inf, coupling
     0.141421356
     """
     n_bags = check_bags(n_bags, "mean_square_perturbation")
-    noise = as_coupling(coupling, "mean_square_perturbation").noise / n_bags
-    return math.sqrt(check_constant(constant, "mean_square_perturbation") / 4 + noise)
+    quarter = check_constant(constant, "mean_square_perturbation") / 4
+    return math.sqrt(as_coupling(coupling, "mean_square_perturbation").mean_square(quarter, n_bags))
 
 
 def finite_bags_mean(derandomized: float, n_bags: float, coupling: Coupling | str = ANY) -> float:
