@@ -4,6 +4,8 @@ from stablebag.deciding.intervals import Intervals as Intervals
 from stablebag.deciding.intervals import jackknife_intervals_refit as jackknife_intervals_refit
 from stablebag.deciding.intervals import predict_interval as predict_interval
 from stablebag.learning.classifier import BaggedClassifier as BaggedClassifier
+from stablebag.learning.forgetting import forget as forget
+from stablebag.learning.forgetting import learn as learn
 from stablebag.learning.functions import FunctionClassifier as FunctionClassifier
 from stablebag.learning.functions import FunctionRegressor as FunctionRegressor
 from stablebag.learning.predictions import BagPredictions as BagPredictions
@@ -38,6 +40,7 @@ from stablebag.resampling.classical import ClassicalBagging as ClassicalBagging
 from stablebag.resampling.poissonized import PoissonizedBagging as PoissonizedBagging
 from stablebag.resampling.random_bags import RandomBags as RandomBags
 from stablebag.resampling.random_bags import random_n_bags as random_n_bags
+from stablebag.resampling.row_ids import RowIds as RowIds
 from stablebag.resampling.scheme import ResamplingScheme as ResamplingScheme
 from stablebag.resampling.subbagging import Subbagging as Subbagging
 from stablebag.showing.displays.curve import StabilityCurveDisplay as StabilityCurveDisplay

@@ -327,14 +327,14 @@ def test_a_callback_cannot_stop_early_what_a_certificate_counts(diabetes):
 def test_certificates_of_fitted_models(diabetes, iris):
     X, y = diabetes
     model = BaggedRegressor(n_bags=20, scheme=ClassicalBagging()).fit(X, y)
-    assert certify(model) == Certificate.for_targets(ClassicalBagging(), y, n_bags=20)
+    assert certify(model) == Certificate.for_targets(ClassicalBagging(), y, n_bags=20, coupling="matched")
     assert not certify(model).outputs.is_fixed
     fixed = BaggedRegressor(n_bags=20, prediction_range=FixedRange(0, 400)).fit(X, y)
-    assert certify(fixed) == Certificate(Subbagging(0.5), 442, 20, range_length=400.0)
+    assert certify(fixed) == Certificate(Subbagging(0.5), 442, 20, range_length=400.0, coupling="matched")
     free = BaggedRegressor(n_bags=20, prediction_range=None).fit(X, y)
-    assert certify(free) == Certificate(Subbagging(0.5), 442, 20, outputs=UnboundedOutputs())
+    assert certify(free) == Certificate(Subbagging(0.5), 442, 20, outputs=UnboundedOutputs(), coupling="matched")
     assert certify(BaggedClassifier(n_bags=20).fit(*iris)) == Certificate(
-        Subbagging(0.5), 150, 20, outputs=ClassOutputs()
+        Subbagging(0.5), 150, 20, outputs=ClassOutputs(), coupling="matched"
     )
 
 

@@ -22,7 +22,9 @@ from stablebag import (
     TrimmedRange,
     certify,
     leave_one_out,
+    leave_one_out_error,
     leave_one_out_refit,
+    predict_interval,
     stream_leave_one_out,
 )
 from stablebag.measuring.leave_one_out import left_out_at_rows, left_out_blocks
@@ -225,3 +227,13 @@ def test_blocks_of_points_put_together_are_the_whole(data, monkeypatch):
     assert [range(7)[block.points] for block in blocks] == [range(3), range(3, 6), range(6, 7)]
     np.testing.assert_allclose(np.concatenate([block.prediction for block in blocks]), whole.prediction, atol=1e-12)
     np.testing.assert_allclose(np.hstack([block.left_out for block in blocks]), whole.left_out, atol=1e-12)
+
+
+def test_a_model_that_keeps_no_rows_says_so():
+    X, y = np.arange(8.0)[:, None], np.arange(8.0)
+    model = BaggedRegressor(n_bags=30, keep_rows=False, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"has kept none of them\. Fit it with keep_rows=True"):
+        leave_one_out_error(model)
+    with pytest.raises(ValueError, match="has kept none of them"):
+        predict_interval(model, X)
+    assert leave_one_out(model, X).left_out.shape == (8, 8)  # which needs none

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import VotingRegressor
@@ -9,10 +10,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from learners import RowRecorder
+from resampling.own_schemes import Declared
 from stablebag import (
+    BaggedClassifier,
     BaggedRegressor,
     BernoulliSubbagging,
     Certificate,
@@ -21,6 +24,7 @@ from stablebag import (
     FunctionRegressor,
     PoissonizedBagging,
     Subbagging,
+    certify,
     leave_one_out_refit,
     on_progress,
     replace_one_refit,
@@ -91,6 +95,11 @@ def test_a_bagged_model_is_refitted_under_the_law_without_one(data):
             super().fit(X, y, sample_weight, **fit_params)
             seen.append((self.scheme_.n_samples, self.scheme_.bag_size))
             return self
+
+        def refitted(self, *arguments):
+            model = super().refitted(*arguments)
+            seen.append((model.scheme_.n_samples, model.scheme_.bag_size))
+            return model
 
     leave_one_out_refit(Spy(**model.get_params(deep=False)), X, y, points, rows=[0, 1])
     assert seen == [(25, 12), (24, 12), (24, 12)]  # and not 24 // 2 by chance: see the next
@@ -260,3 +269,112 @@ def test_folds_keep_the_law_without_one_only_where_they_are_single_rows(data):
     list(refit_without(model, X, y, [np.array([0])], points, random_state=0))
     list(refit_without(model, X, y, [np.arange(5)], points, one_row_less=False, random_state=0))
     assert seen == [15, 12]  # 15 of 25 are 15 of 24 without one; and 0.6 of 20
+
+
+# --------------------------------------------------------------------------------------------------------- matched bags
+
+
+def counting():
+    seen = []
+
+    def noted(X, y, seed):
+        seen.append(len(y))
+        return lambda points: np.full(len(points), float(np.mean(y)))
+
+    return FunctionRegressor(noted), seen
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+def test_only_bags_with_the_row_are_fitted_again(scheme, data):
+    X, y, points = data
+    learner, seen = counting()
+    model = BaggedRegressor(learner, scheme=scheme, n_bags=20, random_state=0)
+    rows = [0, 7, 24]
+    leave_one_out_refit(model, X, y, points, rows=rows)
+    law = scheme.resolve(25)
+    bags = law.draw(20, 0)
+    without = [law.without_one().draw(20, 0, row_ids=np.delete(np.arange(25), row)) for row in rows]
+    again = [np.sum(less.sizes[bags.with_any(np.array([row]))] > 0) for row, less in zip(rows, without, strict=True)]
+    assert len(seen) == np.sum(bags.sizes > 0) + sum(again)
+    assert sum(again) < 3 * 20
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+def test_forgetting_each_row_is_fitting_without_it(scheme, n_jobs, data):
+    X, y, points = data
+    model = BaggedRegressor(DecisionTreeRegressor(max_features=1), scheme=scheme, n_bags=10, random_state=0)
+    moved = leave_one_out_refit(model, X, y, points, rows=[0, 12], n_jobs=n_jobs)
+    np.testing.assert_array_equal(moved.prediction, clone(model).fit(X, y).predict(points))
+    for place, row in enumerate((0, 12)):
+        rest = np.delete(np.arange(25), row)
+        smaller = clone(model).set_params(scheme=scheme.resolve(25).without_one())
+        fresh = smaller.fit(X[rest], y[rest], row_ids=rest).predict(points)
+        np.testing.assert_array_equal(moved.left_out[place], fresh)
+
+
+def test_classifiers_forget_in_refits_too_and_a_class_that_vanishes_gets_probability_zero():
+    X, y = np.arange(9.0)[:, None], np.array(["a", "a", "a", "b", "b", "b", "b", "b", "c"])
+    model = BaggedClassifier(DecisionTreeClassifier(), n_bags=10, random_state=0)
+    moved = leave_one_out_refit(model, X, y, X)
+    assert moved.left_out.shape == (9, 9, 3)
+    assert (moved.left_out[8, :, 2] == 0).all()
+    rest = np.arange(8)
+    fresh = clone(model).set_params(scheme=Subbagging(4)).fit(X[rest], y[rest], row_ids=rest)
+    np.testing.assert_array_equal(moved.left_out[8, :, :2], fresh.predict_proba(X))
+
+
+def test_models_that_keep_no_rows_are_refitted_like_others(data):
+    X, y, points = data
+    found = [
+        leave_one_out_refit(BaggedRegressor(Ridge(), n_bags=5, keep_rows=keeps, random_state=0), X, y, points, rows=[3])
+        for keeps in (True, False)
+    ]
+    np.testing.assert_array_equal(found[0].left_out, found[1].left_out)
+
+
+def test_matched_bags_move_predictions_less_than_bags_drawn_anew(data):
+    """Bags that stay as they are add no noise: v / B against 2 s^2 / B. Seeds are fixed; the ratio is about four."""
+    X, y, points = data
+    learner = DecisionTreeRegressor()
+    model = BaggedRegressor(learner, scheme=Subbagging(5), n_bags=20, prediction_range=FixedRange(-3, 3))
+    moved = leave_one_out_refit(model, X, y, points, rows=range(6), n_repeats=4, random_state=0)
+    matched_square = np.mean(moved.distances**2)
+    squares = []
+    for seed in range(4):
+        with_all = clone(model).set_params(random_state=seed).fit(X, y).predict(points)
+        for row in range(6):
+            rest = np.delete(np.arange(25), row)
+            other = clone(model).set_params(random_state=100 + seed).fit(X[rest], y[rest]).predict(points)
+            squares.append(np.mean((with_all - other) ** 2))
+    assert matched_square < np.mean(squares) / 2
+    proved = certify(clone(model).set_params(random_state=0).fit(X, y))
+    assert matched_square <= proved.norm(2) ** 2
+    assert moved.scope.coupling == "matched"
+
+
+def test_a_scheme_of_your_own_is_still_fitted_anew(data):
+    X, y, points = data
+    learner, seen = counting()
+    moved = leave_one_out_refit(
+        BaggedRegressor(learner, scheme=Declared(0.5, 0.0), n_bags=6, random_state=0), X, y, points, rows=[0, 1]
+    )
+    assert len(seen) == 3 * 6
+    assert moved.scope.coupling == "any"
+
+
+def test_progress_counts_each_row_that_is_forgotten(data):
+    X, y, points = data
+    calls = []
+    with on_progress(lambda *numbers: calls.append(numbers)):
+        leave_one_out_refit(BaggedRegressor(Ridge(), n_bags=4), X, y, points, rows=[0, 1, 2], n_repeats=2)
+    assert calls[-1] == (2 * 4, 2 * 4)
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+
+
+def test_a_replacement_takes_the_name_of_what_it_replaces(data):
+    X, y, points = data
+    learner, _ = counting()
+    model = BaggedRegressor(learner, n_bags=10, random_state=0)
+    moved = replace_one_refit(model, X, y, X, y, points, rows=[0, 24])
+    assert (moved.values == 0).all()  # the same row under the same name changes nothing

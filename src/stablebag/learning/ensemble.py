@@ -1,5 +1,6 @@
 """What bagged regressors and classifiers share: drawing bags, fitting and keeping one model per bag, averaging."""
 
+import copy
 import inspect
 import math
 import types
@@ -11,9 +12,9 @@ from typing import Any, Self
 import joblib
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stablebag._checks import check_integer, read_only, refuse_type, refuse_value
@@ -27,6 +28,7 @@ from stablebag.learning.ranges import PredictionRange
 from stablebag.learning.rows import fingerprint, kept, n_rows, same_table, take_rows, validated_rows
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.random_bags import RandomBags
+from stablebag.resampling.row_ids import RowIds, as_row_ids
 from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
 
 try:  # scikit-learn 1.9 and later
@@ -53,6 +55,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     n_bags: Any
     n_jobs: int | None
     warm_start: bool
+    keep_rows: bool
     random_state: RandomState
 
     estimators_: list[Any]
@@ -62,12 +65,17 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     scheme_: ResolvedScheme
     derandomized_: bool
     has_random_n_bags_: bool
+    row_ids_: RowIds
     X_: Any
     y_: np.ndarray
     _estimator_type_wanted: str
 
+    # Weights are for the learner, which says itself whether it wants them; names of rows are for the ensemble.
+    __metadata_request__fit = {"sample_weight": UNUSED}  # noqa: RUF012
+    __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
+
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, row_ids: Any = None, **fit_params: Any) -> Self:
         """Draw the bags and fit a clone of the learner to each.
 
         Parameters
@@ -78,6 +86,11 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             The targets of the training rows.
         sample_weight : array-like of shape (n_samples,), default=None
             Passed to the learner: each bag gets the weights of its rows. The bags are drawn without regard to them.
+        row_ids : None, "index", or sequence of int or labels, default=None
+            What the rows are called: whole numbers, or labels such as texts, one for each row and all different.
+            "index" takes the index of a data frame; None is 0, ..., n_samples - 1. Which bags a row is in depends on
+            its name and on `random_state`, not on where it is in the table: with a row less, the bags without it are
+            the same.
         **fit_params : dict
             Passed to the learner's `fit`; arrays with one entry per training row are sliced by bag.
 
@@ -85,7 +98,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        job = self.prepare(X, y, sample_weight=sample_weight, **fit_params)
+        job = self.prepare(X, y, sample_weight=sample_weight, row_ids=row_ids, **fit_params)
         before = getattr(self, "estimators_", [])  # of a warm start; a fresh fit has forgotten them
         new = job.part(len(before), len(job))
         models = list(before)
@@ -94,14 +107,71 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 models.append(model)
                 count.one()
                 after_bag()
+        return self._hold(job, models, keeps_rows=bool(before))
+
+    def _hold(self, job: FitJob, models: list[Any], *, keeps_rows: bool) -> Self:
+        """Keep what was fitted."""
         assert job.average is not None
         self.estimators_, self.average_, self._learner_seeds = models, job.average, job.seeds
         self.bags_, self.bag_weights_, self.y_ = job.bags, job.average.weights, job.y
-        if not before:
+        if keeps_rows:
+            return self
+        if self.keep_rows:
             self.X_ = kept(job.X)  # a copy that later changes do not reach
+            self._fit_params = copy.deepcopy(dict(job.fit_params or {}))
+        else:
+            self._table = fingerprint(job.X)
         return self
 
-    def prepare(self, X: Any, y: Any, sample_weight: Any = None, **fit_params: Any) -> FitJob:
+    def refitted(self, X: Any, y: np.ndarray, row_ids: RowIds, law: ResolvedScheme, fit_params: dict[str, Any],
+                 changed: Callable[[Bags], np.ndarray]) -> Self:  # fmt: skip
+        """Return a new model of other rows, from the same seeds, in which only the bags that changed are fitted.
+
+        It is what a fit to these rows with ``scheme=law.scheme`` would give. `changed` tells, of the new bags, the
+        numbers of those that are not as they were.
+        """
+        model: Self = clone(self).set_params(scheme=law.scheme)
+        job = model._prepared(X, y, row_ids, fit_params, self._seeds)
+        models = list(self.estimators_)
+        if self.derandomized_:  # there are other bags now: they are told by their rows
+            places = dict(zip(row_ids.names.tolist(), range(len(row_ids)), strict=True))
+            now = np.array([places.get(name, -1) for name in self.row_ids_.names.tolist()])
+            known = {tuple(now[bag].tolist()): fitted for bag, fitted in zip(self.bags_, models, strict=True)}
+            models = [known.get(tuple(bag.tolist())) for bag in job.bags]
+            new = np.array([number for number, fitted in enumerate(models) if fitted is None], dtype=np.intp)
+        else:
+            new = changed(job.bags)
+        # What a bag without rows predicts hangs on the range or the classes.
+        new = np.union1d(new, np.flatnonzero(job.bags.sizes == 0))
+        with counted(len(new)) as count:
+            for number, fitted in zip(new, fit_bags(job.only(new), self.n_jobs) if len(new) else [], strict=True):
+                models[number] = fitted
+                count.one()
+        return model._hold(job, models, keeps_rows=False)
+
+    def training_data(self, X: Any = None, **fit_params: Any) -> tuple[Any, dict[str, Any]]:
+        """Return the training rows and what was passed to the learner's fit: those kept, or those given again."""
+        check_is_fitted(self)
+        if hasattr(self, "X_"):
+            if X is not None or fit_params:
+                raise ValueError("This model has kept its training rows. Leave X and the fit parameters out.")
+            return self.X_, self._fit_params
+        if X is None:
+            raise ValueError(
+                "This model has kept no training rows (keep_rows=False). Give them again, as they were in fit: X=..."
+            )
+        X = validated_rows(self, X, reset=False, ensure_min_samples=2)
+        params = self._routed(self._learner(), n_rows(X), fit_params.pop("sample_weight", None), fit_params)
+        now, before = self._what_must_stay(params), self._settings
+        changed = [name for name in now | before if "fit parameter" in name and now.get(name) != before.get(name)]
+        if fingerprint(X) != self._table or changed:
+            raise ValueError(
+                f"These are not the {'rows' if not changed else 'fit parameters'} that the model was fitted to. Give "
+                "them as they were in fit, in the same order."
+            )
+        return X, params
+
+    def prepare(self, X: Any, y: Any, sample_weight: Any = None, row_ids: Any = None, **fit_params: Any) -> FitJob:
         """Do everything up to the fitting itself: check the data, draw the bags and the learners' seeds.
 
         What it learns from the data is kept on the model, which stays unfitted. `fit` fits the job; other functions
@@ -114,6 +184,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             The targets of the training rows.
         sample_weight : array-like of shape (n_samples,), default=None
+            As in `fit`.
+        row_ids : None, "index", or sequence of int or labels, default=None
             As in `fit`.
         **fit_params : dict
             As in `fit`.
@@ -129,13 +201,25 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if not resumes:
             self._forget()
         X, y = self._validated(X, y, reset=not resumes)
-        law = as_law(self.scheme, len(y), type(self).__name__)
+        ids = as_row_ids(row_ids, X, len(y), type(self).__name__)
         params = self._routed(learner, len(y), sample_weight, fit_params)
         if resumes:
-            self._check_resumed(law, X, y, params)
-        else:
-            self._seeds = Seeds.from_random_state(self.random_state, type(self).__name__)
-            self._settings = self._what_must_stay(params)
+            law = as_law(self.scheme, len(y), type(self).__name__)
+            self._check_resumed(law, X, y, ids, params)
+            return self._job(learner, X, y, law, params)
+        return self._prepared(X, y, ids, params, None)
+
+    def _prepared(self, X: Any, y: np.ndarray, ids: RowIds, params: dict[str, Any], seeds: Seeds | None) -> FitJob:
+        """The job of a fit that begins anew, from its own seeds or from given ones; data and names are checked."""
+        if seeds is not None:
+            X, y = self._validated(X, y, reset=True)
+        law = as_law(self.scheme, len(y), type(self).__name__)
+        self._seeds = Seeds.from_random_state(self.random_state, type(self).__name__) if seeds is None else seeds
+        self._settings, self.row_ids_ = self._what_must_stay(params), ids
+        return self._job(self._learner(), X, y, law, params)
+
+    def _job(self, learner: Any, X: Any, y: np.ndarray, law: ResolvedScheme, params: dict[str, Any]) -> FitJob:
+        """Draw the bags and the learners' seeds."""
         self.scheme_, self.derandomized_ = law, isinstance(self.n_bags, str)
         self.has_random_n_bags_ = isinstance(self.n_bags, RandomBags) and self.n_bags.law == law
         bags, weights = self._draw(law, learner)
@@ -283,13 +367,19 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """Return whether a warm start continues with the bags that are already fitted."""
         return self.warm_start and hasattr(self, "bags_") and self.n_bags != "all" and not self.derandomized_
 
-    def _check_resumed(self, law: ResolvedScheme, X: Any, y: np.ndarray, params: dict[str, Any]) -> None:
+    def _check_resumed(self, law: ResolvedScheme, X: Any, y: np.ndarray, ids: RowIds, params: dict[str, Any]) -> None:
         """Refuse a warm start whose result would not equal that of a cold one."""
         fitted = len(self.bags_)
         if int(self.n_bags) < fitted:
             reason = f"with warm_start=True there are already {fitted} bags. Raise n_bags or fit a clone."
             raise refuse_value("n_bags", type(self).__name__, f"at least {fitted}", self.n_bags, reason)
-        if law != self.scheme_ or not np.array_equal(y, self.y_) or not same_table(X, self.X_):
+        same = same_table(X, self.X_) if hasattr(self, "X_") else fingerprint(X) == self._table
+        if ids != getattr(self, "row_ids_", None):
+            raise ValueError(
+                "warm_start=True adds bags of the same rows, but row_ids changed since the first fit. Fit a clone, or "
+                "set warm_start=False."
+            )
+        if law != self.scheme_ or not np.array_equal(y, self.y_) or not same:
             raise ValueError(
                 "warm_start=True adds bags of the same data and scheme, but the data or scheme changed since the first "
                 "fit. Fit a clone, or set warm_start=False."
@@ -316,13 +406,14 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _forget(self) -> None:
         """Remove everything of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
-        for name in ("bags_", "estimators_", "average_", "bag_weights_", "scheme_", "X_", "y_", "_memory"):
+        fitted = ("bags_", "estimators_", "average_", "bag_weights_", "scheme_", "row_ids_", "X_", "y_")
+        for name in (*fitted, "_memory", "_fit_params", "_table"):
             self.__dict__.pop(name, None)
 
     def _draw(self, law: ResolvedScheme, learner: Any) -> tuple[Bags, np.ndarray]:
         """The bags, and the weight of each in the average."""
         if not self.derandomized_:
-            bags = law.draw(int(self.n_bags), self._seeds)
+            bags = law.draw(int(self.n_bags), self._seeds, row_ids=self.row_ids_)
             return bags, np.full(len(bags), 1 / len(bags))
         parameters = {"order_matters": getattr(learner, "order_matters", False), **learner.get_params(deep=True)}
         ordered = any(value is True for name, value in parameters.items() if name.split("__")[-1] == "order_matters")
@@ -352,7 +443,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if not fit_params:
             return {}
         if get_config()["enable_metadata_routing"]:
-            routed: dict[str, Any] = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
+            routed: dict[str, Any] = dict(process_routing(self, "fit", **fit_params)["estimator"]["fit"])
             return routed
         if sample_weight is not None and not _takes_weights(learner):
             raise ValueError(
@@ -386,7 +477,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the metadata routing: all metadata go to the learner's `fit`."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
-        return MetadataRouter(owner=self).add(estimator=self._learner(), method_mapping=mapping)
+        return MetadataRouter(owner=self).add_self_request(self).add(estimator=self._learner(), method_mapping=mapping)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -61,7 +61,7 @@ def _fit_each(job: FitJob) -> Iterator[Any]:
     """Yield the model of each bag."""
     solver, fresh, surroundings = solver_for(job.learner), Copies(job.learner), Surroundings(job.learner)
     given = job.fit_params or {}
-    by_row = {name for name, value in given.items() if _is_per_row(value, len(job.y))}
+    by_row = {name for name, value in given.items() if is_per_row(value, len(job.y))}
     validated, mutable = False, has_mutable_cells(job.X)
     for number, (rows, seed) in enumerate(zip(job.bags, job.seeds.tolist(), strict=True), start=job.first):
         try:
@@ -148,7 +148,10 @@ def _one_by_one(
             raise RuntimeError(f"Only {done} of {len(job)} fits came back from the workers. Fit again.")
     except BagError as failure:
         what = f"{type(job.learner).__name__} failed to {failure.doing} on"
-        raise failure.explained(what, _about(job.bags[failure.number - job.first], job)) from failure.cause
+        about = _about(job.bags[failure.number - job.first], job)
+        if job.numbers is not None:
+            failure.number = int(job.numbers[failure.number - job.first])
+        raise failure.explained(what, about) from failure.cause
 
 
 def _fit_remotely(
@@ -225,7 +228,7 @@ def _about(rows: np.ndarray, job: FitJob) -> str:
     return f" ({len(rows)} rows; classes {names})"
 
 
-def _is_per_row(value: Any, n_samples: int) -> bool:
+def is_per_row(value: Any, n_samples: int) -> bool:
     """Whether a fit parameter has one entry per training row: an array, a column or a list of that length."""
     shape = getattr(value, "shape", None)
     if shape is not None:

@@ -38,6 +38,8 @@ class FitJob:
         What a bag without rows predicts in regression. In classification it gives all classes the same probability.
     first : int, default=0
         The number of the first of these bags, for error messages.
+    numbers : ndarray of int or None, default=None
+        The numbers of the bags, if they do not follow on each other.
     """
 
     learner: Any
@@ -50,6 +52,7 @@ class FitJob:
     average: BagAverage | None = None
     empty_value: float = 0.0
     first: int = 0
+    numbers: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.bags)
@@ -57,6 +60,10 @@ class FitJob:
     def part(self, first: int, stop: int) -> "FitJob":
         """Return the job of the bags from `first` to `stop - 1`."""
         return replace(self, bags=self.bags[first:stop], seeds=self.seeds[first:stop], first=self.first + first)
+
+    def only(self, numbers: np.ndarray) -> "FitJob":
+        """Return the job of some of the bags."""
+        return replace(self, bags=self.bags.take(numbers), seeds=self.seeds[numbers], numbers=numbers)
 
     def without_rows(self) -> "FitJob":
         """Return the job without the data, which are sent separately."""

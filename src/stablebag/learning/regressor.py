@@ -39,8 +39,11 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         The number of bags to fit in parallel; the result is the same to the last bit.
     warm_start : bool, default=False
         Whether a second `fit` to the same data with a larger `n_bags` keeps the fitted bags and fits only new ones.
+    keep_rows : bool, default=True
+        Whether the model keeps a copy of the training rows, in `X_`. Errors, intervals and `forget` need them.
     random_state : None, int, RandomState or Generator, default=None
-        The source of randomness for the bags and the learners' seeds. Bag b depends only on it and on b.
+        The source of randomness for the bags and the learners' seeds. Bag b depends only on it, on b and on the names
+        of the rows.
 
     Attributes
     ----------
@@ -58,8 +61,11 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         The rule for the interval to which predictions are clipped.
     range_ : tuple of two floats, or None
         That interval.
+    row_ids_ : RowIds
+        The names of the training rows.
     X_ : array, sparse array or data frame of shape (n_samples, n_features)
-        A copy of the training rows, because errors and intervals are made from the predictions at them.
+        A copy of the training rows, because errors and intervals are made from the predictions at them. Not there with
+        ``keep_rows=False``.
     y_ : ndarray of shape (n_samples,)
         The targets of the training rows, on which the interval without a row depends.
     n_features_in_ : int
@@ -94,6 +100,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         prediction_range: Any = ObservedRange(),  # noqa: B008 (frozen)
         n_jobs: int | None = None,
         warm_start: bool = False,
+        keep_rows: bool = True,
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
@@ -102,6 +109,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         self.prediction_range = prediction_range
         self.n_jobs = n_jobs
         self.warm_start = warm_start
+        self.keep_rows = keep_rows
         self.random_state = random_state
 
     def predict(self, X: Any) -> np.ndarray:

@@ -39,7 +39,7 @@ def stacked(X: Any, more: Any) -> Any:
     if hasattr(X, "iloc"):
         import pandas as pd
 
-        return pd.concat([X, more], ignore_index=True)
+        return pd.concat([X, more])
     if hasattr(X, "vstack"):
         import polars as pl
 

@@ -132,6 +132,11 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
     """
     if undefined not in ("raise", "nan"):
         raise refuse_value("undefined", "left_out_at_rows", 'one of "raise" and "nan"', undefined)
+    if not hasattr(model, "X_"):
+        raise ValueError(
+            "This needs the predictions at the training rows, and the model has kept none of them. Fit it with "
+            "keep_rows=True."
+        )
     if undefined == "raise":
         model.average_.refuse_rows_in_every_bag()
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import clone, is_classifier
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
@@ -14,9 +15,11 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from stablebag._checks import check_integer, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
 from stablebag.learning.ensemble import BaggedEnsemble
-from stablebag.learning.fitting import fit_and_predict_bags
+from stablebag.learning.fitting import fit_and_predict_bags, fit_bags, predict_bags
+from stablebag.learning.forgetting import forget
 from stablebag.learning.job import FitJob
-from stablebag.learning.learners import random_state_names
+from stablebag.learning.learners import Surroundings, random_state_names
+from stablebag.learning.parallel import Pace, n_workers, results
 from stablebag.learning.progress import counted
 from stablebag.learning.ranges import as_prediction_range
 from stablebag.learning.rows import fingerprint, stacked
@@ -47,7 +50,8 @@ def leave_one_out_refit(
     """Measure how far each training row moves the predictions of any estimator, by fitting once without each row.
 
     This is Definition 4 of the paper, literally: the same seed with and without the row and, for a bagged model, the
-    law Q_{n-1} without it. It costs n + 1 fits per repeat.
+    law Q_{n-1} without it. It costs n + 1 fits per repeat. If the bags of a bagged model are matched, as those of the
+    paper's four schemes are, only the bags that contain the row are fitted again.
 
     Parameters
     ----------
@@ -89,8 +93,12 @@ def leave_one_out_refit(
     def sequences(some: np.ndarray) -> Iterator[np.ndarray]:
         return (np.delete(np.arange(n), row) for row in some)
 
-    refits = _Refits(X, y, classes, n, n_repeats, random_state, n_jobs, owner)
-    moved = refits.perturbations(estimator, smaller, sequences, _checked_rows(rows, n, owner), X_test)
+    refits = _Refits(X, y, classes, n, n_repeats, random_state, n_jobs, owner, _names_of_rows(estimator, np.arange(n)))
+    chosen = _checked_rows(rows, n, owner)
+    if _has_matched_bags(estimator, n):
+        moved = refits.forgetting(estimator, chosen, X_test)
+    else:
+        moved = refits.perturbations(estimator, smaller, sequences, chosen, X_test)
     return replace(moved, noise_known=_draws_nothing(bagged), scope=_scope(estimator, y, moved, X_test))
 
 
@@ -166,7 +174,8 @@ def replace_one_refit(
         return (np.where(np.arange(n) == row, n + row, np.arange(n)) for row in some)
 
     both = stacked(X, X_replacement)
-    refits = _Refits(both, targets, classes, n, n_repeats, random_state, n_jobs, owner)
+    names = _names_of_rows(estimator, np.tile(np.arange(n), 2))  # a replacement takes the name of what it replaces
+    refits = _Refits(both, targets, classes, n, n_repeats, random_state, n_jobs, owner, names)
     moved = refits.perturbations(estimator, estimator, sequences, _checked_rows(rows, n, owner), X_test)
     bagged = _for_one_row_less(estimator, n, owner)[1]
     scope = replace(_scope(estimator, y, moved, X_test), rerun=Rerun.REPLACED)
@@ -197,13 +206,14 @@ def refit_without(
     n_points = points.shape[0]
     (seed,) = Seeds.from_random_state(random_state, owner).learner_seeds(0, 1)
     smaller = _for_one_row_less(estimator, n, owner)[0] if one_row_less else estimator
+    names = _names_of_rows(estimator, np.arange(n))
     with counted(len(folds)) as count:
         for first in range(0, len(folds), _ROWS_AT_ONCE):
             some = folds[first : first + _ROWS_AT_ONCE]
             for whole, chosen in itertools.groupby(some, key=lambda fold: len(fold) == 0):
                 left, learner = list(chosen), estimator if whole else smaller
                 bags = Bags((np.delete(np.arange(n), fold) for fold in left), n)
-                job = FitJob(learner, X, y, bags, np.full(len(left), seed), classes)
+                job = FitJob(learner, X, y, bags, np.full(len(left), seed), classes, names)
                 for fold, predicted in zip(left, fit_and_predict_bags(job, both, n_jobs), strict=True):
                     count.one()
                     yield predicted[:n_points], predicted[n_points + fold]
@@ -222,7 +232,9 @@ class _Refits:
         random_state: RandomState,
         n_jobs: int | None,
         owner: str,
+        fit_params: dict[str, Any],
     ) -> None:
+        self.fit_params = fit_params
         self.X, self.y, self.classes, self.n_samples, self.n_jobs, self.owner = X, y, classes, n_samples, n_jobs, owner
         self.n_repeats = check_integer(n_repeats, "n_repeats", owner, minimum=1)
         self.seeds = Seeds.from_random_state(random_state, owner).learner_seeds(0, self.n_repeats)
@@ -231,9 +243,7 @@ class _Refits:
         self, estimator: Any, altered: Any, sequences: Sequences, rows: np.ndarray, X_test: Any
     ) -> Perturbations:
         """Compare the estimator fitted to all rows with the altered one fitted to the altered sequences of rows."""
-        if self.n_repeats > 1 and not random_state_names(estimator):
-            reason = "the estimator has no random_state that is None, so every repeat would be the same. Use 1."
-            raise refuse_value("n_repeats", self.owner, "1 for this estimator", self.n_repeats, reason)
+        self._refuse_repeats(estimator)
         with counted(self.n_repeats * (1 + len(rows))) as count:
             everything = [np.arange(self.n_samples)] * self.n_repeats
             predictions = np.stack(list(self._fit(estimator, everything, self.seeds, X_test, count.one)))
@@ -245,17 +255,81 @@ class _Refits:
                     fits = self._fit(altered, sequences(some), same, X_test, count.one)
                     for place, prediction in enumerate(fits, start=first):
                         without[repeat, place] = prediction
+        return self._together(predictions, without, rows)
+
+    def forgetting(self, estimator: Any, rows: np.ndarray, X_test: Any) -> Perturbations:
+        """Compare a bagged model with what it is when each row is forgotten: the same as fitting it without the row."""
+        self._refuse_repeats(estimator)
+        points = X_test if hasattr(X_test, "shape") else np.asarray(X_test)
+        whole = [np.arange(self.n_samples)] * self.n_repeats
+        keeping = clone(estimator).set_params(keep_rows=True)
+        job = FitJob(keeping, self.X, self.y, Bags(whole, self.n_samples), self.seeds, self.classes, self.fit_params)
+        workers = n_workers(self.n_jobs, beside_others=Surroundings(keeping).may_run_beside_others)
+        with counted(self.n_repeats * (1 + len(rows))) as count:
+            models = list(fit_bags(job, self.n_jobs))
+            predictions = np.stack(list(predict_bags(models, self.seeds, points, self.classes, None)))
+            count.reach(self.n_repeats)
+            without = np.empty((self.n_repeats, len(rows), *predictions.shape[1:]))
+            for repeat, (model, seed) in enumerate(zip(models, self.seeds, strict=True)):
+                for place, prediction in enumerate(self._forget(model, rows, (seed, points, self.classes), workers)):
+                    without[repeat, place] = prediction
+                    count.one()
+        return self._together(predictions, without, rows)
+
+    def _forget(self, model: Any, rows: np.ndarray, about: tuple[Any, ...], workers: int) -> Iterator[np.ndarray]:
+        """Forget each row, on as many workers as there are."""
+        if workers == 1:
+            yield from _forget_each(model, rows, *about)
+            return
+        pace = Pace(workers)
+        batches = ((model, rows[first:stop], *about) for first, stop in pace.batches(len(rows)))
+        with results(_forget_each, batches, self.n_jobs, pace) as found:
+            yield from found
+
+    def _refuse_repeats(self, estimator: Any) -> None:
+        if self.n_repeats > 1 and not random_state_names(estimator):
+            reason = "the estimator has no random_state that is None, so every repeat would be the same. Use 1."
+            raise refuse_value("n_repeats", self.owner, "1 for this estimator", self.n_repeats, reason)
+
+    def _together(self, predictions: np.ndarray, without: np.ndarray, rows: np.ndarray) -> Perturbations:
         distances = np.abs(predictions[:, None] - without) if self.n_repeats > 1 else None
         return Perturbations(predictions.mean(axis=0), without.mean(axis=0), rows, distances=distances)
 
     def _fit(
         self, estimator: Any, sequences: Any, seeds: np.ndarray, X_test: Any, after: Callable[[], None]
     ) -> Iterator[np.ndarray]:
-        job = FitJob(estimator, self.X, self.y, Bags(sequences, len(self.y)), seeds, self.classes)
+        job = FitJob(estimator, self.X, self.y, Bags(sequences, len(self.y)), seeds, self.classes, self.fit_params)
         X_test = X_test if hasattr(X_test, "shape") else np.asarray(X_test)
         for prediction in fit_and_predict_bags(job, X_test, self.n_jobs):
             after()
             yield prediction
+
+
+def _forget_each(
+    model: Any, rows: np.ndarray, seed: int, points: Any, classes: np.ndarray | None
+) -> Iterator[np.ndarray]:
+    """Predict with each of these rows forgotten."""
+    for row in rows:
+        without = forget(model, [row])
+        yield from predict_bags([without], np.array([seed]), points, classes, None)
+
+
+def _has_matched_bags(estimator: Any, n_samples: int) -> bool:
+    """Whether a row can be forgotten in place of fitting without it."""
+    if not isinstance(estimator, BaggedEnsemble) or isinstance(estimator.n_bags, str) or n_samples < 3:
+        return False
+    law = as_law(estimator.scheme, n_samples, "leave_one_out_refit")
+    return law.is_matched and law.without_one().inclusion_probability < 1
+
+
+def _names_of_rows(estimator: Any, names: np.ndarray) -> dict[str, Any]:
+    """What tells a bagged model which rows it is fitted to, so that its bags are matched; nothing for others."""
+    if isinstance(estimator, BaggedEnsemble):
+        return {"row_ids": names}
+    name, last = estimator.steps[-1] if isinstance(estimator, Pipeline) else ("", None)
+    if isinstance(last, BaggedEnsemble) and not get_config()["enable_metadata_routing"]:
+        return {f"{name}__row_ids": names}
+    return {}
 
 
 def _scope(estimator: Any, y: np.ndarray, moved: Perturbations, X_test: Any) -> Scope:
@@ -267,7 +341,8 @@ def _scope(estimator: Any, y: np.ndarray, moved: Perturbations, X_test: Any) -> 
     if not isinstance(estimator, BaggedEnsemble):
         return Scope(n, quantity, Rerun.ALONE, range_length=length, **about)  # type: ignore[arg-type]
     law, drawn = as_law(estimator.scheme, n, "leave_one_out_refit"), estimator.n_bags != "all"
-    rerun, n_bags, coupling = (Rerun.ANEW, int(estimator.n_bags), ANY.name) if drawn else (Rerun.ALL, None, None)
+    how = "matched" if law.is_matched else ANY.name
+    rerun, n_bags, coupling = (Rerun.ANEW, int(estimator.n_bags), how) if drawn else (Rerun.ALL, None, None)
     shift = changing = 0.0
     rule = getattr(estimator, "prediction_range", None)
     if rule is not None:

@@ -1,0 +1,192 @@
+"""Rows forgotten and rows learned: the model of other rows, in which only the bags that changed are fitted."""
+
+from typing import Any
+
+import numpy as np
+
+from stablebag._checks import refuse_type, refuse_value
+from stablebag.learning.ensemble import BaggedEnsemble, check_bagged
+from stablebag.learning.fitting import is_per_row
+from stablebag.learning.rows import n_rows, stacked, take_rows
+from stablebag.resampling.row_ids import RowIds, as_row_ids
+from stablebag.resampling.scheme import ResolvedScheme
+
+
+def forget(model: Any, row_ids: Any, *, X: Any = None, **fit_params: Any) -> Any:
+    """Return the model without some rows, fitting only the bags that contained them.
+
+    It is, to the last bit, what a fit to the remaining rows would give, with their names, the same `random_state` and
+    the law of bags without these rows: the bag size is kept where it is fixed, and the rate where it is random; a
+    fraction is not evaluated again. For one row, a share p of the bags is fitted. The given model stays as it is.
+
+    Parameters
+    ----------
+    model : BaggedRegressor or BaggedClassifier
+        A fitted model.
+    row_ids : sequence of int or labels
+        The names of the rows to forget; without names they are the positions in the training table.
+    X : array-like, sparse array or data frame, default=None
+        The training rows as they were given to `fit`, for a model that keeps none (``keep_rows=False``).
+    **fit_params : dict
+        For such a model: what else was given to `fit`, such as `sample_weight`.
+
+    Returns
+    -------
+    BaggedRegressor or BaggedClassifier
+        A new, fitted model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stablebag import BaggedRegressor, Subbagging, forget
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BaggedRegressor(scheme=Subbagging(100), n_bags=50, random_state=0).fit(X, y)
+    >>> without = forget(model, [3])
+    >>> len(model.bags_.with_any([3]))  # so many of the 50 bags were fitted again
+    9
+    >>> rest = np.delete(np.arange(len(y)), 3)
+    >>> fresh = BaggedRegressor(scheme=Subbagging(100), n_bags=50, random_state=0).fit(X[rest], y[rest], row_ids=rest)
+    >>> bool((without.predict(X) == fresh.predict(X)).all())
+    True
+    """
+    check_bagged(model, "forget")
+    _refuse_unmatched(model, "forget")
+    ids, n = model.row_ids_, model.scheme_.n_samples
+    gone = ids.positions(row_ids, "forget")
+    stay = np.delete(np.arange(n), gone)
+    if len(stay) < 2:
+        left = "no row" if len(stay) == 0 else "one row"
+        reason = f"it would leave {left}, and a model needs two. Fit anew."
+        raise refuse_value("row_ids", "forget", f"at most {n - 2:,} of the {n:,} rows", len(gone), reason)
+    table, params = model.training_data(X, **fit_params)
+    law = _without(model.scheme_, len(gone))
+    contained = model.bags_.with_any(gone)
+    rest = {name: take_rows(value, stay) if is_per_row(value, n) else value for name, value in params.items()}
+    return model.refitted(take_rows(table, stay), model.y_[stay], ids.take(stay), law, rest, lambda bags: contained)
+
+
+def learn(model: Any, X: Any, y: Any, row_ids: Any = None, *, X_before: Any = None, **fit_params: Any) -> Any:
+    """Return the model with more rows, fitting only the bags that contain them: the mirror image of `forget`.
+
+    It is, to the last bit, what a fit to all of the rows would give, with their names, the same `random_state` and bags
+    of the same size, or rate, as before. The given model stays as it is.
+
+    Parameters
+    ----------
+    model : BaggedRegressor or BaggedClassifier
+        A fitted model.
+    X : array-like, sparse array or data frame of shape (n_new, n_features)
+        The new rows.
+    y : array-like of shape (n_new,)
+        Their targets.
+    row_ids : None, "index", or sequence of int or labels, default=None
+        Their names, which no row may have already. None goes on counting, if names are whole numbers.
+    X_before : array-like, sparse array or data frame, default=None
+        The training rows as they were given to `fit`, for a model that keeps none (``keep_rows=False``).
+    **fit_params : dict
+        What `fit` was given beside X and y, such as `sample_weight`: for the new rows, and for a model that keeps no
+        rows for all of them, the new ones last.
+
+    Returns
+    -------
+    BaggedRegressor or BaggedClassifier
+        A new, fitted model, with the new rows after the others.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from stablebag import BaggedRegressor, forget, learn
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = BaggedRegressor(n_bags=50, random_state=0).fit(X, y)
+    >>> again = learn(forget(model, [3]), X[3:4], y[3:4], row_ids=[3])
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
+    """
+    check_bagged(model, "learn")
+    _refuse_unmatched(model, "learn")
+    y = np.asarray(y)
+    if y.ndim != 1 or len(y) == 0 or n_rows(X if hasattr(X, "shape") else np.asarray(X)) != len(y):
+        raise refuse_value("y", "learn", "one target for each of the new rows", y.shape, "one row or more.")
+    n, more = model.scheme_.n_samples, len(y)
+    ids = model.row_ids_.joined(_new_names(model.row_ids_, row_ids, X, more), "learn")
+    law = _with(model.scheme_, more)
+    new = model.checked_points(X)
+    if hasattr(model, "X_"):
+        before, known = model.training_data()
+        params = {name: _longer(name, value, fit_params, n, more) for name, value in known.items()}
+        unknown = sorted(set(fit_params) - set(known))
+        if unknown:
+            raise refuse_value("fit_params", "learn", f"those of the first fit, {sorted(known)}", unknown)
+    else:
+        old = {name: value[:n] if is_per_row(value, n + more) else value for name, value in fit_params.items()}
+        if X_before is None:
+            raise ValueError(
+                "This model has kept no training rows (keep_rows=False). Give them again, as they were in fit: "
+                "X_before=..."
+            )
+        before, _ = model.training_data(X_before, **old)
+        params = fit_params
+    if type(before) is not type(new):
+        raise refuse_type("X", "learn", f"a {type(before).__name__}, as the rows before", X)
+    if (model.y_.dtype.kind in "USO") != (y.dtype.kind in "USO"):
+        raise refuse_type("y", "learn", f"of the kind of the targets before, {model.y_.dtype}", y.dtype)
+    targets = np.concatenate([model.y_, y])
+    return model.refitted(
+        stacked(before, new), targets, ids, law, params, lambda bags: bags.with_any(np.arange(n, n + more))
+    )
+
+
+def _refuse_unmatched(model: BaggedEnsemble, owner: str) -> None:
+    if not model.scheme_.is_matched:
+        reason = "it draws other bags when a row is gone. Fit anew, or define pick in place of draw_bag."
+        raise refuse_type("model", owner, "a model whose scheme draws matched bags", model.scheme_.scheme, reason)
+    if not hasattr(model, "row_ids_"):
+        reason = "it was fitted before rows had names. Fit it again."
+        raise refuse_type("model", owner, "a model whose rows have names", model, reason)
+
+
+def _without(law: ResolvedScheme, n_gone: int) -> ResolvedScheme:
+    """The law of bags when so many rows are gone."""
+    n = law.n_samples
+    for _ in range(n_gone):
+        if law.n_samples < 2 or law.inclusion_probability >= 1:
+            break
+        law = law.without_one()
+    if law.n_samples > n - n_gone or law.inclusion_probability >= 1:
+        raise ValueError(
+            f"Without {n_gone:,} of {n:,} rows, bags of the same size would have all that are left. Fit anew with "
+            "smaller bags."
+        )
+    return law
+
+
+def _with(law: ResolvedScheme, more: int) -> ResolvedScheme:
+    """The law of bags with so many rows more."""
+    larger = law.scheme.resolve(law.n_samples + more)
+    if _without(larger, more) != law:
+        raise TypeError(f"The law with more rows, without which it is {law}, is not known. Fit anew.")
+    return larger
+
+
+def _new_names(before: RowIds, row_ids: Any, X: Any, more: int) -> RowIds:
+    if row_ids is not None:
+        return as_row_ids(row_ids, X, more, "learn")
+    if not before.are_numbers:
+        reason = "the rows before have labels."
+        raise refuse_value("row_ids", "learn", "a name for each of the new rows", row_ids, reason)
+    first = int(before.names.max()) + 1
+    return RowIds(np.arange(first, first + more), more, "learn")
+
+
+def _longer(name: str, value: Any, given: dict[str, Any], n: int, more: int) -> Any:
+    """A fit parameter for all rows, from that of the rows before and that of the new ones."""
+    if not is_per_row(value, n):
+        return value
+    if name not in given:
+        reason = "the rows before had one."
+        raise refuse_value(name, "learn", "one entry for each of the new rows", None, reason)
+    added = np.asarray(given[name])
+    if added.shape[:1] != (more,):
+        raise refuse_value(name, "learn", f"{more:,} entries, one for each of the new rows", added.shape)
+    return np.concatenate([np.asarray(value), added])
