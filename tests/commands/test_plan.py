@@ -22,7 +22,7 @@ def test_plan_lists_every_scheme(run):
 
 def test_plan_begins_with_what_to_use_and_shows_other_ways(run):
     result = run("plan", "--n-samples", 1000, "--epsilon", 0.2, "--delta", 0.05, "--scheme", "subbagging")
-    assert words(result).startswith("Use subbagging, 891 of 1,000 rows, with 9,549 bags.")
+    assert words(result).startswith("Use subbagging, 891 of 1,000 rows, with 9,549 bags:")
     for option in plan(1000, 0.2, 0.05).options:
         assert re.search(rf"{option.n_bags:,}\s+│\s+{option.bag_size:,}\s+│", result.output)
     assert "price of finitely many bags" in words(result)
@@ -33,7 +33,7 @@ def test_a_scheme_that_cannot_keep_the_promise_says_why_beside_those_that_can(ru
     arguments = ("--n-samples", 20, "--epsilon", 0.25, "--delta", 0.5, "--max-bags", 1)
     few = run("plan", *arguments)
     assert few.exit_code == 0
-    assert "Use subbagging, 1 of 20 rows, with 1 bag." in words(few)
+    assert "Use subbagging, 1 of 20 rows, with 1 bag:" in words(few)
     assert "No plan with at most 1 bag" in re.sub(r"[│\s]+", " ", few.output)
     none = run("plan", "--n-samples", 20, "--epsilon", 0.01, "--delta", 0.05, "--max-bags", 5)
     assert none.exit_code == 2

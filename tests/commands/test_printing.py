@@ -32,12 +32,13 @@ def test_json_gets_no_infinity():
     assert [finite(value) for value in (0.5, 0.0, math.inf, -math.inf, math.nan)] == [0.5, 0.0, None, None, None]
 
 
-def test_without_a_terminal_there_is_a_line_now_and_then(pipe, clock):
+def test_without_a_terminal_there_is_a_line_now_and_then_beside_the_results(pipe, clock, capsys):
     with progress(pipe, "bags"), counted(100) as count:
         for second in (1.0, 10.0, 29.0, 40.0, 50.0, 80.0):
             clock[0] = second
             count.one()
-    assert pipe.file.getvalue().splitlines() == [
+    assert pipe.file.getvalue() == ""
+    assert capsys.readouterr().err.splitlines() == [
         "bags: 0 of 100 fits.",
         "bags: 4 of 100 fits, about 960 s left.",
         "bags: 6 of 100 fits, about 1253 s left.",

@@ -331,9 +331,9 @@ def test_a_model_that_keeps_no_rows_asks_for_them():
 
 def test_rows_other_than_those_of_the_fit_are_refused():
     model = model_of("regressor", Subbagging(0.3), keep_rows=False)[0].fit(X, Y)
-    with pytest.raises(ValueError, match="These are not the rows that the model was fitted to"):
+    with pytest.raises(ValueError, match="The rows are not those that the model was fitted to"):
         forget(model, [3], X=X[::-1])
-    with pytest.raises(ValueError, match="These are not the fit parameters that the model was fitted to"):
+    with pytest.raises(ValueError, match="The sample_weight are not those that the model was fitted to"):
         forget(model, [3], X=X, sample_weight=np.ones(N))
     keeping = model_of("regressor", Subbagging(0.3))[0].fit(X, Y)
     with pytest.raises(ValueError, match=r"has kept its training rows\. Leave X"):
@@ -357,11 +357,11 @@ def test_learning_asks_for_the_rows_before_by_the_name_of_its_parameter():
     (lambda model: forget(model, [3, 3]), ValueError, "each row once"),
     (lambda model: forget(model, [None]), ValueError, "a name for each row. Got None"),
     (lambda model: forget(model, [[3]]), TypeError, "labels that can be hashed"),
-    (lambda model: forget(model, 3), TypeError, "a sequence with a name for each row. Got 3"),
+    (lambda model: forget(model, 3), TypeError, "a list of names of rows. Got 3"),
     (lambda model: forget(model, range(N)), ValueError, "at most 28 of the 30 rows. Got 30: it would leave no row"),
     (lambda model: forget(model, range(1, N)), ValueError, "Got 29: it would leave one row, and a model needs two"),
     (lambda model: forget(model, range(N - 5)), ValueError, "bags of the same size would have all that are left"),
-    (lambda model: learn(model, X[:1], Y[:1], row_ids=[3]), ValueError, "Got 3: two rows are called so"),
+    (lambda model: learn(model, X[:1], Y[:1], row_ids=[3]), ValueError, "Got 3: such a row is in the model already"),
     (lambda model: learn(model, X[:1], Y[:1], row_ids=[-4]), ValueError, "Got -4"),
     (lambda model: learn(model, X[:2], Y[:2], row_ids=[50]), ValueError, "2 names, one for each row"),
     (lambda model: learn(model, X[:2], Y[:1]), ValueError, "one target for each of the new rows"),
@@ -476,3 +476,40 @@ def test_classifiers_of_many_rows_forget_to_the_last_bit():
     rest = np.delete(np.arange(300), [0, 150])
     fresh = BaggedClassifier(scheme=Subbagging(150), n_bags=30, random_state=0)
     same(forget(model, [0, 150]), fresh.fit(features[rest], labels[rest], row_ids=rest), features)
+
+
+def test_a_fit_parameter_whose_length_would_change_its_meaning_is_refused():
+    class Takes(Ridge):
+        def fit(self, X, y, extra=None):
+            return super().fit(X, y + np.sum(extra))
+
+    model = BaggedRegressor(Takes(), scheme=Subbagging(0.3), n_bags=4, random_state=0)
+    model.fit(X, Y, extra=np.arange(N - 1.0))
+    with pytest.raises(ValueError, match="it would be sliced by bag now, and was not before"):
+        forget(model, [0])
+    model.fit(X, Y, extra=np.arange(N + 1.0))
+    with pytest.raises(ValueError, match="as many as there are rows after learn"):
+        learn(model, X[:1], Y[:1])
+
+
+def test_new_rows_are_of_the_types_of_the_rows_before():
+    frame = pd.DataFrame({"kind": pd.Categorical(["a", "b"] * (N // 2)), "x": np.arange(N // 2 * 2.0)})
+    model = BaggedRegressor(FunctionRegressor(lambda X, y, seed: lambda points: np.zeros(len(points))), n_bags=3,
+                            random_state=0).fit(frame, frame.x)  # fmt: skip
+    other = pd.DataFrame({"kind": pd.Categorical(["c"]), "x": [1.0]})
+    with pytest.raises(ValueError, match="of the types of the rows before"):
+        learn(model, other, [0.0])
+
+
+def test_a_fitted_model_stays_when_names_are_refused():
+    model = BaggedRegressor(Ridge(), n_bags=3, random_state=0).fit(X, Y)
+    predicted = model.predict(X)
+    with pytest.raises(ValueError, match="two rows are called so"):
+        model.fit(X, Y, row_ids=[0] * N)
+    np.testing.assert_array_equal(model.predict(X), predicted)
+
+
+def test_forget_takes_no_targets():
+    model = BaggedRegressor(Ridge(), n_bags=3, keep_rows=False, random_state=0).fit(X, Y)
+    with pytest.raises(TypeError, match="forget takes no y"):
+        forget(model, [0], X=X, y=Y)

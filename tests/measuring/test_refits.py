@@ -25,6 +25,7 @@ from stablebag import (
     PoissonizedBagging,
     Subbagging,
     certify,
+    forget,
     leave_one_out_refit,
     on_progress,
     replace_one_refit,
@@ -378,3 +379,24 @@ def test_a_replacement_takes_the_name_of_what_it_replaces(data):
     model = BaggedRegressor(learner, n_bags=10, random_state=0)
     moved = replace_one_refit(model, X, y, X, y, points, rows=[0, 24])
     assert (moved.values == 0).all()  # the same row under the same name changes nothing
+
+
+def test_a_row_whose_loss_leaves_one_class_is_measured_as_ever():
+    X = np.arange(6.0)[:, None]
+    model = BaggedClassifier(DecisionTreeClassifier(), n_bags=5, random_state=0)
+    moved = leave_one_out_refit(model, X, [0, 0, 0, 0, 0, 1], X[:2])
+    assert moved.left_out.shape == (6, 2, 2)
+    np.testing.assert_array_equal(moved.left_out[5], [[1.0, 0.0]] * 2)
+    assert leave_one_out_refit(model, X, np.zeros(6), X[:2]).left_out.shape == (6, 2, 1)
+
+
+def test_refits_take_the_names_of_a_fitted_model_or_given_ones(data):
+    X, y, points = data
+    names = [f"row {k}" for k in range(len(y))]
+    model = BaggedRegressor(DecisionTreeRegressor(random_state=0), n_bags=6, random_state=0).fit(X, y, row_ids=names)
+    for moved in (
+        leave_one_out_refit(model, X, y, points, rows=[3]),
+        leave_one_out_refit(clone(model), X, y, points, rows=[3], row_ids=names),
+    ):
+        np.testing.assert_array_equal(moved.prediction, model.predict(points))
+        np.testing.assert_array_equal(moved.left_out[0], forget(model, ["row 3"]).predict(points))

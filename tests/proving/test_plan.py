@@ -91,7 +91,7 @@ def test_a_resolved_scheme_can_be_planned_for():
 def test_a_plan_reads_as_an_instruction():
     text = joined(str(plan(10_000, 0.05, 0.05, "poissonized")))
     assert text.startswith("Use Poissonized bagging, 10,000 draws expected from 10,000 rows, with 7,705 bags.")
-    assert "the same seed with and without the row, so that bags without it stay as they are" in text
+    assert "the same seed and names of rows with and without the row, so that bags without it stay as they are" in text
     assert "is at most 0.05 on average over the rows" in text
 
 
@@ -242,3 +242,8 @@ def test_very_many_rows_are_planned_for():
     assert found.scheme.bag_size == 999_999_996_667
     assert found.certificate.epsilon(0.05) <= 0.05
     assert plan(10**12, 0.05, 0.05, max_bags=math.inf).scheme.bag_size == 999_999_998_000
+
+
+def test_a_scheme_with_its_own_bag_size_must_be_affordable():
+    with pytest.raises(ValueError, match=r"at least 500\. Got 10: the scheme keeps its own bag size"):
+        plan(1000, 0.1, 0.1, Subbagging(500), max_bag_size=10)

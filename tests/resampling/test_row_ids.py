@@ -31,7 +31,7 @@ def test_whole_numbers_are_kept_as_they_are():
 
 
 def test_labels_have_a_code_that_tells_kinds_apart():
-    ids = RowIds(["1", 1.5, (1,), b"1", True], 5)
+    ids = RowIds(["1", 1.5, (1,), b"1", "True"], 5)
     assert not ids.are_numbers
     assert len(set(ids.codes.tolist())) == 5
     digest = hashlib.blake2b(b"str:'1'", digest_size=8).digest()
@@ -129,6 +129,8 @@ def test_dates_are_names_and_a_missing_one_is_none():
 BAD = [
     ([3, 1, 3], ValueError, "a name of its own for each row. Got 3: two rows are called so"),
     (["a", "b", "a"], ValueError, "a name of its own for each row. Got 'a': two rows are called so"),
+    ([True, "a", "b"], TypeError, r"names, not True or False. Got True: it looks like a mask"),
+    ([0, float(2**60), 2], ValueError, "cannot be told from its neighbours"),
     ([1, 1.0, "a"], ValueError, "two rows are called so"),  # equal, so that no one could tell which is meant
     ([0, -1, 2], ValueError, r"whole numbers from 0 to 2\*\*62 - 1, or labels. Got -1"),
     ([0, 2**62, 2], ValueError, r"whole numbers from 0 to 2\*\*62 - 1, or labels. Got 4611686018427387904"),
@@ -146,10 +148,10 @@ BAD = [
     ([frozenset("ab"), "a", "b"], TypeError, "may not be written the same way in every session"),
     ([("a", object()), "a", "b"], TypeError, "may not be written the same way in every session"),
     ([len, "a", "b"], TypeError, "may not be written the same way in every session"),
-    ({"a", "b", "c"}, TypeError, "a sequence with a name for each row"),
-    ({"a": 1, "b": 2, "c": 3}, TypeError, "a sequence with a name for each row"),
-    (3, TypeError, "a sequence with a name for each row. Got 3"),
-    ("abc", TypeError, "a sequence with a name for each row. Got 'abc'"),
+    ({"a", "b", "c"}, TypeError, "a list of names of rows"),
+    ({"a": 1, "b": 2, "c": 3}, TypeError, "a list of names of rows"),
+    (3, TypeError, "a list of names of rows. Got 3"),
+    ("abc", TypeError, "a list of names of rows. Got 'abc'"),
 ]  # fmt: skip
 
 
@@ -186,8 +188,8 @@ def test_ids_of_another_table_are_refused():
     (RowIds(["a", "b"], 2), ["a", "a"], ValueError, "each row once. .* a row is named twice"),
     (RowIds(["a", "b"], 2), [None], ValueError, "a name for each row. Got None"),
     (RowIds(["a", "b"], 2), [[1]], TypeError, "labels that can be hashed"),
-    (RowIds(["a", "b"], 2), "a", TypeError, "a sequence with a name for each row. Got 'a'"),
-    (RowIds(None, 3), 1, TypeError, "a sequence with a name for each row. Got 1"),
+    (RowIds(["a", "b"], 2), "a", TypeError, "a list of names of rows. Got 'a'"),
+    (RowIds(None, 3), 1, TypeError, "a list of names of rows. Got 1"),
 ])  # fmt: skip
 def test_names_that_no_row_has_are_refused(ids, asked, error, words):
     with pytest.raises(error, match=words):
@@ -198,3 +200,18 @@ def test_rows_join_only_under_names_that_are_free():
     with pytest.raises(ValueError, match="Got 2: two rows are called so"):
         RowIds(None, 3).joined(RowIds([2], 1))
     assert RowIds(None, 3).joined(RowIds(["a"], 1)).names.tolist() == [0, 1, 2, "a"]
+
+
+def test_whole_numbers_that_pandas_made_floats_are_what_they_were():
+    np.testing.assert_array_equal(RowIds([3.0, 1.0], 2).names, [3, 1])
+    assert RowIds(None, 5).positions([3.0]).tolist() == [3]
+
+
+def test_names_can_be_walked_and_asked_for():
+    ids = RowIds(["ann", "bob"], 2)
+    assert list(ids) == ["ann", "bob"]
+    assert ids[1] == "bob"
+    assert "ann" in ids
+    assert "eve" not in ids
+    with pytest.raises(ValueError, match=r"no row is called so \(and 2 more\)\. Rows are called 'ann', 'bob'\."):
+        ids.positions(["v", "w", "x", "y", "z"])

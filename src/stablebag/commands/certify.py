@@ -30,9 +30,9 @@ _SHARES = (0.01, 0.05, 0.1, 0.25)
 @click.option(
     "--coupling",
     type=click.Choice(NAMES),
-    default="any",
+    default="matched",
     show_default=True,
-    help="What is assumed about the bags with and without a row.",
+    help="What is assumed about the bags with and without a row; those of this library are matched.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print numbers for machines instead of sentences.")
 def certify(

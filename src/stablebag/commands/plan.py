@@ -57,7 +57,11 @@ def plan_command(
         return
     console = Console()
     best = plans.get("subbagging") or next(iter(plans.values()))
-    say(console, f"Use {best.certificate.scheme}, with {count_bags(best.n_bags)}.")
+    say(
+        console,
+        f"Use {best.certificate.scheme}, with {count_bags(best.n_bags)}: the largest bags, which cost accuracy least. "
+        "Fewer and smaller bags keep the same promise.",
+    )
     console.print(_frontier(best, n_samples))
     if not scheme:
         console.print(_schemes(plans, refusals))
@@ -67,7 +71,7 @@ def _frontier(found: Plan, n_samples: int) -> Table:
     """The ways to keep the promise with this scheme: fewer bags must be smaller."""
     share = f"a share {found.delta:g} of {n_samples:,} rows"
     table = Table(
-        title=f"At most {share} move a prediction by more than {found.epsilon:g}: the largest bags, by their number"
+        title=f"At most {share} move a prediction by more than {found.epsilon:g}: bags that keep it, by their number"
     )
     for name in ("bags", "rows in a bag", "proved", "of it, the price of finitely many bags"):
         table.add_column(name, justify="right")

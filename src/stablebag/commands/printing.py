@@ -27,7 +27,7 @@ def finite(value: float) -> float | None:
 def progress(console: Console, name: str) -> Iterator[None]:
     """Show the progress of the work in a ``with`` block: a bar in a terminal, otherwise a line now and then."""
     if not console.is_terminal:
-        with on_progress(_Lines(console, name).tell):
+        with on_progress(_Lines(Console(stderr=True), name).tell):  # results alone go to the file
             yield
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,} of {task.total:,} fits"))

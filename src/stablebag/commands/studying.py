@@ -143,7 +143,8 @@ def _print(console: Console, result: Study, X: Any) -> None:
     if result.anew is not None:
         told = " ".join(result.anew.explain().split())
         again = f"Fitted again with the same seed, {told[0].lower()}{told[1:]}"
-        say(console, f"What is proved in the table is for these bags, reused. {again}")
+        price = getattr(result.proved, "about_bags", str)()
+        say(console, " ".join(["What is proved in the table is for these bags, reused.", price, again]))
     rows, effects = result.most_influential(5)
     named = ", ".join(f"row {X.index[row]} ({effect:.3g})" for row, effect in zip(rows, effects, strict=True))
     say(console, f"The training rows that move the predictions most: {named}.")

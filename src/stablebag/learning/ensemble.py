@@ -55,7 +55,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     n_bags: Any
     n_jobs: int | None
     warm_start: bool
-    keep_rows: bool
+    keep_rows: bool = True  # also of models from before there was a choice
     random_state: RandomState
 
     estimators_: list[Any]
@@ -165,9 +165,10 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         now, before = self._what_must_stay(params), self._settings
         changed = [name for name in now | before if "fit parameter" in name and now.get(name) != before.get(name)]
         if fingerprint(X) != self._table or changed:
+            what = "rows" if not changed else ", ".join(name.removeprefix("the fit parameter ") for name in changed)
             raise ValueError(
-                f"These are not the {'rows' if not changed else 'fit parameters'} that the model was fitted to. Give "
-                "them as they were in fit, in the same order."
+                f"The {what} are not those that the model was fitted to. Give them as they were in fit, in the same "
+                "order; after forgetting rows, without these."
             )
         return X, params
 
@@ -198,6 +199,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self._check_parameters()
         learner = self._learner()
         resumes = self._resumes()
+        if row_ids is not None:  # a fitted model stays as it is if they are refused
+            row_ids = as_row_ids(row_ids, X, n_rows(X) if hasattr(X, "shape") else len(X), type(self).__name__)
         if not resumes:
             self._forget()
         X, y = self._validated(X, y, reset=not resumes)

@@ -11,6 +11,8 @@ from stablebag.learning.rows import n_rows, stacked, take_rows
 from stablebag.resampling.row_ids import RowIds, as_row_ids
 from stablebag.resampling.scheme import ResolvedScheme
 
+_LAST_STEP = "of a pipeline or a search take the last step or best_estimator_; steps before it have seen the row, too."
+
 
 def forget(model: Any, row_ids: Any, *, X: Any = None, **fit_params: Any) -> Any:
     """Return the model without some rows, fitting only the bags that contained them.
@@ -50,7 +52,9 @@ def forget(model: Any, row_ids: Any, *, X: Any = None, **fit_params: Any) -> Any
     >>> bool((without.predict(X) == fresh.predict(X)).all())
     True
     """
-    check_bagged(model, "forget")
+    check_bagged(model, "forget", reason=_LAST_STEP)
+    if "y" in fit_params:
+        raise TypeError("forget takes no y: the model keeps its targets. Give X alone, for a model that keeps no rows.")
     _refuse_unmatched(model, "forget")
     ids, n = model.row_ids_, model.scheme_.n_samples
     gone = ids.positions(row_ids, "forget")
@@ -62,6 +66,7 @@ def forget(model: Any, row_ids: Any, *, X: Any = None, **fit_params: Any) -> Any
     table, params = model.training_data(X, **fit_params)
     law = _without(model.scheme_, len(gone))
     contained = model.bags_.with_any(gone)
+    _refuse_change_of_meaning(params, n, len(stay), "forget")
     rest = {name: take_rows(value, stay) if is_per_row(value, n) else value for name, value in params.items()}
     return model.refitted(take_rows(table, stay), model.y_[stay], ids.take(stay), law, rest, lambda bags: contained)
 
@@ -103,21 +108,28 @@ def learn(model: Any, X: Any, y: Any, row_ids: Any = None, *, X_before: Any = No
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
-    check_bagged(model, "learn")
+    check_bagged(model, "learn", reason=_LAST_STEP)
     _refuse_unmatched(model, "learn")
-    y = np.asarray(y)
-    if y.ndim != 1 or len(y) == 0 or n_rows(X if hasattr(X, "shape") else np.asarray(X)) != len(y):
+    X, y = X if hasattr(X, "shape") else np.asarray(X), np.asarray(y)
+    if len(X.shape) != 2:
+        raise refuse_value("X", "learn", "a table of rows", f"an array of shape {X.shape}", "for one row use [row].")
+    if y.ndim != 1 or len(y) == 0 or n_rows(X) != len(y):
         raise refuse_value("y", "learn", "one target for each of the new rows", y.shape, "one row or more.")
     n, more = model.scheme_.n_samples, len(y)
-    ids = model.row_ids_.joined(_new_names(model.row_ids_, row_ids, X, more), "learn")
+    names = _new_names(model.row_ids_, row_ids, X, more)
+    known = [name for name in names if name in model.row_ids_]
+    if known:
+        raise refuse_value("row_ids", "learn", "names of new rows", known[0], "such a row is in the model already.")
+    ids = model.row_ids_.joined(names, "learn")
     law = _with(model.scheme_, more)
     new = model.checked_points(X)
     if hasattr(model, "X_"):
-        before, known = model.training_data()
-        params = {name: _longer(name, value, fit_params, n, more) for name, value in known.items()}
-        unknown = sorted(set(fit_params) - set(known))
+        before, given = model.training_data()
+        _refuse_change_of_meaning(given, n, n + more, "learn")
+        params = {name: _longer(name, value, fit_params, n, more) for name, value in given.items()}
+        unknown = sorted(set(fit_params) - set(given))
         if unknown:
-            raise refuse_value("fit_params", "learn", f"those of the first fit, {sorted(known)}", unknown)
+            raise refuse_value("fit_params", "learn", f"those of the first fit, {sorted(given)}", unknown)
     else:
         old = {name: value[:n] if is_per_row(value, n + more) else value for name, value in fit_params.items()}
         if X_before is None:
@@ -129,12 +141,24 @@ def learn(model: Any, X: Any, y: Any, row_ids: Any = None, *, X_before: Any = No
         params = fit_params
     if type(before) is not type(new):
         raise refuse_type("X", "learn", f"a {type(before).__name__}, as the rows before", X)
-    if (model.y_.dtype.kind in "USO") != (y.dtype.kind in "USO"):
-        raise refuse_type("y", "learn", f"of the kind of the targets before, {model.y_.dtype}", y.dtype)
+    table = stacked(before, new)
+    if _types(table) != _types(before):
+        reason = "bags that stay have seen the types before. Convert the new rows."
+        raise refuse_value("X", "learn", f"of the types of the rows before, {_types(before)}", _types(new), reason)
     targets = np.concatenate([model.y_, y])
-    return model.refitted(
-        stacked(before, new), targets, ids, law, params, lambda bags: bags.with_any(np.arange(n, n + more))
-    )
+    if targets.dtype.kind != model.y_.dtype.kind:
+        raise refuse_type("y", "learn", f"of the kind of the targets before, {model.y_.dtype}", y.dtype)
+    return model.refitted(table, targets, ids, law, params, lambda bags: bags.with_any(np.arange(n, n + more)))
+
+
+def _refuse_change_of_meaning(params: dict[str, Any], n_before: int, n_after: int, owner: str) -> None:
+    """Refuse a fit parameter that would be sliced by bag, by its length alone, with one number of rows only."""
+    for name, value in params.items():
+        if not is_per_row(value, n_before) and is_per_row(value, n_after):
+            raise ValueError(
+                f"The fit parameter {name} has {n_after:,} entries, as many as there are rows after {owner}: it would "
+                "be sliced by bag now, and was not before. Fit anew."
+            )
 
 
 def _refuse_unmatched(model: BaggedEnsemble, owner: str) -> None:
@@ -169,6 +193,12 @@ def _with(law: ResolvedScheme, more: int) -> ResolvedScheme:
     return larger
 
 
+def _types(table: Any) -> Any:
+    """The types of a table's columns, categories included, as far as it says."""
+    types = getattr(table, "dtypes", None)
+    return table.dtype if types is None else list(types)
+
+
 def _new_names(before: RowIds, row_ids: Any, X: Any, more: int) -> RowIds:
     if row_ids is not None:
         return as_row_ids(row_ids, X, more, "learn")
@@ -187,6 +217,6 @@ def _longer(name: str, value: Any, given: dict[str, Any], n: int, more: int) -> 
         reason = "the rows before had one."
         raise refuse_value(name, "learn", "one entry for each of the new rows", None, reason)
     added = np.asarray(given[name])
-    if added.shape[:1] != (more,):
+    if added.shape != (more, *np.shape(value)[1:]):
         raise refuse_value(name, "learn", f"{more:,} entries, one for each of the new rows", added.shape)
     return np.concatenate([np.asarray(value), added])

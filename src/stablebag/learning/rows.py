@@ -72,6 +72,10 @@ def fingerprint(X: Any) -> str:
     if isinstance(X, np.ndarray) and X.dtype.kind != "O":
         head = f"{X.shape} {X.dtype}".encode()
         return hashlib.blake2b(head + np.ascontiguousarray(X).tobytes(), digest_size=16).hexdigest()
+    if sparse.issparse(X):  # what scipy remembers about an array does not count
+        entries = sparse.csr_array(X, copy=True)
+        entries.sum_duplicates()
+        return str(joblib.hash((type(X).__name__, X.shape, entries.data, entries.indices, entries.indptr)))
     return str(joblib.hash(X))
 
 

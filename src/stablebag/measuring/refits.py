@@ -29,6 +29,7 @@ from stablebag.proving.coupling import ANY
 from stablebag.proving.outputs import labels_of
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.bags import Bags
+from stablebag.resampling.row_ids import RowIds, as_row_ids
 from stablebag.resampling.scheme import as_law
 
 _ROWS_AT_ONCE = 256  # refits are handed out in portions, because the rows of n refits are n^2 numbers
@@ -43,6 +44,7 @@ def leave_one_out_refit(
     X_test: Any,
     *,
     rows: Any = None,
+    row_ids: Any = None,
     n_repeats: int = 1,
     n_jobs: int | None = None,
     random_state: RandomState = None,
@@ -65,6 +67,9 @@ def leave_one_out_refit(
         The points at which to predict.
     rows : array-like of int or None, default=None
         The rows to leave out, one at a time; None leaves out each row.
+    row_ids : None, "index", or sequence of int or labels, default=None
+        What the rows are called, as in `fit` of a bagged model. None takes the names from a fitted model of as many
+        rows, and otherwise counts.
     n_repeats : int, default=1
         The number of seeds over which a randomized learner is averaged. With several, shares of rows are shares of
         rows and seeds.
@@ -93,9 +98,13 @@ def leave_one_out_refit(
     def sequences(some: np.ndarray) -> Iterator[np.ndarray]:
         return (np.delete(np.arange(n), row) for row in some)
 
-    refits = _Refits(X, y, classes, n, n_repeats, random_state, n_jobs, owner, _names_of_rows(estimator, np.arange(n)))
+    if row_ids is None:  # a fitted model knows what its rows are called
+        row_ids = getattr(estimator, "row_ids_", None)
+        row_ids = row_ids if isinstance(row_ids, RowIds) and len(row_ids) == n else None
+    names = _names_of_rows(estimator, as_row_ids(row_ids, X, n, owner).names)
+    refits = _Refits(X, y, classes, n, n_repeats, random_state, n_jobs, owner, names)
     chosen = _checked_rows(rows, n, owner)
-    if _has_matched_bags(estimator, n):
+    if _has_matched_bags(estimator, n) and not _may_leave_one_class(y, classes):
         moved = refits.forgetting(estimator, chosen, X_test)
     else:
         moved = refits.perturbations(estimator, smaller, sequences, chosen, X_test)
@@ -271,18 +280,19 @@ class _Refits:
             count.reach(self.n_repeats)
             without = np.empty((self.n_repeats, len(rows), *predictions.shape[1:]))
             for repeat, (model, seed) in enumerate(zip(models, self.seeds, strict=True)):
-                for place, prediction in enumerate(self._forget(model, rows, (seed, points, self.classes), workers)):
+                names = model.row_ids_[rows]
+                for place, prediction in enumerate(self._forget(model, names, (seed, points, self.classes), workers)):
                     without[repeat, place] = prediction
                     count.one()
         return self._together(predictions, without, rows)
 
-    def _forget(self, model: Any, rows: np.ndarray, about: tuple[Any, ...], workers: int) -> Iterator[np.ndarray]:
+    def _forget(self, model: Any, names: np.ndarray, about: tuple[Any, ...], workers: int) -> Iterator[np.ndarray]:
         """Forget each row, on as many workers as there are."""
         if workers == 1:
-            yield from _forget_each(model, rows, *about)
+            yield from _forget_each(model, names, *about)
             return
         pace = Pace(workers)
-        batches = ((model, rows[first:stop], *about) for first, stop in pace.batches(len(rows)))
+        batches = ((model, names[first:stop], *about) for first, stop in pace.batches(len(names)))
         with results(_forget_each, batches, self.n_jobs, pace) as found:
             yield from found
 
@@ -306,11 +316,11 @@ class _Refits:
 
 
 def _forget_each(
-    model: Any, rows: np.ndarray, seed: int, points: Any, classes: np.ndarray | None
+    model: Any, names: np.ndarray, seed: int, points: Any, classes: np.ndarray | None
 ) -> Iterator[np.ndarray]:
     """Predict with each of these rows forgotten."""
-    for row in rows:
-        without = forget(model, [row])
+    for name in names:
+        without = forget(model, [name])
         yield from predict_bags([without], np.array([seed]), points, classes, None)
 
 
@@ -320,6 +330,13 @@ def _has_matched_bags(estimator: Any, n_samples: int) -> bool:
         return False
     law = as_law(estimator.scheme, n_samples, "leave_one_out_refit")
     return law.is_matched and law.without_one().inclusion_probability < 1
+
+
+def _may_leave_one_class(y: np.ndarray, classes: np.ndarray | None) -> bool:
+    """Whether without some row there is one class only, for which there is nothing to learn."""
+    if classes is None or len(classes) > 2:
+        return False
+    return len(classes) < 2 or bool((np.unique(y, return_counts=True)[1] == 1).any())
 
 
 def _names_of_rows(estimator: Any, names: np.ndarray) -> dict[str, Any]:

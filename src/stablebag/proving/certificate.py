@@ -774,7 +774,8 @@ class Certificate:
             return ""
         expected = self.replace_one_in_expectation()
         on_average = "" if self._derandomized else ", in expectation over the bags"
-        sentence = f"Replacing a row by another can move it by {rounded_up(always)}{on_average}"
+        named = " that takes its name" if isinstance(self.coupling, Matched) and not self._derandomized else ""
+        sentence = f"Replacing a row by another{named} can move it by {rounded_up(always)}{on_average}"
         if expected >= always:
             return sentence + "."
         return (

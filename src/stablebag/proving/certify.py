@@ -68,10 +68,10 @@ def certify(
     For every learner, every data set of 442 rows with this range of targets and every test point:
     the chance, over the draw of bags and seeds, that leaving out a row moves the prediction by
     more than 33.96 is at most 0.1 on average over the rows.
-    Proved by second moments of the bags, the same seed with and without the row, so that bags
-    without it stay as they are, Theorem 20 for the range (subbagging, 221 of 442 rows: p = 0.5, q
-    = 0.000567; 500 bags; predictions in a range of length 321 that changes with a share 0.004525
-    of the rows).
+    Proved by second moments of the bags, the same seed and names of rows with and without the
+    row, so that bags without it stay as they are, Theorem 20 for the range (subbagging, 221 of
+    442 rows: p = 0.5, q = 0.000567; 500 bags; predictions in a range of length 321 that changes
+    with a share 0.004525 of the rows).
     Of it, 14.29 is the price of drawing 500 bags at random: with infinitely many it would be
     19.67; 3,000 bags would halve that price.
     The mean over rows is at most 11.95 (second moments of the bags).
@@ -153,7 +153,7 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
     weights = model.bag_weights_ if model.derandomized_ else None
     eigenvalue, inclusion = model.remembered("eigenvalue", lambda: largest_eigenvalue(model.bags_, weights))
     law = model.scheme_
-    limit = bounds.bagging_constant(law.n_samples, *law.p_and_q)
+    limit = bounds.bagging_constant(law.n_samples, *law.p_and_q), law.inclusion_probability
     values: dict[str, Any] = {"eigenvalue": eigenvalue, "largest_inclusion": inclusion, "limit": limit}
     if model.average_.classes is not None:
         values |= _of_classes(model.average_, vector)

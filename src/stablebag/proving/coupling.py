@@ -145,8 +145,8 @@ def matched(
         noise, per_variance = min(noise, p / 2 * walk), 2 * p * walk
     elif type(law.scheme) in (BernoulliSubbagging, PoissonizedBagging):
         per_variance = 1 / (1 - p)  # by the inequality of Efron and Stein
-    words = "the same seed with and without the row, so that bags without it stay as they are"
-    tail = "Bernstein's inequality for matched bags"
+    words = "the same seed and names of rows with and without the row, so that bags without it stay as they are"
+    tail = "Bernstein's inequality for bags matched by the same seed and names of rows"
     return Matched("matched", min(1.0, noise), words, tail, min(1.0, chance), per_variance)
 
 

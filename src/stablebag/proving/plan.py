@@ -152,14 +152,15 @@ def plan(
     For every learner, every data set of 10,000 rows and every test point: the chance, over the
     draw of bags and seeds, that leaving out a row moves the prediction by more than 0.05 is at
     most 0.05 on average over the rows.
-    Proved by second moments of the bags, the same seed with and without the row, so that bags
-    without it stay as they are (subbagging, 7,752 of 10,000 rows: p = 0.7752, q = 1.74e-05; 9,994
-    bags; predictions in a range of length 1).
+    Proved by second moments of the bags, the same seed and names of rows with and without the
+    row, so that bags without it stay as they are (subbagging, 7,752 of 10,000 rows: p = 0.7752, q
+    = 1.74e-05; 9,994 bags; predictions in a range of length 1).
     Of it, 0.01689 is the price of drawing 9,994 bags at random: with infinitely many it would be
     0.03312; 239,856 bags would halve that price.
     The mean over rows is at most 0.01119 (second moments of the bags).
-    Replacing a row by another can move it by 0.7753, in expectation over the bags; for
-    independent rows from one distribution it is at most 0.02237 in expectation (Corollary 17).
+    Replacing a row by another that takes its name can move it by 0.7753, in expectation over the
+    bags; for independent rows from one distribution it is at most 0.02237 in expectation
+    (Corollary 17).
     """
     n_samples = check_samples(n_samples, "plan")
     range_length = check_real(range_length, "range_length", "plan", open_low=True, finite=True)
@@ -171,7 +172,11 @@ def plan(
     max_bags = check_bags(max_bags, "plan", name="max_bags")
     of_size, largest = _candidates(scheme, n_samples)
     if max_bag_size is not None:
-        largest = min(largest, check_integer(max_bag_size, "max_bag_size", "plan", minimum=1))
+        max_bag_size = check_integer(max_bag_size, "max_bag_size", "plan", minimum=1)
+        if not isinstance(scheme, str) and (size := _size_of(as_law(scheme, n_samples, "plan"))) > max_bag_size:
+            reason = "the scheme keeps its own bag size. Give its name to plan for another."
+            raise refuse_value("max_bag_size", "plan", f"at least {size:g}", max_bag_size, reason)
+        largest = min(largest, max_bag_size)
     if coupling is None:
         coupling = "matched" if as_law(of_size(1), n_samples, "plan").is_matched else "any"
 

@@ -48,8 +48,9 @@ class PointCertificate:
     >>> model = BaggedRegressor(n_bags=1000, random_state=0).fit(X[:400], y[:400])
     >>> print(certify(model, X[400:]).explain(delta=0.1))
     With confidence 95 % over the draw of the bags, for this data set and these 42 points: in
-    expectation over bags and seeds, at most a share 0.1 of the 400 rows move the prediction by
-    more than 21.25 when left out (by more than 17.83 at half of the points).
+    expectation over bags and seeds (the same seed and names of rows with and without the row), at
+    most a share 0.1 of the 400 rows move the prediction by more than 21.25 when left out (by more
+    than 17.83 at half of the points).
     For every data set with this range of targets and every point it would be 30.85.
     """
 
@@ -125,7 +126,9 @@ class PointCertificate:
         if math.isinf(self.certificate.n_bags):
             rows = f"at most {whole_rows(delta, n):,} of the {n:,} rows (delta = {delta:g}) move"
         else:
-            rows = f"in expectation over bags and seeds, at most a share {delta:g} of the {n:,} rows move"
+            matched = " (the same seed and names of rows with and without the row)"
+            how = matched if self.certificate.coupling.name == "matched" else ""
+            rows = f"in expectation over bags and seeds{how}, at most a share {delta:g} of the {n:,} rows move"
         what = "vector of outputs" if isinstance(self.certificate, VectorCertificate) else "prediction"
         each_point = epsilon.reshape(n_points, -1).max(axis=1)  # over classes, the weakest of the bounds
         middle, largest, ceiling = float(np.median(each_point)), float(epsilon.max()), self._ceiling(delta)

@@ -1,7 +1,7 @@
 """What is proved about leave-one-out predictions that reuse the drawn bags, for exactly these bags."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,8 +54,8 @@ class ReusedBagsCertificate:
         How far bags without rows alone move the average of a classifier when a class loses its only row.
     shifted_share : float
         The share of the rows that are the only ones of their class.
-    limit : float or None
-        What the eigenvalue would be with infinitely many bags: the bagging constant.
+    limit : tuple of two floats, or None
+        What the eigenvalue and the largest share of bags with a row would be with infinitely many bags: c and p.
 
     Examples
     --------
@@ -69,8 +69,8 @@ class ReusedBagsCertificate:
     row is the average over the bags that do not contain it.
     Proved by the largest eigenvalue 0.006294 of the bags' own covariance (docs/proofs.md, 7). No
     row at all moves it by more than 219.3.
-    With infinitely many bags it would be about 29.85: the rest is the price of drawing 1,000 at
-    random, which about 4,000 bags would halve.
+    With infinitely many bags it would be about 29.85 in place of 49.73: the rest is the price of
+    drawing 1,000 at random, which about 4,000 would halve.
     """
 
     eigenvalue: float
@@ -83,7 +83,7 @@ class ReusedBagsCertificate:
     standard_deviation: np.ndarray | None = None
     shift: float = 0.0
     shifted_share: float = 0.0
-    limit: float | None = None
+    limit: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         hold_read_only(self)
@@ -166,9 +166,37 @@ class ReusedBagsCertificate:
         """
         return curve_of(self, over_points)
 
+    def about_bags(self, delta: float = 0.05) -> str:
+        """Say what would be proved with infinitely many bags, on average over the points.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            A share of the training rows, in [0, 1].
+
+        Returns
+        -------
+        str
+            Empty if the bags were not drawn, or if it is not known.
+        """
+        if self.limit is None or self.scope.n_bags is None:
+            return ""
+        ideal = replace(self, eigenvalue=self.limit[0], largest_inclusion=self.limit[1], limit=None)
+        now, then = float(np.mean(self.epsilon(delta))), float(np.mean(ideal.epsilon(delta)))
+        if not 0 < then < now < min(self.range_length, self.worst_case()):
+            return ""
+        where = "" if self.standard_deviation is None else " on average over the points"
+        return (
+            f"With infinitely many bags it would be about {rounded_up(then)} in place of {rounded_up(now)}{where}: the "
+            f"rest is the price of drawing {self.scope.n_bags:,} at random, which about {4 * self.scope.n_bags:,} "
+            "would halve."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as a dictionary that JSON takes."""
-        values = {name: value for name, value in vars(self).items() if name not in ("scope", "standard_deviation")}
+        values = {
+            name: value for name, value in vars(self).items() if name not in ("scope", "standard_deviation", "limit")
+        }
         spread = None if self.standard_deviation is None else self.standard_deviation.tolist()
         finite = {name: value if math.isfinite(value) else None for name, value in values.items()}
         return {"about": "these bags", **self.scope.to_dict(), **finite, "standard_deviation": spread}
@@ -203,12 +231,7 @@ class ReusedBagsCertificate:
         ]
         if math.isfinite(worst := self.worst_case()):
             sentences[-1] += f" No row at all moves it by more than {rounded_up(worst)}."
-        if self.limit is not None and self.scope.n_bags is not None and 0 < largest < self.range_length:
-            ideal = largest * math.sqrt(min(1.0, self.limit / self.eigenvalue))
-            sentences.append(
-                f"With infinitely many bags it would be about {rounded_up(ideal)}: the rest is the price of drawing "
-                f"{self.scope.n_bags:,} at random, which about {4 * self.scope.n_bags:,} bags would halve."
-            )
+        sentences.append(self.about_bags(delta))
         if self.delta_range > 0:
             sentences.append(
                 f"This includes the share {self.delta_range:.4g} of rows whose removal changes the range itself."

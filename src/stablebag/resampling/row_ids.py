@@ -1,7 +1,7 @@
 """The identities of rows: what a row is called, so that it is the same row in another table."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -114,7 +114,16 @@ class RowIds:
             return np.flatnonzero([_is_number(name) for name in self._names])
         return np.arange(self.n_samples)
 
-    def positions(self, names: Any, owner: str = "row_ids") -> np.ndarray:
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.names.tolist())
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.names[place]
+
+    def __contains__(self, name: Any) -> bool:
+        return _plain(name) in self._places
+
+    def positions(self, names: Any, owner: str = "RowIds.positions") -> np.ndarray:
         """Return the places of these names in the table; unknown ones are refused."""
         values = _listed(names, owner)
         if self.is_counted and isinstance(values, np.ndarray) and values.dtype.kind in "iu":
@@ -126,8 +135,11 @@ class RowIds:
             found = found.astype(np.intp)
             known = found >= 0
         if not known.all():
-            unknown = [values[k] for k in np.flatnonzero(~known)[:_SHOWN]]
-            raise refuse_value("row_ids", owner, "names of rows that are there", unknown, "no row is called so.")
+            unknown = [_plain(values[k]) for k in np.flatnonzero(~known)]
+            more = f" (and {len(unknown) - _SHOWN:,} more)" if len(unknown) > _SHOWN else ""
+            there = ", ".join(repr(name) for name in self.names[:_SHOWN].tolist())
+            reason = f"no row is called so{more}. Rows are called {there}{', ...' if len(self) > _SHOWN else ''}."
+            raise refuse_value("row_ids", owner, "names of rows that are there", unknown[:_SHOWN], reason)
         if len(np.unique(found)) < len(found):
             raise refuse_value("row_ids", owner, "each row once", values[:_SHOWN], "a row is named twice.")
         return found
@@ -180,7 +192,8 @@ def _listed(names: Any, owner: str) -> Any:
     """Names as an array, or as a list of labels."""
     unordered = isinstance(names, str | bytes | Set | Mapping)
     if unordered or not isinstance(names, Iterable):
-        raise refuse_type("row_ids", owner, "None, or a sequence with a name for each row", names)
+        one = f" For one row write [{names!r}]." if isinstance(names, str | int) else ""
+        raise refuse_type("row_ids", owner, "a list of names of rows", names, f"names have an order.{one}")
     if isinstance(names, range | np.ndarray):
         array = np.asarray(names)
     elif hasattr(names, "to_numpy"):
@@ -206,6 +219,12 @@ def _label(value: Any, row: int, owner: str, *, any_number: bool = False) -> Any
     value = _plain(value)
     if _is_missing(value):
         raise refuse_value("row_ids", owner, "a name for each row", value, f"row {row} has none.")
+    if isinstance(value, bool):
+        reason = "it looks like a mask. Use the names of the rows, such as frame.index[mask]."
+        raise refuse_type("row_ids", owner, "names, not True or False", value, reason)
+    if isinstance(value, float) and value.is_integer():
+        reason = "as a float it cannot be told from its neighbours. Use whole numbers or texts."
+        raise refuse_value("row_ids", owner, "a whole number below 2**53 where it is a float", value, reason)
     if _is_number(value):
         if not any_number:
             _check_number(value, owner)
@@ -233,7 +252,9 @@ def _plain(value: Any) -> Any:
         return np.datetime64(value.isoformat(), "ns")
     if isinstance(value, np.datetime64):
         return value if np.isnat(value) else value.astype("datetime64[ns]")
-    return value.item() if isinstance(value, np.generic) else value
+    value = value.item() if isinstance(value, np.generic) else value
+    # pandas makes floats of whole numbers when one is missing.
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
 def _is_missing(value: Any) -> bool:
