@@ -400,3 +400,16 @@ def test_refits_take_the_names_of_a_fitted_model_or_given_ones(data):
     ):
         np.testing.assert_array_equal(moved.prediction, model.predict(points))
         np.testing.assert_array_equal(moved.left_out[0], forget(model, ["row 3"]).predict(points))
+
+
+def test_bags_are_matched_inside_pipelines_and_target_transformers(data):
+    X, y, points = data
+    model = BaggedRegressor(DecisionTreeRegressor(random_state=0), n_bags=6, random_state=0)
+    plain = leave_one_out_refit(model, X, y, points, rows=[3, 9])
+    for wrapped in (
+        make_pipeline(FunctionTransformer(), model),
+        TransformedTargetRegressor(model),
+        TransformedTargetRegressor(make_pipeline(FunctionTransformer(), model)),
+    ):
+        moved = leave_one_out_refit(wrapped, X, y, points, rows=[3, 9])
+        np.testing.assert_allclose(moved.left_out, plain.left_out)

@@ -339,13 +339,17 @@ def _may_leave_one_class(y: np.ndarray, classes: np.ndarray | None) -> bool:
     return len(classes) < 2 or bool((np.unique(y, return_counts=True)[1] == 1).any())
 
 
-def _names_of_rows(estimator: Any, names: np.ndarray) -> dict[str, Any]:
-    """What tells a bagged model which rows it is fitted to, so that its bags are matched; nothing for others."""
+def _names_of_rows(estimator: Any, names: np.ndarray, prefix: str = "") -> dict[str, Any]:
+    """What tells a bagged model, also as a last step, which rows it is fitted to, so that its bags are matched."""
     if isinstance(estimator, BaggedEnsemble):
-        return {"row_ids": names}
-    name, last = estimator.steps[-1] if isinstance(estimator, Pipeline) else ("", None)
-    if isinstance(last, BaggedEnsemble) and not get_config()["enable_metadata_routing"]:
-        return {f"{name}__row_ids": names}
+        return {f"{prefix}row_ids": names}
+    if get_config()["enable_metadata_routing"]:  # then it is for users to say who gets what
+        return {}
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return _names_of_rows(last, names, f"{prefix}{name}__")
+    if isinstance(estimator, TransformedTargetRegressor):
+        return _names_of_rows(estimator.regressor, names, prefix)
     return {}
 
 

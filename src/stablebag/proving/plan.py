@@ -84,7 +84,10 @@ class Plan:
         return str(self)
 
     def __str__(self) -> str:
-        return f"Use {self.certificate.scheme}, with {count_bags(self.n_bags)}.\n{self.certificate.explain(self.delta)}"
+        fewer = [f"{option.n_bags:,} of {option.bag_size:,.6g} rows" for option in reversed(self.options[:-1])]
+        others = f"\nFewer bags must be smaller: {', '.join(fewer)}." if fewer else ""
+        promise = self.certificate.explain(self.delta)
+        return f"Use {self.certificate.scheme}, with {count_bags(self.n_bags)}.{others}\n{promise}"
 
 
 def plan(
@@ -149,6 +152,7 @@ def plan(
 
     >>> print(plan(10_000, epsilon=0.05, delta=0.05))
     Use subbagging, 7,752 of 10,000 rows, with 9,994 bags.
+    Fewer bags must be smaller: 3,000 of 5,594 rows, 1,000 of 2,346 rows, 300 of 738 rows, 100 of 248 rows.
     For every learner, every data set of 10,000 rows and every test point: the chance, over the
     draw of bags and seeds, that leaving out a row moves the prediction by more than 0.05 is at
     most 0.05 on average over the rows.
