@@ -7,8 +7,12 @@ BIN := .venv/bin
 demo: .venv/.demo
 	$(BIN)/stablebag demo
 
+# Two halves at once, for two cores: the theorems and statistics run beside the rest, and are shown after it.
+LAWS := tests/theorems tests/statistical
 test: .venv/.test
-	$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest $(LAWS) > .venv/laws.log 2>&1 & laws=$$!; trap 'kill $$laws' INT TERM; \
+	$(BIN)/python -m pytest tests src README.md $(LAWS:%=--ignore=%); rooms=$$?; \
+	wait $$laws; laws=$$?; cat .venv/laws.log; exit $$((rooms || laws))
 
 # The fast tests of every room, about a minute: for the working day. tests/conftest.py lists what is left out as slow.
 quick: .venv/.test

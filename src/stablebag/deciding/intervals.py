@@ -188,10 +188,10 @@ def predict_interval(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BaggedRegressor(n_bags=500, random_state=0).fit(X[:400], y[:400])
     >>> print(predict_interval(model, X[400:], confidence_level=0.9))
-    42 intervals by jackknife+ at level 0.9, with a median width of 187.
-    Proved for exchangeable rows and any learner that is blind to their order: coverage is at least
-    0.8; typically it is near 0.9. That is for a number of bags drawn at random (random_n_bags)
-    or for all bags; with a fixed number it holds only approximately.
+    42 intervals by jackknife+ at level 0.9, with a median width of 187.8.
+    Proved for exchangeable rows and any learner that is blind to their order: coverage is at
+    least 0.8; typically it is near 0.9. That is for a number of bags drawn at random
+    (random_n_bags) or for all bags; with a fixed number it holds only approximately.
     """
     owner = "predict_interval"
     if not isinstance(model, BaggedRegressor):

@@ -113,7 +113,7 @@ def leave_one_out_error(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BaggedRegressor(n_bags=300, random_state=0).fit(X, y)
     >>> leave_one_out_error(model, "absolute")
-    46.93 +- 1.6 over 442 rows
+    46.72 +- 1.6 over 442 rows
     """
     owner = "leave_one_out_error"
     if undefined not in ("raise", "skip"):
