@@ -14,7 +14,7 @@ test: .venv/.test
 	$(BIN)/python -m pytest tests src README.md $(LAWS:%=--ignore=%); rooms=$$?; \
 	wait $$laws; laws=$$?; cat .venv/laws.log; exit $$((rooms || laws))
 
-# The fast tests of every room, about a minute: for the working day. tests/conftest.py lists what is left out as slow.
+# The fast tests of every room, a minute or two: for the working day. tests/conftest.py lists what is left out as slow.
 quick: .venv/.test
 	$(BIN)/python -m pytest tests -m "not slow"
 
