@@ -141,7 +141,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             new = np.array([number for number, fitted in enumerate(models) if fitted is None], dtype=np.intp)
         else:
             new = changed(job.bags)
-        # What a bag without rows predicts hangs on the range or the classes.
+        # What a bag without rows predicts depends on the range or the classes.
         new = np.union1d(new, np.flatnonzero(job.bags.sizes == 0))
         with counted(len(new)) as count:
             for number, fitted in zip(new, fit_bags(job.only(new), self.n_jobs) if len(new) else [], strict=True):
@@ -200,7 +200,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         learner = self._learner()
         resumes = self._resumes()
         if row_ids is not None:  # a fitted model stays as it is if they are refused
-            row_ids = as_row_ids(row_ids, X, n_rows(X) if hasattr(X, "shape") else len(X), type(self).__name__)
+            is_table = hasattr(X, "shape") or hasattr(X, "__len__")  # anything else is refused below
+            row_ids = as_row_ids(row_ids, X, n_rows(X), type(self).__name__) if is_table else row_ids
         if not resumes:
             self._forget()
         X, y = self._validated(X, y, reset=not resumes)

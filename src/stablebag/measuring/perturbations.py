@@ -412,7 +412,10 @@ class Perturbations:
         -------
         ndarray or float
         """
-        root, noise = self.norm(2), self.noise
+        return self._without_noise(self.norm(2), over_points)
+
+    def _without_noise(self, root: np.ndarray, over_points: str | None = None) -> Any:
+        noise = self.noise
         unit = max(float(root.max(initial=0.0)), float(noise.max(initial=0.0))) or 1.0  # its squares stay floats
         square = (root / unit) ** 2 - (noise / unit) ** 2
         if over_points == "mean":
@@ -520,14 +523,14 @@ class Perturbations:
         allowed = whole_rows(0.05, self._n_pooled)
 
         def all_at_once(pooled: np.ndarray) -> np.ndarray:
-            parts = _norm(pooled, 1), _exceeded_by(allowed, pooled), pooled.max(axis=0), _norm(pooled, 2)
-            return np.stack(parts, axis=-1)
+            norms = [_norm(pooled, order) for order in (1, math.inf, 2)]
+            return np.stack([norms[0], _exceeded_by(allowed, pooled), *norms[1:]], axis=-1)
 
         names = ("mean over rows", "95 % of rows below", "largest", "root mean square")
         table = dict(zip(names, np.moveaxis(self._by_points(all_at_once), -1, 0), strict=True))
         if self.bags is not None and self.bags.n_bags is not None:
             table["  of it, noise of bags"] = self.noise
-            table["  without that noise"] = self.debiased_rms()
+            table["  without that noise"] = self._without_noise(table["root mean square"])
         return table
 
     @property
@@ -591,6 +594,10 @@ def _norm(pooled: np.ndarray, order: float) -> np.ndarray:
     largest: np.ndarray = pooled.max(axis=0)
     if math.isinf(order):
         return largest
+    if order in (1, 2) and largest.max(initial=0.0) < 1e150 and largest.min(initial=1.0, where=largest > 0) > 1e-150:
+        if order == 1:
+            return np.asarray(pooled.mean(axis=0))
+        return np.asarray(np.sqrt(np.einsum("i...,i...->...", pooled, pooled) / len(pooled)))
     unit = np.where(largest > 0, largest, 1.0)  # in other units, powers of large order leave the range of floats
     return np.asarray(unit * np.mean((pooled / unit) ** order, axis=0) ** (1 / order))
 

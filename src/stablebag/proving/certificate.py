@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from scipy.special import logsumexp
 
 from stablebag._checks import (
@@ -21,13 +20,14 @@ from stablebag._checks import (
     refuse_value,
     whole_rows,
 )
-from stablebag._wording import count_bags, paragraphs, preformatted, probability, rounded_up
+from stablebag._wording import count_bags, paragraphs, probability, rounded_up
 from stablebag.learning.ranges import FixedRange, ObservedRange, as_prediction_range
 from stablebag.proving import bounds, frontier
 from stablebag.proving.coupling import Coupling, Matched, as_coupling
 from stablebag.proving.outputs import AdaptiveOutputs, ClassOutputs, Outputs, labels_of, outputs_from_dict
 from stablebag.proving.price import about_bags
 from stablebag.proving.proof import ALL_ROWS, TRIVIAL, Bound, Proof
+from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
 from stablebag.resampling.schemes import SCHEMES
@@ -40,7 +40,7 @@ _ORDERS = (1.0, 1.5, 2.0, 3.0, 4.0)  # a norm is not larger than one of higher o
 
 
 @dataclass(frozen=True, init=False)
-class Certificate:
+class Certificate(Spoken):
     """What is proved about bagging any learner, for every data set of `n_samples` rows and every test point.
 
     Leaving out row i moves the prediction by some L_i. The certificate bounds how many rows can move it far
@@ -385,21 +385,6 @@ class Certificate:
         logs = [order * math.log(size) + math.log(share) for size, share in parts if size > 0]
         return min(self.reach, math.exp(float(logsumexp(logs)) / order)) if logs else 0.0
 
-    def curve(self, over_points: str = "max") -> tuple[np.ndarray, np.ndarray]:
-        """Return what is proved as a curve: the smallest epsilon for each share of rows.
-
-        Parameters
-        ----------
-        over_points : {"max", "mean"}, default="max"
-            Has no effect: the certificate holds for every point.
-
-        Returns
-        -------
-        epsilon : ndarray
-        delta : ndarray
-        """
-        return curve_of(self, over_points)
-
     def loss(self, lipschitz: float = 1.0) -> float:
         """Return a bound on the mean expected change in a loss that is `lipschitz` in the prediction (Corollary 16).
 
@@ -496,13 +481,6 @@ class Certificate:
             self.outputs.about(self.n_samples),
         ]
         return paragraphs(sentence for sentence in sentences if sentence)
-
-    def __str__(self) -> str:
-        return self.explain()
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return preformatted(self.explain())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as a dictionary that JSON takes; `from_dict` reads it back."""
@@ -788,25 +766,6 @@ def replace_bags(certificate: Certificate, n_bags: int | float) -> Certificate:
     """Return the same certificate for another number of bags."""
     parts = {"outputs": certificate.outputs, "coupling": certificate.coupling}
     return Certificate(certificate.scheme, certificate.n_samples, n_bags, **parts)  # type: ignore[arg-type]
-
-
-def curve_of(certificate: Any, over_points: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return what is proved as a curve of epsilon and delta; for points, their largest or average delta."""
-    if over_points not in ("max", "mean"):
-        raise refuse_value("over_points", "curve", 'one of "max" and "mean"', over_points)
-    n = certificate.n_samples
-    steps = 200 if n <= 2000 else 50  # the exact frontier takes long for many rows
-    shares = np.unique(np.geomspace(1, n - 1, steps).astype(int)) / n  # all rows together need no proof
-    proved = np.array([certificate.epsilon(share) for share in shares])
-    if proved.ndim == 1:
-        finite = np.isfinite(proved)
-        return proved[finite], shares[finite]
-    # A mean of epsilon over points would not bound the mean of delta, so the mean of delta is taken at each epsilon.
-    levels = np.quantile(proved.reshape(len(shares), -1), [0.0, 0.5, 1.0], axis=1)
-    epsilon = np.unique(levels[np.isfinite(levels)])[::-1]
-    summary = np.mean if over_points == "mean" else np.max
-    each = np.array([summary(certificate.delta(level), axis=0) for level in epsilon])
-    return epsilon, each.reshape(len(epsilon), -1).max(axis=1)  # over classes, the weakest of the bounds
 
 
 def first_step(low: int, high: int, holds: Callable[[int], bool]) -> int:

@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import check_delta, check_epsilon, hold_read_only, whole_rows
-from stablebag._wording import count_points, paragraphs, preformatted, rounded_up
+from stablebag._wording import count_points, paragraphs, rounded_up
 from stablebag.proving import bounds
-from stablebag.proving.certificate import Certificate, curve_of
+from stablebag.proving.certificate import Certificate
 from stablebag.proving.outputs import UnboundedOutputs
+from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Scope
 from stablebag.proving.vector import VectorCertificate
 from stablebag.resampling.subbagging import Subbagging
 
 
 @dataclass(frozen=True, eq=False)
-class PointCertificate:
+class PointCertificate(Spoken):
     """What is proved about a fitted model at some test points, with a confidence level over the draw of its bags.
 
     Made by `certify` with points. The mean over rows of the squared perturbation of derandomized bagging is at most
@@ -157,13 +158,6 @@ class PointCertificate:
             sentences.append(f"For every data set{such} and every point it would be {rounded_up(ceiling)}.")
         return paragraphs(sentences)
 
-    def __str__(self) -> str:
-        return self.explain()
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return preformatted(self.explain())
-
     @property
     def n_samples(self) -> int:
         """The number of training rows."""
@@ -191,21 +185,6 @@ class PointCertificate:
     def worst_case(self) -> float:
         """Return the perturbation that no row exceeds, at any point."""
         return math.inf if self._unbounded else self.certificate.worst_case()
-
-    def curve(self, over_points: str = "max") -> tuple[np.ndarray, np.ndarray]:
-        """Return what is proved as a curve: the smallest epsilon for each share of rows.
-
-        Parameters
-        ----------
-        over_points : {"max", "mean"}, default="max"
-            The worst of the points, or the average over points.
-
-        Returns
-        -------
-        epsilon : ndarray
-        delta : ndarray
-        """
-        return curve_of(self, over_points)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as a dictionary that JSON takes."""

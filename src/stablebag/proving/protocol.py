@@ -1,9 +1,11 @@
-"""What every certificate provides; displays, studies and reports use nothing else."""
+"""What every certificate provides, of which displays, studies and reports use nothing else, and what all share."""
 
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from stablebag._checks import refuse_value
+from stablebag._wording import preformatted
 from stablebag.proving.scope import Scope
 
 
@@ -49,3 +51,43 @@ class StabilityCertificate(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as a dictionary that JSON takes."""
+
+
+class Spoken:
+    """What certificates share: a curve and a text, made of what each of them proves."""
+
+    def curve(self: StabilityCertificate, over_points: str = "max") -> tuple[np.ndarray, np.ndarray]:
+        """Return what is proved as a curve: the smallest epsilon for each share of rows.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"}, default="max"
+            The worst of the points, or the average over points, if the certificate is about some.
+
+        Returns
+        -------
+        epsilon : ndarray
+        delta : ndarray
+        """
+        if over_points not in ("max", "mean"):
+            raise refuse_value("over_points", "curve", 'one of "max" and "mean"', over_points)
+        n = self.n_samples
+        steps = 200 if n <= 2000 else 50  # the exact frontier takes long for many rows
+        shares = np.unique(np.geomspace(1, n - 1, steps).astype(int)) / n  # all rows together need no proof
+        proved = np.array([self.epsilon(share) for share in shares])
+        if proved.ndim == 1:
+            finite = np.isfinite(proved)
+            return proved[finite], shares[finite]
+        # A mean of epsilon over points would not bound the mean of delta: delta's mean is taken at each epsilon.
+        levels = np.quantile(proved.reshape(len(shares), -1), [0.0, 0.5, 1.0], axis=1)
+        epsilon = np.unique(levels[np.isfinite(levels)])[::-1]
+        summary = np.mean if over_points == "mean" else np.max
+        each = np.array([summary(self.delta(level), axis=0) for level in epsilon])
+        return epsilon, each.reshape(len(epsilon), -1).max(axis=1)  # over classes, the weakest of the bounds
+
+    def __str__(self: StabilityCertificate) -> str:
+        return self.explain()
+
+    def _repr_html_(self: StabilityCertificate) -> str:
+        """For notebooks."""
+        return preformatted(self.explain())

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from stablebag._checks import check_delta, check_epsilon, hold_read_only, whole_rows
-from stablebag._wording import count_bags, count_points, paragraphs, preformatted, rounded_up
-from stablebag.proving.certificate import curve_of
+from stablebag._wording import count_bags, count_points, paragraphs, rounded_up
 from stablebag.proving.outputs import about_empty_bags
+from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Scope
 from stablebag.resampling.bags import Bags
 
@@ -19,7 +19,7 @@ _SEED = 20240131  # for the Lanczos iteration's first vector: the same bags alwa
 
 
 @dataclass(frozen=True, eq=False)
-class ReusedBagsCertificate:
+class ReusedBagsCertificate(Spoken):
     """What is proved about leave-one-out predictions that reuse the drawn bags, for exactly these bags.
 
     Made by `certify_reused`. For every learner and every point, the mean over rows of the squared perturbation is at
@@ -151,21 +151,6 @@ class ReusedBagsCertificate:
         total = np.minimum(share / self.n_samples + self.delta_range, 1.0) * (epsilon < self.worst_case())
         return total if self.standard_deviation is not None else float(total)
 
-    def curve(self, over_points: str = "max") -> tuple[np.ndarray, np.ndarray]:
-        """Return what is proved as a curve: the smallest epsilon for each share of rows.
-
-        Parameters
-        ----------
-        over_points : {"max", "mean"}, default="max"
-            The worst of the points, or the average over points, if points were given.
-
-        Returns
-        -------
-        epsilon : ndarray
-        delta : ndarray
-        """
-        return curve_of(self, over_points)
-
     def about_bags(self, delta: float = 0.05) -> str:
         """Say what would be proved with infinitely many bags, on average over the points.
 
@@ -238,13 +223,6 @@ class ReusedBagsCertificate:
             )
         sentences.append(about_empty_bags(self.shift, self.shifted_share, self.n_samples))
         return paragraphs(sentence for sentence in sentences if sentence)
-
-    def __str__(self) -> str:
-        return self.explain()
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return preformatted(self.explain())
 
     @property
     def _most(self) -> float:

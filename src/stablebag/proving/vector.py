@@ -18,19 +18,20 @@ from stablebag._checks import (
     refuse_value,
     whole_rows,
 )
-from stablebag._wording import count_bags, paragraphs, preformatted, rounded_up
+from stablebag._wording import count_bags, paragraphs, rounded_up
 from stablebag.proving import bounds
-from stablebag.proving.certificate import curve_of, first_step, law_to_dict
+from stablebag.proving.certificate import first_step, law_to_dict
 from stablebag.proving.coupling import Coupling, as_coupling
 from stablebag.proving.outputs import about_empty_bags, labels_of, such_classes
 from stablebag.proving.price import about_bags
 from stablebag.proving.proof import ALL_ROWS, TRIVIAL, Bound, Proof
+from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
 
 
 @dataclass(frozen=True, init=False)
-class VectorCertificate:
+class VectorCertificate(Spoken):
     """What is proved about bagging any learner whose outputs are vectors, for every data set and every test point.
 
     As `Certificate`, with the Euclidean distance between the predictions with and without a row in place of a
@@ -227,21 +228,6 @@ class VectorCertificate:
         """Return a bound on the mean over rows of the expected distance."""
         return self.rms()
 
-    def curve(self, over_points: str = "max") -> tuple[np.ndarray, np.ndarray]:
-        """Return what is proved as a curve: the smallest epsilon for each share of rows.
-
-        Parameters
-        ----------
-        over_points : {"max", "mean"}, default="max"
-            Has no effect: the certificate holds for every point.
-
-        Returns
-        -------
-        epsilon : ndarray
-        delta : ndarray
-        """
-        return curve_of(self, over_points)
-
     @property
     def scope(self) -> Scope:
         """What it is about."""
@@ -311,13 +297,6 @@ class VectorCertificate:
             about_empty_bags(self.shift, self.shifted_share, self.n_samples),
         ]
         return paragraphs(sentence for sentence in sentences if sentence)
-
-    def __str__(self) -> str:
-        return self.explain()
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return preformatted(self.explain())
 
     def _with_bags(self, n_bags: float) -> "VectorCertificate":
         sets = {"radius": self.radius, "diameter": self.diameter, "shift": self.shift}

@@ -1,4 +1,4 @@
-"""Rows arrive at a bag at random times that hang on (random_state, bag, row) alone: how matched bags are drawn.
+"""Rows arrive at a bag at random times that depend on (random_state, bag, row) alone: how matched bags are drawn.
 
 Each row's arrivals at each bag are a Poisson process of rate one, independent of all others. A scheme takes the first
 rows to arrive, or those that arrive before some time. When a row is gone its arrivals are gone, and nothing else moves:
@@ -143,7 +143,7 @@ class Arrivals:
     def in_order(self, picked: Picked) -> tuple[np.ndarray, np.ndarray]:
         """Put the rows of each bag in a random order; return them end to end, and how many each bag has.
 
-        The order comes from numbers that hang on (bag, row) and do not know who else is in the bag.
+        The order comes from numbers that depend on (bag, row) and do not know who else is in the bag.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The key of a row at a bag: a uniform number of 64 bits that hangs on (random_state, bag, row) alone.
+"""The key of a row at a bag: a uniform number of 64 bits that depends on (random_state, bag, row) alone.
 
 Keys of labels, and of whole numbers below 2**16, are hashes of bag and row. Larger whole numbers are grouped in blocks,
 from one power of two to the next, in which keys are found both ways: from a row, or from the smallest key on. A random
