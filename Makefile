@@ -2,7 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test quick lint bench clean
+.PHONY: demo test quick lint bench wheels clean
+
+# What is compiled into the package: with the system's compiler, or one from the package index, or not at all.
+NATIVE := hatch_build.py $(wildcard src/stablebag/learning/solvers/native/*.[ch])
 
 demo: .venv/.demo
 	$(BIN)/stablebag demo
@@ -26,20 +29,25 @@ lint: .venv/.lint
 bench: .venv/.bench
 	$(BIN)/python -m pytest benchmarks --benchmark-columns=min,median,rounds
 
-clean:
-	rm -rf .venv
+# A wheel for each platform, one for all others, and the source distribution.
+wheels: .venv/.wheels
+	rm -rf dist
+	$(BIN)/python hatch_build.py dist
 
-# One stamp per purpose: a second run installs nothing until pyproject.toml changes.
+clean:
+	rm -rf .venv dist src/stablebag/learning/solvers/native/_native.*
+
+# One stamp per purpose: a second run installs nothing until pyproject.toml or a C file changes.
 .venv/.pip:
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'  # the first that reads dependency groups
 	touch $@
 
-.venv/.project: pyproject.toml | .venv/.pip
+.venv/.project: pyproject.toml $(NATIVE) | .venv/.pip
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
-.venv/.demo: pyproject.toml | .venv/.pip
+.venv/.demo: pyproject.toml $(NATIVE) | .venv/.pip
 	$(BIN)/python -m pip install --quiet --editable '.[cli,report]'
 	touch $@
 

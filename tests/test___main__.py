@@ -17,7 +17,7 @@ def as_module(monkeypatch, *arguments):
 
 def test_the_module_is_the_command(monkeypatch, capsys):
     assert as_module(monkeypatch, "--version") == 0
-    assert capsys.readouterr().out.strip() == f"stablebag, version {__version__}"
+    assert capsys.readouterr().out.startswith(f"stablebag {__version__} (")
     assert as_module(monkeypatch, "certify", "--n-samples", "1") == 2
     assert "n_samples" in capsys.readouterr().err
 

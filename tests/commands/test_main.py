@@ -3,6 +3,9 @@
 import pandas as pd
 import pytest
 
+import stablebag
+from stablebag.learning.solvers.native import why_not
+
 
 def words(result):
     return " ".join(result.output.split())
@@ -34,6 +37,11 @@ def test_bad_input_ends_with_two_and_one_sentence(run, table, arguments, sentenc
     assert sentence in words(result)
     assert "Traceback" not in result.output
     assert len(result.output.strip().splitlines()) <= 2
+
+
+def test_the_version_says_how_it_was_built(run):
+    speed = f"scikit-learn's speed, because {why_not()}" if why_not() else "compiled solvers"
+    assert run("--version").output.strip() == f"stablebag {stablebag.__version__} ({speed})"
 
 
 def test_debug_shows_the_traceback(run):

@@ -16,6 +16,9 @@ from stablebag.commands.interval import interval
 from stablebag.commands.measure import measure
 from stablebag.commands.plan import plan_command
 from stablebag.commands.reproduce import reproduce
+from stablebag.learning.solvers.native import why_not
+
+_SPEED = f"scikit-learn's speed, because {why_not()}".replace("%", "%%") if why_not() else "compiled solvers"
 
 
 class _Commands(click.Group):
@@ -38,7 +41,7 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="stablebag")
+@click.version_option(__version__, prog_name="stablebag", message=f"%(prog)s %(version)s ({_SPEED})")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug: bool) -> None:
     """Algorithmic stability you can install: predictions that do not hinge on any single training row.

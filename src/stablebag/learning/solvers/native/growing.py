@@ -1,0 +1,151 @@
+"""Decision trees grown by the compiled library, one bag per call."""
+
+import ctypes
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stablebag.learning.solvers.native.prediction import NODE
+
+CRITERIA = {"squared_error": 0, "gini": 1, "entropy": 2, "log_loss": 2}
+NO_MATTER, AS_SORTED, BY_ROW = range(3)
+SAME_VALUE = np.float32(1e-7)  # values that are not further apart are one value
+_SMALL = 64  # rows of a small node
+_LOG_SCALE = 2.0**32
+_INT = ctypes.c_int32
+_POINTER = ctypes.c_void_p
+
+
+class Grown(NamedTuple):
+    """A tree whose nodes lie depth first: the left child of a node is the one after it."""
+
+    nodes: np.ndarray
+    impurity: np.ndarray
+    n_samples: np.ndarray
+    value: np.ndarray
+    seen: np.ndarray  # the codes of the classes in the bag
+    max_depth: int
+
+
+class Limits(NamedTuple):
+    """When a node of a tree is not split."""
+
+    min_samples_split: int
+    min_samples_leaf: int
+    min_weight_leaf: float
+
+
+class _Table(ctypes.Structure):
+    _fields_ = (
+        *((name, _INT) for name in ("n_rows", "n_features", "n_classes", "criterion", "max_features", "max_depth")),
+        ("min_impurity_decrease", ctypes.c_double),
+        *((name, _POINTER) for name in ("columns", "order", "crowded", "targets", "codes", "terms")),
+    )  # of trees.h
+
+
+class _Fit(ctypes.Structure):
+    _fields_ = (
+        *((name, _INT) for name in ("n_rows", "min_samples_split", "min_samples_leaf", "ties")),
+        ("min_weight_leaf", ctypes.c_double),
+        *((name, _POINTER) for name in ("rows", "memory", "inverse", "logs", "nodes", "impurity", "value")),
+        *((name, _POINTER) for name in ("n_samples", "seen")),
+        *((name, _INT) for name in ("n_nodes", "depth", "n_seen", "unused")),
+    )  # of trees.h
+
+
+class Grower:
+    """Grows trees on bags of rows of one table.
+
+    Parameters
+    ----------
+    library : CDLL
+        The compiled library.
+    X : ndarray of float32, shape (n_rows, n_features)
+        The rows, with finite values.
+    y : ndarray of shape (n_rows,)
+        The targets as float64, or the codes of classes as int32.
+    n_classes : int
+        The number of classes; 0 for regression.
+    criterion : str
+        The criterion, as scikit-learn calls it.
+    max_features : int
+        The number of features that are drawn at a node.
+    max_depth : int
+        The depth beyond which no node is split.
+    min_impurity_decrease : float
+        How much a split must gain.
+    """
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        X: np.ndarray,
+        y: np.ndarray,
+        *,
+        n_classes: int,
+        criterion: str,
+        max_features: int,
+        max_depth: int,
+        min_impurity_decrease: float,
+    ) -> None:
+        self._grow, self._bytes = library.stablebag_fit_tree, library.stablebag_tree_bytes
+        self._bytes.restype = ctypes.c_int64
+        columns = np.ascontiguousarray(X.T, dtype=np.float32)
+        order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
+        ordered = np.take_along_axis(columns, order, axis=1)
+        crowded = np.any(ordered[:, 1:] <= ordered[:, :-1] + SAME_VALUE, axis=1).astype(np.uint8)
+        terms = np.empty((_SMALL, _SMALL))
+        library.stablebag_tree_terms(_POINTER(terms.ctypes.data))
+        self._kept: list[np.ndarray] = [columns, order, crowded, y, y, terms]  # to which the pointers lead
+        self.n_rows, self.n_features, self.n_classes = *X.shape, n_classes
+        self._table = _Table(
+            *X.shape, n_classes, CRITERIA[criterion], max_features, max_depth, min_impurity_decrease,
+            *(array.ctypes.data for array in self._kept),
+        )  # fmt: skip
+        self._by_thread = threading.local()
+
+    def grow(self, rows: np.ndarray, seed: int, limits: Limits, ties: int) -> Grown:
+        """Return the tree of a bag."""
+        rows = np.ascontiguousarray(rows, dtype=np.int64)
+        space = self._space(len(rows))
+        fit = space.fit
+        fit.n_rows, fit.rows, fit.ties = len(rows), rows.ctypes.data, ties
+        fit.min_samples_split, fit.min_samples_leaf, fit.min_weight_leaf = limits
+        if self._grow(ctypes.byref(self._table), ctypes.byref(fit), ctypes.c_uint32(seed)):
+            raise IndexError("A bag has a row that is not in the table.")
+        n, k = fit.n_nodes, fit.n_seen if self.n_classes else 1
+        return Grown(
+            space.nodes[:n].copy(), space.impurity[:n].copy(), space.n_samples[:n].copy(),
+            space.value[: n * k].copy().reshape(n, k), space.seen[: fit.n_seen].copy(), fit.depth,
+        )  # fmt: skip
+
+    def _space(self, n_rows: int) -> "_Space":
+        """The workspace of this thread, with room for a bag of so many rows."""
+        space: _Space | None = getattr(self._by_thread, "space", None)
+        if space is None or space.n_rows < n_rows:
+            n_bytes = self._bytes(*map(_INT, (self.n_rows, n_rows, self.n_features, self.n_classes)))
+            space = self._by_thread.space = _Space(n_rows, n_bytes, self.n_classes)
+        return space
+
+
+class _Space:
+    """Memory for a bag of up to n rows, and tables that all its nodes use."""
+
+    def __init__(self, n_rows: int, n_bytes: int, n_classes: int) -> None:
+        self.n_rows = n_rows
+        n_nodes = 2 * n_rows - 1
+        numbers = np.arange(1, n_rows + 1, dtype=np.float64)
+        logs = np.concatenate([[0.0], numbers * np.log(numbers)]) if n_classes else np.zeros(1)
+        self.nodes, self.impurity = np.empty(n_nodes, NODE), np.empty(n_nodes)
+        self.value, self.n_samples = np.empty(n_nodes * max(n_classes, 1)), np.empty(n_nodes, np.int32)
+        self.seen = np.empty(n_classes, np.int32)
+        self._kept: Any = (
+            np.empty(n_bytes + 64, np.uint8), np.concatenate([[0.0], 1 / numbers]),
+            np.rint(logs * _LOG_SCALE).astype(np.int64),
+        )  # fmt: skip
+        self.fit = _Fit()
+        self.fit.memory = (self._kept[0].ctypes.data + 63) // 64 * 64
+        self.fit.inverse, self.fit.logs = (array.ctypes.data for array in self._kept[1:])
+        for name in ("nodes", "impurity", "value", "n_samples", "seen"):
+            setattr(self.fit, name, getattr(self, name).ctypes.data)

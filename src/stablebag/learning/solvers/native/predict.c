@@ -1,0 +1,155 @@
+/* Predictions of many trees at many points, as scikit-learn's trees make them: x <= threshold goes left.
+ *
+ * Points walk down a tree several at a time and without branches, so that one waits for memory while the others move;
+ * who has arrived at a leaf stays there. For many points a tree is first rewritten into half the space, with numbers as
+ * integers of the same order: it then stays in the fastest cache, and a step takes less time. Points come in blocks
+ * that stay in the cache while all trees look at them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "native.h"
+
+enum {
+    AT_ONCE = 8,           /* points that move together */
+    LEVELS = 4,            /* steps between two looks at who has arrived */
+    GROUP = 128,           /* points of which those that have not arrived are kept together */
+    BLOCK_BYTES = 1 << 19, /* of points */
+    MOST_NODES = 1 << 16,  /* of a tree that is rewritten */
+    MOST_FEATURES = 1 << 16,
+    WORTH_IT = 32          /* nodes to rewrite for each point */
+};
+
+/* A node in half the space. */
+typedef struct {
+    int32_t key;
+    uint16_t feature, right;
+} Short;
+
+/* One step down: without a branch, because which way a point goes cannot be foreseen. */
+static inline int32_t next(int32_t at, int32_t right, int goes_left) {
+    return right ^ ((right ^ (at + 1)) & -(int32_t)goes_left);
+}
+
+/* ---------------------------------------------------------------------------------------------------- few points */
+
+/* The leaves of a few points. */
+static void walk(const Node *nodes, const float *points, int count, int64_t n_features, int32_t *leaves) {
+    int32_t moved = 1;
+    for (int i = 0; i < count; i++) leaves[i] = 0;
+    while (moved) {
+        moved = 0;
+        for (int i = 0; i < count; i++) {
+            int32_t at = leaves[i];
+            const Node *node = nodes + at;
+            leaves[i] = next(at, node->right, (double)points[i * n_features + node->feature] <= node->threshold);
+            moved |= leaves[i] ^ at;
+        }
+    }
+}
+
+/* --------------------------------------------------------------------------------------------------- many points */
+
+/* An integer for a number that is not NaN: of the same order, and one for both zeros. */
+static inline int32_t key_of(float x) {
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits &= -(int32_t)(bits != INT32_MIN);
+    return bits ^ ((bits >> 31) & INT32_MAX);
+}
+
+/* The tree with keys: x <= threshold is key of x <= key of the largest float that is not above the threshold. */
+static void shorten(const Node *nodes, int64_t n_nodes, Short *to) {
+    for (int64_t i = 0; i < n_nodes; i++) {
+        float above = (float)nodes[i].threshold;
+        to[i].key = key_of(above) - ((double)above > nodes[i].threshold);
+        to[i].feature = (uint16_t)nodes[i].feature;
+        to[i].right = (uint16_t)nodes[i].right;
+    }
+}
+
+/* Let the first `active` of a group go down some levels, and move those that are not yet at a leaf to the front. */
+static int advance(const Short *nodes, const int32_t *keys, int64_t n_features, int active, int32_t *who,
+                   int32_t *where, int32_t *leaves) {
+    int remaining = 0;
+    for (int j = 0; j < active; j += AT_ONCE) {
+        int32_t at[AT_ONCE];
+        const int32_t *point[AT_ONCE];
+        for (int i = 0; i < AT_ONCE; i++) {
+            at[i] = where[j + i];
+            point[i] = keys + who[j + i] * n_features;
+        }
+        for (int level = 0; level < LEVELS; level++)
+            for (int i = 0; i < AT_ONCE; i++) {
+                const Short *node = nodes + at[i];
+                at[i] = next(at[i], node->right, point[i][node->feature] <= node->key);
+            }
+        for (int i = 0; i < AT_ONCE; i++) {
+            int32_t own = who[j + i];
+            leaves[own] = at[i];
+            who[remaining] = own;
+            where[remaining] = at[i];
+            remaining += (nodes[at[i]].right != at[i]) & (j + i < active);
+        }
+    }
+    return remaining;
+}
+
+/* The leaves of a group of points. */
+static void walk_group(const Short *nodes, const int32_t *keys, int count, int64_t n_features, int32_t *leaves) {
+    int32_t who[GROUP + AT_ONCE], where[GROUP + AT_ONCE] = {0};
+    for (int i = 0; i < GROUP + AT_ONCE; i++) who[i] = i < count ? i : 0;
+    for (int active = count; active;) {
+        active = advance(nodes, keys, n_features, active, who, where, leaves);
+        for (int i = active; i < active + AT_ONCE; i++) { /* the last move beside copies of the first */
+            who[i] = who[0];
+            where[i] = where[0];
+        }
+    }
+}
+
+/* --------------------------------------------------------------------------------------------------------- both */
+
+static inline void copy_values(const double *values, int64_t n_outputs, const int32_t *leaves, int count, double *out) {
+    if (n_outputs == 1)
+        for (int i = 0; i < count; i++) out[i] = values[leaves[i]];
+    else
+        for (int i = 0; i < count; i++)
+            memcpy(out + i * n_outputs, values + leaves[i] * n_outputs, sizeof(double) * (size_t)n_outputs);
+}
+
+EXPORTED void stablebag_predict(int64_t n_trees, const Node *const *nodes, const int64_t *n_nodes,
+                                const double *const *values, int64_t n_outputs, const float *points, int64_t n_points,
+                                int64_t n_features, double *out, int64_t stride);
+
+/* Fill out[t * stride + p * n_outputs + k] with output k of tree t at point p, a finite one. */
+EXPORTED void stablebag_predict(int64_t n_trees, const Node *const *nodes, const int64_t *n_nodes,
+                                const double *const *values, int64_t n_outputs, const float *points, int64_t n_points,
+                                int64_t n_features, double *out, int64_t stride) {
+    int64_t block = BLOCK_BYTES / (int64_t)sizeof(float) / n_features / GROUP * GROUP;
+    if (block < GROUP) block = GROUP;
+    int32_t leaves[GROUP];
+    int rewrite = n_points >= AT_ONCE && n_features <= MOST_FEATURES;
+    int32_t *keys = rewrite ? malloc(sizeof *keys * (size_t)(block * n_features)) : NULL;
+    Short *shorts = keys ? malloc(sizeof *shorts * MOST_NODES) : NULL; /* without memory, walk as for few points */
+    for (int64_t begin = 0; begin < n_points; begin += block) {
+        int64_t end = n_points - begin < block ? n_points : begin + block;
+        const float *here = points + begin * n_features;
+        if (shorts)
+            for (int64_t i = 0; i < (end - begin) * n_features; i++) keys[i] = key_of(here[i]);
+        for (int64_t t = 0; t < n_trees; t++) {
+            int shorter = shorts && n_nodes[t] <= MOST_NODES && n_nodes[t] <= WORTH_IT * (end - begin);
+            if (shorter) shorten(nodes[t], n_nodes[t], shorts);
+            for (int64_t p = begin; p < end; p += GROUP) {
+                int count = end - p < GROUP ? (int)(end - p) : GROUP;
+                if (shorter)
+                    walk_group(shorts, keys + (p - begin) * n_features, count, n_features, leaves);
+                else
+                    walk(nodes[t], points + p * n_features, count, n_features, leaves);
+                copy_values(values[t], n_outputs, leaves, count, out + t * stride + p * n_outputs);
+            }
+        }
+    }
+    free(shorts);
+    free(keys);
+}

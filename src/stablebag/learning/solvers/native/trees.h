@@ -1,0 +1,153 @@
+/* What the files that build trees share: the rows of all bags, one bag's workspace, and the steps of a split. */
+#ifndef STABLEBAG_TREES_H
+#define STABLEBAG_TREES_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "native.h"
+
+#define SAME_VALUE 1e-7f /* values of a feature that are not further apart are one value, as in scikit-learn */
+#define EPSILON 2.220446049250313e-16
+
+enum Criterion { SQUARED_ERROR, GINI, ENTROPY };
+/* How equal values lie, where the order in which targets are added matters. */
+enum Ties { NO_MATTER, AS_SORTED, BY_ROW };
+/* A feature in a node: no two rows have one value, some do, or some have exactly the same. */
+enum Kind { CLEAR, NEAR, TIED };
+/* Where a node cannot be split by a feature: nowhere, between copies of a row, or between rows with one value. */
+enum Gaps { ANYWHERE, BETWEEN_ROWS, BETWEEN_VALUES };
+
+/* What all bags share. */
+typedef struct {
+    int32_t n_rows, n_features, n_classes, criterion, max_features, max_depth;
+    double min_impurity_decrease;
+    const float *columns;   /* the features, one after the other */
+    const int32_t *order;   /* the rows in the order of each feature */
+    const uint8_t *crowded; /* per feature, whether two rows have one value */
+    const double *targets;  /* of the rows, in regression */
+    const int32_t *codes;   /* of the rows' classes, in classification */
+    const double *terms;    /* of entropies in small nodes */
+} Table;
+
+/* What one call is about, and where its results go. */
+typedef struct {
+    int32_t n_rows, min_samples_split, min_samples_leaf, ties;
+    double min_weight_leaf;
+    const int64_t *rows;   /* of the bag, with repeats */
+    void *memory;          /* stablebag_tree_bytes of it */
+    const double *inverse; /* 1 / k for k up to the number of rows in the bag */
+    const int64_t *logs;   /* k log k, scaled; for entropies */
+    Node *nodes;
+    double *impurity, *value;
+    int32_t *n_samples, *seen;
+    int32_t n_nodes, depth, n_seen, unused;
+} Fit;
+
+/* A node that waits to be split. */
+typedef struct {
+    int32_t start, end, depth, parent, n_constant, n_distinct;
+    double impurity, sum, squares;
+} Waiting;
+
+/* The rows of a feature in a node that may have the value of another row, in order: `count` of them from `at` on. */
+typedef struct {
+    int32_t at, count; /* MANY: too many for a list */
+} Marked;
+#define MANY (-1)
+
+/* One bag: its rows are known by their place among its distinct rows. */
+typedef struct {
+    const Table *table;
+    Fit *fit;
+    int32_t n, n_distinct, d, k;
+    int32_t low_leaf;  /* the least number of rows in a leaf */
+    int by_sums, kept; /* whether sums of targets tell the best split; whether the order of samples matters */
+    double largest;    /* of the targets, without their signs */
+    uint32_t random;
+    int32_t *ids[2];     /* by depth, even or odd: each feature's order, node by node */
+    int32_t *marks[2];   /* the same for rows that may have the value of another */
+    size_t marks_room;   /* for each feature */
+    double *y;           /* targets; class 1 or not if there are two classes */
+    int32_t *code, *row; /* class, and row in the table */
+    uint8_t *goes_left;
+    float *values; /* of crowded features */
+    int32_t *features, *constants;
+    int32_t *samples; /* scikit-learn's order of the samples */
+    int32_t *drawn;
+    uint8_t *kinds, *sorts; /* of the drawn features; whether they must be sorted as scikit-learn does */
+    double *most;           /* the best rough figure of each */
+    int32_t *bounds, *used, *rank, *starts, *next, *ties_before, *sorted[2], *spare;
+    double *sums;
+    uint64_t *keys[2], *strays, *back, *ring;
+    double *left, *right; /* counts of classes */
+    Waiting *stack;
+    Marked *marked; /* of the features in the nodes on the stack */
+    double *counts; /* of the classes in the nodes on the stack */
+} Bag;
+
+/* The node at work. */
+typedef struct {
+    const int32_t *order; /* the first feature's; the others follow at distances of bag->n */
+    int32_t n, low, high; /* the least and the greatest number of rows on the left */
+    int copies;           /* whether rows are repeated */
+    double total;         /* of the targets */
+    const double *counts;
+    double share, slack;  /* by how much a rough figure may be wrong: a share of it, and more */
+    const int32_t *marks; /* the first feature's; the others follow at distances of bag->marks_room */
+    Marked *marked;
+} Here;
+
+/* The best split so far. */
+typedef struct {
+    double merit;
+    int32_t feature, n_left;
+} Best;
+
+/* What the rough figure of a split must reach if that of the best is `most`. */
+static inline double within_reach(const Here *here, double most) {
+    return most == -INFINITY ? most : most - here->share * most - here->slack;
+}
+
+static inline const int32_t *order_of(const Bag *bag, const Here *here, int32_t feature) {
+    return here->order + (size_t)feature * (size_t)bag->n;
+}
+
+static inline const float *values_of(const Bag *bag, int32_t feature) {
+    return bag->values + (size_t)feature * (size_t)bag->n;
+}
+
+/* trees_rows.c */
+char *lay_out(Bag *bag, char *memory, int32_t n_table_rows, int32_t n_rows, int32_t n_features, int32_t k);
+int take_rows(Bag *bag);
+
+/* trees_split.c */
+Best best_split(Bag *bag, Here *here, const int32_t **samples, int32_t *n_constant);
+
+/* trees_sweep.c */
+void sweep_pair(const Bag *bag, const Here *here, int gaps, const int32_t *order[2], const float *values[2],
+                       double most[2], int32_t n_closed[2]);
+void sweep_exactly(const Bag *bag, const Here *here, int32_t feature, const int32_t *order, double above,
+                          Best *best);
+void sweep_groups_exactly(const Bag *bag, const Here *here, int32_t feature, const int32_t *order,
+                                 int32_t n_bounds, double above, Best *best);
+
+/* trees_classes.c */
+double sweep_classes(const Bag *bag, const Here *here, int gaps, const int32_t *order, const float *values,
+                            int32_t *n_closed);
+void sweep_classes_exactly(const Bag *bag, const Here *here, int gaps, int32_t feature, const int32_t *order,
+                                  const float *values, double above, Best *best);
+double impurity_of(const Bag *bag, const double *counts, double n);
+
+/* trees_sort.c */
+int32_t find_bounds(const Bag *bag, const float *values, const int32_t *order, int32_t n, int32_t *n_ties);
+void sort_ties(const Bag *bag, const int32_t *before, const int32_t *order, int32_t n, int32_t *after);
+
+/* trees_children.c */
+void make_children(Bag *bag, const Waiting *node, const Here *here, const Best *best, const int32_t *samples,
+                          Waiting children[2], double *counts[2]);
+void deal_out(Bag *bag, const Waiting *node, const Here *here, int32_t n_left, const int splits[2],
+                     Marked *marked_left);
+
+#endif

@@ -1,0 +1,110 @@
+"""How the package is built: with a compiler, with one from the package index, and with neither."""
+
+import importlib.util
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+from stablebag.learning.solvers.native import loading
+
+ROOT = Path(__file__).parent.parent
+NATIVE = "stablebag/learning/solvers/native"
+
+
+@pytest.fixture
+def hook(monkeypatch):
+    """The module with the hook, read anew, in an environment that asks for nothing."""
+    monkeypatch.delenv("STABLEBAG_BUILD", raising=False)
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def built(folder):
+    """The wheel that is built from the sources, and what of the compiled part is in it."""
+    wheel = Path(next(WheelBuilder(str(ROOT)).build(directory=str(folder), versions=["standard"])))
+    names = [Path(name) for name in zipfile.ZipFile(wheel).namelist() if name.startswith(NATIVE)]
+    return wheel.name, {name.name for name in names if name.suffix != ".py"}
+
+
+def platform_of(name):
+    return name.removesuffix(".whl").split("-", 2)[2]
+
+
+def test_a_wheel_with_the_library_is_for_one_platform_and_every_python(hook, tmp_path):
+    if not hook.system_compiler():
+        pytest.skip("There is no C compiler.")
+    name, native = built(tmp_path)
+    assert platform_of(name) == f"py3-none-{hook.here().platform}"
+    assert native == {loading.PATH.name}
+
+
+@pytest.mark.parametrize("setting", [{"STABLEBAG_BUILD": "pure"}, {"CC": "false"}], ids=str)
+def test_without_a_compiler_the_wheel_is_for_every_platform(monkeypatch, tmp_path, setting):
+    for name, value in setting.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setitem(sys.modules, "ziglang", None)  # as if it were not installed
+    name, native = built(tmp_path)
+    assert platform_of(name) == "py3-none-any"
+    assert native == set()
+
+
+@pytest.mark.parametrize(("wish", "compiler", "index", "asked"), [
+    ("auto", ["cc"], True, []),
+    ("auto", [], True, ["ziglang>=0.13"]),
+    ("auto", [], False, []),
+    ("pure", [], True, []),
+    ("macos-aarch64", ["cc"], True, ["ziglang>=0.13"]),
+])  # fmt: skip
+def test_a_compiler_is_asked_for_only_where_there_is_none_and_one_can_be_had(
+    hook, monkeypatch, wish, compiler, index, asked
+):
+    monkeypatch.setenv("STABLEBAG_BUILD", wish)
+    monkeypatch.setattr(hook, "system_compiler", lambda: compiler)
+    monkeypatch.setattr(hook, "can_be_had", lambda requirement: index)
+    monkeypatch.setattr(hook, "here", lambda: hook.TARGETS["linux-x86_64"])
+    builder = WheelBuilder(str(ROOT))
+    assert hook.CustomBuildHook(str(ROOT), {}, builder.config, builder.metadata, "", "wheel").dependencies() == asked
+
+
+def test_a_package_that_no_index_has_cannot_be_had(hook, monkeypatch, tmp_path):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.delenv("UV", raising=False)
+    assert not hook.can_be_had("ziglang>=0.13")
+
+
+def test_a_wish_that_is_none_is_refused(hook, monkeypatch):
+    monkeypatch.setenv("STABLEBAG_BUILD", "fast")
+    with pytest.raises(hook.BuildError, match="STABLEBAG_BUILD is auto, pure or one of linux-x86_64, "):
+        hook.wish()
+
+
+def test_libraries_end_as_python_looks_for_them(hook):
+    suffixes = {"linux": ".so", "musl": ".so", "macos": ".dylib", "windows": ".dll"}
+    assert {name: target.suffix for name, target in hook.TARGETS.items()} == {
+        name: suffixes[name.split("-")[0]] for name in hook.TARGETS
+    }
+    assert hook.here().suffix == loading.PATH.suffix
+
+
+def test_an_editable_install_has_the_library_beside_the_sources_or_none(hook, tmp_path):
+    made, beside = tmp_path / "made.so", tmp_path / "_native.so"
+    made.write_text("new")
+    beside.write_text("old")
+    hook.place(made, beside)
+    assert beside.read_text() == "new"
+    hook.place(None, beside)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["made.so"]
+
+
+def test_the_c_files_compile_without_a_warning(hook, tmp_path):
+    command = hook.system_compiler()
+    if not command:
+        pytest.skip("There is no C compiler.")
+    strict = [*command, "-Wall", "-Wextra", "-Werror"]
+    hook.compile_library(strict, sorted((ROOT / hook.SOURCES).glob("*.c")), tmp_path / "strict.so", try_it=True)
