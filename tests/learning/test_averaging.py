@@ -40,8 +40,8 @@ THREE = np.array([[-2.0], [1.0], [9.0]])  # what the models of three bags predic
 def test_predictions_are_clipped_and_averaged():
     average = average_of([[0], [1], [2]], [0.0, 1.0, 5.0], rule=ObservedRange())
     assert average.outputs(THREE).tolist() == [[0.0], [1.0], [5.0]]
-    assert average.prediction(average.outputs(THREE)) == [2.0]
-    assert average_of([[0], [1], [2]], [0.0, 1.0, 5.0]).prediction(THREE) == pytest.approx([8 / 3])
+    assert average.prediction([THREE]) == [2.0]
+    assert average_of([[0], [1], [2]], [0.0, 1.0, 5.0]).prediction([THREE]) == pytest.approx([8 / 3])
 
 
 def test_without_a_row_its_bags_and_its_part_in_the_range_are_gone():
@@ -54,7 +54,7 @@ def test_without_a_row_its_bags_and_its_part_in_the_range_are_gone():
 
 def test_bags_of_unequal_probability_are_weighted():
     average = average_of([[0], [1], [2]], [0.0, 1.0, 5.0], weights=np.array([0.5, 0.25, 0.25]), drawn=False)
-    assert average.prediction(THREE) == [1.5]
+    assert average.prediction([THREE]) == [1.5]
     assert average.left_out(THREE)[:, 0] == pytest.approx([5.0, 5 / 3, -1.0])
     assert average.left_out_at(slice(0, 3), np.tile(THREE, 3)) == pytest.approx([5.0, 5 / 3, -1.0])
 

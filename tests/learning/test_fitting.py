@@ -25,6 +25,7 @@ from stablebag import (
 from stablebag._seeds import Seeds
 from stablebag.learning.fitting import fit_and_predict_bags, fit_bags, predict_bags
 from stablebag.learning.job import FitJob
+from stablebag.learning.models import Models
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.3), ClassicalBagging(1.0), PoissonizedBagging(0.7)]
 
@@ -205,7 +206,7 @@ def test_streaming_gives_the_same_predictions(data):
     X, y = data
     bags, seeds = Subbagging(0.5).resolve(30).draw(20, random_state=0), Seeds(0).learner_seeds(0, 20)
     job = FitJob(DecisionTreeRegressor(), X, y, bags, seeds)
-    kept = list(predict_bags(list(fit_bags(job)), seeds, X))
+    kept = np.concatenate(list(predict_bags(Models(fit_bags(job), seeds), X)))
     for n_jobs in (1, 2):
         streamed = list(fit_and_predict_bags(job, X, n_jobs=n_jobs))
         np.testing.assert_array_equal(streamed, kept)

@@ -13,6 +13,7 @@ from stablebag.resampling.bags import Bags
 from stablebag.resampling.scheme import ResolvedScheme
 
 _BLOCK_BYTES = 2**27
+_FEW = 1000  # numbers in a line, below which adding line by line is not worth a call for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,18 +67,21 @@ class BagAverage:
         """Return what is averaged: predictions clipped to the range."""
         return raw if self.interval is None else _clipped(raw, self.interval, self._empty)
 
-    def of_one_bag(self, raw: np.ndarray) -> np.ndarray:
-        """Return what is averaged for one bag."""
-        return raw if self.interval is None else np.clip(raw, *self.interval)
+    def prediction(self, raw: Iterable[np.ndarray]) -> np.ndarray:
+        """Return the average of the raw predictions, which come in blocks with one line per bag, in bag order.
 
-    def prediction(self, outputs: Iterable[np.ndarray]) -> np.ndarray:
-        """Return the average, added up bag by bag: the same bits however bags and points were handed out.
-
-        An average of numbers in a range is in that range; rounding may put it outside by an ulp, which is clipped.
+        It is added up bag by bag: the same bits however bags and points were handed out. An average of numbers in a
+        range is in that range; rounding may put it outside by an ulp, which is clipped.
         """
-        total: np.ndarray | float = 0.0
-        for weight, output in zip(self.weights, outputs, strict=True):
-            total = total + (output if self.drawn else weight * output)
+        total: np.ndarray | None = None
+        first = 0
+        for block in raw:
+            outputs = block if self.interval is None else np.clip(block, *self.interval)
+            if not self.drawn:
+                outputs = outputs * self.weights[first : first + len(block)].reshape(-1, *[1] * (block.ndim - 1))
+            total = _added(total, outputs)
+            first += len(block)
+        assert total is not None
         average = np.asarray(total / len(self.bags) if self.drawn else total)
         return average if self.interval is None else np.clip(average, *self.interval)
 
@@ -89,6 +93,10 @@ class BagAverage:
         deviation: np.ndarray = np.sqrt(np.tensordot(self.weights, centred**2, axes=1)) * unit
         return deviation
 
+    def extent(self, outputs: np.ndarray) -> np.ndarray | None:
+        """Return the difference between the largest and the smallest output over the bags."""
+        return np.asarray(np.ptp(outputs, axis=0))
+
     def estimated_deviation(self, outputs: np.ndarray) -> np.ndarray:
         """Return the standard deviation over all bags; if bags were drawn, an estimate whose square is unbiased."""
         n_bags = len(self.bags)
@@ -98,10 +106,15 @@ class BagAverage:
         """Return the average over the bags without row i, for every row i; shape (n_samples, n_points, ...)."""
         self.refuse_rows_in_every_bag()
         result = self._averages_without(self.outputs(raw))
-        for row in self._special_rows:
+        for row in self.special_rows:
             without = self.bags.without(row)
             result[row] = self._without(row, raw[without], without)
         return result
+
+    def left_out_specially(self, row: int, raw: np.ndarray) -> np.ndarray:
+        """Return the average without one of the special rows, with the same bits however points are handed out."""
+        weights, outputs = self._weighted(row, raw[without := self.bags.without(row)], without)
+        return _added(None, outputs * weights.reshape(-1, *[1] * (outputs.ndim - 1)))
 
     def left_out_at(self, rows: slice, raw: np.ndarray) -> np.ndarray:
         """Return the average at each of these training rows over the bags without it; NaN for a row in every bag.
@@ -113,7 +126,7 @@ class BagAverage:
         with np.errstate(invalid="ignore"):  # zero bags have no average
             sums = np.einsum("br,br...->r...", outside, outputs)
             result: np.ndarray = sums / total.reshape(-1, *[1] * (sums.ndim - 1))
-        for row in self._special_rows:
+        for row in self.special_rows:
             if rows.start <= row < rows.stop and total[row - rows.start] > 0:
                 without = self.bags.without(row)
                 result[row - rows.start] = self._without(row, raw[without, row - rows.start], without)
@@ -160,19 +173,22 @@ class BagAverage:
         return read_only(self.bags.sizes == 0)
 
     @property
-    def _special_rows(self) -> Iterable[int]:
+    def special_rows(self) -> list[int]:
         """The rows that change more than which bags are averaged: the range, or what a bag without rows predicts."""
         return [*self.range_changes, *(self.lonely_rows if self._empty.any() else ())]
 
     def _without(self, row: int, raw: np.ndarray, bags: np.ndarray) -> np.ndarray:
         """The average over the bags without a special row."""
+        return np.asarray(np.tensordot(*self._weighted(row, raw, bags), axes=1))
+
+    def _weighted(self, row: int, raw: np.ndarray, bags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The weights of the bags without a special row, which add up to one, and what is averaged over them."""
         if row in self.range_changes:
             outputs = _clipped(raw, self.range_changes[row], self._empty[bags])
         else:  # a class is gone, so bags without rows give all probability to the others
             outputs = raw.copy()
             outputs[self._empty[bags]] = self.lonely_rows[row]
-        weights = self.weights[bags] / self.weights[bags].sum()
-        return np.asarray(np.tensordot(weights, outputs, axes=1))
+        return self.weights[bags] / self.weights[bags].sum(), outputs
 
     def _averages_without(self, outputs: np.ndarray) -> np.ndarray:
         """The average over the bags without row i, for every row i, by one matrix product per block of rows."""
@@ -187,6 +203,17 @@ class BagAverage:
             result[rows] /= total[:, None]
         shaped: np.ndarray = result.reshape(self.bags.n_samples, *outputs.shape[1:])
         return shaped
+
+
+def _added(total: np.ndarray | None, lines: np.ndarray) -> np.ndarray:
+    """The lines added to a total, one after the other; numpy's own sum may add them in another order."""
+    if lines[0].size <= _FEW:
+        lines = lines if total is None else np.concatenate([total[None], lines])
+        return np.asarray(np.add.accumulate(lines, axis=0)[-1])
+    total = np.zeros_like(lines[0]) if total is None else total
+    for line in lines:
+        total += line
+    return total
 
 
 def middle(interval: Interval) -> float:

@@ -22,10 +22,15 @@ from stablebag._seeds import RandomState, Seeds
 from stablebag.learning.averaging import BagAverage
 from stablebag.learning.fitting import fit_bags, predict_bags
 from stablebag.learning.job import FitJob
+from stablebag.learning.kept_rows import packed, unpacked
+from stablebag.learning.models import Models
 from stablebag.learning.predictions import BagPredictions
 from stablebag.learning.progress import counted
 from stablebag.learning.ranges import PredictionRange
 from stablebag.learning.rows import fingerprint, kept, n_rows, same_table, take_rows, validated_rows
+from stablebag.learning.solvers.choice import Choice, check_wanted, chosen
+from stablebag.learning.solvers.neighbours_limit import AllBagsOfNeighbours
+from stablebag.learning.solvers.solver import NotCovered
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.random_bags import RandomBags
 from stablebag.resampling.row_ids import RowIds, as_row_ids
@@ -56,10 +61,12 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     n_jobs: int | None
     warm_start: bool
     keep_rows: bool = True  # also of models from before there was a choice
+    solver: str = "auto"
     random_state: RandomState
 
-    estimators_: list[Any]
-    average_: BagAverage
+    estimators_: Models
+    solver_: Choice
+    average_: Any  # a BagAverage, or AllBagsOfNeighbours, which answers the same
     bags_: Bags
     bag_weights_: np.ndarray
     scheme_: ResolvedScheme
@@ -99,25 +106,28 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self
         """
         job = self.prepare(X, y, sample_weight=sample_weight, row_ids=row_ids, **fit_params)
-        before = getattr(self, "estimators_", [])  # of a warm start; a fresh fit has forgotten them
-        new = job.part(len(before), len(job))
-        models = list(before)
+        before = getattr(self, "estimators_", None)  # of a warm start; a fresh fit has forgotten them
+        models = [] if before is None else list(before.kept)
+        new = job if job.choice is not None else chosen(job.part(len(models), len(job)))
         with counted(len(new)) as count, self._callbacks(len(new), job) as after_bag:
             for model in fit_bags(new, self.n_jobs):
                 models.append(model)
                 count.one()
                 after_bag()
-        return self._hold(job, models, keeps_rows=bool(before))
+        return self._hold(job, models, new.choice, before, keeps_rows=before is not None)
 
-    def _hold(self, job: FitJob, models: list[Any], *, keeps_rows: bool) -> Self:
-        """Keep what was fitted."""
+    def _hold(self, job: FitJob, models: list[Any], choice: Choice, before: Models | None, *, keeps_rows: bool) -> Self:
+        """Keep what was fitted, some of it perhaps before."""
         assert job.average is not None
-        self.estimators_, self.average_, self._learner_seeds = models, job.average, job.seeds
-        self.bags_, self.bag_weights_, self.y_ = job.bags, job.average.weights, job.y
+        structure = choice.structure or (None if before is None else before.structure)
+        self.estimators_, self.average_ = Models(models, job.seeds, structure), job.average
+        self.solver_ = choice.of(self.estimators_)
+        self.bags_, self.y_ = job.bags, job.y
+        self.bag_weights_ = job.average.weights if isinstance(job.average, BagAverage) else np.empty(0)
         if keeps_rows:
             return self
         if self.keep_rows:
-            self.X_ = kept(job.X)  # a copy that later changes do not reach
+            self.X_ = kept(job.X) if self.has_single_bags else job.X  # a copy that later changes do not reach
             self._fit_params = copy.deepcopy(dict(job.fit_params or {}))
         else:
             self._table = fingerprint(job.X)
@@ -132,7 +142,11 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         model: Self = clone(self).set_params(scheme=law.scheme)
         job = model._prepared(X, y, row_ids, fit_params, self._seeds)
-        models = list(self.estimators_)
+        if job.choice is not None:  # in closed form there is nothing to fit
+            return model._hold(job, [], job.choice, None, keeps_rows=False)
+        # Arrays refer to the classes by their place, which a class that is gone or new changes.
+        same_classes = job.classes is None or np.array_equal(job.classes, self.average_.classes)
+        models = list(self.estimators_.kept if same_classes else self.estimators_)
         if self.derandomized_:  # there are other bags now: they are told by their rows
             places = dict(zip(row_ids.names.tolist(), range(len(row_ids)), strict=True))
             now = np.array([places.get(name, -1) for name in self.row_ids_.names.tolist()])
@@ -143,11 +157,17 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             new = changed(job.bags)
         # What a bag without rows predicts depends on the range or the classes.
         new = np.union1d(new, np.flatnonzero(job.bags.sizes == 0))
+        structure = self.estimators_.structure
+        if structure is not None and structure.holds_rows:  # which have other positions now
+            new = np.arange(len(job))
+        changed_bags = chosen(job.only(new)) if len(new) else job
         with counted(len(new)) as count:
-            for number, fitted in zip(new, fit_bags(job.only(new), self.n_jobs) if len(new) else [], strict=True):
+            for number, fitted in zip(new, fit_bags(changed_bags, self.n_jobs) if len(new) else [], strict=True):
                 models[number] = fitted
                 count.one()
-        return model._hold(job, models, keeps_rows=False)
+        fits = changed_bags.choice is not None and changed_bags.choice.kind is not None
+        choice = changed_bags.choice if fits else self.solver_
+        return model._hold(job, models, choice, self.estimators_, keeps_rows=False)
 
     def training_data(self, X: Any = None, **fit_params: Any) -> tuple[Any, dict[str, Any]]:
         """Return the training rows and what was passed to the learner's fit: those kept, or those given again."""
@@ -226,13 +246,33 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """Draw the bags and the learners' seeds."""
         self.scheme_, self.derandomized_ = law, isinstance(self.n_bags, str)
         self.has_random_n_bags_ = isinstance(self.n_bags, RandomBags) and self.n_bags.law == law
-        bags, weights = self._draw(law, learner)
         rule, classes = self._learn_targets(y)
+        limit = self._limit(learner, X, y, law, rule, classes, params)
+        if isinstance(limit, AllBagsOfNeighbours):
+            none = Bags([], law.n_samples), np.empty(0, dtype=np.int64)
+            return FitJob(learner, limit.X, y, *none, classes, params, limit, choice=Choice(limit.name))
+        bags, weights = self._draw(law, learner, limit)
         average = BagAverage(law, bags, read_only(weights), not self.derandomized_, y, rule, classes)
         seeds = self._seeds.learner_seeds(0, len(bags))
         if self.derandomized_:  # one seed for all bags, which makes the learner one fixed function
             seeds = np.repeat(seeds[:1], len(bags))
-        return FitJob(learner, X, y, bags, seeds, classes, params, average, average.empty_value)
+        wanted = self.solver
+        return FitJob(learner, X, y, bags, seeds, classes, params, average, average.empty_value, solver_wanted=wanted)
+
+    def _limit(self, learner: Any, X: Any, y: np.ndarray, law: ResolvedScheme, rule: PredictionRange | None,
+               classes: np.ndarray | None, params: dict[str, Any]) -> AllBagsOfNeighbours | str:  # fmt: skip
+        """The average over all bags in closed form, or why there is none."""
+        if not self.derandomized_ or params or self.solver == "scikit-learn":
+            return ""
+        try:
+            return AllBagsOfNeighbours(learner, kept(X), y, law, rule, classes)
+        except NotCovered as reason:
+            return str(reason)
+
+    @property
+    def has_single_bags(self) -> bool:
+        """Whether bags were drawn or listed, in place of an average over all of them in closed form."""
+        return isinstance(self.average_, BagAverage)
 
     def bag_predictions(self, X: Any) -> np.ndarray:
         """Return what is averaged: the prediction of each bag's model, clipped to the range if there is one.
@@ -247,7 +287,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n_bags, n_points) or (n_bags, n_points, n_classes)
         """
         raw = self.predict_once(X).raw
-        return self.average_.outputs(raw)
+        outputs: np.ndarray = self.average_.outputs(raw)
+        return outputs
 
     def predict_once(self, X: Any) -> BagPredictions:
         """Predict with every bag's model at some points, and keep the predictions.
@@ -266,28 +307,41 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             It takes 8 bytes per bag, point and class.
         """
         check_is_fitted(self)
+        if not self.has_single_bags:
+            raise ValueError(
+                "All bags are averaged in closed form, so there are no predictions of single bags. Draw some bags "
+                '(n_bags=500), or list them all (solver="scikit-learn").'
+            )
         points = self.checked_points(X)
-        raw = np.stack(
-            list(predict_bags(self.estimators_, self._learner_seeds, points, self.average_.classes, self.n_jobs))
-        )
-        return BagPredictions(raw, self.bags_, fingerprint(points))
+        return BagPredictions(self._raw(points), self.bags_, fingerprint(points))
 
-    def raw_blocks(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+    def _raw(self, points: Any) -> np.ndarray:
+        """The predictions of all bags at some points."""
+        return np.concatenate(list(predict_bags(self.estimators_, points, self.average_.classes, self.n_jobs)))
+
+    def raw(self, X: Any) -> Any:
+        """Return the predictions of all bags, not yet clipped; in closed form, what takes their place."""
+        if isinstance(self.average_, AllBagsOfNeighbours):
+            return self.average_.ranked(self.checked_points(X))
+        blocks = [raw for _, raw in self.raw_blocks(X)]
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+
+    def raw_blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
         """Yield blocks of points that fit into memory, as a slice, with every bag's predictions, not yet clipped."""
         check_is_fitted(self)
         if isinstance(X, BagPredictions):
             yield from X.of(self)
             return
         points = self.checked_points(X)
+        if isinstance(self.average_, AllBagsOfNeighbours):
+            yield from self.average_.blocks(points)
+            return
         n_points, classes = n_rows(points), self.average_.classes
         step = max(1, _BLOCK_BYTES // (8 * len(self.bags_) * (1 if classes is None else len(classes))))
         for first in range(0, n_points, step):
             stop = min(first + step, n_points)
             some = points if stop - first == n_points else take_rows(points, np.arange(first, stop))
-            yield (
-                slice(first, stop),
-                np.stack(list(predict_bags(self.estimators_, self._learner_seeds, some, classes, self.n_jobs))),
-            )
+            yield slice(first, stop), self._raw(some)
 
     def fingerprint_of(self, X: Any) -> str:
         """Return a hash that identifies test points, or the points of BagPredictions."""
@@ -309,7 +363,11 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_memory"}
+        tables = {name: packed(state[name]) for name in ("X_", "_fit_params") if name in state}
+        return {name: value for name, value in (state | tables).items() if name != "_memory"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state | {name: unpacked(state[name]) for name in ("X_", "_fit_params") if name in state})
 
     # ------------------------------------------------------------------------------------------ what the two differ in
 
@@ -328,9 +386,12 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _predicted(self, X: Any) -> np.ndarray:
         """The average over bags at some points, added up bag by bag so that only the sum is held."""
         check_is_fitted(self)
-        points = self.checked_points(X)
-        raw = predict_bags(self.estimators_, self._learner_seeds, points, self.average_.classes, self.n_jobs)
-        return self.average_.prediction(map(self.average_.of_one_bag, raw))
+        raw: Iterator[Any] = (block for _, block in self.raw_blocks(X))
+        if self.has_single_bags:
+            points = self.checked_points(X)
+            raw = predict_bags(self.estimators_, points, self.average_.classes, self.n_jobs)
+        average: np.ndarray = self.average_.prediction(raw)
+        return average
 
     def _check_parameters(self) -> None:
         name, reason = type(self).__name__, 'use a whole number, or "all" for derandomized bagging.'
@@ -343,6 +404,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             check_integer(self.n_bags, "n_bags", name, minimum=1, reason=reason)
         if not isinstance(self.scheme, ResamplingScheme | ResolvedScheme):
             raise refuse_type("scheme", name, "a resampling scheme, such as Subbagging(bag_size=0.5)", self.scheme)
+        check_wanted(self.solver, name)
 
     def _learner(self) -> Any:
         learner = self._default_learner() if self.estimator is None else self.estimator
@@ -410,11 +472,11 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _forget(self) -> None:
         """Remove everything of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
-        fitted = ("bags_", "estimators_", "average_", "bag_weights_", "scheme_", "row_ids_", "X_", "y_")
+        fitted = ("bags_", "estimators_", "average_", "bag_weights_", "scheme_", "solver_", "row_ids_", "X_", "y_")
         for name in (*fitted, "_memory", "_fit_params", "_table"):
             self.__dict__.pop(name, None)
 
-    def _draw(self, law: ResolvedScheme, learner: Any) -> tuple[Bags, np.ndarray]:
+    def _draw(self, law: ResolvedScheme, learner: Any, no_closed_form: str) -> tuple[Bags, np.ndarray]:
         """The bags, and the weight of each in the average."""
         if not self.derandomized_:
             bags = law.draw(int(self.n_bags), self._seeds, row_ids=self.row_ids_)
@@ -427,6 +489,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             size = law.count_support(ordered=ordered, limit=_MOST_BAGS)
         if size > _MOST_BAGS:
             reason = f"{law} has {_many(size)} bags, but at most {_MOST_BAGS:,} are listed. Draw some: n_bags=10000."
+            reason += f" There is no closed form, because {no_closed_form}." if no_closed_form else ""
             raise refuse_value("n_bags", type(self).__name__, "an integer for this scheme", "all", reason)
         sequences, probabilities = zip(*law.support(ordered=ordered), strict=True)
         return Bags(sequences, law.n_samples), np.array(probabilities, dtype=float)

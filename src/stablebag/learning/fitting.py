@@ -5,50 +5,56 @@ even with weight zero, and nothing that it does reaches another learner. The sam
 any number of jobs, backend and batching: every bag is fitted by one thread, from its own rows and its own seed.
 """
 
-import copy
-import pickle
+import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
-from sklearn import config_context
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from stablebag.learning import outputs
 from stablebag.learning.job import FitJob
-from stablebag.learning.learners import Copies, Surroundings, isolated
+from stablebag.learning.learners import Surroundings
+from stablebag.learning.models import Models
 from stablebag.learning.parallel import BagError, Pace, n_workers, one_thread, results
-from stablebag.learning.rows import Points, has_mutable_cells, take_rows
-from stablebag.learning.solvers.choice import solver_for
-from stablebag.learning.solvers.solver import Solver
+from stablebag.learning.rows import Points
+from stablebag.learning.solvers.choice import chosen
+from stablebag.learning.solvers.conversion import ask, converted
+from stablebag.learning.solvers.general import General
+from stablebag.learning.solvers.solver import Structure
 
 _BLOCK_BYTES = 2**26
 _SMALL_PREDICTION = 100_000  # bags times points below which threads cost more than they save
+_AT_ONCE = 0.02  # seconds of fits by a solver after which they are handed over
 
 
 def fit_bags(job: FitJob, n_jobs: int | None = None) -> Iterator[Any]:
-    """Yield the fitted model of each bag, in bag order; close the iterator to stop early."""
+    """Yield the fitted model of each bag as `Models` keeps it, in bag order; close the iterator to stop early.
+
+    Of a job for which no solver was chosen, these are estimators.
+    """
     with closing(_one_by_one(_fit_each, job, n_jobs)) as models:
         yield from models
 
 
 def fit_and_predict_bags(job: FitJob, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
     """Fit one model per bag, yield its prediction at the points X, and forget it; only a batch is alive at a time."""
-    with closing(_one_by_one(_fit_and_predict_each, job, n_jobs, Points(X))) as predictions:
+    with closing(_one_by_one(_fit_and_predict_each, chosen(job), n_jobs, Points(X))) as predictions:
         yield from predictions
 
 
 def predict_bags(
-    models: list[Any], seeds: np.ndarray, X: Any, classes: np.ndarray | None = None, n_jobs: int | None = None
+    models: Models, X: Any, classes: np.ndarray | None = None, n_jobs: int | None = None
 ) -> Iterator[np.ndarray]:
-    """Yield the prediction of each bag's model at the points X, in bag order; small jobs are left to one thread.
+    """Yield the predictions of the bags' models at the points X, in blocks with one line per bag, in bag order.
 
     What a model draws at random while it predicts depends on the seed of its bag.
     """
     try:
-        yield from _predict_all(models, seeds, X, classes, n_jobs)
+        yield from _predict_all(models, Points(X), classes, n_jobs)
     except BagError as failure:
         learner = type(models[failure.number]).__name__
         raise failure.explained(f"{learner} failed to predict with the model of") from failure.cause
@@ -57,35 +63,101 @@ def predict_bags(
 # ----------------------------------------------------------------------------------------------------- one bag's worth
 
 
-def _fit_each(job: FitJob) -> Iterator[Any]:
-    """Yield the model of each bag."""
-    solver, fresh, surroundings = solver_for(job.learner), Copies(job.learner), Surroundings(job.learner)
-    given = job.fit_params or {}
-    by_row = {name for name, value in given.items() if is_per_row(value, len(job.y))}
-    validated, mutable = False, has_mutable_cells(job.X)
-    for number, (rows, seed) in enumerate(zip(job.bags, job.seeds.tolist(), strict=True), start=job.first):
+class _Fit:
+    """Fits the bags of a job, by their place in it: by a solver, if one was chosen, or else by the learner itself."""
+
+    def __init__(self, job: FitJob) -> None:
+        self.job = job
+        self.solver = None if job.choice is None else job.choice.solver_of(job)
+        self.general: General | None = None
+
+    def __call__(self, place: int) -> Any:
         try:
-            with one_thread():
-                model = _model_without_learner(job, rows)
-                if model is None:
-                    model = fresh.copy(seed)
-                    params = {k: take_rows(v, rows) if k in by_row else isolated(k, v) for k, v in given.items()}
-                    X, y = take_rows(job.X, rows), job.y[rows]
-                    with surroundings(seed), _validation_skipped() if validated else nullcontext():
-                        model = solver.fit(model, copy.deepcopy(X) if mutable else X, y, params)
-                    model, validated = _as_after_a_journey(model), fresh.validated_once
+            rows, seed = self.job.bags[place], int(self.job.seeds[place])
+            model = _model_without_learner(self.job, rows)
+            if model is None and self.solver is not None:
+                model = self.solver.fit(rows, seed)
+            if model is None:
+                if self.general is None:
+                    self.general = General(self.job)
+                model = self.general.fit(rows, seed)
+            return model
         except Exception as error:
-            raise BagError.of(number, "fit", error) from error
-        yield model
+            raise BagError.of(self.job.first + place, "fit", error) from error
+
+    @property
+    def structure(self) -> Structure | None:
+        return None if self.solver is None else self.solver.structure
+
+
+class _Ask:
+    """Asks models for their predictions at some points."""
+
+    def __init__(self, points: Points, classes: np.ndarray | None, structure: Structure | None) -> None:
+        self.points, self.classes = points, classes
+        self.predictor = None if structure is None else structure.predictor(points)
+        self.surroundings: dict[type, Surroundings] = {}
+
+    def __call__(self, models: Models, first: int, stop: int) -> Iterator[np.ndarray]:
+        """Yield the predictions of some bags, in blocks."""
+        is_array = self.predictor is not None and models.structure is not None
+        for solved, numbers in groupby(range(first, stop), lambda b: is_array and models.is_array(models.kept[b])):
+            some = list(numbers)
+            block = self.predictor([models.kept[b] for b in some]) if solved and self.predictor is not None else None
+            if block is not None and not np.isnan(block).any():
+                yield block
+            else:  # if it was NaN, the estimator says so
+                yield np.stack([self._of_estimator(models[b], b, int(models.seeds[b])) for b in some])
+
+    def _of_estimator(self, model: Any, number: int, seed: int) -> np.ndarray:
+        surroundings = self.surroundings.get(type(model))
+        if surroundings is None:
+            surroundings = self.surroundings[type(model)] = Surroundings(model)
+        n_points, classes, harmless = self.points.n_points, self.classes, surroundings.harmless
+        try:
+            # A learner about which little is known might have changed the number of threads, too.
+            with nullcontext() if harmless else one_thread(), surroundings(seed, 1):
+                if classes is None:
+                    return outputs.numbers(ask(model, "predict", self.points, harmless=harmless), n_points)
+                if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
+                    given = ask(model, "predict_proba", self.points, harmless=harmless)
+                    return outputs.probabilities(given, n_points, model.classes_, classes)
+                return outputs.votes(ask(model, "predict", self.points, harmless=harmless), n_points, classes)
+        except Exception as error:
+            raise BagError.of(number, "predict", error) from error
+
+
+def _fit_each(job: FitJob) -> Iterator[Any]:
+    """Yield the model of each bag, as it is kept."""
+    fit, place = _Fit(job), 0
+    while place < len(job):
+        found, failure, stop = list[Any](), None, time.monotonic() + (0 if fit.solver is None else _AT_ONCE)
+        with one_thread():  # setting it takes longer than a solver's fit, so several of these share it
+            while place < len(job) and not (found and time.monotonic() >= stop):
+                try:
+                    found.append(fit(place))
+                except BagError as error:
+                    failure = error
+                    break
+                place += 1
+        yield from found
+        if failure is not None:
+            raise failure
 
 
 def _fit_and_predict_each(job: FitJob, points: Points) -> Iterator[np.ndarray]:
     """Yield the prediction of each bag's model."""
-    solver, surroundings = solver_for(job.learner), Surroundings(job.learner)
-    for number, (model, seed) in enumerate(zip(_fit_each(job), job.seeds.tolist(), strict=True), start=job.first):
+    fit = _Fit(job)
+    asked = _Ask(points, job.classes, fit.structure)
+    for place in range(len(job)):
         with one_thread():
-            prediction = _predict(solver, number, seed, model, points, job.classes, surroundings)
-        yield prediction
+            model = Models([fit(place)], job.seeds[place : place + 1], fit.structure)
+            try:
+                (block,) = asked(model, 0, 1)
+            except BagError as failure:
+                failure.number = job.first + place
+                raise
+        yield block[0]
 
 
 def _model_without_learner(job: FitJob, rows: np.ndarray) -> Any:
@@ -100,29 +172,6 @@ def _model_without_learner(job: FitJob, rows: np.ndarray) -> Any:
     return DummyClassifier(strategy="prior").fit([[0.0]], y[:1]) if (y == y[0]).all() else None
 
 
-def _predict(
-    solver: Solver,
-    number: int,
-    seed: int,
-    model: Any,
-    points: Points,
-    classes: np.ndarray | None,
-    surroundings: Surroundings,
-) -> np.ndarray:
-    try:
-        # A learner about which little is known might have changed the number of threads, too.
-        harmless = surroundings.harmless
-        with nullcontext() if harmless else one_thread(), surroundings(seed, 1):
-            if classes is None:
-                return outputs.numbers(solver.ask(model, "predict", points, harmless), points.n_points)
-            if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
-                given = solver.ask(model, "predict_proba", points, harmless)
-                return outputs.probabilities(given, points.n_points, model.classes_, classes)
-            return outputs.votes(solver.ask(model, "predict", points, harmless), points.n_points, classes)
-    except Exception as error:
-        raise BagError.of(number, "predict", error) from error
-
-
 # ------------------------------------------------------------------------------------------------------------ all bags
 
 
@@ -130,8 +179,11 @@ def _one_by_one(
     each: Callable[..., Iterator[Any]], job: FitJob, n_jobs: int | None, *more: Any
 ) -> Generator[Any, None, None]:
     """Yield what `each` yields for all bags, in bag order, from as many workers as there are."""
-    job = solver_for(job.learner).prepared(job)
-    workers = n_workers(n_jobs, beside_others=Surroundings(job.learner).may_run_beside_others)
+    solved = job.choice is not None and job.choice.kind is not None
+    job = job if solved else converted(job)
+    threads = solved and job.choice.kind.releases_lock
+    beside_others = Surroundings(job.learner).may_run_beside_others
+    workers = n_workers(n_jobs, threads=threads, beside_others=beside_others)
     pace, light = Pace(workers), job.without_rows()
     # X and y are separate arguments, because there backends look for large ones to send only once.
     batches = ((each, job.X, job.y, light.part(*ends), *more) for ends in pace.batches(len(job)))
@@ -140,7 +192,7 @@ def _one_by_one(
             yield from each(job, *more)
             return
         done = 0
-        with results(_fit_remotely, batches, n_jobs, pace) as found:
+        with results(_fit_remotely, batches, n_jobs, pace, prefer="threads" if threads else None) as found:
             for item in found:
                 done += 1
                 yield item
@@ -161,23 +213,19 @@ def _fit_remotely(
 
 
 def _predict_all(
-    models: list[Any], seeds: np.ndarray, X: Any, classes: np.ndarray | None, n_jobs: int | None
+    models: Models, points: Points, classes: np.ndarray | None, n_jobs: int | None
 ) -> Iterator[np.ndarray]:
-    points, kinds = (
-        Points(X),
-        {type(model): (solver_for(model), Surroundings(model)) for model in _one_of_a_kind(models)},
-    )
-    beside_others = all(surroundings.may_run_beside_others for _, surroundings in kinds.values())
+    beside_others = all(Surroundings(model).may_run_beside_others for model in models.of_each_kind())
     small = len(models) * points.n_points < _SMALL_PREDICTION
     workers = 1 if small else n_workers(n_jobs, threads=True, beside_others=beside_others)
     bytes_per_bag = 8 * points.n_points * (1 if classes is None else len(classes))
     step = max(1, min(_BLOCK_BYTES // bytes_per_bag, len(models) // (4 * workers)))
+    with one_thread():
+        asked = _Ask(points, classes, models.structure)
 
     def predict_some(first: int) -> Iterator[np.ndarray]:
         with one_thread():
-            for number, model in enumerate(models[first : first + step], start=first):
-                solver, surroundings = kinds[type(model)]
-                yield _predict(solver, number, int(seeds[number]), model, points, classes, surroundings)
+            yield from asked(models, first, min(first + step, len(models)))
 
     starts = [(first,) for first in range(0, len(models), step)]
     if workers == 1:
@@ -189,36 +237,6 @@ def _predict_all(
         yield from found
 
 
-def _one_of_a_kind(models: list[Any]) -> list[Any]:
-    """One model of each type, because a bag without rows has a model of another type."""
-    return list({type(model): model for model in models}.values())
-
-
-def _as_after_a_journey(model: Any) -> Any:
-    """The model as it would come back from another process, where strided arrays become contiguous ones."""
-    if not _has_strided_arrays(model, depth=8):
-        return model
-    try:
-        return pickle.loads(pickle.dumps(model))
-    except Exception:  # what cannot be pickled does not come back from another process at all
-        return model
-
-
-def _has_strided_arrays(part: Any, depth: int) -> bool:
-    if isinstance(part, np.ndarray):
-        return not (part.flags.c_contiguous or part.flags.f_contiguous)
-    if depth == 0:
-        return False
-    if isinstance(part, list | tuple):
-        return len(part) < 100 and any(_has_strided_arrays(item, depth - 1) for item in part)
-    return hasattr(part, "get_params") and any(_has_strided_arrays(item, depth - 1) for item in vars(part).values())
-
-
-def _validation_skipped() -> AbstractContextManager[None]:
-    context: AbstractContextManager[None] = config_context(skip_parameter_validation=True)
-    return context
-
-
 def _about(rows: np.ndarray, job: FitJob) -> str:
     """The size and the classes of a bag."""
     if job.classes is None:
@@ -226,11 +244,3 @@ def _about(rows: np.ndarray, job: FitJob) -> str:
     seen = np.unique(job.y[rows]).tolist()
     names = ", ".join(map(str, seen[:5])) + (" and others" if len(seen) > 5 else "")
     return f" ({len(rows)} rows; classes {names})"
-
-
-def is_per_row(value: Any, n_samples: int) -> bool:
-    """Whether a fit parameter has one entry per training row: an array, a column or a list of that length."""
-    shape = getattr(value, "shape", None)
-    if shape is not None:
-        return len(shape) >= 1 and shape[0] == n_samples
-    return isinstance(value, list | tuple) and len(value) == n_samples

@@ -6,8 +6,8 @@ import numpy as np
 
 from stablebag._checks import refuse_type, refuse_value
 from stablebag.learning.ensemble import BaggedEnsemble, check_bagged
-from stablebag.learning.fitting import is_per_row
 from stablebag.learning.rows import n_rows, stacked, take_rows
+from stablebag.learning.solvers.general import is_per_row
 from stablebag.resampling.row_ids import RowIds, as_row_ids
 from stablebag.resampling.scheme import ResolvedScheme
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from stablebag.learning.averaging import BagAverage
 from stablebag.resampling.bags import Bags
 
 
@@ -32,14 +31,18 @@ class FitJob:
         The class labels in order; None for regression.
     fit_params : mapping or None, default=None
         Passed to the learner's `fit`; arrays with one entry per training row are sliced by bag.
-    average : BagAverage or None, default=None
-        How the bags are averaged, if they are.
+    average : BagAverage, AllBagsOfNeighbours or None, default=None
+        How the bags are averaged, if they are; in closed form there are no bags.
     empty_value : float, default=0.0
         What a bag without rows predicts in regression. In classification it gives all classes the same probability.
     first : int, default=0
         The number of the first of these bags, for error messages.
     numbers : ndarray of int or None, default=None
         The numbers of the bags, if they do not follow on each other.
+    solver_wanted : str, default="auto"
+        As the parameter `solver` of the ensembles.
+    choice : Choice or None, default=None
+        Which solver fits the bags, once that is decided; None is the learner itself.
     """
 
     learner: Any
@@ -49,10 +52,12 @@ class FitJob:
     seeds: np.ndarray
     classes: np.ndarray | None = None
     fit_params: Mapping[str, Any] | None = None
-    average: BagAverage | None = None
+    average: Any = None
     empty_value: float = 0.0
     first: int = 0
     numbers: np.ndarray | None = None
+    solver_wanted: str = "auto"
+    choice: Any = None
 
     def __len__(self) -> int:
         return len(self.bags)

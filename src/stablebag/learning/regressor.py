@@ -41,16 +41,24 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         Whether a second `fit` to the same data with a larger `n_bags` keeps the fitted bags and fits only new ones.
     keep_rows : bool, default=True
         Whether the model keeps a copy of the training rows, in `X_`. Errors, intervals and `forget` need them.
+    solver : {"auto", "scikit-learn", "ties-in-row-order"}, default="auto"
+        What fits the bags. "auto" uses a faster program for learners whose structure is known (trees, linear models,
+        nearest neighbours) if it gives the same models to the last bit, and the learner itself for all others;
+        "scikit-learn" always uses the learner itself. "ties-in-row-order" is "auto", except that regression trees add
+        up rows with equal values of a feature in the order of the rows: several times as fast on tables full of equal
+        values, but the trees differ from scikit-learn's where splits are equally good up to rounding.
     random_state : None, int, RandomState or Generator, default=None
         The source of randomness for the bags and the learners' seeds. Bag b depends only on it, on b and on the names
         of the rows.
 
     Attributes
     ----------
-    estimators_ : list of estimators
+    estimators_ : sequence of estimators
         The fitted model of each bag; a constant for a bag without rows.
     bags_ : Bags
         The rows of each bag.
+    solver_ : Choice
+        What fitted the bags, and why it was not another.
     bag_weights_ : ndarray of shape (n_bags,)
         The weight of each bag in the average.
     scheme_ : ResolvedScheme
@@ -101,6 +109,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         n_jobs: int | None = None,
         warm_start: bool = False,
         keep_rows: bool = True,
+        solver: str = "auto",
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
@@ -110,6 +119,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.keep_rows = keep_rows
+        self.solver = solver
         self.random_state = random_state
 
     def predict(self, X: Any) -> np.ndarray:

@@ -125,7 +125,7 @@ def leave_one_out_error(
     y = model.y_
     if classifier and not callable(loss):
         y = one_hot(y, model.classes_)
-    known = np.flatnonzero(model.bags_.n_without > 0)
+    known = np.flatnonzero(model.bags_.n_without > 0) if model.has_single_bags else np.arange(len(y))
     if not len(known):
         raise ValueError("Every row is in every bag, so there is no error to estimate. Use more or smaller bags.")
     with np.errstate(over="ignore"):  # an infinite loss is refused below

@@ -19,6 +19,7 @@ from stablebag.learning.fitting import fit_and_predict_bags, fit_bags, predict_b
 from stablebag.learning.forgetting import forget
 from stablebag.learning.job import FitJob
 from stablebag.learning.learners import Surroundings, random_state_names
+from stablebag.learning.models import Models
 from stablebag.learning.parallel import Pace, n_workers, results
 from stablebag.learning.progress import counted
 from stablebag.learning.ranges import as_prediction_range
@@ -275,8 +276,8 @@ class _Refits:
         job = FitJob(keeping, self.X, self.y, Bags(whole, self.n_samples), self.seeds, self.classes, self.fit_params)
         workers = n_workers(self.n_jobs, beside_others=Surroundings(keeping).may_run_beside_others)
         with counted(self.n_repeats * (1 + len(rows))) as count:
-            models = list(fit_bags(job, self.n_jobs))
-            predictions = np.stack(list(predict_bags(models, self.seeds, points, self.classes, None)))
+            models = Models(fit_bags(job, self.n_jobs), self.seeds)
+            predictions = np.concatenate(list(predict_bags(models, points, self.classes, None)))
             count.reach(self.n_repeats)
             without = np.empty((self.n_repeats, len(rows), *predictions.shape[1:]))
             for repeat, (model, seed) in enumerate(zip(models, self.seeds, strict=True)):
@@ -321,7 +322,7 @@ def _forget_each(
     """Predict with each of these rows forgotten."""
     for name in names:
         without = forget(model, [name])
-        yield from predict_bags([without], np.array([seed]), points, classes, None)
+        yield next(predict_bags(Models([without], np.array([seed])), points, classes, None))[0]
 
 
 def _has_matched_bags(estimator: Any, n_samples: int) -> bool:

@@ -101,10 +101,11 @@ def certify(
 
 
 def _at_points(model: Any, X: Any, certificate: Certificate | VectorCertificate, confidence: float) -> PointCertificate:
-    vector, n_bags = isinstance(certificate, VectorCertificate), len(model.bags_)
+    vector = isinstance(certificate, VectorCertificate)
     if model.derandomized_:
         exact = _deviation(model, X, vector=vector)
         return PointCertificate(certificate, exact, exact, 1.0, proved=True)
+    n_bags = len(model.bags_)
     if n_bags < 2:
         raise ValueError("The variance over bags needs at least two bags, but the model has one. Fit more bags.")
     deviation = _deviation(model, X, estimated=True)
@@ -150,10 +151,12 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
     True
     """
     _check_model(model, "certify_reused")
-    weights = model.bag_weights_ if model.derandomized_ else None
-    eigenvalue, inclusion = model.remembered("eigenvalue", lambda: largest_eigenvalue(model.bags_, weights))
     law = model.scheme_
     limit = bounds.bagging_constant(law.n_samples, *law.p_and_q), law.inclusion_probability
+    eigenvalue, inclusion = limit  # of all bags, without listing them
+    if model.has_single_bags:
+        weights = model.bag_weights_ if model.derandomized_ else None
+        eigenvalue, inclusion = model.remembered("eigenvalue", lambda: largest_eigenvalue(model.bags_, weights))
     values: dict[str, Any] = {"eigenvalue": eigenvalue, "largest_inclusion": inclusion, "limit": limit}
     if model.average_.classes is not None:
         values |= _of_classes(model.average_, vector)

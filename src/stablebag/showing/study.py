@@ -326,7 +326,7 @@ def _alone(learner: Any, X: Any, y: Any, random_state: int) -> Any:
 
 def _scores(alone: Any, model: Any, at_tests: Any, X_test: Any, y_test: np.ndarray) -> dict[str, tuple[float, float]]:
     """Scores on the held-out rows, of the learner alone and of its bagged version."""
-    averages = [model.average_.prediction(model.average_.outputs(raw)) for _, raw in model.raw_blocks(at_tests)]
+    averages = [model.average_.prediction([raw]) for _, raw in model.raw_blocks(at_tests)]
     averaged = np.concatenate(averages)
     if averaged.ndim == 1:
         unit = float(np.abs(y_test).max(initial=0.0)) or 1.0  # a unit whose squares stay floats

@@ -1,52 +1,40 @@
 import numpy as np
 import pytest
 
-from learners import Bare, RowRecorder
+from means import Mean, Means
 from stablebag import Bags
 from stablebag.learning.job import FitJob
 from stablebag.learning.rows import Points
-from stablebag.learning.solvers.solver import Solver
+from stablebag.learning.solvers.solver import NotCovered, Solver, Structure
+
+X, Y = np.zeros((4, 1)), np.array([1.0, 2.0, 3.0, 6.0])
 
 
-class Plain(Solver):
-    """Leaves everything as the interface has it."""
-
-    @classmethod
-    def covers(cls, learner):
-        return True
+def job_of(learner):
+    return FitJob(learner, X, Y, Bags([[0, 3], [1, 1]], n_samples=4), np.array([7, 8]))
 
 
-def test_a_solver_has_to_say_who_it_is_for():
+def test_a_solver_has_to_say_how_it_fits_and_a_structure_how_it_predicts():
     class Silent(Solver):
         pass
 
-    with pytest.raises(TypeError, match="covers"):
-        Silent()
+    class Still(Structure):
+        pass
+
+    with pytest.raises(TypeError, match="abstract"):
+        Silent(job_of(Mean()))
+    with pytest.raises(TypeError, match="abstract"):
+        Still()
 
 
-def test_a_job_needs_no_preparation():
-    job = FitJob(Bare(), np.zeros((2, 1)), np.zeros(2), Bags([[0]], n_samples=2), np.array([0]))
-    assert Plain().prepared(job) is job
+def test_arrays_become_the_estimator_that_the_learner_would_be():
+    solver = Means(job_of(Mean(shift=1.0)))
+    model = solver.fit(np.array([0, 3]), 7)
+    made, fitted = solver.structure.estimator(model, 7), Mean(1.0, 7).fit(X[:2], Y[[0, 3]])
+    assert vars(made) == vars(fitted)
+    assert solver.structure.predictor(Points(X))([model, model]).tolist() == [[4.5] * 4] * 2
 
 
-def test_the_model_comes_back_fitted_also_where_its_fit_returns_nothing():
-    model = Bare()
-    assert Plain().fit(model, np.zeros((2, 1)), np.array([1.0, 5.0]), {}) is model
-    assert model.mean == 3.0
-
-
-def test_fit_parameters_are_passed_on():
-    model = Plain().fit(RowRecorder(), np.zeros((2, 1)), np.zeros(2), {"tag": "here", "sample_weight": [1, 2]})
-    assert (model.tag_, model.sample_weight_) == ("here", [1, 2])
-
-
-def test_a_model_is_asked_by_the_methods_name():
-    class Greedy:
-        def decide(self, X):
-            X[0, 0] += 1  # of a copy
-            return X.sum(axis=1)
-
-    points = Points(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    for harmless in (True, False):
-        assert Plain().ask(Greedy(), "decide", points, harmless).tolist() == [4.0, 7.0]
-    assert points.X.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+def test_a_job_that_is_not_covered_is_refused_with_the_reason():
+    with pytest.raises(NotCovered, match="the shift is negative"):
+        Means(job_of(Mean(shift=-1.0)))

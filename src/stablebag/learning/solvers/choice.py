@@ -1,14 +1,151 @@
-"""The choice of a solver for a learner: the first that covers it."""
+"""The choice of a solver: by the learner's exact type and parameters, and only if the first bag comes out the same."""
 
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+import sklearn
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
+from stablebag._checks import refuse_value
+from stablebag.learning.job import FitJob
+from stablebag.learning.rows import Points, take_rows
+from stablebag.learning.solvers.conversion import ask
 from stablebag.learning.solvers.general import General
-from stablebag.learning.solvers.solver import Solver
+from stablebag.learning.solvers.neighbours import Neighbours
+from stablebag.learning.solvers.pipelines import Linear
+from stablebag.learning.solvers.same import same_model
+from stablebag.learning.solvers.solver import NotCovered, Solver, Structure
 from stablebag.learning.solvers.trees import Trees
 
-SOLVERS: tuple[type[Solver], ...] = (Trees, General)
+WANTED = ("auto", "scikit-learn", "ties-in-row-order")
+SOLVERS: list[type[Solver]] = [Trees, Linear, Neighbours]
+_CONSTANT = (DummyClassifier, DummyRegressor)  # of bags that do not reach a learner
+_TRIES = 10  # bags that are tried until one is not handed back
+_POINTS = 100  # at which predictions are compared
 
 
-def solver_for(learner: Any) -> Solver:
-    """Return the solver for a learner, or for a model that a learner has fitted."""
-    return next(solver for solver in SOLVERS if solver.covers(learner))()
+@dataclass(frozen=True)
+class Choice:
+    """Which solver fits the bags of a model, and why it is not another.
+
+    Attributes
+    ----------
+    name : str
+        The solver; "scikit-learn" is one fit of the learner itself per bag.
+    why : str
+        Why the learner itself is fitted, if it is.
+    n_handed_back : int
+        The number of bags that the solver left to the learner itself.
+    """
+
+    name: str = "scikit-learn"
+    why: str = ""
+    n_handed_back: int = 0
+    solver: Solver | None = field(default=None, repr=False, compare=False)
+    kind: type[Solver] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def structure(self) -> Structure | None:
+        """What the models have in common that the solver makes."""
+        return None if self.solver is None else self.solver.structure
+
+    def solver_of(self, job: FitJob) -> Solver | None:
+        """Return the solver, made from the job if it was chosen in another process."""
+        return self.kind(job) if self.solver is None and self.kind is not None else self.solver
+
+    def of(self, models: Any) -> "Choice":
+        """Return the choice without the solver, and with the number of bags that were handed back."""
+        others = [model for model in models.kept if not models.is_array(model)]
+        back = 0 if self.why else sum(not isinstance(model, _CONSTANT) for model in others)
+        return replace(self, n_handed_back=back, solver=None, kind=None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "solver": None}  # it refers to all rows
+
+    def __str__(self) -> str:
+        if self.why:
+            return f"{self.name}, because {self.why}"
+        if self.n_handed_back:
+            return f"{self.name}; {self.n_handed_back:,} bags by scikit-learn"
+        return self.name
+
+
+def register(kind: type[Solver]) -> type[Solver]:
+    """Add a solver for learners of one's own, as a decorator of its class."""
+    SOLVERS.append(kind)
+    return kind
+
+
+def chosen(job: FitJob) -> FitJob:
+    """Return the job with the solver that fits its bags."""
+    return job if job.choice is not None else replace(job, choice=_choice(job))
+
+
+def check_wanted(wanted: Any, owner: str) -> None:
+    """Refuse a solver that does not exist."""
+    if not isinstance(wanted, str) or wanted not in WANTED:
+        raise refuse_value("solver", owner, f"one of {', '.join(map(repr, WANTED))}", wanted)
+
+
+def _choice(job: FitJob) -> Choice:
+    if job.solver_wanted == "scikit-learn":
+        return Choice(why="the parameter solver says so")
+    learner = type(job.learner).__name__
+    kind = next((kind for kind in SOLVERS if type(job.learner) in kind.learners), None)
+    if kind is None:
+        return Choice(why=f"there is no solver for {learner}")
+    version = ".".join(sklearn.__version__.split(".")[:2])
+    if version not in kind.versions:
+        verified = " and ".join(kind.versions)
+        return Choice(why=f"the solver for {learner} was verified for version {verified}, and this is {version}")
+    if len(job) < 2:
+        return Choice(why="there is only one bag")
+    if job.fit_params:
+        return Choice(why=f"{next(iter(job.fit_params))} was passed to fit")
+    if sklearn.get_config()["array_api_dispatch"]:
+        return Choice(why="array_api_dispatch is switched on")
+    try:
+        solver = kind(job)
+        # With ties in row order a tree is not scikit-learn's: the same program is verified with its order of ties.
+        _verify(solver if job.solver_wanted == "auto" else kind(replace(job, solver_wanted="auto")), job)
+    except NotCovered as reason:
+        return Choice(why=str(reason))
+    return Choice(kind.name, solver=solver, kind=kind)
+
+
+def _verify(solver: Solver, job: FitJob) -> None:
+    """Raise `NotCovered` unless the model of the first bag is that of scikit-learn, to the last bit."""
+    solved = ((b, solver.fit(job.bags[b], int(job.seeds[b]))) for b in _bags_for_learners(job))
+    bag, model = next(((b, model) for b, model in solved if model is not None), (None, None))
+    if bag is None:
+        raise NotCovered("none of the first bags is for a solver")
+    rows, seed = job.bags[bag], int(job.seeds[bag])
+    general = General(job)
+    try:
+        theirs = general.fit(rows, seed)
+    except Exception as error:  # it will be raised again, and be explained
+        raise NotCovered(f"it fails on bag {bag}") from error
+    if not same_model(solver.structure.estimator(model, seed), theirs):
+        raise NotCovered(f"the model of bag {bag} did not come out the same")
+    points = Points(take_rows(job.X, rows[:_POINTS]))
+    predictor = solver.structure.predictor(points)
+    if predictor is None:
+        return
+    asked = "predict" if job.classes is None else "predict_proba"
+    expected = np.asarray(ask(theirs, asked, points, harmless=True))
+    found = predictor([model])[0]
+    if job.classes is not None:
+        found = found[:, np.isin(job.classes, theirs.classes_)]
+    if not np.array_equal(found, expected):
+        raise NotCovered(f"the predictions of bag {bag} did not come out the same")
+
+
+def _bags_for_learners(job: FitJob) -> list[int]:
+    """The first bags that reach a learner: they have rows and, in classification, more than one class."""
+    found = []
+    for bag in range(min(len(job), 10 * _TRIES)):
+        y = job.y[job.bags[bag]]
+        if len(y) and (job.classes is None or not (y == y[0]).all()):
+            found.append(bag)
+    return found[:_TRIES]

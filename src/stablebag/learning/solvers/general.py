@@ -1,23 +1,69 @@
-"""The general solver: one fit per bag, whatever the learner."""
+"""The general way: one fit of the learner itself per bag, whatever it is."""
 
-from dataclasses import replace
+import copy
+import pickle
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from scipy import sparse
+import numpy as np
+from sklearn import config_context
 
 from stablebag.learning.job import FitJob
-from stablebag.learning.solvers.solver import Solver
+from stablebag.learning.learners import Copies, Surroundings, isolated
+from stablebag.learning.rows import has_mutable_cells, take_rows
+from stablebag.learning.solvers.conversion import converted
 
 
-class General(Solver):
-    """One fit per bag: the fallback for learners about which nothing is known."""
+class General:
+    """Fits a fresh copy of the learner to the rows of each bag; nothing that it does reaches another copy."""
 
-    @classmethod
-    def covers(cls, learner: Any) -> bool:
-        return True
+    def __init__(self, job: FitJob) -> None:
+        job = converted(job)
+        self.X, self.y = job.X, job.y
+        self.fresh, self.surroundings = Copies(job.learner), Surroundings(job.learner)
+        self.given = job.fit_params or {}
+        self.by_row = {name for name, value in self.given.items() if is_per_row(value, len(job.y))}
+        self.validated, self.mutable = False, has_mutable_cells(job.X)
 
-    def prepared(self, job: FitJob) -> FitJob:
-        """Convert sparse formats in which taking rows is slow."""
-        if sparse.issparse(job.X) and job.X.format != "csr":
-            return replace(job, X=job.X.tocsr())
-        return job
+    def fit(self, rows: np.ndarray, seed: int) -> Any:
+        """Return the model of a bag."""
+        model = self.fresh.copy(seed)
+        params = {k: take_rows(v, rows) if k in self.by_row else isolated(k, v) for k, v in self.given.items()}
+        X, y = take_rows(self.X, rows), self.y[rows]
+        with self.surroundings(seed), _validation_skipped() if self.validated else nullcontext():
+            model.fit(copy.deepcopy(X) if self.mutable else X, y, **params)  # fit may return nothing
+        self.validated = self.fresh.validated_once
+        return _as_after_a_journey(model)
+
+
+def is_per_row(value: Any, n_samples: int) -> bool:
+    """Whether a fit parameter has one entry per training row: an array, a column or a list of that length."""
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return len(shape) >= 1 and shape[0] == n_samples
+    return isinstance(value, list | tuple) and len(value) == n_samples
+
+
+def _validation_skipped() -> AbstractContextManager[None]:
+    context: AbstractContextManager[None] = config_context(skip_parameter_validation=True)
+    return context
+
+
+def _as_after_a_journey(model: Any) -> Any:
+    """The model as it would come back from another process, where strided arrays become contiguous ones."""
+    if not _has_strided_arrays(model, depth=8):
+        return model
+    try:
+        return pickle.loads(pickle.dumps(model))
+    except Exception:  # what cannot be pickled does not come back from another process at all
+        return model
+
+
+def _has_strided_arrays(part: Any, depth: int) -> bool:
+    if isinstance(part, np.ndarray):
+        return not (part.flags.c_contiguous or part.flags.f_contiguous)
+    if depth == 0:
+        return False
+    if isinstance(part, list | tuple):
+        return len(part) < 100 and any(_has_strided_arrays(item, depth - 1) for item in part)
+    return hasattr(part, "get_params") and any(_has_strided_arrays(item, depth - 1) for item in vars(part).values())

@@ -1,29 +1,63 @@
-"""The interface of solvers: which learners they cover, how they fit the models of bags, and how these predict."""
+"""The interface of solvers: they fit bags without scikit-learn's bookkeeping, and its own models come out."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
 
 from stablebag.learning.job import FitJob
 from stablebag.learning.rows import Points
 
+Predictor = Callable[[Sequence[Any]], np.ndarray]
+
+
+class NotCovered(Exception):  # noqa: N818 (it is no error)
+    """Why a solver is not for some job, in words that complete "scikit-learn, because ..."."""
+
+
+class Structure(ABC):
+    """What the models of all bags share: how arrays become a scikit-learn estimator, and how they predict.
+
+    A model is a NamedTuple of arrays and numbers, without what is the same in all bags.
+    """
+
+    model_type: ClassVar[Any]  # the NamedTuple
+    holds_rows: ClassVar[bool] = False  # whether models refer to the training rows, by their position
+
+    @abstractmethod
+    def estimator(self, model: Any, seed: int) -> Any:
+        """Return the fitted estimator that scikit-learn would have made of the bag, with this seed."""
+
+    @abstractmethod
+    def predictor(self, points: Points) -> Predictor | None:
+        """Return a function from some models to their predictions at the points, with one line per model.
+
+        It may be called by several threads at once. A line does not depend on the other models. None means that these
+        points are for the estimators themselves.
+        """
+
 
 class Solver(ABC):
-    """A way to fit one model per bag, and to predict with it, for learners whose structure is known."""
+    """Fits one bag after the other, for learners whose structure is known.
 
-    @classmethod
+    Making one from a job does what is common to all bags; it raises `NotCovered` if the job is not for it.
+    """
+
+    name: ClassVar[str]
+    learners: ClassVar[tuple[type, ...]]  # exact types: a class that inherits from one may do anything
+    versions: ClassVar[tuple[str, ...]]  # of scikit-learn, for which it was verified
+    releases_lock: ClassVar[bool] = False  # whether threads can fit at the same time
+
+    structure: Structure
+
     @abstractmethod
-    def covers(cls, learner: Any) -> bool:
-        """Return whether this solver is for a learner, or for a model that a learner has fitted."""
+    def __init__(self, job: FitJob) -> None:
+        pass
 
-    def prepared(self, job: FitJob) -> FitJob:
-        """Return the job with everything done that is common to all bags."""
-        return job
+    @abstractmethod
+    def fit(self, rows: np.ndarray, seed: int) -> Any | None:
+        """Return the model of a bag as arrays; None hands the bag back to scikit-learn.
 
-    def fit(self, model: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
-        """Fit a fresh copy of the learner to the rows of a bag."""
-        model.fit(X, y, **params)  # fit may return nothing
-        return model
-
-    def ask(self, model: Any, method: str, points: Points, harmless: bool) -> Any:
-        """Return what a method of a fitted model returns at the points; the model may be known to be harmless."""
-        return points.ask(model, method, harmless=harmless)
+        A bag has at least one row and, in classification, at least two classes.
+        """

@@ -1,33 +1,227 @@
-"""scikit-learn's trees: rows and points are converted to the trees' data type once, not once per tree."""
+"""Decision trees grown by the compiled library: scikit-learn's, byte for byte."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import ceil
+from numbers import Integral
+from typing import Any, NamedTuple
 
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree._tree import NODE_DTYPE, Tree  # private, but its state is what pickling uses
+from sklearn.utils._param_validation import InvalidParameterError
 
 from stablebag.learning.job import FitJob
+from stablebag.learning.learners import Copies
 from stablebag.learning.rows import Points, as_float32
-from stablebag.learning.solvers.general import General
+from stablebag.learning.solvers.native import library, why_not
+from stablebag.learning.solvers.native.growing import AS_SORTED, BY_ROW, NO_MATTER, Grower, Limits
+from stablebag.learning.solvers.native.prediction import predict_trees
+from stablebag.learning.solvers.parameters import anything, check_parameters
+from stablebag.learning.solvers.solver import NotCovered, Predictor, Solver, Structure
+from stablebag.learning.solvers.tables import as_matrix
 
-_TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
+_LARGEST = 2**31 - 1
+_LARGEST_TARGET = 1e100  # sums of squares of larger ones may overflow
+_SMALLEST_EXPONENT = -400  # squares of smaller numbers may underflow
+_MOST_ROWS = 2**26
 
 
-class Trees(General):
-    """Trees of scikit-learn itself, but not classes that inherit from them."""
+class TreeArrays(NamedTuple):
+    """A tree whose nodes lie depth first: the left child of a node is the one after it.
 
-    @classmethod
-    def covers(cls, learner: Any) -> bool:
-        return type(learner) in _TREES
+    `nodes` have a threshold, a feature and the right child; a leaf has threshold -inf, feature 0 and leads to itself.
+    """
 
-    def prepared(self, job: FitJob) -> FitJob:
-        """Convert the rows, and tell the trees that they need not check them."""
-        X = None if job.learner.criterion == "poisson" else as_float32(job.X)  # "poisson" checks y together with X
+    nodes: np.ndarray
+    impurity: np.ndarray
+    n_samples: np.ndarray
+    value: np.ndarray
+    seen: np.ndarray  # the classes in the bag, by their place among all; empty for regression
+    max_depth: int
+
+
+@dataclass(frozen=True, eq=False)
+class TreeStructure(Structure):
+    """What the trees of all bags have in common."""
+
+    learner: Any
+    n_features: int
+    feature_names: np.ndarray | None
+    classes: np.ndarray | None
+    max_features: Any
+
+    model_type = TreeArrays
+
+    def estimator(self, model: TreeArrays, seed: int) -> Any:
+        fitted = self._copies.copy(seed)
+        if self.feature_names is not None:
+            fitted.feature_names_in_ = self.feature_names.copy()
+        fitted.n_features_in_, fitted.n_outputs_, fitted.max_features_ = self.n_features, 1, self.max_features
+        if self.classes is not None:
+            fitted.classes_, fitted.n_classes_ = self.classes[model.seen], np.intp(len(model.seen))
+        fitted.tree_ = Tree(self.n_features, np.array([model.value.shape[1]], dtype=np.intp), 1)
+        fitted.tree_.__setstate__(_state(model))
+        return fitted
+
+    def predictor(self, points: Points) -> Predictor | None:
+        rows = self._as_float32(points)
+        if rows is None or library() is None:
+            return None
+
+        def predict(models: Any) -> np.ndarray:
+            values = [self._values(model) for model in models]
+            said = predict_trees([model.nodes for model in models], values, rows)
+            return said[:, :, 0] if self.classes is None else said
+
+        return predict
+
+    def _values(self, model: TreeArrays) -> np.ndarray:
+        """What the nodes predict, with zeros for classes that the bag has not seen."""
+        if self.classes is None or len(model.seen) == len(self.classes):
+            return model.value
+        values = np.zeros((len(model.value), len(self.classes)))
+        values[:, model.seen] = model.value
+        return values
+
+    def _as_float32(self, points: Points) -> np.ndarray | None:
+        """The points as the trees see them, if they are finite numbers under the same names."""
+        found = points.as_float32
+        if found is None and hasattr(points.X, "columns"):
+            try:
+                matrix, names = as_matrix(points.X)
+            except NotCovered:
+                return None
+            same = names is not None and self.feature_names is not None and np.array_equal(names, self.feature_names)
+            found = as_float32(matrix) if same else None
+        return found if found is not None and found.shape[1] == self.n_features else None
+
+    @cached_property
+    def _copies(self) -> Copies:
+        return Copies(self.learner)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_copies"}
+
+
+class Trees(Solver):
+    """Trees of scikit-learn that look for the best split, on dense numbers; the compiled library must be there.
+
+    If the job wants ties in row order, equal values of a feature lie in the order of the table's rows, where
+    scikit-learn leaves them as its sort happens to: sums of targets are then rounded differently, and of splits that
+    are equally good up to rounding another may be taken. Trees without ties, or with exact sums, are the same.
+    """
+
+    name = "trees"
+    learners = (DecisionTreeRegressor, DecisionTreeClassifier)
+    versions = ("1.9",)
+    releases_lock = True
+
+    def __init__(self, job: FitJob) -> None:
+        compiled = library()
+        if compiled is None or not hasattr(compiled, "stablebag_fit_tree"):
+            raise NotCovered(why_not() or "the compiled part of stablebag is missing")
+        learner = job.learner
+        self._seed = _check(learner)
+        matrix, names = as_matrix(job.X)
+        X = as_float32(matrix)
         if X is None:
-            return super().prepared(job)
-        return replace(job, X=X, fit_params={**(job.fit_params or {}), "check_input": False})
+            raise NotCovered("trees look at missing, infinite or very large values themselves")
+        if len(X) > _MOST_ROWS or X.size == 0:
+            raise NotCovered(f"a table of shape {X.shape} is not covered")
+        targets, n_classes = _targets(job)
+        max_features = _max_features(learner.max_features, X.shape[1])
+        self._grower = Grower(
+            compiled, X, targets, n_classes=n_classes, criterion=learner.criterion,
+            max_features=min(max_features, X.shape[1]), max_depth=min(learner.max_depth or _LARGEST, _LARGEST),
+            min_impurity_decrease=float(learner.min_impurity_decrease),
+        )  # fmt: skip
+        self._limits = lru_cache(lambda n_rows: limits_of(learner, n_rows))
+        self._in_row_order = job.solver_wanted == "ties-in-row-order"
+        self._most_rows_exact = _MOST_ROWS if n_classes else n_exact_sums(targets)
+        self.structure = TreeStructure(learner, X.shape[1], names, job.classes, max_features)
 
-    def ask(self, model: Any, method: str, points: Points, harmless: bool) -> Any:
-        """Ask a tree with converted points; a bag without rows, or with one class, has a model of another kind."""
-        if not self.covers(model) or points.as_float32 is None:
-            return super().ask(model, method, points, harmless)
-        return getattr(model, method)(points.as_float32, check_input=False)
+    def fit(self, rows: np.ndarray, seed: int) -> TreeArrays | None:
+        n_rows = len(rows)
+        if n_rows > _MOST_ROWS:
+            return None
+        ties = NO_MATTER if n_rows <= self._most_rows_exact else BY_ROW if self._in_row_order else AS_SORTED
+        seed = seed if self._seed is None else self._seed
+        return TreeArrays(*self._grower.grow(rows, seed, self._limits(n_rows), ties))
+
+
+def limits_of(learner: Any, n_rows: int) -> Limits:
+    """Return when the nodes of a bag of so many rows are not split; fractions are of its rows."""
+    leaf, split = learner.min_samples_leaf, learner.min_samples_split
+    leaf = int(leaf) if isinstance(leaf, Integral) else ceil(leaf * n_rows)
+    split = int(split) if isinstance(split, Integral) else max(2, ceil(split * n_rows))
+    split, leaf = max(split, 2 * leaf), min(leaf, _LARGEST)
+    return Limits(min(split, _LARGEST), leaf, float(learner.min_weight_fraction_leaf * n_rows))
+
+
+def n_exact_sums(targets: np.ndarray) -> int:
+    """Return for how many rows sums of targets and of their squares are exact, whatever the order of adding.
+
+    >>> n_exact_sums(np.array([1.0, 2.0, 3.0])) > 1_000_000, n_exact_sums(np.array([0.1, 0.3]))
+    (True, 0)
+    """
+    share, exponent = np.frexp(targets[targets != 0])
+    if len(share) == 0:
+        return _MOST_ROWS
+    digits = np.abs(np.ldexp(share, 53)).astype(np.int64)
+    unit = int((exponent - 53 + np.log2(digits & -digits).astype(int)).min())  # all are multiples of 2 to this power
+    largest = int(exponent.max())  # and below 2 to this one
+    bits = min(53 + unit - largest, 53 + 2 * unit - 2 * largest)
+    return min(2**bits, _MOST_ROWS) if bits > 0 and unit > _SMALLEST_EXPONENT else 0
+
+
+def _state(model: TreeArrays) -> dict[str, Any]:
+    """The state of scikit-learn's tree, from which it is made as when unpickling."""
+    n, nodes = len(model.nodes), np.zeros(len(model.nodes), dtype=NODE_DTYPE)
+    places = np.arange(n)
+    inner = model.nodes["right"] != places
+    leaf = ~inner
+    nodes["left_child"], nodes["right_child"] = places + 1, model.nodes["right"]
+    nodes["feature"], nodes["threshold"] = model.nodes["feature"], model.nodes["threshold"]
+    for name, value in {"left_child": -1, "right_child": -1, "feature": -2, "threshold": -2.0}.items():
+        nodes[name][leaf] = value
+    nodes["impurity"] = model.impurity
+    nodes["n_node_samples"] = nodes["weighted_n_node_samples"] = model.n_samples
+    left, right = model.n_samples[places[inner] + 1], model.n_samples[model.nodes["right"][inner]]
+    nodes["missing_go_to_left"][inner] = left > right
+    values = model.value.reshape(n, 1, -1)
+    return {"max_depth": model.max_depth, "node_count": n, "nodes": nodes, "values": values}
+
+
+def _check(learner: Any) -> int | None:
+    """Check that the parameters are covered; return the learner's own seed, if it has one."""
+    criteria = ("squared_error",) if isinstance(learner, DecisionTreeRegressor) else ("gini", "entropy", "log_loss")
+    sizes = ("max_depth", "min_samples_split", "min_samples_leaf", "min_weight_fraction_leaf", "max_features")
+    check_parameters(
+        learner, criterion=criteria, ccp_alpha=lambda value: value == 0.0, min_impurity_decrease=anything,
+        random_state=lambda value: value is None or isinstance(value, Integral), **dict.fromkeys(sizes, anything),
+    )  # fmt: skip
+    try:
+        learner._validate_params()
+    except InvalidParameterError as error:
+        raise NotCovered("it has a parameter that it will refuse") from error
+    return None if learner.random_state is None else int(learner.random_state)
+
+
+def _max_features(wanted: Any, n_features: int) -> Any:
+    """The number of features that are drawn in each node, as scikit-learn counts them."""
+    if wanted is None:
+        return n_features
+    if isinstance(wanted, str):
+        return max(1, int({"sqrt": np.sqrt, "log2": np.log2}[wanted](n_features)))
+    return wanted if isinstance(wanted, Integral) else max(1, int(wanted * n_features))
+
+
+def _targets(job: FitJob) -> tuple[np.ndarray, int]:
+    """The targets of regression and 0, or the codes of the classes and their number."""
+    if job.classes is not None:
+        return np.searchsorted(job.classes, job.y).astype(np.int32), len(job.classes)
+    targets = np.ascontiguousarray(job.y, dtype=np.float64)
+    if targets.ndim != 1 or not np.isfinite(targets).all() or (np.abs(targets) > _LARGEST_TARGET).any():
+        raise NotCovered("such targets are not covered")
+    return targets, 0

@@ -1,0 +1,340 @@
+"""Nearest neighbours: one search among all rows, of which every bag takes the first that it holds."""
+
+import copy
+import math
+import threading
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.stats import nbinom
+from sklearn.neighbors import BallTree, KDTree, KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
+
+from stablebag.learning.job import FitJob
+from stablebag.learning.learners import Copies
+from stablebag.learning.parallel import one_thread
+from stablebag.learning.rows import Points
+from stablebag.learning.solvers.parameters import anything, check_parameters
+from stablebag.learning.solvers.solver import NotCovered, Predictor, Solver, Structure
+from stablebag.learning.solvers.tables import as_matrix
+
+_METRICS = ("minkowski", "euclidean", "l2", "manhattan", "l1", "cityblock")
+_FEW_FEATURES = 15  # up to so many, scikit-learn's "auto" builds a tree
+_SHORTFALL = 1e-5  # how often a bag may hold too few of the rows that the search finds
+_DEEPEST = 1000  # among so many neighbours, looking for those in a bag takes as long as a search of its own
+_MOST_BYTES = 2**29  # of the neighbours that are kept while bags predict
+_BLOCK = 2**22  # the number of neighbours that are searched at once
+
+
+class RowsOfBag(NamedTuple):
+    """The model of a bag: its rows."""
+
+    rows: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class NeighboursStructure(Structure):
+    """The training rows, among which every bag looks for neighbours.
+
+    Rows are ordered by their distance once for all bags. Where that order leaves in doubt what scikit-learn finds in a
+    bag, because rows with different targets are equally far or nearly so, its own model is asked. So ties fall as they
+    do in scikit-learn's search of the bag.
+    """
+
+    model_type: ClassVar[Any] = RowsOfBag
+    holds_rows: ClassVar[bool] = True
+
+    learner: Any
+    X: np.ndarray
+    y: np.ndarray
+    classes: np.ndarray | None
+    names: np.ndarray | None
+    share: float  # of the rows that are in a bag
+
+    def estimator(self, model: RowsOfBag, seed: int) -> Any:
+        fitted = self.plain_estimator(model, seed)
+        if self.names is not None:
+            fitted.feature_names_in_ = self.names.copy()
+        return fitted
+
+    def plain_estimator(self, model: RowsOfBag, seed: int = 0) -> Any:
+        """Return the fitted estimator that knows no names of features."""
+        return Copies(self.learner).copy(seed).fit(self.X[model.rows], self.y[model.rows])
+
+    def predictor(self, points: Points) -> Predictor | None:
+        try:
+            at, _ = as_matrix(points.X)
+        except NotCovered:
+            return None
+        if at.shape[1] != self.X.shape[1] or not np.isfinite(at).all():
+            return None
+        if self.method == "brute" and at.dtype != np.float64:
+            return None
+        return None if 4 * len(at) * self.depth > _MOST_BYTES else _Neighbours(self, np.ascontiguousarray(at))
+
+    @cached_property
+    def method(self) -> str:
+        """How scikit-learn searches: by "kd_tree", "ball_tree" or "brute" force."""
+        return method_of(self.learner, self.X.shape[1])
+
+    @cached_property
+    def metric(self) -> str:
+        """The name of the metric: "euclidean" or "manhattan"."""
+        learner = self.learner
+        plain = learner.metric in ("manhattan", "l1", "cityblock") or (learner.metric == "minkowski" and learner.p == 1)
+        return "manhattan" if plain else "euclidean"
+
+    @cached_property
+    def depth(self) -> int:
+        """How many neighbours are searched, so that nearly every bag holds enough of them."""
+        k = self.learner.n_neighbors
+        return int(min(len(self.X), k + 1 + nbinom.ppf(1 - _SHORTFALL, k + 1, min(self.share, 1.0))))
+
+    @cached_property
+    def targets(self) -> np.ndarray:
+        """What is averaged: the targets, or the numbers of the classes."""
+        return self.y if self.classes is None else np.searchsorted(self.classes, self.y)
+
+    @cached_property
+    def order_matters(self) -> bool:
+        """Whether the order of the neighbours can change the last bit of what they predict; sums may be exact."""
+        if self.learner.weights == "distance":
+            return True
+        if self.classes is not None:
+            return False
+        whole = bool((self.y == np.rint(self.y)).all())
+        return not whole or float(np.abs(self.y).max()) * self.learner.n_neighbors >= 2**53
+
+    def search(self, points: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distances of the nearest rows and their numbers."""
+        if self.method == "brute":
+            finder = NearestNeighbors(n_neighbors=depth, algorithm="brute", metric=self.metric).fit(self.X)
+            with one_thread():
+                distances, near = finder.kneighbors(points)
+        else:
+            distances, near = self.whole_tree.query(points, k=depth)
+        return distances, near
+
+    @cached_property
+    def whole_tree(self) -> Any:
+        """scikit-learn's tree of all rows."""
+        return self.tree(self.X, 30)
+
+    def tree(self, X: np.ndarray, leaf_size: int) -> Any:
+        """Return scikit-learn's tree of these rows."""
+        return (KDTree if self.method == "kd_tree" else BallTree)(X, leaf_size, metric=self.metric)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # what follows from them is not sent
+
+    def rounding(self, points: np.ndarray, reduced: np.ndarray) -> np.ndarray:
+        """Return how far a distance, squared if it is Euclidean, can be off in any of scikit-learn's searches.
+
+        Trees compute distances in the same way always, and lose a row only if the bound of a node is rounded up past
+        it: that of a box is of the size of the distance, that of a ball of the size of the table. By brute force,
+        squared distances are differences of squares.
+        """
+        unit = 8 * (self.X.shape[1] + 8) * np.finfo(float).eps
+        if self.method == "kd_tree":
+            return np.asarray(unit * reduced[:, 1:])
+        middle = self.X.mean(axis=0) if self.method == "ball_tree" else np.zeros(self.X.shape[1])
+        norm = 1 if self.metric == "manhattan" else 2
+        reach = np.linalg.norm(points - middle, norm, axis=1) + np.linalg.norm(self.X - middle, norm, axis=1).max()
+        return np.asarray(unit * reach[:, None] ** norm)
+
+
+class _Neighbours:
+    """The rows nearest to each of some points, in order, and what the bags predict from them."""
+
+    def __init__(self, structure: NeighboursStructure, points: np.ndarray) -> None:
+        self.structure, self.points = structure, points
+        self.depth, self.k = structure.depth, int(structure.learner.n_neighbors)
+        self.lock = threading.Lock()
+        self.searched = False
+
+    def __call__(self, models: Any) -> np.ndarray:
+        with self.lock:
+            if not self.searched:
+                self._search()
+                self.searched = True
+        return np.stack([self._of_bag(model) for model in models])
+
+    def _search(self) -> None:
+        """Order the rows by distance, and find out how far that order is certain."""
+        structure, (n_points, depth) = self.structure, (len(self.points), self.depth)
+        self.near = np.empty((n_points, depth), dtype=np.int32 if len(structure.X) < 2**31 else np.int64)
+        self.distances = np.empty((n_points, depth)) if structure.learner.weights == "distance" else None
+        self.certain = np.empty(n_points, dtype=np.intp)
+        self.run_ends: np.ndarray | None = None if structure.order_matters else np.empty((0, depth), dtype=np.int32)
+        self.in_runs = np.full(n_points, -1)
+        step = max(1, _BLOCK // depth)
+        for first in range(0, n_points, step):
+            some = slice(first, min(first + step, n_points))
+            distances, near = structure.search(self.points[some], depth)
+            self.near[some] = near
+            if self.distances is not None:
+                self.distances[some] = distances
+            self._look_for_doubt(some, distances, near)
+
+    def _look_for_doubt(self, some: slice, distances: np.ndarray, near: np.ndarray) -> None:
+        """Find the first place at which rows with different targets are too close to tell which is nearer."""
+        structure = self.structure
+        reduced = distances**2 if structure.metric == "euclidean" else distances
+        gaps = np.diff(reduced, axis=1)
+        close = gaps <= structure.rounding(self.points[some], reduced)
+        differ = np.diff(structure.targets[near], axis=1) != 0
+        doubt = close & (differ | (gaps > 0) if self.distances is not None else differ)
+        if self.depth < len(structure.X):  # rows that were not found may be as far as the last that were
+            close, doubt = (np.column_stack([table, np.ones(len(near), dtype=bool)]) for table in (close, doubt))
+        for place in range(doubt.shape[1] - 2, -1, -1):  # a whole run of rows that are equally far is in doubt
+            doubt[:, place] |= close[:, place] & doubt[:, place + 1]
+        found = doubt.any(axis=1)
+        self.certain[some] = np.where(found, doubt.argmax(axis=1) if doubt.shape[1] else 0, self.depth)
+        if self.run_ends is not None:
+            points = np.flatnonzero(self.certain[some] < self.depth - 1)
+            self.in_runs[some.start + points] = len(self.run_ends) + np.arange(len(points))
+            ends = _ends_of_runs(close[points], doubt[points])[:, : self.depth]
+            self.run_ends = np.concatenate([self.run_ends, ends])
+
+    def _of_bag(self, model: RowsOfBag) -> np.ndarray:
+        """The predictions of one bag: from the shared search where it is certain, and else by scikit-learn."""
+        structure, depth, k = self.structure, self.depth, self.k
+        counts = np.bincount(model.rows, minlength=len(structure.X))
+        near = self.near.reshape(-1)
+        # With "clip", numpy needs no check of the places, all of which exist.
+        places = np.flatnonzero((counts > 0).take(near, mode="clip"))  # of the bag's rows, point after point
+        if len(model.rows) > np.count_nonzero(counts):
+            places = np.repeat(places, counts.take(near.take(places, mode="clip"), mode="clip"))
+        ends = np.arange(len(self.points) + 1) * depth
+        starts = np.searchsorted(places, ends)
+        enough = starts[1:] - starts[:-1] >= k
+        chosen = np.append(places, 0).take(starts[:-1, None] + np.arange(k), mode="clip")
+        last = np.where(enough, chosen[:, -1] - ends[:-1], depth)
+        unsure = np.flatnonzero(last >= self.certain)
+        if len(unsure) and self.run_ends is not None:
+            following = np.append(places, ends[-1])[np.minimum(starts[unsure] + k, starts[unsure + 1])] - ends[unsure]
+            unsure = unsure[self._can_differ(unsure, last[unsure], following)]
+        distances = None if self.distances is None else self.distances.reshape(-1).take(chosen, mode="clip")
+        prediction = self._average(model, near.take(chosen, mode="clip"), distances)
+        if len(unsure):
+            prediction[unsure] = self._asked(model, unsure)
+        return prediction
+
+    def _can_differ(self, points: np.ndarray, last: np.ndarray, following: np.ndarray) -> np.ndarray:
+        """Whether the row that follows the last neighbour could be in place of one with another target."""
+        assert self.run_ends is not None
+        slot, short = self.in_runs[points], last >= self.depth
+        ends = self.run_ends[slot, np.minimum(last, self.depth - 1)] if len(self.run_ends) else np.zeros(len(points))
+        return np.asarray(short | (slot < 0) | (ends >= self.depth) | (following <= ends))
+
+    def _average(self, model: RowsOfBag, rows: np.ndarray, distances: np.ndarray | None) -> np.ndarray:
+        """What neighbours predict, in scikit-learn's arithmetic."""
+        structure = self.structure
+        targets, weights = structure.targets.take(rows, mode="clip"), None if distances is None else _inverse(distances)
+        if structure.classes is None:
+            if weights is None:
+                return np.asarray(np.mean(targets[:, :, None], axis=1)).reshape(-1)
+            return np.asarray(np.sum(targets * weights, axis=1) / np.sum(weights, axis=1))
+        n_classes, n_points = len(structure.classes), len(rows)
+        if weights is None:
+            cells = np.arange(n_points)[:, None] * n_classes + targets
+            counts = np.bincount(cells.reshape(-1), minlength=n_points * n_classes)
+            return counts.reshape(n_points, n_classes) / self.k
+        seen, every = np.unique(structure.targets[model.rows]), np.arange(n_points)
+        columns = np.minimum(np.searchsorted(seen, targets), len(seen) - 1)
+        scores, aligned = np.zeros((n_points, len(seen))), np.zeros((n_points, n_classes))
+        for neighbour in range(self.k):
+            scores[every, columns[:, neighbour]] += weights[:, neighbour]
+        aligned[:, seen] = scores / scores.sum(axis=1)[:, None]
+        return aligned
+
+    def _asked(self, model: RowsOfBag, unsure: np.ndarray) -> np.ndarray:
+        """What scikit-learn finds in the bag; by brute force, that may depend on the other points."""
+        structure, learner = self.structure, self.structure.learner
+        if structure.method != "brute":
+            tree = structure.tree(structure.X[model.rows], learner.leaf_size)
+            distances, found = tree.query(self.points[unsure], k=self.k)
+            return self._average(model, model.rows[found], distances if self.distances is not None else None)
+        fitted = structure.plain_estimator(model)
+        if structure.classes is None:
+            return np.asarray(fitted.predict(self.points)[unsure])
+        given = np.zeros((len(unsure), len(structure.classes)))
+        given[:, np.searchsorted(structure.classes, fitted.classes_)] = fitted.predict_proba(self.points)[unsure]
+        return given
+
+
+class Neighbours(Solver):
+    """Nearest neighbours of scikit-learn: nothing is fitted, and all bags share one search."""
+
+    name = "neighbours"
+    learners = (KNeighborsRegressor, KNeighborsClassifier)
+    versions = ("1.9",)
+    structure: NeighboursStructure
+
+    def __init__(self, job: FitJob) -> None:
+        learner = job.learner
+        check_neighbours(learner)
+        X, names = as_matrix(job.X)
+        if method_of(learner, X.shape[1]) == "brute" and (X.dtype != np.float64 or learner.weights == "distance"):
+            raise NotCovered("distances by brute force are not the same in every search")
+        if not np.isfinite(X).all():
+            raise NotCovered("the table has values that are not finite")
+        some = [len(np.unique(job.bags[number])) for number in range(min(10, len(job)))]
+        share = max(1, math.fsum(some)) / (len(X) * max(1, len(some)))
+        self.structure = NeighboursStructure(learner, X, job.y, job.classes, names, share)
+        if self.structure.depth > _DEEPEST:
+            raise NotCovered("bags hold so few of the rows that a search of their own is as fast")
+
+    def fit(self, rows: np.ndarray, seed: int) -> RowsOfBag | None:
+        """Return the rows; bags with too few, or so few that scikit-learn looks at all of them, are for it alone."""
+        learner = self.structure.learner
+        if len(rows) < learner.n_neighbors:
+            return None
+        if learner.algorithm == "auto" and self.structure.method != "brute" and learner.n_neighbors >= len(rows) // 2:
+            return None
+        return RowsOfBag(np.asarray(rows))
+
+
+def check_neighbours(learner: Any) -> None:
+    """Raise `NotCovered` if a parameter of a learner is not covered."""
+    bare = copy.copy(learner)
+    vars(bare).pop("radius", None)  # it is of another kind of neighbours, and no parameter
+    check_parameters(
+        bare,
+        n_neighbors=lambda k: isinstance(k, int) and not isinstance(k, bool) and k >= 1,
+        weights=("uniform", "distance"),
+        algorithm=("auto", "brute", "kd_tree", "ball_tree"),
+        leaf_size=lambda size: isinstance(size, int) and size >= 1,
+        p=lambda p: learner.metric != "minkowski" or p in (1, 2),
+        metric=_METRICS,
+        n_jobs=anything,
+    )
+
+
+def method_of(learner: Any, n_features: int) -> str:
+    """Return how scikit-learn searches, but for bags so small that "auto" looks at all of their rows."""
+    if learner.algorithm != "auto":
+        return str(learner.algorithm)
+    return "brute" if n_features > _FEW_FEATURES else "kd_tree"
+
+
+def _inverse(distances: np.ndarray) -> np.ndarray:
+    """Return one over the distance; rows at distance zero have all the weight."""
+    with np.errstate(divide="ignore"):
+        weights: np.ndarray = 1.0 / distances
+    infinite = np.isinf(weights)
+    at_once = infinite.any(axis=1)
+    weights[at_once] = infinite[at_once]
+    return weights
+
+
+def _ends_of_runs(close: np.ndarray, doubt: np.ndarray) -> np.ndarray:
+    """Return, for each place, the last one of its run of equally far rows if that is in doubt, else itself."""
+    places = np.arange(close.shape[1] + 1)
+    ends, mixed = np.tile(places, (len(close), 1)), np.column_stack([doubt, np.zeros(len(doubt), dtype=bool)])
+    for place in places[-2::-1]:
+        ends[:, place] = np.where(close[:, place], ends[:, place + 1], place)
+    for place in places[1:]:
+        mixed[:, place] |= close[:, place - 1] & mixed[:, place - 1]
+    return np.where(mixed, ends, places)
