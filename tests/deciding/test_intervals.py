@@ -172,14 +172,32 @@ def test_intervals_are_the_textbook_formula(bagged, data, method, level):
     np.testing.assert_allclose(found.prediction, bagged.predict(table[100:]), atol=1e-12)
 
 
-def test_blocks_change_nothing(bagged, data, monkeypatch):
+def test_neither_blocks_nor_other_points_change_a_bit(bagged, data, monkeypatch):
     table, _ = data
-    whole = predict_interval(bagged, table[100:])
-    monkeypatch.setattr("stablebag.measuring.leave_one_out._BLOCK_BYTES", 8 * 180 * 7)
-    blocks = predict_interval(bagged, table[100:])
-    np.testing.assert_allclose(whole.lower, blocks.lower, atol=1e-12)
-    np.testing.assert_allclose(whole.upper, blocks.upper, atol=1e-12)
+    for method in METHODS:
+        whole = predict_interval(bagged, table[100:], method=method, confidence_level=0.7)
+        alone = predict_interval(bagged, bagged.predict_once(table[100:])[7:8], method=method, confidence_level=0.7)
+        assert (alone.lower[0], alone.upper[0]) == (whole.lower[7], whole.upper[7])
+        with monkeypatch.context() as patch:
+            patch.setattr("stablebag.measuring.left_out_lines._CACHED_BYTES", 1)
+            patch.setattr("stablebag.measuring.left_out_lines._MATRIX_BYTES", 32 * 80 * 7)
+            blocks = predict_interval(bagged, table[100:], method=method, confidence_level=0.7)
+        np.testing.assert_array_equal(whole.lower, blocks.lower)
+        np.testing.assert_array_equal(whole.upper, blocks.upper)
     np.testing.assert_allclose(left_out_at_rows(copy.deepcopy(bagged)), left_out_at_rows(bagged), atol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS[:3])
+def test_predictions_that_overflow_are_refused_and_those_that_nearly_do_are_not(method):
+    table, target = np.arange(30.0)[:, None], np.linspace(0, 1, 30)
+    huge = FunctionRegressor(lambda X, y, seed: lambda points: np.where(points[:, 0] < 100, 0.5, points[:, 0]))
+    model = BaggedRegressor(huge, n_bags=40, prediction_range=None, random_state=0).fit(table, target)
+    found = predict_interval(model, [[5.0], [1e306]], method=method, confidence_level=0.5)
+    assert found.upper[0] < 2
+    assert found.upper[1] == pytest.approx(1e306)
+    for too_much in (1e308, np.inf):
+        with pytest.raises(ValueError, match="infinite or NaN"), np.errstate(over="ignore", invalid="ignore"):
+            predict_interval(model, np.array([[5.0], [too_much]]), method=method, confidence_level=0.5)
 
 
 def test_mapie_agrees_on_identical_bags(data):

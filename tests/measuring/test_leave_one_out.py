@@ -27,7 +27,7 @@ from stablebag import (
     predict_interval,
     stream_leave_one_out,
 )
-from stablebag.measuring.leave_one_out import left_out_at_rows, left_out_blocks
+from stablebag.measuring.leave_one_out import left_out_at_rows
 from stablebag.paper.counterexamples import Memorizer
 from stablebag.proving.bounds import memorizer_in_sample_delta
 
@@ -93,7 +93,7 @@ def test_blocks_do_not_matter(data, monkeypatch):
     X, y, points = data
     model = BaggedRegressor(n_bags=100, random_state=0).fit(X, y)
     whole = leave_one_out(model, points)
-    monkeypatch.setattr("stablebag.measuring.leave_one_out._BLOCK_BYTES", 1)
+    monkeypatch.setattr("stablebag.learning.averaging._BLOCK_BYTES", 1)
     np.testing.assert_allclose(leave_one_out(model, points).left_out, whole.left_out, atol=1e-12)
 
 
@@ -216,17 +216,6 @@ def test_rows_left_out_are_kept_until_the_next_fit(data, monkeypatch):
     assert "_memory" not in pickle.loads(pickle.dumps(model)).__dict__
     model.fit(table, -target)
     np.testing.assert_allclose(left_out_at_rows(model)[:3] * -1, left_out_at_rows(clone(model).fit(table, target))[:3])
-
-
-def test_blocks_of_points_put_together_are_the_whole(data, monkeypatch):
-    X, y, points = data
-    model = BaggedRegressor(Ridge(), n_bags=60, random_state=0).fit(X, y)
-    whole = leave_one_out(model, points)
-    monkeypatch.setattr("stablebag.measuring.leave_one_out._BLOCK_BYTES", 8 * 3 * (25 + 60))
-    blocks = list(left_out_blocks(model, points))
-    assert [range(7)[block.points] for block in blocks] == [range(3), range(3, 6), range(6, 7)]
-    np.testing.assert_allclose(np.concatenate([block.prediction for block in blocks]), whole.prediction, atol=1e-12)
-    np.testing.assert_allclose(np.hstack([block.left_out for block in blocks]), whole.left_out, atol=1e-12)
 
 
 def test_a_model_that_keeps_no_rows_says_so():

@@ -8,6 +8,7 @@ Kim, Xu and Barber (2020), "Predictive inference is free with the jackknife+-aft
 import html
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,15 +21,17 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from stablebag._checks import as_fraction, check_integer, check_real, hold_read_only, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
 from stablebag._wording import paragraphs
-from stablebag.deciding.jackknife import CVPlus, Jackknife, JackknifeMinmax, JackknifePlus
+from stablebag.deciding.jackknife import CVPlus, Ends, Jackknife, JackknifeMinmax, JackknifePlus
 from stablebag.deciding.stable_jackknife import StableJackknife
 from stablebag.learning.ensemble import check_bagged
 from stablebag.learning.regressor import BaggedRegressor
-from stablebag.measuring.leave_one_out import left_out_at_rows, left_out_blocks
+from stablebag.measuring.leave_one_out import left_out_at_rows
+from stablebag.measuring.left_out_lines import point_blocks
 from stablebag.measuring.refits import refit_without
 
 _METHODS = {method.name: method for method in (Jackknife, JackknifePlus, JackknifeMinmax)}
 METHODS = (*_METHODS, StableJackknife.name)
+_LEFT_OUT = 2**22  # predictions without rows that are held at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,13 +210,26 @@ def predict_interval(
     else:
         rule = _METHODS[method](level)
         _warn_if_infinite(rule, len(residuals))
-    ends = [
-        (block.prediction, *rule.intervals(residuals, block.prediction, block.left_out))
-        for block in left_out_blocks(model, X)
-    ]
-    prediction, lower, upper = (np.concatenate(values) for values in zip(*ends, strict=True))
+    if model.has_single_bags:
+        find = rule.from_bags(residuals, model.average_)
+        blocks = (block for _, raw in model.raw_blocks(X) for block in point_blocks(model.average_, raw))
+        found = [(block.prediction, find(block)) for block in blocks]
+    else:
+        found = list(_in_closed_form(model, X, rule, residuals))
+    prediction = np.concatenate([block for block, _ in found])
+    lower, upper = (np.concatenate([ends[side] for _, ends in found]) for side in (0, 1))
     guarantee = rule.guarantee(len(residuals)) + _about_bags(model, rule)
     return Intervals(lower, upper, prediction, float(level), method, guarantee)
+
+
+def _in_closed_form(model: Any, X: Any, rule: Jackknife, residuals: np.ndarray) -> Iterator[tuple[np.ndarray, Ends]]:
+    """The predictions and ends at blocks of points, if all bags are averaged in closed form."""
+    average, step = model.average_, max(1, _LEFT_OUT // len(residuals))
+    for _, raw in model.raw_blocks(X):
+        for first in range(0, len(raw), step):
+            some = raw[first : first + step]
+            prediction = average.prediction([some])
+            yield prediction, rule.intervals(residuals, prediction, average.left_out(some))
 
 
 def jackknife_intervals_refit(

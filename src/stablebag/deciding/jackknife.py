@@ -1,6 +1,7 @@
 """The jackknife family: from leave-one-out predictions and residuals to the ends of intervals, and what is proved."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -8,6 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from stablebag._checks import as_fraction
+from stablebag.deciding.rank_search import RankSearch
+from stablebag.learning.averaging import BagAverage
+from stablebag.measuring.left_out_lines import BagPoints, LeftOutLines, extremes
+
+_FEW = 64  # points at a time where speed does not matter
+
+Ends = tuple[np.ndarray, np.ndarray]
 
 _WHATEVER = "Proved for exchangeable rows and any learner that is blind to their order:"
 
@@ -41,29 +49,48 @@ class Jackknife:
         """Return the rank of the order statistic; more than `n_samples` stands for infinity."""
         return quantile_rank(self.level, n_samples)
 
-    def intervals(
-        self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def intervals(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
         """Return the ends of the intervals at some points; `left_out` has one line per training row."""
-        if not (np.isfinite(residuals).all() and np.isfinite(left_out).all()):
-            raise ValueError(
-                "A prediction without some row is infinite or NaN, so there is no interval. Clip predictions to a "
-                "range."
-            )
+        _refuse_unless(bool(np.isfinite(residuals).all() and np.isfinite(left_out).all()))
         rank = self.rank(len(residuals))
         if rank > len(residuals):
-            return np.full(len(prediction), -np.inf), np.full(len(prediction), np.inf)
+            return _everything(len(prediction))
         return self._ends(rank, residuals, prediction, left_out)
+
+    def from_bags(self, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
+        """Return a function from points to the ends of their intervals, the same as `intervals` gives.
+
+        No row is in every bag.
+        """
+        rank = self.rank(len(residuals))
+        _refuse_unless(bool(np.isfinite(residuals).all()))
+        find = self._search(rank, residuals, average) if rank <= len(residuals) else None
+
+        def ends(points: BagPoints) -> Ends:
+            _refuse_unless(bool(np.isfinite(points.size).all()))
+            if points.may_overflow:
+                return self._of_large(residuals, points)
+            return _everything(len(points)) if find is None else find(points)
+
+        return ends
+
+    def _of_large(self, residuals: np.ndarray, points: BagPoints) -> Ends:
+        """The ends if predictions are near the largest number that there is; slow, a few points at a time."""
+        average, few = points.average, [slice(first, first + _FEW) for first in range(0, len(points), _FEW)]
+        ends = [self.intervals(residuals, points.prediction[s], average.left_out(points.raw[:, s])) for s in few]
+        return np.concatenate([lower for lower, _ in ends]), np.concatenate([upper for _, upper in ends])
 
     def guarantee(self, n_samples: int) -> str:
         """Say what is proved about the coverage."""
         return "Nothing is proved about their coverage: the jackknife can fail for an unstable learner."
 
-    def _ends(
-        self, rank: int, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _ends(self, rank: int, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
         radius = self._radius(rank, residuals)
         return prediction - radius, prediction + radius
+
+    def _search(self, rank: int, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
+        radius = self._radius(rank, residuals)
+        return lambda points: (points.prediction - radius, points.prediction + radius)
 
     def _radius(self, rank: int, residuals: np.ndarray) -> float:
         return float(np.partition(residuals, rank - 1)[rank - 1])
@@ -90,9 +117,7 @@ class JackknifePlus(Jackknife):
     def _caveat(self, n_samples: int) -> str:
         return ""
 
-    def _ends(
-        self, rank: int, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _ends(self, rank: int, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
         n = len(residuals)
         columns = np.empty(left_out.T.shape)
         np.add(left_out.T, residuals, out=columns)
@@ -101,6 +126,9 @@ class JackknifePlus(Jackknife):
         np.subtract(left_out.T, residuals, out=columns)
         columns.partition(n - rank, axis=1)
         return columns[:, n - rank].copy(), upper
+
+    def _search(self, rank: int, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
+        return RankSearch(rank, residuals, average).ends
 
 
 @dataclass(frozen=True)
@@ -137,8 +165,31 @@ class JackknifeMinmax(Jackknife):
     def guarantee(self, n_samples: int) -> str:
         return f"{_WHATEVER} coverage is at least {float(self.level):g}."
 
-    def _ends(
-        self, rank: int, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _ends(self, rank: int, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
         radius = self._radius(rank, residuals)
         return left_out.min(axis=0) - radius, left_out.max(axis=0) + radius
+
+    def _search(self, rank: int, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
+        radius, special = self._radius(rank, residuals), np.array(average.special_rows, dtype=np.intp)
+        others = np.setdiff1d(np.arange(len(residuals)), special)
+        lines = LeftOutLines(average, special, others)
+
+        def ends(points: BagPoints) -> Ends:
+            lower, upper = np.empty((2, len(points)))
+            for some, *left_out in lines.blocks(points, np.arange(len(points)), slice(0, len(others))):
+                low, high = extremes(*left_out)
+                lower[some], upper[some] = low - radius, high + radius
+            return lower, upper
+
+        return ends
+
+
+def _everything(n_points: int) -> Ends:
+    return np.full(n_points, -np.inf), np.full(n_points, np.inf)
+
+
+def _refuse_unless(finite: bool) -> None:
+    if not finite:
+        raise ValueError(
+            "A prediction without some row is infinite or NaN, so there is no interval. Clip predictions to a range."
+        )

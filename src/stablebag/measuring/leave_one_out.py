@@ -1,22 +1,18 @@
 """The prediction without each training row, from the bags already fitted, without refitting."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from stablebag._checks import read_only, refuse_value
-from stablebag.learning.averaging import BagAverage
 from stablebag.learning.ensemble import check_bagged
 from stablebag.learning.fitting import fit_and_predict_bags
 from stablebag.learning.progress import counted
 from stablebag.learning.rows import fingerprint
 from stablebag.measuring.perturbations import BagSpread, Perturbations
 from stablebag.proving.scopes import scope_of
-
-_BLOCK_BYTES = 2**27
 
 
 def leave_one_out(model: Any, X: Any) -> Perturbations:
@@ -48,9 +44,7 @@ def leave_one_out(model: Any, X: Any) -> Perturbations:
     (400, 42)
     """
     check_bagged(model, "leave_one_out", reason="for other estimators use leave_one_out_refit.")
-    blocks = [raw for _, raw in model.raw_blocks(X)]
-    raw = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
-    return perturbations_of(model.average_, raw, model.fingerprint_of(X))
+    return perturbations_of(model.average_, model.raw(X), model.fingerprint_of(X))
 
 
 def stream_leave_one_out(model: Any, X: Any, y: Any, X_test: Any, **fit_params: Any) -> Perturbations:
@@ -84,44 +78,15 @@ def stream_leave_one_out(model: Any, X: Any, y: Any, X_test: Any, **fit_params: 
     check_bagged(model, "stream_leave_one_out", fitted=False)
     model = clone(model)
     job = model.prepare(X, y, **fit_params)
-    raw = []
     points = model.checked_points(X_test)
+    if not len(job):  # in closed form
+        return perturbations_of(job.average, job.average.ranked(points), fingerprint(points))
+    raw = []
     with counted(len(job)) as count:
         for prediction in fit_and_predict_bags(job, points, model.n_jobs):
             raw.append(prediction)
             count.one()
     return perturbations_of(job.average, np.stack(raw), fingerprint(points))
-
-
-@dataclass(frozen=True, eq=False)
-class LeftOutBlock:
-    """The predictions at some points with all rows and without each of them.
-
-    Attributes
-    ----------
-    points : slice
-        The points of the block.
-    prediction : ndarray of shape (number of points,) or (number of points, n_classes)
-        The prediction with all rows.
-    left_out : ndarray of shape (n_samples, number of points, ...)
-        The prediction without each row.
-    """
-
-    points: slice
-    prediction: np.ndarray
-    left_out: np.ndarray
-
-
-def left_out_blocks(model: Any, X: Any) -> Iterator[LeftOutBlock]:
-    """Yield the predictions with all rows and without each of them by blocks of points, so that memory is bounded."""
-    average: BagAverage = model.average_
-    for points, raw in model.raw_blocks(X):
-        step = max(1, _BLOCK_BYTES // 8 // (average.bags.n_samples + len(raw)))
-        for first in range(0, raw.shape[1], step):
-            block = raw[:, first : first + step]
-            start = points.start + first
-            prediction = average.prediction(average.outputs(block))
-            yield LeftOutBlock(slice(start, start + block.shape[1]), prediction, average.left_out(block))
 
 
 def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
@@ -147,15 +112,10 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
     return predicted
 
 
-def perturbations_of(average: BagAverage | None, raw: np.ndarray, points: str | None = None) -> Perturbations:
+def perturbations_of(average: Any, raw: Any, points: str | None = None) -> Perturbations:
     """Return the perturbations that follow from each bag's predictions, not yet clipped, at the named points."""
-    assert average is not None
-    left_out = average.left_out(raw)
-    outputs, bags = average.outputs(raw), average.bags
-    n_bags = len(bags) if average.drawn else None
-    scope = replace(scope_of(average), n_points=raw.shape[1], points=points)
-    spread = BagSpread(
-        average.estimated_deviation(outputs), np.ptp(outputs, axis=0), n_bags, bags.n_without if average.drawn else None
-    )
-    rows = np.arange(bags.n_samples)
-    return Perturbations(average.prediction(outputs), left_out, rows, bags=spread, scope=scope)
+    prediction, left_out, outputs = average.prediction([raw]), average.left_out(raw), average.outputs(raw)
+    n_bags, n_without = (len(average.bags), average.bags.n_without) if average.drawn else (None, None)
+    scope = replace(scope_of(average), n_points=len(prediction), points=points)
+    spread = BagSpread(average.estimated_deviation(outputs), average.extent(outputs), n_bags, n_without)
+    return Perturbations(prediction, left_out, np.arange(len(left_out)), bags=spread, scope=scope)

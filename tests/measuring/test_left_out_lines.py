@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
+
+from stablebag import BaggedRegressor, ClassicalBagging, FunctionRange, ObservedRange, Subbagging
+from stablebag.measuring import left_out_lines
+from stablebag.measuring.left_out_lines import BagPoints, LeftOutLines, outside_weights, point_blocks
+
+CASES = {
+    "drawn": {"n_bags": 60, "scheme": ClassicalBagging()},
+    "without a range": {"n_bags": 60, "prediction_range": None},
+    "all bags": {"n_bags": "all", "scheme": Subbagging(2)},
+    "a range that every row changes": {"n_bags": 60, "prediction_range": FunctionRange(lambda y: (y.mean(), y.max()))},
+}
+
+
+@pytest.fixture(scope="module", params=CASES.values(), ids=CASES)
+def case(request):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 2))
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), random_state=0, **request.param)
+    model.fit(X, X[:, 0] + rng.normal(size=50))
+    return model.average_, model.predict_once(rng.normal(size=(21, 2))).raw
+
+
+def lines_of(average, raw, numbers, window, others=None):
+    """The lines of some points put together, and the rows in them."""
+    special = np.array(average.special_rows, dtype=int)
+    others = np.setdiff1d(np.arange(50), special)[::-1] if others is None else others
+    lines = LeftOutLines(average, special, others)
+    found = [(some, np.hstack(parts)) for some, *parts in lines.blocks(BagPoints(average, raw), numbers, window)]
+    np.testing.assert_array_equal(np.concatenate([some for some, _ in found]), numbers)
+    return np.concatenate([line for _, line in found]), np.concatenate([special, others[window]])
+
+
+def test_lines_are_the_predictions_without_each_row(case):
+    average, raw = case
+    numbers = np.array([3, 20, 0, 7])
+    for window in (slice(0, 50 - len(average.special_rows)), slice(0, 0)):
+        lines, rows = lines_of(average, raw, numbers, window)
+        np.testing.assert_allclose(lines, average.left_out(raw)[rows][:, numbers].T, rtol=1e-12, atol=1e-12)
+
+
+def test_bits_depend_neither_on_blocks_nor_on_other_points_or_rows(case, monkeypatch):
+    average, raw = case
+    everything = slice(0, 50 - len(average.special_rows))
+    whole, rows = lines_of(average, raw, np.arange(21), everything)
+    monkeypatch.setattr(left_out_lines, "_WORTHWHILE", 8)
+    for cached, matrix in ((1, 2**27), (8 * 50 * 16, 2**20), (1, 1), (1, 9 * 10 * len(raw))):
+        monkeypatch.setattr(left_out_lines, "_CACHED_BYTES", cached)
+        monkeypatch.setattr(left_out_lines, "_MATRIX_BYTES", matrix)
+        lines, _ = lines_of(average, raw, np.arange(21), everything)
+        np.testing.assert_array_equal(lines, whole)
+    alone, _ = lines_of(average, raw[:, 4:5], np.array([0]), everything)
+    np.testing.assert_array_equal(alone[0], whole[4])
+    if not average.special_rows:
+        some, fewer = lines_of(average, raw, np.arange(21), slice(3, 20))
+        np.testing.assert_array_equal(some, whole[:, 3:20])
+        assert fewer.tolist() == rows[3:20].tolist()
+
+
+def test_blocks_of_points_are_all_points_and_bounded(case, monkeypatch):
+    average, raw = case
+    monkeypatch.setattr(left_out_lines, "_MATRIX_BYTES", 32 * 5 * (len(raw) + len(average.special_rows)))
+    blocks = list(point_blocks(average, raw))
+    assert [len(block) for block in blocks] == [5, 5, 5, 5, 1]
+    np.testing.assert_array_equal(np.hstack([block.raw for block in blocks]), raw)
+
+
+def test_the_mean_without_a_row_is_within_reach_of_the_mean(case):
+    average, raw = case
+    shares = outside_weights(average) / (len(raw) if average.drawn else 1)
+    points = BagPoints(average, raw)
+    ordinary = np.setdiff1d(np.arange(50), average.special_rows)
+    for row in ordinary[:20]:
+        mean, reach = points.mean_and_reach(np.sqrt((1 - shares[row]) / shares[row]))
+        assert (np.abs(average.left_out(raw)[row] - mean) <= reach).all()
+
+
+def test_the_reach_cannot_be_shorter():
+    X, y = np.arange(4.0)[:, None], np.arange(4.0)
+    model = BaggedRegressor(Ridge(), scheme=Subbagging(1), n_bags="all", prediction_range=ObservedRange()).fit(X, y)
+    without_row_0 = ~model.bags_.inclusion[:, 0]
+    raw = np.where(without_row_0, 2.0, 1.0)[:, None]  # all bags without row 0 agree, and so does the other
+    mean, reach = BagPoints(model.average_, raw).mean_and_reach(np.sqrt(1 / 3))
+    assert reach == pytest.approx(2.0 - mean, rel=1e-6)
