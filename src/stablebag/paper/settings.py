@@ -6,21 +6,18 @@ and in Setting 4 adds noise from [-1, 1] where the text says [0, 1]. Its trees h
 the generator that drew the data, first the tree fitted to all rows, then the tree without each row, in order.
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeRegressor
 
 from stablebag._checks import check_integer, refuse_value
 from stablebag.learning.classifier import BaggedClassifier
 from stablebag.learning.regressor import BaggedRegressor
+from stablebag.paper.logistic import ScaledLogisticRegression
+from stablebag.paper.networks import QuietNetwork
 from stablebag.resampling.subbagging import Subbagging
 
 VARIANTS = ("text", "script")
@@ -28,53 +25,6 @@ SCRIPT_SEED = 1234567891
 _LARGEST_TREE_SEED = 2**31 - 1  # the numbers that scikit-learn's trees draw for themselves are below this
 
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
-class ScaledLogisticRegression(ClassifierMixin, BaseEstimator):
-    """Logistic regression without an intercept, with a penalty fixed per row: C = `strength` / (number of rows).
-
-    Parameters
-    ----------
-    strength : float, default=1000.0
-        The paper's 1e3; a bag of half the rows gets twice the C.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.array([[1.0], [2.0], [-1.0], [-2.0]])
-    >>> ScaledLogisticRegression().fit(rows, [1, 1, 0, 0]).model_.C
-    250.0
-    """
-
-    def __init__(self, strength: float = 1e3) -> None:
-        self.strength = strength
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit with the penalty for this number of rows."""
-        self.model_ = LogisticRegression(C=self.strength / len(X), fit_intercept=False).fit(X, y)
-        self.classes_ = self.model_.classes_
-        return self
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of the two classes at each point."""
-        probabilities: np.ndarray = self.model_.predict_proba(X)
-        return probabilities
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the likelier class at each point."""
-        labels: np.ndarray = self.model_.predict(X)
-        return labels
-
-
-class QuietNetwork(MLPClassifier):
-    """scikit-learn's network without its warning that eight epochs are too few to converge, which is intended here."""
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit without that warning."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            super().fit(X, y)
-        return self
 
 
 class ScriptTree(DecisionTreeRegressor):
