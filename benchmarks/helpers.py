@@ -1,10 +1,14 @@
 """What several benchmarks share: the data and learners that are fitted, and a clock."""
 
 import time
+from statistics import median
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
+from threadpoolctl import threadpool_limits
+
+_ROUNDS = 5
 
 
 def logistic():
@@ -36,6 +40,34 @@ def seconds(task):
     begin = time.perf_counter()
     task()
     return time.perf_counter() - begin
+
+
+class Times:
+    """The CPU seconds of some tasks in several rounds."""
+
+    def __init__(self, rounds):
+        self.rounds = rounds
+
+    def ratio(self, one, other):
+        """The median over rounds of how many times as long one task takes as another."""
+        return median(times[one] / times[other] for times in self.rounds)
+
+    def median(self, task):
+        return median(times[task] for times in self.rounds)
+
+
+def rounds_of(*tasks, n_rounds=_ROUNDS):
+    """Run the tasks in turn, several times, on one thread: a noisy neighbour then disturbs all of them alike."""
+    with threadpool_limits(1):
+        for task in tasks:
+            task()  # imports, caches
+        return Times([{task: cpu_seconds(task) for task in tasks} for _ in range(n_rounds)])
+
+
+def cpu_seconds(task):
+    begin = time.process_time()
+    task()
+    return time.process_time() - begin
 
 
 def constant(X, y, seed):
