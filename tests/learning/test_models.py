@@ -37,7 +37,8 @@ def test_it_is_a_sequence():
 
 def test_it_says_how_many_are_arrays():
     assert repr(models()) == "Models of 3 bags, 2 of them kept as arrays"
-    assert [type(one) for one in models().of_each_kind()] == [Mean, DummyRegressor]
+    assert not models().may_run_beside_others  # nothing is known of Mean
+    assert Models([DummyRegressor()], np.array([1])).may_run_beside_others
 
 
 def test_without_a_structure_all_are_estimators():
@@ -63,3 +64,20 @@ def test_fields_of_any_shape_come_back_as_they_were():
     for one, other in zip(again.kept, kept, strict=True):
         np.testing.assert_array_equal(one.mean, other.mean)
         assert one.mean.shape == other.mean.shape
+
+
+def test_bags_that_are_kept_alike_predict_together():
+    some = models()
+    assert list(some.runs(0, 3)) == [(range(1), True), (range(1, 2), False), (range(2, 3), True)]
+    assert some.together(range(2, 3)) == [some.kept[2]]
+    arrays = Models([some.kept[0], some.kept[2]] * 3, np.arange(6), MeanStructure(0.0))
+    assert list(arrays.runs(1, 4)) == [(range(1, 4), True)]
+    assert [one.size for one in arrays.together(range(1, 4))] == [4, 3, 4]
+    mixed = Models([DummyRegressor()] * 2 + [some.kept[0]] * 2, np.arange(4), MeanStructure(0.0))
+    assert list(mixed.runs(1, 4)) == [(range(1, 2), False), (range(2, 4), True)]
+
+
+def test_a_structure_without_any_arrays_survives_pickling():
+    again = pickle.loads(pickle.dumps(Models([DummyRegressor()], np.array([1]), MeanStructure(0.0))))
+    assert isinstance(again[0], DummyRegressor)
+    assert again.n_arrays == 0

@@ -82,6 +82,7 @@ class BagAverage:
             total = _added(total, outputs)
             first += len(block)
         assert total is not None
+        assert first == len(self.bags), f"{first} of {len(self.bags)} bags have predicted."
         average = np.asarray(total / len(self.bags) if self.drawn else total)
         return average if self.interval is None else np.clip(average, *self.interval)
 
@@ -210,7 +211,8 @@ def _added(total: np.ndarray | None, lines: np.ndarray) -> np.ndarray:
     if lines[0].size <= _FEW:
         lines = lines if total is None else np.concatenate([total[None], lines])
         return np.asarray(np.add.accumulate(lines, axis=0)[-1])
-    total = np.zeros_like(lines[0]) if total is None else total
+    if total is None:
+        total, lines = lines[0].copy(), lines[1:]
     for line in lines:
         total += line
     return total

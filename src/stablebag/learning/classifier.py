@@ -37,7 +37,8 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
     warm_start : bool, default=False
         Whether a second `fit` to the same data with a larger `n_bags` keeps the fitted bags and fits only new ones.
     keep_rows : bool, default=True
-        Whether the model keeps a copy of the training rows, in `X_`. Errors, intervals and `forget` need them.
+        Whether the model keeps a copy of the training rows, in `X_`. Errors, intervals and `forget` need them. Models
+        of nearest neighbours are made of their rows and keep them in any case.
     solver : {"auto", "scikit-learn", "ties-in-row-order"}, default="auto"
         What fits the bags. "auto" uses a faster program for learners whose structure is known (trees, linear models,
         nearest neighbours) if it gives the same models to the last bit, and the learner itself for all others;

@@ -29,7 +29,7 @@ from stablebag.learning.progress import counted
 from stablebag.learning.ranges import PredictionRange
 from stablebag.learning.rows import fingerprint, kept, n_rows, same_table, take_rows, validated_rows
 from stablebag.learning.solvers.choice import Choice, check_wanted, chosen
-from stablebag.learning.solvers.neighbours_limit import AllBagsOfNeighbours
+from stablebag.learning.solvers.neighbours_limit import NEIGHBOURS, AllBagsOfNeighbours
 from stablebag.learning.solvers.solver import NotCovered
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.random_bags import RandomBags
@@ -114,17 +114,18 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 models.append(model)
                 count.one()
                 after_bag()
-        return self._hold(job, models, new.choice, before, keeps_rows=before is not None)
+        return self._hold(job, models, new.choice, self if before is not None else None)
 
-    def _hold(self, job: FitJob, models: list[Any], choice: Choice, before: Models | None, *, keeps_rows: bool) -> Self:
-        """Keep what was fitted, some of it perhaps before."""
-        assert job.average is not None
-        structure = choice.structure or (None if before is None else before.structure)
+    def _hold(self, job: FitJob, models: list[Any], choice: Choice, before: Self | None = None) -> Self:
+        """Keep what was fitted, some of it perhaps by a model before: this one, if it goes on."""
+        goes_on, structure = before is self, choice.structure
+        if before is not None and structure is None and before.estimators_.n_arrays:  # a bag or none was added
+            structure, choice = before.estimators_.structure, before.solver_
         self.estimators_, self.average_ = Models(models, job.seeds, structure), job.average
         self.solver_ = choice.of(self.estimators_)
         self.bags_, self.y_ = job.bags, job.y
         self.bag_weights_ = job.average.weights if isinstance(job.average, BagAverage) else np.empty(0)
-        if keeps_rows:
+        if goes_on:
             return self
         if self.keep_rows:
             self.X_ = kept(job.X) if self.has_single_bags else job.X  # a copy that later changes do not reach
@@ -143,7 +144,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         model: Self = clone(self).set_params(scheme=law.scheme)
         job = model._prepared(X, y, row_ids, fit_params, self._seeds)
         if job.choice is not None:  # in closed form there is nothing to fit
-            return model._hold(job, [], job.choice, None, keeps_rows=False)
+            return model._hold(job, [], job.choice)
         # Arrays refer to the classes by their place, which a class that is gone or new changes.
         same_classes = job.classes is None or np.array_equal(job.classes, self.average_.classes)
         models = list(self.estimators_.kept if same_classes else self.estimators_)
@@ -165,9 +166,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             for number, fitted in zip(new, fit_bags(changed_bags, self.n_jobs) if len(new) else [], strict=True):
                 models[number] = fitted
                 count.one()
-        fits = changed_bags.choice is not None and changed_bags.choice.kind is not None
-        choice = changed_bags.choice if fits else self.solver_
-        return model._hold(job, models, choice, self.estimators_, keeps_rows=False)
+        return model._hold(job, models, changed_bags.choice or self.solver_, self)
 
     def training_data(self, X: Any = None, **fit_params: Any) -> tuple[Any, dict[str, Any]]:
         """Return the training rows and what was passed to the learner's fit: those kept, or those given again."""
@@ -262,7 +261,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _limit(self, learner: Any, X: Any, y: np.ndarray, law: ResolvedScheme, rule: PredictionRange | None,
                classes: np.ndarray | None, params: dict[str, Any]) -> AllBagsOfNeighbours | str:  # fmt: skip
         """The average over all bags in closed form, or why there is none."""
-        if not self.derandomized_ or params or self.solver == "scikit-learn":
+        if not self.derandomized_ or params or self.solver == "scikit-learn" or type(learner) not in NEIGHBOURS:
             return ""
         try:
             return AllBagsOfNeighbours(learner, kept(X), y, law, rule, classes)

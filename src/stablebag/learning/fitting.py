@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import replace
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -75,7 +74,7 @@ class _Fit:
         try:
             rows, seed = self.job.bags[place], int(self.job.seeds[place])
             model = _model_without_learner(self.job, rows)
-            if model is None and self.solver is not None:
+            if model is None and self.solver is not None and not _warns_of_many_classes(self.job, rows):
                 model = self.solver.fit(rows, seed)
             if model is None:
                 if self.general is None:
@@ -100,14 +99,12 @@ class _Ask:
 
     def __call__(self, models: Models, first: int, stop: int) -> Iterator[np.ndarray]:
         """Yield the predictions of some bags, in blocks."""
-        is_array = self.predictor is not None and models.structure is not None
-        for solved, numbers in groupby(range(first, stop), lambda b: is_array and models.is_array(models.kept[b])):
-            some = list(numbers)
-            block = self.predictor([models.kept[b] for b in some]) if solved and self.predictor is not None else None
+        for numbers, solved in models.runs(first, stop):
+            block = self.predictor(models.together(numbers)) if solved and self.predictor is not None else None
             if block is not None and not np.isnan(block).any():
                 yield block
             else:  # if it was NaN, the estimator says so
-                yield np.stack([self._of_estimator(models[b], b, int(models.seeds[b])) for b in some])
+                yield np.stack([self._of_estimator(models[b], b, int(models.seeds[b])) for b in numbers])
 
     def _of_estimator(self, model: Any, number: int, seed: int) -> np.ndarray:
         surroundings = self.surroundings.get(type(model))
@@ -129,13 +126,41 @@ class _Ask:
 
 def _fit_each(job: FitJob) -> Iterator[Any]:
     """Yield the model of each bag, as it is kept."""
-    fit, place = _Fit(job), 0
-    while place < len(job):
-        found, failure, stop = list[Any](), None, time.monotonic() + (0 if fit.solver is None else _AT_ONCE)
-        with one_thread():  # setting it takes longer than a solver's fit, so several of these share it
-            while place < len(job) and not (found and time.monotonic() >= stop):
+    fit = _Fit(job)
+    return _one_after_another(fit, len(job), several=fit.solver is not None)
+
+
+def _fit_and_predict_each(job: FitJob, points: Points) -> Iterator[np.ndarray]:
+    """Yield the prediction of each bag's model."""
+    fit = _Fit(job)
+    with one_thread():
+        asked = _Ask(points, job.classes, fit.structure)
+
+    def predicted(place: int) -> np.ndarray:
+        model = Models([fit(place)], job.seeds[place : place + 1], fit.structure)
+        try:
+            (block,) = asked(model, 0, 1)
+        except BagError as failure:
+            failure.number = job.first + place
+            raise
+        line: np.ndarray = block[0]
+        return line
+
+    return _one_after_another(predicted, len(job), several=fit.solver is not None)
+
+
+def _one_after_another(task: Callable[[int], Any], count: int, *, several: bool) -> Iterator[Any]:
+    """Yield what a task returns for each place, on one thread; several may share the setting of that.
+
+    Setting it takes longer than a solver's fit.
+    """
+    place = 0
+    while place < count:
+        found, failure, stop = list[Any](), None, time.monotonic() + (_AT_ONCE if several else 0)
+        with one_thread():
+            while place < count and not (found and time.monotonic() >= stop):
                 try:
-                    found.append(fit(place))
+                    found.append(task(place))
                 except BagError as error:
                     failure = error
                     break
@@ -143,21 +168,6 @@ def _fit_each(job: FitJob) -> Iterator[Any]:
         yield from found
         if failure is not None:
             raise failure
-
-
-def _fit_and_predict_each(job: FitJob, points: Points) -> Iterator[np.ndarray]:
-    """Yield the prediction of each bag's model."""
-    fit = _Fit(job)
-    asked = _Ask(points, job.classes, fit.structure)
-    for place in range(len(job)):
-        with one_thread():
-            model = Models([fit(place)], job.seeds[place : place + 1], fit.structure)
-            try:
-                (block,) = asked(model, 0, 1)
-            except BagError as failure:
-                failure.number = job.first + place
-                raise
-        yield block[0]
 
 
 def _model_without_learner(job: FitJob, rows: np.ndarray) -> Any:
@@ -170,6 +180,14 @@ def _model_without_learner(job: FitJob, rows: np.ndarray) -> Any:
     if len(y) == 0:
         return DummyClassifier(strategy="uniform", random_state=0).fit(np.zeros((len(classes), 1)), classes)
     return DummyClassifier(strategy="prior").fit([[0.0]], y[:1]) if (y == y[0]).all() else None
+
+
+def _warns_of_many_classes(job: FitJob, rows: np.ndarray) -> bool:
+    """Whether scikit-learn warns that a bag has nearly as many classes as rows."""
+    most = round(0.5 * len(rows))
+    if job.classes is None or len(rows) <= 20 or len(job.classes) <= most:
+        return False
+    return len(np.unique(job.y[rows])) > most
 
 
 # ------------------------------------------------------------------------------------------------------------ all bags
@@ -215,9 +233,8 @@ def _fit_remotely(
 def _predict_all(
     models: Models, points: Points, classes: np.ndarray | None, n_jobs: int | None
 ) -> Iterator[np.ndarray]:
-    beside_others = all(Surroundings(model).may_run_beside_others for model in models.of_each_kind())
     small = len(models) * points.n_points < _SMALL_PREDICTION
-    workers = 1 if small else n_workers(n_jobs, threads=True, beside_others=beside_others)
+    workers = 1 if small else n_workers(n_jobs, threads=True, beside_others=models.may_run_beside_others)
     bytes_per_bag = 8 * points.n_points * (1 if classes is None else len(classes))
     step = max(1, min(_BLOCK_BYTES // bytes_per_bag, len(models) // (4 * workers)))
     with one_thread():

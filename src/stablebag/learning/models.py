@@ -1,10 +1,13 @@
 """The fitted models of all bags: arrays where a solver made them, which become estimators when one asks for them."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 
+from stablebag.learning.learners import Surroundings
 from stablebag.learning.solvers.solver import Structure
 
 
@@ -58,15 +61,39 @@ class Models(Sequence[Any]):
     @property
     def n_arrays(self) -> int:
         """The number of models that are kept as arrays."""
-        return sum(map(self.is_array, self.kept))
+        return len(self._numbers)
 
-    def of_each_kind(self) -> list[Any]:
-        """Return one estimator of each type, because a bag without rows has a model of another type."""
-        found: dict[type, Any] = {}
-        for number, model in enumerate(self.kept):
-            if type(model) not in found:
-                found[type(model)] = self[number]
-        return list(found.values())
+    @cached_property
+    def _numbers(self) -> list[int]:
+        """The numbers of the bags whose models are arrays."""
+        return [number for number, model in enumerate(self.kept) if self.is_array(model)]
+
+    @cached_property
+    def _stacked(self) -> Any:
+        assert self.structure is not None
+        return self.structure.stacked([self.kept[number] for number in self._numbers])
+
+    def runs(self, first: int, stop: int) -> Iterator[tuple[range, bool]]:
+        """Yield runs of bags that are kept alike: their numbers, and whether they are arrays."""
+        while first < stop:
+            array, end = self.is_array(self.kept[first]), first + 1
+            if len(self._numbers) == len(self):
+                end = stop
+            while end < stop and self.is_array(self.kept[end]) == array:
+                end += 1
+            yield range(first, end), array
+            first = end
+
+    def together(self, numbers: range) -> Any:
+        """Return a run of arrays as what predicts for all of them at once."""
+        place = bisect_left(self._numbers, numbers.start)
+        return self._stacked[place : place + len(numbers)]
+
+    @cached_property
+    def may_run_beside_others(self) -> bool:
+        """Whether several of the estimators may run in threads at once."""
+        kinds = {type(model): number for number, model in enumerate(self.kept)}
+        return all(Surroundings(self[number]).may_run_beside_others for number in kinds.values())
 
     # ------------------------------------------------------------------------------------------------------- pickling
 
@@ -86,7 +113,8 @@ class Models(Sequence[Any]):
         self.seeds, self.structure = state["seeds"], state["structure"]
         estimators, n_arrays = iter(state["estimators"]), int(np.sum(state["inside"]))
         columns = [_unpacked(packed, n_arrays) for packed in state["packed"]]
-        arrays = iter(()) if self.structure is None else map(self.structure.model_type, *columns)
+        kind = None if self.structure is None else self.structure.model_type
+        arrays = (kind(*values) for values in zip(*columns, strict=True)) if kind is not None else iter(())
         self.kept = [next(arrays) if inside else next(estimators) for inside in state["inside"]]
 
 

@@ -1,12 +1,18 @@
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 import sklearn
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
 
 from means import Mean, Means, WrongMeans, WrongPredictions
-from stablebag import BaggedClassifier, BaggedRegressor, forget
+from stablebag import BaggedClassifier, BaggedRegressor, Subbagging, forget
 from stablebag.learning.solvers import choice
+from stablebag.learning.solvers.solver import NotCovered
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(30, 2)), RNG.normal(size=30)
@@ -156,3 +162,69 @@ def test_a_class_that_is_gone_does_not_shift_the_others():
     without, plain = forget(model, [0]), forget(model.set_params(solver="scikit-learn").fit(X, y), [0])
     assert without.classes_.tolist() == ["a", "b", "c"]
     np.testing.assert_array_equal(without.predict_proba(X), plain.predict_proba(X))
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_warm_start_of_few_bags_still_says_what_was_used(more, use):
+    use(Means)
+    model = model_of(warm_start=True).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that no bags were added
+        model.set_params(n_bags=20 + more).fit(X, Y)
+    assert model.solver_.name == "means"
+    assert model.solver_.n_handed_back == more
+    np.testing.assert_array_equal(model.predict(X), expected(n_bags=20 + more).predict(X))
+
+
+TIES = RNG.integers(0, 4, size=(60, 3)).astype(float)
+ROUGH = RNG.normal(size=60)
+
+
+def in_row_order(**more):
+    return BaggedRegressor(**{"n_bags": 20, "solver": "ties-in-row-order", "random_state": 0, **more})
+
+
+def test_ties_in_row_order_are_the_same_for_a_warm_start_and_after_forgetting():
+    warm = in_row_order(warm_start=True).fit(TIES, ROUGH).set_params(n_bags=21).fit(TIES, ROUGH)
+    np.testing.assert_array_equal(warm.predict(TIES), in_row_order(n_bags=21).fit(TIES, ROUGH).predict(TIES))
+    few = in_row_order(scheme=Subbagging(10), n_bags=15).fit(TIES, ROUGH)
+    rows = [row for row in range(60) if len(few.bags_.with_any([row])) == 1]
+    assert rows
+    for row in rows[:5]:
+        rest = np.delete(np.arange(60), row)
+        fresh = in_row_order(scheme=Subbagging(10), n_bags=15).fit(TIES[rest], ROUGH[rest], row_ids=rest)
+        np.testing.assert_array_equal(forget(few, [row]).predict(TIES), fresh.predict(TIES))
+
+
+@pytest.mark.parametrize(
+    "learner", [LogisticRegression(C=0.0), LogisticRegression(max_iter="a"), make_pipeline(LogisticRegression(tol=-1))]
+)
+def test_parameters_that_scikit_learn_refuses_are_refused_by_it(learner):
+    with pytest.raises(ValueError, match=r"failed to fit on bag 0.*InvalidParameterError"):
+        BaggedClassifier(learner, n_bags=5).fit(X, Y > 0)
+
+
+def test_a_worker_whose_bags_are_not_for_the_solver_uses_the_learner(use, monkeypatch):
+    use(Means)
+    model = model_of(n_jobs=2)
+    chosen = choice.chosen(model.prepare(X, Y))
+
+    def refuse(self, job):
+        raise NotCovered("not these bags")
+
+    monkeypatch.setattr(Means, "__init__", refuse)
+    far = pickle.loads(pickle.dumps(chosen.choice))
+    assert far.solver_of(chosen) is None
+
+
+def test_warnings_that_scikit_learn_gives_for_each_bag_are_given_for_each():
+    many = np.arange(30) % 25
+    for learner in (DecisionTreeClassifier(), KNeighborsClassifier(1)):
+        told = []
+        for solver in ("auto", "scikit-learn"):
+            with warnings.catch_warnings(record=True) as found:
+                warnings.simplefilter("always")
+                model = BaggedClassifier(learner, scheme=Subbagging(25), n_bags=4, solver=solver, random_state=0)
+                model.fit(X, many).predict(X)
+            told.append({str(one.message)[:50] for one in found if "unique classes" in str(one.message)})
+        assert told[0] == told[1] != set()

@@ -210,7 +210,7 @@ def test_estimators_have_all_attributes_and_predict(make, data):
         assert same_model(solver.structure.estimator(model, 5), theirs)
         predict = solver.structure.predictor(Points(table))
         expected = theirs.predict(table) if learner.criterion == "squared_error" else theirs.predict_proba(table)
-        np.testing.assert_array_equal(predict([model, model])[1], expected)
+        np.testing.assert_array_equal(predict(solver.structure.stacked([model, model]))[1], expected)
 
 
 def test_classes_that_a_bag_has_not_seen_have_probability_zero(data):
@@ -218,7 +218,7 @@ def test_classes_that_a_bag_has_not_seen_have_probability_zero(data):
     solver = Trees(job_of(DecisionTreeClassifier(max_depth=1), X, y))
     models = [solver.fit(rows, 0) for rows in (np.arange(60), np.r_[0:20, 40:60])]
     assert solver.structure.estimator(models[1], 0).classes_.tolist() == ["a", "c"]
-    found = solver.structure.predictor(Points(X))(models)
+    found = solver.structure.predictor(Points(X))(solver.structure.stacked(models))
     np.testing.assert_array_equal(found[0], solver.structure.estimator(models[0], 0).predict_proba(X))
     np.testing.assert_array_equal(found[1][:, [0, 2]], solver.structure.estimator(models[1], 0).predict_proba(X))
     assert not found[1][:, 1].any()

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import sklearn
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.utils._param_validation import InvalidParameterError
 
 from stablebag._checks import refuse_value
+from stablebag._wording import count_bags
 from stablebag.learning.job import FitJob
 from stablebag.learning.rows import Points, take_rows
 from stablebag.learning.solvers.conversion import ask
@@ -51,8 +53,13 @@ class Choice:
         return None if self.solver is None else self.solver.structure
 
     def solver_of(self, job: FitJob) -> Solver | None:
-        """Return the solver, made from the job if it was chosen in another process."""
-        return self.kind(job) if self.solver is None and self.kind is not None else self.solver
+        """Return the solver, made from the job if it was chosen in another process; None if it is not for this part."""
+        if self.solver is not None or self.kind is None:
+            return self.solver
+        try:
+            return self.kind(job)
+        except NotCovered:  # the learner itself gives the same bits
+            return None
 
     def of(self, models: Any) -> "Choice":
         """Return the choice without the solver, and with the number of bags that were handed back."""
@@ -67,7 +74,7 @@ class Choice:
         if self.why:
             return f"{self.name}, because {self.why}"
         if self.n_handed_back:
-            return f"{self.name}; {self.n_handed_back:,} bags by scikit-learn"
+            return f"{self.name}; {count_bags(self.n_handed_back)} by scikit-learn"
         return self.name
 
 
@@ -99,19 +106,31 @@ def _choice(job: FitJob) -> Choice:
     if version not in kind.versions:
         verified = " and ".join(kind.versions)
         return Choice(why=f"the solver for {learner} was verified for version {verified}, and this is {version}")
-    if len(job) < 2:
+    if len(job) < 2 and job.solver_wanted == "auto":  # verifying takes as long, and the bits are the same
         return Choice(why="there is only one bag")
     if job.fit_params:
         return Choice(why=f"{next(iter(job.fit_params))} was passed to fit")
     if sklearn.get_config()["array_api_dispatch"]:
         return Choice(why="array_api_dispatch is switched on")
     try:
+        _refuse_invalid(job.learner)
         solver = kind(job)
         # With ties in row order a tree is not scikit-learn's: the same program is verified with its order of ties.
         _verify(solver if job.solver_wanted == "auto" else kind(replace(job, solver_wanted="auto")), job)
     except NotCovered as reason:
         return Choice(why=str(reason))
     return Choice(kind.name, solver=solver, kind=kind)
+
+
+def _refuse_invalid(learner: Any) -> None:
+    """Raise `NotCovered` for parameters that scikit-learn will refuse when it fits."""
+    parts = [learner, *learner.get_params(deep=True).values()]
+    try:
+        for part in parts:
+            if hasattr(part, "_parameter_constraints"):
+                part._validate_params()
+    except InvalidParameterError as error:
+        raise NotCovered("it has a parameter that it will refuse") from error
 
 
 def _verify(solver: Solver, job: FitJob) -> None:
@@ -134,7 +153,7 @@ def _verify(solver: Solver, job: FitJob) -> None:
         return
     asked = "predict" if job.classes is None else "predict_proba"
     expected = np.asarray(ask(theirs, asked, points, harmless=True))
-    found = predictor([model])[0]
+    found = predictor(solver.structure.stacked([model]))[0]
     if job.classes is not None:
         found = found[:, np.isin(job.classes, theirs.classes_)]
     if not np.array_equal(found, expected):

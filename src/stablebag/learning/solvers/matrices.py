@@ -27,7 +27,7 @@ class BagRows:
     """
 
     def __init__(self, X: Any, *, by_row: bool = False) -> None:
-        matrix, self.names = as_matrix(_plain(X))
+        matrix, self.names = as_matrix(X)
         if 0 in matrix.shape:
             raise NotCovered("a table without rows or columns is not covered")
         if matrix.dtype.kind not in "iu" and matrix.dtype != np.float64:
@@ -55,7 +55,7 @@ def points_matrix(X: Any) -> np.ndarray | None:
     if not isinstance(X, np.ndarray) and not hasattr(X, "columns"):
         return None
     try:
-        matrix = as_matrix(_plain(X))[0]
+        matrix = as_matrix(X)[0]
     except NotCovered:
         return None
     if not isinstance(X, np.ndarray):
@@ -76,11 +76,6 @@ def column_sums(X: np.ndarray) -> np.ndarray:
     by_row = X.shape[1] > 1 and X.flags.c_contiguous
     sums: np.ndarray = np.einsum("ij->j", X) if by_row else np.add.reduce(X, axis=0)
     return sums
-
-
-def _plain(X: Any) -> Any:
-    """The table; an array that workers read from a file they share as any other array."""
-    return np.asarray(X) if isinstance(X, np.memmap) else X
 
 
 def _comes_by_row(X: Any) -> bool:

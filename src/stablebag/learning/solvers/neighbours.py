@@ -3,7 +3,7 @@
 import copy
 import math
 import threading
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -124,9 +124,6 @@ class NeighboursStructure(Structure):
     def tree(self, X: np.ndarray, leaf_size: int) -> Any:
         """Return scikit-learn's tree of these rows."""
         return (KDTree if self.method == "kd_tree" else BallTree)(X, leaf_size, metric=self.metric)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # what follows from them is not sent
 
     def rounding(self, points: np.ndarray, reduced: np.ndarray) -> np.ndarray:
         """Return how far a distance, squared if it is Euclidean, can be off in any of scikit-learn's searches.

@@ -20,6 +20,7 @@ from stablebag.learning.solvers.tables import as_matrix
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.scheme import ResolvedScheme
 
+NEIGHBOURS = (KNeighborsRegressor, KNeighborsClassifier)
 _BLOCK = 2**22  # the number of neighbours that are held at once
 
 
@@ -107,7 +108,7 @@ class AllBagsOfNeighbours:
 
     def __post_init__(self) -> None:
         learner = self.learner
-        if type(learner) not in (KNeighborsRegressor, KNeighborsClassifier):
+        if type(learner) not in NEIGHBOURS:
             raise NotCovered(f"there is no closed form for {type(learner).__name__}")
         check_neighbours(learner)
         if learner.weights != "uniform":

@@ -1,7 +1,8 @@
 """The interface of solvers: they fit bags without scikit-learn's bookkeeping, and its own models come out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from stablebag.learning.job import FitJob
 from stablebag.learning.rows import Points
 
-Predictor = Callable[[Sequence[Any]], np.ndarray]
+Predictor = Callable[[Any], np.ndarray]
 
 
 class NotCovered(Exception):  # noqa: N818 (it is no error)
@@ -19,19 +20,26 @@ class NotCovered(Exception):  # noqa: N818 (it is no error)
 class Structure(ABC):
     """What the models of all bags share: how arrays become a scikit-learn estimator, and how they predict.
 
-    A model is a NamedTuple of arrays and numbers, without what is the same in all bags.
+    It is a frozen dataclass. A model is a NamedTuple of arrays and numbers, without what is the same in all bags.
     """
 
     model_type: ClassVar[Any]  # the NamedTuple
     holds_rows: ClassVar[bool] = False  # whether models refer to the training rows, by their position
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # a dataclass
+
     @abstractmethod
     def estimator(self, model: Any, seed: int) -> Any:
         """Return the fitted estimator that scikit-learn would have made of the bag, with this seed."""
 
+    def stacked(self, models: list[Any]) -> Any:
+        """Return models put together so that they predict quickly: something that is sliced like a list of them."""
+        return models
+
     @abstractmethod
     def predictor(self, points: Points) -> Predictor | None:
-        """Return a function from some models to their predictions at the points, with one line per model.
+        """Return a function from some models, stacked, to their predictions at the points, with one line per model.
 
         It may be called by several threads at once. A line does not depend on the other models. None means that these
         points are for the estimators themselves.

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.tree._tree import NODE_DTYPE, Tree  # private, but its state is what pickling uses
-from sklearn.utils._param_validation import InvalidParameterError
 
 from stablebag.learning.job import FitJob
 from stablebag.learning.learners import Copies
 from stablebag.learning.rows import Points, as_float32
 from stablebag.learning.solvers.native import library, why_not
 from stablebag.learning.solvers.native.growing import AS_SORTED, BY_ROW, NO_MATTER, Grower, Limits
-from stablebag.learning.solvers.native.prediction import predict_trees
+from stablebag.learning.solvers.native.prediction import Forest
 from stablebag.learning.solvers.parameters import anything, check_parameters
 from stablebag.learning.solvers.solver import NotCovered, Predictor, Solver, Structure
 from stablebag.learning.solvers.tables import as_matrix
@@ -69,12 +68,19 @@ class TreeStructure(Structure):
         if rows is None or library() is None:
             return None
 
-        def predict(models: Any) -> np.ndarray:
-            values = [self._values(model) for model in models]
-            said = predict_trees([model.nodes for model in models], values, rows)
+        def predict(trees: Any) -> np.ndarray:
+            forest = trees if isinstance(trees, Forest) else self._forest(trees)
+            said = forest.predict(rows)
             return said[:, :, 0] if self.classes is None else said
 
         return predict
+
+    def stacked(self, models: list[TreeArrays]) -> Any:
+        whole = self.classes is None or all(len(model.seen) == len(self.classes) for model in models)
+        return self._forest(models) if whole else models  # values with zeros added would take memory
+
+    def _forest(self, models: list[TreeArrays]) -> Forest:
+        return Forest([model.nodes for model in models], [self._values(model) for model in models])
 
     def _values(self, model: TreeArrays) -> np.ndarray:
         """What the nodes predict, with zeros for classes that the bag has not seen."""
@@ -99,9 +105,6 @@ class TreeStructure(Structure):
     @cached_property
     def _copies(self) -> Copies:
         return Copies(self.learner)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_copies"}
 
 
 class Trees(Solver):
@@ -201,10 +204,6 @@ def _check(learner: Any) -> int | None:
         learner, criterion=criteria, ccp_alpha=lambda value: value == 0.0, min_impurity_decrease=anything,
         random_state=lambda value: value is None or isinstance(value, Integral), **dict.fromkeys(sizes, anything),
     )  # fmt: skip
-    try:
-        learner._validate_params()
-    except InvalidParameterError as error:
-        raise NotCovered("it has a parameter that it will refuse") from error
     return None if learner.random_state is None else int(learner.random_state)
 
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 
 from stablebag.learning.solvers.native import library, why_not
-from stablebag.learning.solvers.native.prediction import NODE, Forest, predict_trees
+from stablebag.learning.solvers.native.prediction import NODE, Forest
 
 pytestmark = pytest.mark.skipif(library() is None, reason=why_not())
 LARGEST, SMALLEST = np.finfo(np.float32).max, np.finfo(np.float32).smallest_subnormal
@@ -109,7 +109,7 @@ def test_thresholds_around_zero_and_beyond_all_floats(n_points):
     points = np.resize(line, (n_points, 1))
     for threshold in thresholds:
         nodes = np.array([(threshold, 0, 2), (-np.inf, 0, 1), (-np.inf, 0, 2)], NODE)
-        predicted = predict_trees([nodes], [np.array([[9.0], [0.0], [1.0]])], points)
+        predicted = Forest([nodes], [np.array([[9.0], [0.0], [1.0]])]).predict(points)
         assert predicted[0, :, 0].tolist() == (points[:, 0].astype(float) > threshold).tolist()
 
 
@@ -191,10 +191,10 @@ def test_trees_of_different_kinds_are_refused():
 def test_arrays_that_cannot_be_changed_are_read_all_the_same():
     X, trees = grown(n_rows=20)
     nodes, values = converted(trees[0])
-    expected = predict_trees([nodes], [values], X)
+    expected = Forest([nodes], [values]).predict(X)
     nodes.flags.writeable = values.flags.writeable = False
     X.flags.writeable = False
-    assert (predict_trees([nodes], [values], X) == expected).all()
+    assert (Forest([nodes], [values]).predict(X) == expected).all()
 
 
 def test_threads_predict_at_once():

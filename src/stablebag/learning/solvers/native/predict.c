@@ -26,9 +26,14 @@ typedef struct {
     uint16_t feature, right;
 } Short;
 
-/* One step down: without a branch, because which way a point goes cannot be foreseen. */
+/* One step down: without a branch, because which way a point goes cannot be foreseen. Clang has to be told so, or it
+ * makes a branch also of what is written without one. */
 static inline int32_t next(int32_t at, int32_t right, int goes_left) {
+#if defined(__clang__)
+    return __builtin_unpredictable(goes_left) ? at + 1 : right;
+#else
     return right ^ ((right ^ (at + 1)) & -(int32_t)goes_left);
+#endif
 }
 
 /* ---------------------------------------------------------------------------------------------------- few points */

@@ -1,5 +1,6 @@
 """Predictions of many trees at many points, by the compiled library."""
 
+import copy
 import ctypes
 from collections.abc import Sequence
 from functools import cache
@@ -40,6 +41,13 @@ class Forest:
     def __len__(self) -> int:
         return len(self._nodes)
 
+    def __getitem__(self, some: slice) -> "Forest":
+        """Return some of the trees."""
+        part = copy.copy(self)
+        parts = (np.ascontiguousarray(column[some]) for column in (self._nodes, self._values, self._sizes))
+        part._nodes, part._values, part._sizes = parts
+        return part
+
     def predict(self, points: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         """Return what each tree says at finite float32 points, as (n_trees, n_points, n_outputs).
 
@@ -57,11 +65,6 @@ class Forest:
                 points.ctypes.data, *points.shape, out.ctypes.data, out.strides[0] // out.itemsize,
             )  # fmt: skip
         return out
-
-
-def predict_trees(nodes: Sequence[np.ndarray], values: Sequence[np.ndarray], points: np.ndarray) -> np.ndarray:
-    """Return what each tree says at each point, as (n_trees, n_points, n_outputs)."""
-    return Forest(nodes, values).predict(points)
 
 
 def _pointers(arrays: list[np.ndarray], dtype: np.dtype[Any], ndim: int) -> np.ndarray:

@@ -63,7 +63,7 @@ static Here look_around(const Bag *bag, const Waiting *node, int32_t top) {
     else if (bag->table->criterion == GINI)
         here.slack = 64 * EPSILON * n;
     else
-        here.slack = 1e-3 * n + 4 * bag->k + 8; /* of the scaled k log k */
+        here.slack = (1e-3 + 1e-5 * bag->k) * n + 4 * bag->k + 8; /* of the scaled k log k */
     return here;
 }
 
