@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import stablebag
+from stablebag._wording import ROWS
 
 PACKAGE = Path(stablebag.__file__).parent
 TESTS = Path(__file__).parent
@@ -249,7 +250,7 @@ def test_documented_parameters_and_defaults_are_those_of_the_signature(name):
         else:
             assert stated, f"the default of {parameter} is not documented"
             public = {name: getattr(stablebag, name) for name in PUBLIC}
-            assert eval(stated.group(1), {**public, "inf": float("inf")}) == default
+            assert eval(stated.group(1), {**public, "inf": float("inf"), "ROWS": ROWS}) == default
 
 
 @pytest.mark.parametrize("name", PUBLIC)

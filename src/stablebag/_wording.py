@@ -2,11 +2,70 @@
 
 import html
 import math
+import re
 import textwrap
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
+from typing import Any
 
 _WIDTH = 94
+_ENDINGS = re.compile(r"(?i)(^|[\s_.-]+)(ids?|no|nr|num|numbers?|codes?|keys?|uuid|index)$")
+_TOO_GENERAL = ("group", "groups", "row", "rows", "unit", "units")
+_IRREGULAR = {"person": "people", "child": "children", "woman": "women", "man": "men", "mouse": "mice"}
+
+
+@dataclass(frozen=True)
+class Noun:
+    """What is left out, in words: one row of many rows, or one patient of many patients.
+
+    >>> Noun.of_column("patient_id").count(300), Noun.of_column("CityID").count(1), Noun.of_column("study id").plural
+    ('300 patients', '1 city', 'studies')
+    """
+
+    singular: str = "row"
+    plural: str = "rows"
+
+    @classmethod
+    def of_column(cls, name: Any) -> "Noun":
+        """Return the noun that the name of a column of identities suggests; "group" if it suggests none."""
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name) if isinstance(name, str) else ""
+        words = " ".join(re.sub(r"[\s_.-]+", " ", _ENDINGS.sub("", words.strip())).split())
+        words = words.lower() if words != words.upper() else words  # ICU stays ICU
+        if not re.fullmatch(r"[^\W\d_][\w ]{1,30}", words) or words.lower() in _TOO_GENERAL:
+            return cls("group", "groups")
+        if re.search(r"(?<![sui])s$", words):  # patients, and not status, mass or diagnosis
+            return cls(words[:-1], words)
+        *before, last = words.split()
+        return cls(words, " ".join([*before, _plural(last)]))
+
+    def count(self, number: int) -> str:
+        """Return the number with the right form of the noun."""
+        return f"{number:,} {self.singular if number == 1 else self.plural}"
+
+    def in_place_of_rows(self, text: str) -> str:
+        """Return a text that is written about rows as one about these.
+
+        >>> Noun("patient", "patients").in_place_of_rows("Row 7 is one of 9 rows; a row is left out.")
+        'Patient 7 is one of 9 patients; a patient is left out.'
+        """
+
+        def other(found: re.Match[str]) -> str:
+            word = self.plural if found[2] else self.singular
+            return word[0].upper() + word[1:] if found[1] == "R" else word
+
+        return text if self == ROWS else re.sub(r"\b([Rr])ow(s?)\b", other, text)
+
+
+def _plural(word: str) -> str:
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if re.search(r"[^aeiou]y$", word):
+        return f"{word[:-1]}ies"
+    return f"{word}es" if re.search(r"(s|x|z|ch|sh)$", word) else f"{word}s"
+
+
+ROWS = Noun()
 
 
 def paragraphs(sentences: Iterable[str]) -> str:

@@ -79,9 +79,9 @@ def test_a_row_in_every_bag_is_named():
 def test_without_the_only_row_of_a_class_empty_bags_give_it_nothing():
     average = average_of([[], [0]], ["a", "a", "b"], classes=np.array(["a", "b"]))
     raw = np.array([[[0.5, 0.5]], [[1.0, 0.0]]])
-    assert {row: shares.tolist() for row, shares in average.lonely_rows.items()} == {2: [1.0, 0.0]}
+    assert {row: shares.tolist() for row, shares in average.lonely_units.items()} == {2: [1.0, 0.0]}
     assert average.left_out(raw)[:, 0].tolist() == [[0.5, 0.5], [0.75, 0.25], [1.0, 0.0]]
-    assert average.empty_without_a_lonely_row == 0.5
+    assert average.empty_without_a_lonely_unit == 0.5
 
 
 def test_the_middle_of_an_interval_that_is_as_long_as_floats_are():

@@ -54,7 +54,7 @@ def same(one, other, points=X):
     """Refuse two models that differ in a bit of what can be asked of them."""
     assert one.bags_ == other.bags_
     assert one.scheme_ == other.scheme_
-    assert one.row_ids_ == other.row_ids_
+    assert one.units_.ids == other.units_.ids
     assert getattr(one, "range_", None) == getattr(other, "range_", None)
     np.testing.assert_array_equal(getattr(one, "classes_", []), getattr(other, "classes_", []))
     np.testing.assert_array_equal(one.y_, other.y_)
@@ -68,7 +68,7 @@ def same(one, other, points=X):
 def state(model):
     """All that a model holds, but for places of names that are looked up once and then kept."""
     held = {name: value for name, value in model.__dict__.items() if name != "row_ids_"}
-    return pickle.dumps(held), model.row_ids_.names.tolist() if hasattr(model, "row_ids_") else None
+    return pickle.dumps(held), model.units_.ids.names.tolist() if hasattr(model, "row_ids_") else None
 
 
 # ------------------------------------------------------------------------------------------ the same as fitting anew
@@ -109,7 +109,7 @@ def test_learning_what_was_forgotten_gives_the_first_model(scheme, kind):
     # A row from the middle is the last of the table afterwards, and all else is the same.
     again = learn(forget(model, [3]), X[3:4], y[3:4], row_ids=[3])
     np.testing.assert_array_equal(again.bag_predictions(X), model.bag_predictions(X))
-    order = again.row_ids_.names
+    order = again.units_.ids.names
     assert [order[bag].tolist() for bag in again.bags_] == [bag.tolist() for bag in model.bags_]
 
 
@@ -453,7 +453,7 @@ def test_names_are_routed_beside_weights_that_are_for_the_learner():
         learner = RowRecorder().set_fit_request(sample_weight=True)
         bagged = BaggedRegressor(learner, n_bags=4, random_state=0).set_fit_request(row_ids=True)
         fitted = make_pipeline(FunctionTransformer(), bagged).fit(X, Y, row_ids=names, sample_weight=weights)[-1]
-        assert fitted.row_ids_.names.tolist() == names.tolist()
+        assert fitted.units_.ids.names.tolist() == names.tolist()
         for bag, one in zip(fitted.bags_, fitted.estimators_, strict=True):
             assert one.sample_weight_.tolist() == weights[bag].tolist()
 

@@ -204,12 +204,12 @@ def test_models_fitted_on_frames_survive_skops_and_pickle(learner, X, settings):
     file = skops.dumps(model)
     trusted = skops.get_untrusted_types(data=file)
     assert all(name.startswith("stablebag.") or name in ("uuid.UUID", "datetime.datetime") for name in trusted)
-    row = model.row_ids_.names[3]
+    row = model.units_.ids.names[3]
     for again in (skops.loads(file, trusted=trusted), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
         assert type(again.X_) is type(model.X_)
         if not isinstance(X, np.ndarray):
             assert_same(again.X_, model.X_)
-        assert again.row_ids_ == model.row_ids_
+        assert again.units_.ids == model.units_.ids
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
         np.testing.assert_array_equal(predict_interval(again, X).lower, predict_interval(model, X).lower)
     again = skops.loads(file, trusted=trusted)

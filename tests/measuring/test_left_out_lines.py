@@ -26,7 +26,7 @@ def case(request):
 
 def lines_of(average, raw, numbers, window, others=None):
     """The lines of some points put together, and the rows in them."""
-    special = np.array(average.special_rows, dtype=int)
+    special = np.array(average.special_units, dtype=int)
     others = np.setdiff1d(np.arange(50), special)[::-1] if others is None else others
     lines = LeftOutLines(average, special, others)
     found = [(some, np.hstack(parts)) for some, *parts in lines.blocks(BagPoints(average, raw), numbers, window)]
@@ -37,14 +37,14 @@ def lines_of(average, raw, numbers, window, others=None):
 def test_lines_are_the_predictions_without_each_row(case):
     average, raw = case
     numbers = np.array([3, 20, 0, 7])
-    for window in (slice(0, 50 - len(average.special_rows)), slice(0, 0)):
+    for window in (slice(0, 50 - len(average.special_units)), slice(0, 0)):
         lines, rows = lines_of(average, raw, numbers, window)
         np.testing.assert_allclose(lines, average.left_out(raw)[rows][:, numbers].T, rtol=1e-12, atol=1e-12)
 
 
 def test_bits_depend_neither_on_blocks_nor_on_other_points_or_rows(case, monkeypatch):
     average, raw = case
-    everything = slice(0, 50 - len(average.special_rows))
+    everything = slice(0, 50 - len(average.special_units))
     whole, rows = lines_of(average, raw, np.arange(21), everything)
     monkeypatch.setattr(left_out_lines, "_WORTHWHILE", 8)
     for cached, matrix in ((1, 2**27), (8 * 50 * 16, 2**20), (1, 1), (1, 9 * 10 * len(raw))):
@@ -54,7 +54,7 @@ def test_bits_depend_neither_on_blocks_nor_on_other_points_or_rows(case, monkeyp
         np.testing.assert_array_equal(lines, whole)
     alone, _ = lines_of(average, raw[:, 4:5], np.array([0]), everything)
     np.testing.assert_array_equal(alone[0], whole[4])
-    if not average.special_rows:
+    if not average.special_units:
         some, fewer = lines_of(average, raw, np.arange(21), slice(3, 20))
         np.testing.assert_array_equal(some, whole[:, 3:20])
         assert fewer.tolist() == rows[3:20].tolist()
@@ -62,7 +62,7 @@ def test_bits_depend_neither_on_blocks_nor_on_other_points_or_rows(case, monkeyp
 
 def test_blocks_of_points_are_all_points_and_bounded(case, monkeypatch):
     average, raw = case
-    monkeypatch.setattr(left_out_lines, "_MATRIX_BYTES", 32 * 5 * (len(raw) + len(average.special_rows)))
+    monkeypatch.setattr(left_out_lines, "_MATRIX_BYTES", 32 * 5 * (len(raw) + len(average.special_units)))
     blocks = list(point_blocks(average, raw))
     assert [len(block) for block in blocks] == [5, 5, 5, 5, 1]
     np.testing.assert_array_equal(np.hstack([block.raw for block in blocks]), raw)
@@ -72,7 +72,7 @@ def test_the_mean_without_a_row_is_within_reach_of_the_mean(case):
     average, raw = case
     shares = outside_weights(average) / (len(raw) if average.drawn else 1)
     points = BagPoints(average, raw)
-    ordinary = np.setdiff1d(np.arange(50), average.special_rows)
+    ordinary = np.setdiff1d(np.arange(50), average.special_units)
     for row in ordinary[:20]:
         mean, reach = points.mean_and_reach(np.sqrt((1 - shares[row]) / shares[row]))
         assert (np.abs(average.left_out(raw)[row] - mean) <= reach).all()

@@ -249,7 +249,7 @@ def test_targets_that_are_missing_are_refused_in_refits(data):
 def test_folds_are_predicted_at_the_points_and_at_their_own_rows():
     X, y = np.zeros((4, 1)), np.array([0.0, 2.0, 4.0, 6.0])
     folds = [np.array([], dtype=int), np.array([0, 1]), np.array([3])]
-    fits = refit_without(DummyRegressor(), X, y, folds, X[:3], one_row_less=False)
+    fits = refit_without(DummyRegressor(), X, y, folds, X[:3], one_less=False)
     # The mean of all, of the last two, and of the first three.
     assert [(points.tolist(), rows.tolist()) for points, rows in fits] == [
         ([3.0] * 3, []),
@@ -268,7 +268,7 @@ def test_folds_keep_the_law_without_one_only_where_they_are_single_rows(data):
 
     model = BaggedRegressor(FunctionRegressor(noted), scheme=Subbagging(0.6), n_bags=1, prediction_range=None)
     list(refit_without(model, X, y, [np.array([0])], points, random_state=0))
-    list(refit_without(model, X, y, [np.arange(5)], points, one_row_less=False, random_state=0))
+    list(refit_without(model, X, y, [np.arange(5)], points, one_less=False, random_state=0))
     assert seen == [15, 12]  # 15 of 25 are 15 of 24 without one; and 0.6 of 20
 
 

@@ -1,6 +1,5 @@
 import json
 
-import numpy as np
 import pytest
 
 from stablebag import (
@@ -14,7 +13,6 @@ from stablebag.proving.outputs import (
     Outputs,
     UnboundedOutputs,
     about_empty_bags,
-    labels_of,
     outputs_from_dict,
     such_classes,
 )
@@ -41,14 +39,6 @@ def test_a_share_of_rows_is_rounded_up_to_whole_ones():
 def test_a_shift_of_no_rows_is_none():
     assert ClassOutputs(shift=0.1, shifted_share=0.0) == ClassOutputs(shift=0.0, shifted_share=0.5) == ClassOutputs()
     assert ClassOutputs(shift=0.1, shifted_share=0.5).shift == 0.1
-
-
-def test_labels_are_counted():
-    assert labels_of(["a", "b", "a", "c", "a"], "here") == (5, 3, 2)
-    assert labels_of(np.array([1, 1]), "here") == (2, 1, 0)
-    for y in (["a"], [["a", "b"]]):
-        with pytest.raises(ValueError, match="'y' parameter of here must be a one-dimensional array of at least two"):
-            labels_of(y, "here")
 
 
 def test_what_bags_without_rows_add_is_said_with_its_reason():

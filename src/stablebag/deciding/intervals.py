@@ -20,17 +20,21 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from stablebag._checks import as_fraction, check_integer, check_real, hold_read_only, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
-from stablebag._wording import paragraphs
+from stablebag._wording import ROWS, Noun, paragraphs
+from stablebag.deciding.group_jackknife import GroupCVPlus, GroupJackknife, GroupJackknifeMinmax, GroupJackknifePlus
 from stablebag.deciding.jackknife import CVPlus, Ends, Jackknife, JackknifeMinmax, JackknifePlus
 from stablebag.deciding.stable_jackknife import StableJackknife
-from stablebag.learning.ensemble import check_bagged
+from stablebag.learning.ensemble import check_bagged, units_of
 from stablebag.learning.regressor import BaggedRegressor
+from stablebag.learning.rows import index_of
 from stablebag.measuring.leave_one_out import left_out_at_rows
 from stablebag.measuring.left_out_lines import point_blocks
 from stablebag.measuring.refits import refit_without
+from stablebag.resampling.units import Units
 
 _METHODS = {method.name: method for method in (Jackknife, JackknifePlus, JackknifeMinmax)}
 METHODS = (*_METHODS, StableJackknife.name)
+_OF_GROUPS = {method.name: method for method in (GroupJackknife, GroupJackknifePlus, GroupJackknifeMinmax, GroupCVPlus)}
 _LEFT_OUT = 2**22  # predictions without rows that are held at once
 
 
@@ -55,6 +59,8 @@ class Intervals:
     guarantee : str
         What is proved about their coverage, in words. Coverage is over the training rows together with a new row, all
         exchangeable; it does not hold for each point by itself.
+    index : pandas Index or None, default=None
+        The index of the frame of points, if it names them.
 
     Examples
     --------
@@ -72,6 +78,7 @@ class Intervals:
     confidence_level: float
     method: str
     guarantee: str
+    index: Any = None
 
     def __post_init__(self) -> None:
         hold_read_only(self)
@@ -117,10 +124,11 @@ class Intervals:
         return float(self.contains(y).mean())
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one line per point: prediction, lower, upper."""
+        """Return a pandas DataFrame with a line per point, under the index of the points: prediction, lower, upper."""
         import pandas as pd
 
-        return pd.DataFrame({"prediction": self.prediction, "lower": self.lower, "upper": self.upper})
+        columns = {"prediction": self.prediction, "lower": self.lower, "upper": self.upper}
+        return pd.DataFrame(columns, index=self.index)
 
     def explain(self) -> str:
         """Explain in sentences what the intervals are, and what is proved about them."""
@@ -156,7 +164,9 @@ def predict_interval(
 ) -> Intervals:
     """Make prediction intervals for a fitted `BaggedRegressor`, from the bags already fitted.
 
-    The residual of row i is the error there of the prediction by the bags without it. No learner is fitted again.
+    The residual of row i is the error there of the prediction by the bags without it. No learner is fitted again. If
+    the model was fitted with groups, rows are predicted by the bags without their unit, every unit counts the same, and
+    the intervals are for rows of new units.
 
     Parameters
     ----------
@@ -204,12 +214,17 @@ def predict_interval(
     level = _check_level(confidence_level, owner)
     _check_method(method, METHODS, owner, delta)
     residuals = np.abs(model.y_ - left_out_at_rows(model))
-    if method == StableJackknife.name:
-        rule: Jackknife = StableJackknife.of_model(model, level, delta, bound, owner)
-        rule.warn_if_vacuous()  # type: ignore[attr-defined]
+    rule: Any
+    units = model.units_
+    if not units.are_rows:
+        rule = _of_groups(method, level, units, owner)
+        _warn_if_infinite(rule, len(units), units)
+    elif method == StableJackknife.name:
+        rule = StableJackknife.of_model(model, level, delta, bound, owner)
+        rule.warn_if_vacuous()
     else:
         rule = _METHODS[method](level)
-        _warn_if_infinite(rule, len(residuals))
+        _warn_if_infinite(rule, len(residuals), units)
     if model.has_single_bags:
         find = rule.from_bags(residuals, model.average_)
         blocks = (block for _, raw in model.raw_blocks(X) for block in point_blocks(model.average_, raw))
@@ -219,7 +234,15 @@ def predict_interval(
     prediction = np.concatenate([block for block, _ in found])
     lower, upper = (np.concatenate([ends[side] for _, ends in found]) for side in (0, 1))
     guarantee = rule.guarantee(len(residuals)) + _about_bags(model, rule)
-    return Intervals(lower, upper, prediction, float(level), method, guarantee)
+    return Intervals(lower, upper, prediction, float(level), method, guarantee, model.index_of(X))
+
+
+def _of_groups(method: str, level: Fraction, units: Units, owner: str) -> GroupJackknife:
+    """The method for units of several rows."""
+    if method == StableJackknife.name:
+        reason = f"it is proved for rows, and here {units.noun.plural} are left out. Use the jackknife+."
+        raise refuse_value("method", owner, f"one of {tuple(_OF_GROUPS)} for a model of groups", method, reason)
+    return _OF_GROUPS[method](level, units)
 
 
 def _in_closed_form(model: Any, X: Any, rule: Jackknife, residuals: np.ndarray) -> Iterator[tuple[np.ndarray, Ends]]:
@@ -241,6 +264,7 @@ def jackknife_intervals_refit(
     confidence_level: float = 0.9,
     method: str = "jackknife+",
     n_folds: int = 10,
+    groups: Any = None,
     delta: float | None = None,
     bound: str = "best",
     n_jobs: int | None = None,
@@ -265,6 +289,9 @@ def jackknife_intervals_refit(
         `BaggedRegressor`: stability is proved only for bagged models.
     n_folds : int, default=10
         For "cv+": the number of folds, in random order.
+    groups : sequence of int or labels, of length n_samples, default=None
+        The unit of each row, such as its patient: the regressor is fitted without each unit, or without folds of whole
+        units, every unit counts the same, and the intervals are for rows of new units.
     delta : float or None, default=None
         As in `predict_interval`.
     bound : {"best", "paper"}, default="best"
@@ -294,29 +321,32 @@ def jackknife_intervals_refit(
         raise refuse_type("estimator", owner, "a regressor", estimator, "intervals are about numbers.")
     y = np.asarray(column_or_1d(y), dtype=float)
     check_consistent_length(X, y)
-    n = len(y)
+    n, units = len(y), units_of(X, len(y), None, groups, owner)
     seeds = Seeds.from_random_state(random_state, owner)
-    folds = [np.array([row]) for row in range(n)]
-    if method == StableJackknife.name:
-        rule: Jackknife = StableJackknife.of_estimator(estimator, y, level, delta, bound, owner)
-        rule.warn_if_vacuous()  # type: ignore[attr-defined]
-    elif method == CVPlus.name:
-        folds = shuffled_folds(n, n_folds, seeds, owner)
-        rule = CVPlus(level, len(folds))
-        _warn_if_infinite(rule, n)
+    folds = [np.array([unit]) for unit in range(len(units))]
+    if method == CVPlus.name:
+        folds = shuffled_folds(len(units), n_folds, seeds, owner, units.noun)
+    rule: Any
+    if not units.are_rows:
+        rule = _of_groups(method, level, units, owner)
+    elif method == StableJackknife.name:
+        rule = StableJackknife.of_estimator(estimator, y, level, delta, bound, owner)
+        rule.warn_if_vacuous()
     else:
-        rule = _METHODS[method](level)
-        _warn_if_infinite(rule, n)
+        rule = CVPlus(level, len(folds)) if method == CVPlus.name else _METHODS[method](level)
+    if method != StableJackknife.name:
+        _warn_if_infinite(rule, len(units), units)
     residuals, left_out, prediction = np.empty(n), np.empty((0, 0)), np.empty(0)
     every = [np.empty(0, dtype=np.intp), *folds]
-    options = {"one_row_less": method != CVPlus.name, "n_jobs": n_jobs, "random_state": seeds}
-    fits = refit_without(estimator, X, y, every, X_test, **options)  # type: ignore[arg-type]
-    for number, (fold, (at_points, at_rows)) in enumerate(zip(every, fits, strict=True)):
+    options = {"units": units, "one_less": method != CVPlus.name, "n_jobs": n_jobs, "random_state": seeds}
+    without = [units.rows_of(fold) for fold in every]
+    fits = refit_without(estimator, X, y, without, X_test, **options)  # type: ignore[arg-type]
+    for number, (fold, rows, (at_points, at_rows)) in enumerate(zip(every, without, fits, strict=True)):
         if number == 0:
-            prediction, left_out = at_points, np.empty((n, len(at_points)))
-        left_out[fold], residuals[fold] = at_points, np.abs(y[fold] - at_rows)
+            prediction, left_out = at_points, np.empty((len(units), len(at_points)))
+        left_out[fold], residuals[rows] = at_points, np.abs(y[rows] - at_rows)
     lower, upper = rule.intervals(residuals, prediction, left_out)
-    return Intervals(lower, upper, prediction, float(level), method, rule.guarantee(n))
+    return Intervals(lower, upper, prediction, float(level), method, rule.guarantee(n), index_of(X_test))
 
 
 def _about_bags(model: BaggedRegressor, rule: Jackknife) -> str:
@@ -336,21 +366,21 @@ def _about_bags(model: BaggedRegressor, rule: Jackknife) -> str:
     )
 
 
-def _warn_if_infinite(rule: Jackknife, n_samples: int) -> None:
+def _warn_if_infinite(rule: Jackknife, n_samples: int, units: Units) -> None:
     """Warn about intervals that say nothing, on behalf of the function that the user called."""
     if (rank := rule.rank(n_samples)) > n_samples:
-        warnings.warn(
+        text = (
             f"The intervals are infinite: level {float(rule.level):g} asks for residual number {rank} of {n_samples} "
-            f"training rows. Use at least {math.ceil(1 / (1 - rule.level)) - 1} rows, or a lower level.",
-            stacklevel=3,
+            f"training rows. Use at least {math.ceil(1 / (1 - rule.level)) - 1} rows, or a lower level."
         )
+        warnings.warn(units.noun.in_place_of_rows(text), stacklevel=3)
 
 
-def shuffled_folds(n_samples: int, n_folds: int, seeds: Seeds, owner: str) -> list[np.ndarray]:
-    """Return the rows of each fold, in random order."""
+def shuffled_folds(n_samples: int, n_folds: int, seeds: Seeds, owner: str, noun: Noun = ROWS) -> list[np.ndarray]:
+    """Return the rows, or units, of each fold, in random order."""
     n_folds = check_integer(n_folds, "n_folds", owner, minimum=2)
     if n_folds > n_samples:
-        raise refuse_value("n_folds", owner, f"at most the number of rows, {n_samples}", n_folds)
+        raise refuse_value("n_folds", owner, f"at most the number of {noun.plural}, {n_samples}", n_folds)
     splitter = KFold(n_folds, shuffle=True, random_state=int(seeds.learner_seeds(1, 2)[0]))
     return [fold for _, fold in splitter.split(np.empty(n_samples))]
 

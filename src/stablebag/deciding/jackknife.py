@@ -51,10 +51,10 @@ class Jackknife:
 
     def intervals(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
         """Return the ends of the intervals at some points; `left_out` has one line per training row."""
-        _refuse_unless(bool(np.isfinite(residuals).all() and np.isfinite(left_out).all()))
+        refuse_unless(bool(np.isfinite(residuals).all() and np.isfinite(left_out).all()))
         rank = self.rank(len(residuals))
         if rank > len(residuals):
-            return _everything(len(prediction))
+            return everything(len(prediction))
         return self._ends(rank, residuals, prediction, left_out)
 
     def from_bags(self, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
@@ -63,14 +63,14 @@ class Jackknife:
         No row is in every bag.
         """
         rank = self.rank(len(residuals))
-        _refuse_unless(bool(np.isfinite(residuals).all()))
+        refuse_unless(bool(np.isfinite(residuals).all()))
         find = self._search(rank, residuals, average) if rank <= len(residuals) else None
 
         def ends(points: BagPoints) -> Ends:
-            _refuse_unless(bool(np.isfinite(points.size).all()))
+            refuse_unless(bool(np.isfinite(points.size).all()))
             if points.may_overflow:
                 return self._of_large(residuals, points)
-            return _everything(len(points)) if find is None else find(points)
+            return everything(len(points)) if find is None else find(points)
 
         return ends
 
@@ -170,7 +170,7 @@ class JackknifeMinmax(Jackknife):
         return left_out.min(axis=0) - radius, left_out.max(axis=0) + radius
 
     def _search(self, rank: int, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
-        radius, special = self._radius(rank, residuals), np.array(average.special_rows, dtype=np.intp)
+        radius, special = self._radius(rank, residuals), np.array(average.special_units, dtype=np.intp)
         others = np.setdiff1d(np.arange(len(residuals)), special)
         lines = LeftOutLines(average, special, others)
 
@@ -184,11 +184,13 @@ class JackknifeMinmax(Jackknife):
         return ends
 
 
-def _everything(n_points: int) -> Ends:
+def everything(n_points: int) -> Ends:
+    """Return intervals that have no ends."""
     return np.full(n_points, -np.inf), np.full(n_points, np.inf)
 
 
-def _refuse_unless(finite: bool) -> None:
+def refuse_unless(finite: bool) -> None:
+    """Refuse predictions that are not finite."""
     if not finite:
         raise ValueError(
             "A prediction without some row is infinite or NaN, so there is no interval. Clip predictions to a range."

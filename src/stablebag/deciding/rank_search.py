@@ -31,7 +31,7 @@ class RankSearch:
     """
 
     def __init__(self, rank: int, residuals: np.ndarray, average: BagAverage) -> None:
-        n, special = len(residuals), average.special_rows
+        n, special = len(residuals), average.special_units
         shares = outside_weights(average) / (len(average.bags) if average.drawn else 1)
         crowded = np.argsort(shares, kind="stable")[: int(_CROWDED * n) if n >= _FEWEST_ROWS else 0]
         always = np.array([*special, *np.setdiff1d(crowded, special)], dtype=np.intp)

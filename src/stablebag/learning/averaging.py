@@ -4,13 +4,16 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from stablebag._checks import read_only
 from stablebag.learning.ranges import Interval, PredictionRange
 from stablebag.resampling.bags import Bags
+from stablebag.resampling.row_ids import RowIds
 from stablebag.resampling.scheme import ResolvedScheme
+from stablebag.resampling.units import Units
 
 _BLOCK_BYTES = 2**27
 _FEW = 1000  # numbers in a line, below which adding line by line is not worth a call for each
@@ -23,7 +26,7 @@ class BagAverage:
     Each bag's prediction is clipped to the range, if there is one; a bag without rows predicts the middle of the range,
     or gives all classes the same probability. The average without row i is over the bags that do not contain it, and it
     takes into account what else leaving the row out changes: the range, and the set of classes if it was the only row
-    of its class.
+    of its class. If bags are drawn over units of several rows, all of this is about units in place of rows.
 
     *Raw* predictions are those of the bags' models, and *outputs* are what is averaged; both have one line per bag.
 
@@ -43,6 +46,8 @@ class BagAverage:
         The rule for the range to which predictions are clipped.
     classes : ndarray or None, default=None
         The class labels in order; None for regression.
+    units : Units or None, default=None
+        What bags are drawn of; None is the rows themselves.
     """
 
     law: ResolvedScheme
@@ -52,6 +57,17 @@ class BagAverage:
     y: np.ndarray
     rule: PredictionRange | None = None
     classes: np.ndarray | None = None
+    units: Units = None  # type: ignore[assignment]  # made below
+
+    def __post_init__(self) -> None:
+        if self.units is None:
+            object.__setattr__(self, "units", Units(RowIds(None, self.law.n_samples)))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore a pickled state, also one from before there were units."""
+        self.__dict__.update(state)
+        self.__dict__.setdefault("units", None)
+        self.__post_init__()
 
     @cached_property
     def interval(self) -> Interval | None:
@@ -105,9 +121,9 @@ class BagAverage:
 
     def left_out(self, raw: np.ndarray) -> np.ndarray:
         """Return the average over the bags without row i, for every row i; shape (n_samples, n_points, ...)."""
-        self.refuse_rows_in_every_bag()
+        self.refuse_units_in_every_bag()
         result = self._averages_without(self.outputs(raw))
-        for row in self.special_rows:
+        for row in self.special_units:
             without = self.bags.without(row)
             result[row] = self._without(row, raw[without], without)
         return result
@@ -120,63 +136,67 @@ class BagAverage:
     def left_out_at(self, rows: slice, raw: np.ndarray) -> np.ndarray:
         """Return the average at each of these training rows over the bags without it; NaN for a row in every bag.
 
-        Here `raw` holds the predictions of all bags at these rows.
+        Here `raw` holds the predictions of all bags at these rows. Bags without a row are those without its unit.
         """
-        outputs, outside = self.outputs(raw), self.bags.outside(rows) * self.weights[:, None]
+        units = self.units.of_rows[rows]
+        which = rows if self.units.are_rows else units
+        outputs, outside = self.outputs(raw), self.bags.outside(which) * self.weights[:, None]
         total = outside.sum(axis=0)
         with np.errstate(invalid="ignore"):  # zero bags have no average
             sums = np.einsum("br,br...->r...", outside, outputs)
             result: np.ndarray = sums / total.reshape(-1, *[1] * (sums.ndim - 1))
-        for row in self.special_rows:
-            if rows.start <= row < rows.stop and total[row - rows.start] > 0:
-                without = self.bags.without(row)
-                result[row - rows.start] = self._without(row, raw[without, row - rows.start], without)
+        for unit in self.special_units:
+            for place in np.flatnonzero((units == unit) & (total > 0)):
+                without = self.bags.without(unit)
+                result[place] = self._without(unit, raw[without, place], without)
         return result
 
-    def refuse_rows_in_every_bag(self) -> None:
-        """Raise an error that names a row without which there is no average."""
+    def refuse_units_in_every_bag(self) -> None:
+        """Raise an error that names a row, or a unit, without which there is no average."""
         always = np.flatnonzero(self.bags.n_without == 0)
         if len(always):
             n_bags, others = len(self.bags), f" (and {len(always) - 1:,} others)" if len(always) > 1 else ""
             expected = self.law.n_samples * self.law.inclusion_probability**n_bags
+            first = self.units.describe(int(always[0]))
             raise ValueError(
-                f"Row {always[0]}{others} is in all {n_bags} bags, so its leave-one-out prediction is undefined. Raise "
-                f"n_bags (about {expected:.2g} such rows are expected with {n_bags}) or lower the scheme's bag_size."
+                f"{first[0].upper()}{first[1:]}{others} is in all {n_bags} bags, so its leave-one-out prediction is "
+                f"undefined. Raise n_bags (about {expected:.2g} such {self.units.noun.plural} are expected with "
+                f"{n_bags}) or lower the scheme's bag_size."
             )
 
     @cached_property
-    def lonely_rows(self) -> dict[int, np.ndarray]:
-        """The rows that are the only ones of their class, each with equal probabilities for the other classes."""
+    def lonely_units(self) -> dict[int, np.ndarray]:
+        """The units without which classes are gone, each with equal probabilities for the classes that are left."""
         if self.classes is None:
             return {}
-        classes, counts = np.unique(self.y, return_counts=True)
-        return {
-            int(np.flatnonzero(self.y == classes[lonely])[0]): (np.arange(len(classes)) != lonely) / (len(classes) - 1)
-            for lonely in np.flatnonzero(counts == 1)
-        }
+        lost = self.units.classes_lost(self.y)
+        n_classes = len(np.unique(self.y))
+        return {unit: ~np.isin(np.arange(n_classes), gone) / (n_classes - len(gone)) for unit, gone in lost.items()}
 
     @cached_property
-    def empty_without_a_lonely_row(self) -> float:
-        """The largest share of bags without rows among those without a row that is the only one of its class."""
+    def empty_without_a_lonely_unit(self) -> float:
+        """The largest share of bags without rows among those without a unit that has all rows of a class."""
         empty = float(self.weights[self._empty].sum())
-        if empty == 0 or not self.lonely_rows:
+        if empty == 0 or not self.lonely_units:
             return 0.0
-        out = 1 - self.bags.inclusion_weights(self.weights)[list(self.lonely_rows)]
+        out = 1 - self.bags.inclusion_weights(self.weights)[list(self.lonely_units)]
         return min(1.0, empty / float(out.min()))
 
     @cached_property
     def range_changes(self) -> dict[int, Interval]:
-        """The range without row i, for each row that changes it."""
-        return {} if self.rule is None else self.rule.changes(self.y)
+        """The range without a unit, for each unit that changes it."""
+        if self.rule is None:
+            return {}
+        return self.rule.changes(self.y) if self.units.are_rows else self.rule.changes(self.y, self.units)
 
     @cached_property
     def _empty(self) -> np.ndarray:
         return read_only(self.bags.sizes == 0)
 
     @property
-    def special_rows(self) -> list[int]:
-        """The rows that change more than which bags are averaged: the range, or what a bag without rows predicts."""
-        return [*self.range_changes, *(self.lonely_rows if self._empty.any() else ())]
+    def special_units(self) -> list[int]:
+        """The units that change more than which bags are averaged: the range, or what a bag without rows predicts."""
+        return [*self.range_changes, *(self.lonely_units if self._empty.any() else ())]
 
     def _without(self, row: int, raw: np.ndarray, bags: np.ndarray) -> np.ndarray:
         """The average over the bags without a special row."""
@@ -188,7 +208,7 @@ class BagAverage:
             outputs = _clipped(raw, self.range_changes[row], self._empty[bags])
         else:  # a class is gone, so bags without rows give all probability to the others
             outputs = raw.copy()
-            outputs[self._empty[bags]] = self.lonely_rows[row]
+            outputs[self._empty[bags]] = self.lonely_units[row]
         return self.weights[bags] / self.weights[bags].sum(), outputs
 
     def _averages_without(self, outputs: np.ndarray) -> np.ndarray:

@@ -65,8 +65,8 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         The law from which the bags were drawn.
     derandomized_ : bool
         Whether the bags are all possible ones, instead of drawn ones.
-    row_ids_ : RowIds
-        The names of the training rows.
+    units_ : Units
+        What bags are drawn of, with their names: the training rows, or the units that `groups` named.
     X_ : array, sparse array or data frame of shape (n_samples, n_features)
         A copy of the training rows, because errors and intervals are made from the predictions at them. Not there with
         ``keep_rows=False``.

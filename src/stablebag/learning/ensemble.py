@@ -27,14 +27,15 @@ from stablebag.learning.models import Models
 from stablebag.learning.predictions import BagPredictions
 from stablebag.learning.progress import counted
 from stablebag.learning.ranges import PredictionRange
-from stablebag.learning.rows import fingerprint, kept, n_rows, same_table, take_rows, validated_rows
+from stablebag.learning.rows import fingerprint, index_of, kept, n_rows, same_table, take_rows, validated_rows
 from stablebag.learning.solvers.choice import Choice, check_wanted, chosen
 from stablebag.learning.solvers.neighbours_limit import NEIGHBOURS, AllBagsOfNeighbours
 from stablebag.learning.solvers.solver import NotCovered
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.random_bags import RandomBags
-from stablebag.resampling.row_ids import RowIds, as_row_ids
+from stablebag.resampling.row_ids import as_row_ids
 from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
+from stablebag.resampling.units import Units
 
 try:  # scikit-learn 1.9 and later
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -72,17 +73,19 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     scheme_: ResolvedScheme
     derandomized_: bool
     has_random_n_bags_: bool
-    row_ids_: RowIds
+    units_: Units
     X_: Any
     y_: np.ndarray
     _estimator_type_wanted: str
 
-    # Weights are for the learner, which says itself whether it wants them; names of rows are for the ensemble.
-    __metadata_request__fit = {"sample_weight": UNUSED}  # noqa: RUF012
+    # Weights are for the learner, which says itself whether it wants them; names of rows and units are for the ensemble.
+    __metadata_request__fit = {"sample_weight": UNUSED, "groups": True}  # noqa: RUF012
     __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, row_ids: Any = None, **fit_params: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, row_ids: Any = None, groups: Any = None, **fit_params: Any
+    ) -> Self:
         """Draw the bags and fit a clone of the learner to each.
 
         Parameters
@@ -98,6 +101,11 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             "index" takes the index of a data frame; None is 0, ..., n_samples - 1. Which bags a row is in depends on
             its name and on `random_state`, not on where it is in the table: with a row less, the bags without it are
             the same.
+        groups : sequence of int or labels, of length n_samples, default=None
+            The unit that each row belongs to, such as the patient of a visit. Bags are then drawn over units: `scheme`
+            counts units, a learner gets all rows of the units in its bag, and everything that is measured or proved is
+            about leaving out a unit. The name of a series says what a unit is: "patient_id" makes sentences about
+            patients. None leaves out rows.
         **fit_params : dict
             Passed to the learner's `fit`; arrays with one entry per training row are sliced by bag.
 
@@ -105,7 +113,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        job = self.prepare(X, y, sample_weight=sample_weight, row_ids=row_ids, **fit_params)
+        job = self.prepare(X, y, sample_weight=sample_weight, row_ids=row_ids, groups=groups, **fit_params)
         before = getattr(self, "estimators_", None)  # of a warm start; a fresh fit has forgotten them
         models = [] if before is None else list(before.kept)
         new = job if job.choice is not None else chosen(job.part(len(models), len(job)))
@@ -123,7 +131,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             structure, choice = before.estimators_.structure, before.solver_
         self.estimators_, self.average_ = Models(models, job.seeds, structure), job.average
         self.solver_ = choice.of(self.estimators_)
-        self.bags_, self.y_ = job.bags, job.y
+        self.bags_, self.y_ = job.average.bags, job.y
         self.bag_weights_ = job.average.weights if isinstance(job.average, BagAverage) else np.empty(0)
         if goes_on:
             return self
@@ -134,7 +142,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             self._table = fingerprint(job.X)
         return self
 
-    def refitted(self, X: Any, y: np.ndarray, row_ids: RowIds, law: ResolvedScheme, fit_params: dict[str, Any],
+    def refitted(self, X: Any, y: np.ndarray, units: Units, law: ResolvedScheme, fit_params: dict[str, Any],
                  changed: Callable[[Bags], np.ndarray]) -> Self:  # fmt: skip
         """Return a new model of other rows, from the same seeds, in which only the bags that changed are fitted.
 
@@ -142,20 +150,21 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         numbers of those that are not as they were.
         """
         model: Self = clone(self).set_params(scheme=law.scheme)
-        job = model._prepared(X, y, row_ids, fit_params, self._seeds)
+        job = model._prepared(X, y, units, fit_params, self._seeds)
         if job.choice is not None:  # in closed form there is nothing to fit
             return model._hold(job, [], job.choice)
         # Arrays refer to the classes by their place, which a class that is gone or new changes.
         same_classes = job.classes is None or np.array_equal(job.classes, self.average_.classes)
         models = list(self.estimators_.kept if same_classes else self.estimators_)
         if self.derandomized_:  # there are other bags now: they are told by their rows
-            places = dict(zip(row_ids.names.tolist(), range(len(row_ids)), strict=True))
-            now = np.array([places.get(name, -1) for name in self.row_ids_.names.tolist()])
+            places = dict(zip(units.ids.names.tolist(), range(len(units)), strict=True))
+            now = np.array([places.get(name, -1) for name in self.units_.ids.names.tolist()])
             known = {tuple(now[bag].tolist()): fitted for bag, fitted in zip(self.bags_, models, strict=True)}
-            models = [known.get(tuple(bag.tolist())) for bag in job.bags]
+            models = [known.get(tuple(bag.tolist())) for bag in job.average.bags]
             new = np.array([number for number, fitted in enumerate(models) if fitted is None], dtype=np.intp)
+            new = np.union1d(new, changed(job.average.bags))
         else:
-            new = changed(job.bags)
+            new = changed(job.average.bags)
         # What a bag without rows predicts depends on the range or the classes.
         new = np.union1d(new, np.flatnonzero(job.bags.sizes == 0))
         structure = self.estimators_.structure
@@ -191,7 +200,9 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             )
         return X, params
 
-    def prepare(self, X: Any, y: Any, sample_weight: Any = None, row_ids: Any = None, **fit_params: Any) -> FitJob:
+    def prepare(
+        self, X: Any, y: Any, sample_weight: Any = None, row_ids: Any = None, groups: Any = None, **fit_params: Any
+    ) -> FitJob:
         """Do everything up to the fitting itself: check the data, draw the bags and the learners' seeds.
 
         What it learns from the data is kept on the model, which stays unfitted. `fit` fits the job; other functions
@@ -207,6 +218,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             As in `fit`.
         row_ids : None, "index", or sequence of int or labels, default=None
             As in `fit`.
+        groups : sequence of int or labels, of length n_samples, default=None
+            As in `fit`.
         **fit_params : dict
             As in `fit`.
 
@@ -218,27 +231,26 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self._check_parameters()
         learner = self._learner()
         resumes = self._resumes()
-        if row_ids is not None:  # a fitted model stays as it is if they are refused
-            is_table = hasattr(X, "shape") or hasattr(X, "__len__")  # anything else is refused below
-            row_ids = as_row_ids(row_ids, X, n_rows(X), type(self).__name__) if is_table else row_ids
+        if hasattr(X, "shape") or hasattr(X, "__len__"):  # a fitted model stays as it is if they are refused
+            units_of(X, n_rows(X), row_ids, groups, type(self).__name__)
         if not resumes:
             self._forget()
         X, y = self._validated(X, y, reset=not resumes)
-        ids = as_row_ids(row_ids, X, len(y), type(self).__name__)
-        params = self._routed(learner, len(y), sample_weight, fit_params)
+        units = units_of(X, len(y), row_ids, groups, type(self).__name__)
+        params = self._routed(learner, len(y), sample_weight, fit_params, groups)
         if resumes:
-            law = as_law(self.scheme, len(y), type(self).__name__)
-            self._check_resumed(law, X, y, ids, params)
+            law = as_law(self.scheme, len(units), type(self).__name__)
+            self._check_resumed(law, X, y, units, params)
             return self._job(learner, X, y, law, params)
-        return self._prepared(X, y, ids, params, None)
+        return self._prepared(X, y, units, params, None)
 
-    def _prepared(self, X: Any, y: np.ndarray, ids: RowIds, params: dict[str, Any], seeds: Seeds | None) -> FitJob:
+    def _prepared(self, X: Any, y: np.ndarray, units: Units, params: dict[str, Any], seeds: Seeds | None) -> FitJob:
         """The job of a fit that begins anew, from its own seeds or from given ones; data and names are checked."""
         if seeds is not None:
             X, y = self._validated(X, y, reset=True)
-        law = as_law(self.scheme, len(y), type(self).__name__)
+        law = as_law(self.scheme, len(units), type(self).__name__)
         self._seeds = Seeds.from_random_state(self.random_state, type(self).__name__) if seeds is None else seeds
-        self._settings, self.row_ids_ = self._what_must_stay(params), ids
+        self._settings, self.units_ = self._what_must_stay(params), units
         return self._job(self._learner(), X, y, law, params)
 
     def _job(self, learner: Any, X: Any, y: np.ndarray, law: ResolvedScheme, params: dict[str, Any]) -> FitJob:
@@ -251,20 +263,23 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             none = Bags([], law.n_samples), np.empty(0, dtype=np.int64)
             return FitJob(learner, limit.X, y, *none, classes, params, limit, choice=Choice(limit.name))
         bags, weights = self._draw(law, learner, limit)
-        average = BagAverage(law, bags, read_only(weights), not self.derandomized_, y, rule, classes)
+        units = self.units_
+        average = BagAverage(law, bags, read_only(weights), not self.derandomized_, y, rule, classes, units)
         seeds = self._seeds.learner_seeds(0, len(bags))
         if self.derandomized_:  # one seed for all bags, which makes the learner one fixed function
             seeds = np.repeat(seeds[:1], len(bags))
-        wanted = self.solver
-        return FitJob(learner, X, y, bags, seeds, classes, params, average, average.empty_value, solver_wanted=wanted)
+        rows, empty = units.rows_of_bags(bags), average.empty_value
+        return FitJob(learner, X, y, rows, seeds, classes, params, average, empty, solver_wanted=self.solver)
 
     def _limit(self, learner: Any, X: Any, y: np.ndarray, law: ResolvedScheme, rule: PredictionRange | None,
                classes: np.ndarray | None, params: dict[str, Any]) -> AllBagsOfNeighbours | str:  # fmt: skip
         """The average over all bags in closed form, or why there is none."""
         if not self.derandomized_ or params or self.solver == "scikit-learn" or type(learner) not in NEIGHBOURS:
             return ""
+        if not self.units_.are_rows:
+            return f"bags are drawn over {self.units_.noun.plural}"
         try:
-            return AllBagsOfNeighbours(learner, kept(X), y, law, rule, classes)
+            return AllBagsOfNeighbours(learner, kept(X), y, law, rule, classes, self.units_)
         except NotCovered as reason:
             return str(reason)
 
@@ -312,7 +327,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 '(n_bags=500), or list them all (solver="scikit-learn").'
             )
         points = self.checked_points(X)
-        return BagPredictions(self._raw(points), self.bags_, fingerprint(points))
+        return BagPredictions(self._raw(points), self.bags_, fingerprint(points), index_of(points))
 
     def _raw(self, points: Any) -> np.ndarray:
         """The predictions of all bags at some points."""
@@ -345,6 +360,10 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def fingerprint_of(self, X: Any) -> str:
         """Return a hash that identifies test points, or the points of BagPredictions."""
         return X.points if isinstance(X, BagPredictions) else fingerprint(self.checked_points(X))
+
+    def index_of(self, X: Any) -> Any:
+        """Return the index that names test points, or the points of BagPredictions; None if they are only counted."""
+        return X.index if isinstance(X, BagPredictions) else index_of(X)
 
     def checked_points(self, X: Any) -> Any:
         """Return test points, checked as far as possible without the learner."""
@@ -432,16 +451,17 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """Return whether a warm start continues with the bags that are already fitted."""
         return self.warm_start and hasattr(self, "bags_") and self.n_bags != "all" and not self.derandomized_
 
-    def _check_resumed(self, law: ResolvedScheme, X: Any, y: np.ndarray, ids: RowIds, params: dict[str, Any]) -> None:
+    def _check_resumed(self, law: ResolvedScheme, X: Any, y: np.ndarray, units: Units, params: dict[str, Any]) -> None:
         """Refuse a warm start whose result would not equal that of a cold one."""
         fitted = len(self.bags_)
         if int(self.n_bags) < fitted:
             reason = f"with warm_start=True there are already {fitted} bags. Raise n_bags or fit a clone."
             raise refuse_value("n_bags", type(self).__name__, f"at least {fitted}", self.n_bags, reason)
         same = same_table(X, self.X_) if hasattr(self, "X_") else fingerprint(X) == self._table
-        if ids != getattr(self, "row_ids_", None):
+        if units != self.units_:
+            what = "groups" if not (units.are_rows and self.units_.are_rows) else "row_ids"
             raise ValueError(
-                "warm_start=True adds bags of the same rows, but row_ids changed since the first fit. Fit a clone, or "
+                f"warm_start=True adds bags of the same rows, but {what} changed since the first fit. Fit a clone, or "
                 "set warm_start=False."
             )
         if law != self.scheme_ or not np.array_equal(y, self.y_) or not same:
@@ -471,14 +491,14 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _forget(self) -> None:
         """Remove everything of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
-        fitted = ("bags_", "estimators_", "average_", "bag_weights_", "scheme_", "solver_", "row_ids_", "X_", "y_")
+        fitted = ("bags_", "estimators_", "average_", "bag_weights_", "scheme_", "solver_", "units_", "X_", "y_")
         for name in (*fitted, "_memory", "_fit_params", "_table"):
             self.__dict__.pop(name, None)
 
     def _draw(self, law: ResolvedScheme, learner: Any, no_closed_form: str) -> tuple[Bags, np.ndarray]:
         """The bags, and the weight of each in the average."""
         if not self.derandomized_:
-            bags = law.draw(int(self.n_bags), self._seeds, row_ids=self.row_ids_)
+            bags = law.draw(int(self.n_bags), self._seeds, row_ids=self.units_.ids)
             return bags, np.full(len(bags), 1 / len(bags))
         parameters = {"order_matters": getattr(learner, "order_matters", False), **learner.get_params(deep=True)}
         ordered = any(value is True for name, value in parameters.items() if name.split("__")[-1] == "order_matters")
@@ -493,8 +513,10 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         sequences, probabilities = zip(*law.support(ordered=ordered), strict=True)
         return Bags(sequences, law.n_samples), np.array(probabilities, dtype=float)
 
-    def _routed(self, learner: Any, n_samples: int, sample_weight: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
-        """The parameters for the learner's fit, by metadata routing if it is switched on."""
+    def _routed(
+        self, learner: Any, n_samples: int, sample_weight: Any, fit_params: dict[str, Any], groups: Any = None
+    ) -> dict[str, Any]:
+        """The parameters for the learner's fit, by metadata routing if it is on; the learner may ask for groups, too."""
         if sample_weight is not None:
             sample_weight = np.asarray(sample_weight)
             if sample_weight.ndim == 0:
@@ -506,9 +528,12 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             check_consistent_length(sample_weight, np.empty(n_samples))
             assert_all_finite(sample_weight, input_name="sample_weight")
             fit_params = {"sample_weight": sample_weight, **fit_params}
+        routing = get_config()["enable_metadata_routing"]
+        if routing and groups is not None:
+            fit_params = {"groups": groups, **fit_params}
         if not fit_params:
             return {}
-        if get_config()["enable_metadata_routing"]:
+        if routing:
             routed: dict[str, Any] = dict(process_routing(self, "fit", **fit_params)["estimator"]["fit"])
             return routed
         if sample_weight is not None and not _takes_weights(learner):
@@ -563,6 +588,17 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "bags_")
+
+
+def units_of(X: Any, n_samples: int, row_ids: Any, groups: Any, owner: str) -> Units:
+    """Return what bags are drawn of: the units that groups name, or rows, called as they are in the table."""
+    if groups is None:
+        ids = as_row_ids(row_ids, X, n_samples, owner)
+        return Units(ids, labels=index_of(X) if row_ids is None else None)
+    if row_ids is not None:
+        reason = "with groups, units have names and rows have none. Leave row_ids out."
+        raise refuse_value("row_ids", owner, "None beside groups", row_ids, reason)
+    return Units.of_groups(groups, n_samples, owner)
 
 
 def check_bagged(model: Any, owner: str, *, fitted: bool = True, reason: str = "") -> None:

@@ -5,11 +5,13 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import refuse_type, refuse_value
+from stablebag._wording import ROWS, Noun
 from stablebag.learning.ensemble import BaggedEnsemble, check_bagged
-from stablebag.learning.rows import n_rows, stacked, take_rows
+from stablebag.learning.rows import index_of, n_rows, stacked, take_rows
 from stablebag.learning.solvers.general import is_per_row
 from stablebag.resampling.row_ids import RowIds, as_row_ids
 from stablebag.resampling.scheme import ResolvedScheme
+from stablebag.resampling.units import Units
 
 _LAST_STEP = "of a pipeline or a search take the last step or best_estimator_; steps before it have seen the row, too."
 
@@ -21,12 +23,15 @@ def forget(model: Any, row_ids: Any, *, X: Any = None, **fit_params: Any) -> Any
     the law of bags without these rows: the bag size is kept where it is fixed, and the rate where it is random; a
     fraction is not evaluated again. For one row, a share p of the bags is fitted. The given model stays as it is.
 
+    A model that was fitted with `groups` forgets whole units: all rows of a patient.
+
     Parameters
     ----------
     model : BaggedRegressor or BaggedClassifier
         A fitted model.
     row_ids : sequence of int or labels
-        The names of the rows to forget; without names they are the positions in the training table.
+        The names of the rows, or units, to forget: as given to `fit`, else the labels of a data frame's index, else the
+        positions in the training table. They are what `Perturbations.most_influential` names.
     X : array-like, sparse array or data frame, default=None
         The training rows as they were given to `fit`, for a model that keeps none (``keep_rows=False``).
     **fit_params : dict
@@ -56,26 +61,44 @@ def forget(model: Any, row_ids: Any, *, X: Any = None, **fit_params: Any) -> Any
     if "y" in fit_params:
         raise TypeError("forget takes no y: the model keeps its targets. Give X alone, for a model that keeps no rows.")
     _refuse_unmatched(model, "forget")
-    ids, n = model.row_ids_, model.scheme_.n_samples
-    gone = ids.positions(row_ids, "forget")
-    stay = np.delete(np.arange(n), gone)
+    return without_units(model, model.units_.positions(row_ids, "forget"), X, **fit_params)
+
+
+def without_units(model: Any, gone: np.ndarray, X: Any = None, **fit_params: Any) -> Any:
+    """Return the model without some units, by their numbers, as `forget` does by their names."""
+    units = model.units_
+    stay = np.delete(np.arange(len(units)), gone)
     if len(stay) < 2:
-        left = "no row" if len(stay) == 0 else "one row"
+        left = f"{'no' if len(stay) == 0 else 'one'} {units.noun.singular}"
         reason = f"it would leave {left}, and a model needs two. Fit anew."
-        raise refuse_value("row_ids", "forget", f"at most {n - 2:,} of the {n:,} rows", len(gone), reason)
+        at_most = f"at most {len(units) - 2:,} of the {units.noun.count(len(units))}"
+        raise refuse_value("row_ids", "forget", at_most, len(gone), reason)
     table, params = model.training_data(X, **fit_params)
-    law = _without(model.scheme_, len(gone))
-    contained = model.bags_.with_any(gone)
-    _refuse_change_of_meaning(params, n, len(stay), "forget")
-    rest = {name: take_rows(value, stay) if is_per_row(value, n) else value for name, value in params.items()}
-    return model.refitted(take_rows(table, stay), model.y_[stay], ids.take(stay), law, rest, lambda bags: contained)
+    law = _without(model.scheme_, len(gone), units.noun)
+    # If bags are listed, those that are left are found among them, and have not changed.
+    contained = np.empty(0, dtype=np.intp) if model.derandomized_ else model.bags_.with_any(gone)
+    rows, n = np.flatnonzero(np.isin(units.of_rows, stay)), units.n_rows
+    _refuse_change_of_meaning(params, n, len(rows), "forget")
+    rest = {name: take_rows(value, rows) if is_per_row(value, n) else value for name, value in params.items()}
+    return model.refitted(take_rows(table, rows), model.y_[rows], units.take(stay), law, rest, lambda bags: contained)
 
 
-def learn(model: Any, X: Any, y: Any, row_ids: Any = None, *, X_before: Any = None, **fit_params: Any) -> Any:
+def learn(
+    model: Any,
+    X: Any,
+    y: Any,
+    row_ids: Any = None,
+    *,
+    groups: Any = None,
+    X_before: Any = None,
+    **fit_params: Any,
+) -> Any:
     """Return the model with more rows, fitting only the bags that contain them: the mirror image of `forget`.
 
     It is, to the last bit, what a fit to all of the rows would give, with their names, the same `random_state` and bags
     of the same size, or rate, as before. The given model stays as it is.
+
+    A model that was fitted with `groups` learns rows of new units, and more rows of units that it knows.
 
     Parameters
     ----------
@@ -87,6 +110,8 @@ def learn(model: Any, X: Any, y: Any, row_ids: Any = None, *, X_before: Any = No
         Their targets.
     row_ids : None, "index", or sequence of int or labels, default=None
         Their names, which no row may have already. None goes on counting, if names are whole numbers.
+    groups : sequence of int or labels, default=None
+        The unit of each new row, for a model that was fitted with groups.
     X_before : array-like, sparse array or data frame, default=None
         The training rows as they were given to `fit`, for a model that keeps none (``keep_rows=False``).
     **fit_params : dict
@@ -115,13 +140,9 @@ def learn(model: Any, X: Any, y: Any, row_ids: Any = None, *, X_before: Any = No
         raise refuse_value("X", "learn", "a table of rows", f"an array of shape {X.shape}", "for one row use [row].")
     if y.ndim != 1 or len(y) == 0 or n_rows(X) != len(y):
         raise refuse_value("y", "learn", "one target for each of the new rows", y.shape, "one row or more.")
-    n, more = model.scheme_.n_samples, len(y)
-    names = _new_names(model.row_ids_, row_ids, X, more)
-    known = [name for name in names if name in model.row_ids_]
-    if known:
-        raise refuse_value("row_ids", "learn", "names of new rows", known[0], "such a row is in the model already.")
-    ids = model.row_ids_.joined(names, "learn")
-    law = _with(model.scheme_, more)
+    n, more = model.units_.n_rows, len(y)
+    units = _longer_units(model.units_, row_ids, groups, X, more)
+    law = _with(model.scheme_, len(units) - len(model.units_), units.noun)
     new = model.checked_points(X)
     if hasattr(model, "X_"):
         before, given = model.training_data()
@@ -148,7 +169,8 @@ def learn(model: Any, X: Any, y: Any, row_ids: Any = None, *, X_before: Any = No
     targets = np.concatenate([model.y_, y])
     if targets.dtype.kind != model.y_.dtype.kind:
         raise refuse_type("y", "learn", f"of the kind of the targets before, {model.y_.dtype}", y.dtype)
-    return model.refitted(table, targets, ids, law, params, lambda bags: bags.with_any(np.arange(n, n + more)))
+    changed = np.unique(units.of_rows[n:])
+    return model.refitted(table, targets, units, law, params, lambda bags: bags.with_any(changed))
 
 
 def _refuse_change_of_meaning(params: dict[str, Any], n_before: int, n_after: int, owner: str) -> None:
@@ -165,13 +187,10 @@ def _refuse_unmatched(model: BaggedEnsemble, owner: str) -> None:
     if not model.scheme_.is_matched:
         reason = "it draws other bags when a row is gone. Fit anew, or define pick in place of draw_bag."
         raise refuse_type("model", owner, "a model whose scheme draws matched bags", model.scheme_.scheme, reason)
-    if not hasattr(model, "row_ids_"):
-        reason = "it was fitted before rows had names. Fit it again."
-        raise refuse_type("model", owner, "a model whose rows have names", model, reason)
 
 
-def _without(law: ResolvedScheme, n_gone: int) -> ResolvedScheme:
-    """The law of bags when so many rows are gone."""
+def _without(law: ResolvedScheme, n_gone: int, noun: Noun) -> ResolvedScheme:
+    """The law of bags when so many rows, or units, are gone."""
     n = law.n_samples
     for _ in range(n_gone):
         if law.n_samples < 2 or law.inclusion_probability >= 1:
@@ -179,16 +198,16 @@ def _without(law: ResolvedScheme, n_gone: int) -> ResolvedScheme:
         law = law.without_one()
     if law.n_samples > n - n_gone or law.inclusion_probability >= 1:
         raise ValueError(
-            f"Without {n_gone:,} of {n:,} rows, bags of the same size would have all that are left. Fit anew with "
+            f"Without {n_gone:,} of {noun.count(n)}, bags of the same size would have all that are left. Fit anew with "
             "smaller bags."
         )
     return law
 
 
-def _with(law: ResolvedScheme, more: int) -> ResolvedScheme:
-    """The law of bags with so many rows more."""
+def _with(law: ResolvedScheme, more: int, noun: Noun) -> ResolvedScheme:
+    """The law of bags with so many rows, or units, more."""
     larger = law.scheme.resolve(law.n_samples + more)
-    if _without(larger, more) != law:
+    if _without(larger, more, noun) != law:
         raise TypeError(f"The law with more rows, without which it is {law}, is not known. Fit anew.")
     return larger
 
@@ -197,6 +216,30 @@ def _types(table: Any) -> Any:
     """The types of a table's columns, categories included, as far as it says."""
     types = getattr(table, "dtypes", None)
     return table.dtype if types is None else list(types)
+
+
+def _longer_units(before: Units, row_ids: Any, groups: Any, X: Any, more: int) -> Units:
+    """The units of all rows, from those of the rows before and the names of the new ones."""
+    if groups is not None:
+        if before.noun == ROWS:
+            reason = "the model was fitted without groups. Fit it anew, or give row_ids."
+            raise refuse_value("groups", "learn", "None", groups, reason)
+        if row_ids is not None:
+            reason = "with groups, units have names and rows have none. Leave row_ids out."
+            raise refuse_value("row_ids", "learn", "None beside groups", row_ids, reason)
+        return before.joined(groups, more, "learn")
+    if before.noun != ROWS:
+        reason = f"the rows before belong to {before.noun.plural}."
+        raise refuse_value("groups", "learn", f"the {before.noun.singular} of each new row", None, reason)
+    names = _new_names(before.ids, row_ids, X, more)
+    known = [name for name in names if name in before.ids]
+    if known:
+        raise refuse_value("row_ids", "learn", "names of new rows", known[0], "such a row is in the model already.")
+    labels = None
+    if before.has_labels and row_ids is None:
+        index = index_of(X)
+        labels = [*before.labels, *(index if index is not None else names.names)]
+    return Units(before.ids.joined(names, "learn"), labels=labels)
 
 
 def _new_names(before: RowIds, row_ids: Any, X: Any, more: int) -> RowIds:

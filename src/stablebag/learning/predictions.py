@@ -24,11 +24,14 @@ class BagPredictions:
         The bags of the model.
     points : str
         The fingerprint of the points.
+    index : pandas Index or None
+        The index of the frame of points, if it names them.
     """
 
     raw: np.ndarray
     bags: Bags
     points: str = ""
+    index: Any = None
 
     def __post_init__(self) -> None:
         hold_read_only(self)
@@ -38,7 +41,8 @@ class BagPredictions:
 
     def __getitem__(self, points: slice) -> "BagPredictions":
         """Return the predictions at some of the points."""
-        return BagPredictions(self.raw[:, points], self.bags, f"{self.points}[{points.indices(len(self))}]")
+        index = None if self.index is None else self.index[points]
+        return BagPredictions(self.raw[:, points], self.bags, f"{self.points}[{points.indices(len(self))}]", index)
 
     def of(self, model: Any) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield everything as one block if it is from this model; otherwise refuse."""

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from stablebag._checks import check_integer, check_real, refuse_type, refuse_value
+from stablebag.resampling.row_ids import RowIds
+from stablebag.resampling.units import Units
 
 Interval: TypeAlias = tuple[float, float]
 
@@ -25,30 +27,36 @@ class PredictionRange(ABC):
     def interval(self, y: Any) -> Interval:
         """Return (low, high) for these targets."""
 
-    def changes(self, y: Any) -> dict[int, Interval]:
-        """Return the interval without row i for each row i whose removal changes it; calls the rule once per row."""
+    def changes(self, y: Any, groups: Any = None) -> dict[int, Interval]:
+        """Return the interval without row i for each row i whose removal changes it; calls the rule once per row.
+
+        With `groups`, the units of the rows, it is the same for each unit, by its number.
+        """
         y = _check_targets(y, minimum=2)
+        units = as_units(groups, y)
         whole = self(y)
-        without = {row: self(np.delete(y, row)) for row in range(len(y))}
-        return {row: interval for row, interval in without.items() if interval != whole}
+        without = {unit: self(_without(y, units, unit)) for unit in range(len(units))}
+        return {unit: interval for unit, interval in without.items() if interval != whole}
 
-    def delta(self, y: Any) -> float:
-        """Return the share of rows whose removal changes the interval."""
-        return self.change(y)[0]
+    def delta(self, y: Any, groups: Any = None) -> float:
+        """Return the share of rows, or of units if `groups` names them, whose removal changes the interval."""
+        return self.change(y, groups)[0]
 
-    def reach(self, y: Any) -> float:
+    def reach(self, y: Any, groups: Any = None) -> float:
         """Return the length of the longest interval that I(D) and I(D without a row) span together.
 
-        No prediction moves further when a row is left out. It is the length of I(D) unless the interval grows when a
-        row is left out, which `FixedRange`, `ObservedRange` and `TrimmedRange` never do.
+        No prediction moves further when a row is left out, or a unit if `groups` names them. It is the length of I(D)
+        unless the interval grows when rows are left out, which `FixedRange`, `ObservedRange` and `TrimmedRange` never
+        do.
         """
-        return self.change(y)[1]
+        return self.change(y, groups)[1]
 
-    def change(self, y: Any) -> tuple[float, float]:
+    def change(self, y: Any, groups: Any = None) -> tuple[float, float]:
         """Return `delta` and `reach`, going through the rows only once."""
-        changes, (low, high) = self.changes(y), self(y)
+        units = as_units(groups, y)
+        changes, (low, high) = self.changes(y) if units.are_rows else self.changes(y, units), self(y)
         reach = max(max(high, h) - min(low, l) for l, h in [(low, high), *changes.values()])  # noqa: E741
-        return len(changes) / len(y), reach
+        return len(changes) / len(units), reach
 
     def __call__(self, y: Any) -> Interval:
         """Return (low, high) for these targets, checked to be an interval."""
@@ -86,7 +94,7 @@ class FixedRange(PredictionRange):
     def interval(self, y: Any) -> Interval:
         return float(self.low), float(self.high)
 
-    def changes(self, y: Any) -> dict[int, Interval]:
+    def changes(self, y: Any, groups: Any = None) -> dict[int, Interval]:
         """Return nothing: no row changes a fixed interval."""
         _check_targets(y, minimum=2)
         return {}
@@ -128,8 +136,11 @@ class TrimmedRange(PredictionRange):
         ordered = np.partition(y, (low, high))
         return float(ordered[low]), float(ordered[high])
 
-    def changes(self, y: Any) -> dict[int, Interval]:
+    def changes(self, y: Any, groups: Any = None) -> dict[int, Interval]:
         """Return the interval without each row that changes it: at most 2 rank of them, fewer with ties."""
+        units = as_units(groups, y)
+        if not units.are_rows:
+            return self._changes_by_units(_check_targets(y, minimum=2), units)
         y = _check_targets(y, minimum=2 * self.rank, why=f" for rank {self.rank}, one row being left out")
         k, n = self.rank, len(y)
         order = np.argsort(y, kind="stable")
@@ -139,6 +150,23 @@ class TrimmedRange(PredictionRange):
         # Without one of the k smallest, the low end moves up to the next target: a change unless the two are tied.
         changed = {int(row): (next_low, high) for row in order[:k]} if low != next_low else {}
         return changed | ({int(row): (low, next_high) for row in order[n - k :]} if high != next_high else {})
+
+    def _changes_by_units(self, y: np.ndarray, units: Units) -> dict[int, Interval]:
+        """The interval without each unit that changes it.
+
+        The low end stays if at least `rank` targets that are not above it are left: only a unit with more than all but
+        `rank` of these moves it, and at most `rank` units have so many. The same holds for the high end.
+        """
+        most = int(units.sizes.max())
+        why = f" for rank {self.rank}, a {units.noun.singular} of {most:,} rows being left out"
+        _check_targets(y, minimum=2 * self.rank - 1 + most, why=why)
+        whole = low, high = self(y)
+        moves = np.zeros(len(units), dtype=bool)
+        for beyond in (y <= low, y >= high):
+            held = np.bincount(units.of_rows[beyond], minlength=len(units))
+            moves |= held > held.sum() - self.rank
+        without = {unit: self(_without(y, units, unit)) for unit in np.flatnonzero(moves).tolist()}
+        return {unit: interval for unit, interval in without.items() if interval != whole}
 
 
 @dataclass(frozen=True)
@@ -156,9 +184,9 @@ class ObservedRange(PredictionRange):
     def interval(self, y: Any) -> Interval:
         return TrimmedRange(rank=1).interval(y)
 
-    def changes(self, y: Any) -> dict[int, Interval]:
-        """Return the interval without each row that changes it: at most two do."""
-        return TrimmedRange(rank=1).changes(y)
+    def changes(self, y: Any, groups: Any = None) -> dict[int, Interval]:
+        """Return the interval without each row, or unit, that changes it: at most two do."""
+        return TrimmedRange(rank=1).changes(y, groups)
 
 
 @dataclass(frozen=True)
@@ -196,6 +224,17 @@ def as_prediction_range(value: Any, owner: str) -> PredictionRange:
         return FunctionRange(value)
     expected = "a prediction range, such as ObservedRange() or FixedRange(0, 1), or a function from y to (low, high)"
     raise refuse_type("prediction_range", owner, expected, value)
+
+
+def as_units(groups: Any, y: Any) -> Units:
+    """Return the units of some targets: those that are given, those that groups name, or every row."""
+    if isinstance(groups, Units):
+        return groups
+    return Units(RowIds(None, len(y))) if groups is None else Units.of_groups(groups, len(y))
+
+
+def _without(y: np.ndarray, units: Units, unit: int) -> np.ndarray:
+    return np.delete(y, units.rows_of(np.array([unit])))
 
 
 def _as_interval(value: Any, owner: PredictionRange) -> Interval:

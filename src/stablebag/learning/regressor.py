@@ -70,8 +70,8 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         The rule for the interval to which predictions are clipped.
     range_ : tuple of two floats, or None
         That interval.
-    row_ids_ : RowIds
-        The names of the training rows.
+    units_ : Units
+        What bags are drawn of, with their names: the training rows, or the units that `groups` named.
     X_ : array, sparse array or data frame of shape (n_samples, n_features)
         A copy of the training rows, because errors and intervals are made from the predictions at them. Not there with
         ``keep_rows=False``.

@@ -21,6 +21,15 @@ def n_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
+def index_of(X: Any) -> Any:
+    """Return the index of a pandas frame, which names its rows; None of other tables, and if it only counts them."""
+    if not hasattr(X, "iloc"):
+        return None
+    names = X.index.to_numpy()
+    counts = names.dtype.kind in "iu" and np.array_equal(names, np.arange(len(names)))
+    return None if counts else X.index
+
+
 def take_rows(X: Any, rows: np.ndarray) -> Any:
     """Return these rows of an array, a sparse array or a data frame, in this order, as a new table of the same kind.
 

@@ -55,13 +55,16 @@ class LeaveOneOutError:
         The mean loss.
     standard_error : float
         The standard deviation of the losses divided by the root of their number. Losses at different rows are not quite
-        independent, so this is an approximation.
+        independent, so this is an approximation. If the model was fitted with groups, rows of one unit may depend on
+        each other in any way: it is then the standard deviation of the units' total deviations from the mean.
     losses : ndarray of shape (n_rows,)
         The loss at each row.
     rows : ndarray of shape (n_rows,)
         The rows of these losses.
     n_undefined : int
         How many rows are skipped because they are in every bag, so that there is no prediction without them.
+    units : str
+        How many units the rows belong to, in words; empty if units are the rows themselves.
     """
 
     value: float
@@ -69,6 +72,7 @@ class LeaveOneOutError:
     losses: np.ndarray
     rows: np.ndarray
     n_undefined: int = 0
+    units: str = ""
 
     def __post_init__(self) -> None:
         hold_read_only(self)
@@ -77,7 +81,8 @@ class LeaveOneOutError:
         return self.value
 
     def __repr__(self) -> str:
-        text = f"{self.value:.4g} +- {self.standard_error:.2g} over {len(self.rows):,} rows"
+        of = f" of {self.units}" if self.units else ""
+        text = f"{self.value:.4g} +- {self.standard_error:.2g} over {len(self.rows):,} rows{of}"
         return text + (f" ({self.n_undefined:,} in every bag left out)" if self.n_undefined else "")
 
 
@@ -89,7 +94,8 @@ def leave_one_out_error(
 ) -> LeaveOneOutError:
     """Estimate the error of a fitted model from the bags without each row: the out-of-bag error, for any scheme.
 
-    It is the error of a model fitted to one row less, which stability keeps close to the error of the model itself.
+    It is the error of a model fitted to one row less, which stability keeps close to the error of the model itself. If
+    the model was fitted with groups, a row is predicted by the bags without its unit: the error at rows of new units.
 
     Parameters
     ----------
@@ -125,9 +131,14 @@ def leave_one_out_error(
     y = model.y_
     if classifier and not callable(loss):
         y = one_hot(y, model.classes_)
-    known = np.flatnonzero(model.bags_.n_without > 0) if model.has_single_bags else np.arange(len(y))
+    units = model.units_
+    known = np.arange(len(y))
+    if model.has_single_bags:
+        known = np.flatnonzero(model.bags_.n_without[units.of_rows] > 0)
     if not len(known):
-        raise ValueError("Every row is in every bag, so there is no error to estimate. Use more or smaller bags.")
+        raise ValueError(
+            f"Every {model.units_.noun.singular} is in every bag, so there is no error to estimate. Use more or smaller bags."
+        )
     with np.errstate(over="ignore"):  # an infinite loss is refused below
         losses = np.asarray(function(predicted[known], y[known]), dtype=float)
     if losses.shape != known.shape:
@@ -142,8 +153,21 @@ def leave_one_out_error(
             "a loss that stays finite; targets of extreme size may have to be divided by a unit."
         )
     unit = float(np.abs(losses).max()) or 1.0  # a unit whose squares stay floats
-    error = unit * float((losses / unit).std(ddof=1)) / math.sqrt(len(losses)) if len(losses) > 1 else math.nan
-    return LeaveOneOutError(unit * float((losses / unit).mean()), error, losses, known, len(predicted) - len(known))
+    error = unit * _standard_error(losses / unit, None if units.are_rows else units.of_rows[known])
+    about = "" if units.are_rows else units.noun.count(len(np.unique(units.of_rows[known])))
+    value, n_undefined = unit * float((losses / unit).mean()), len(predicted) - len(known)
+    return LeaveOneOutError(value, error, losses, known, n_undefined, about)
+
+
+def _standard_error(losses: np.ndarray, units: np.ndarray | None) -> float:
+    """The standard error of the mean; if rows belong to units, it assumes independence only between units."""
+    if units is None:
+        return float(losses.std(ddof=1)) / math.sqrt(len(losses)) if len(losses) > 1 else math.nan
+    totals = np.bincount(np.unique(units, return_inverse=True)[1], weights=losses - losses.mean())
+    n_units = len(totals)
+    if n_units < 2:
+        return math.nan
+    return math.sqrt(n_units / (n_units - 1) * float((totals**2).sum())) / len(losses)
 
 
 def _loss_function(loss: Any, classifier: bool, owner: str) -> Callable[..., Any]:

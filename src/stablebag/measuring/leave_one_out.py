@@ -10,7 +10,8 @@ from stablebag._checks import read_only, refuse_value
 from stablebag.learning.ensemble import check_bagged
 from stablebag.learning.fitting import fit_and_predict_bags
 from stablebag.learning.progress import counted
-from stablebag.learning.rows import fingerprint
+from stablebag.learning.rows import fingerprint, index_of
+from stablebag.measuring.names import Names
 from stablebag.measuring.perturbations import BagSpread, Perturbations
 from stablebag.proving.scopes import scope_of
 
@@ -19,7 +20,7 @@ def leave_one_out(model: Any, X: Any) -> Perturbations:
     """Measure how far each training row moves the predictions of a fitted model, without refitting.
 
     The prediction without row i is the average over the bags that do not contain it: one matrix product for all rows
-    and points. If leaving out row i changes the range to which predictions are clipped, they are clipped to the range
+    and points. If the model was fitted with groups, units are left out in place of rows. If leaving out row i changes the range to which predictions are clipped, they are clipped to the range
     without it, as in a fit without it.
 
     Parameters
@@ -44,7 +45,7 @@ def leave_one_out(model: Any, X: Any) -> Perturbations:
     (400, 42)
     """
     check_bagged(model, "leave_one_out", reason="for other estimators use leave_one_out_refit.")
-    return perturbations_of(model.average_, model.raw(X), model.fingerprint_of(X))
+    return perturbations_of(model.average_, model.raw(X), model.fingerprint_of(X), model.index_of(X))
 
 
 def stream_leave_one_out(model: Any, X: Any, y: Any, X_test: Any, **fit_params: Any) -> Perturbations:
@@ -79,14 +80,15 @@ def stream_leave_one_out(model: Any, X: Any, y: Any, X_test: Any, **fit_params: 
     model = clone(model)
     job = model.prepare(X, y, **fit_params)
     points = model.checked_points(X_test)
+    about = fingerprint(points), index_of(points)
     if not len(job):  # in closed form
-        return perturbations_of(job.average, job.average.ranked(points), fingerprint(points))
+        return perturbations_of(job.average, job.average.ranked(points), *about)
     raw = []
     with counted(len(job)) as count:
         for prediction in fit_and_predict_bags(job, points, model.n_jobs):
             raw.append(prediction)
             count.one()
-    return perturbations_of(job.average, np.stack(raw), fingerprint(points))
+    return perturbations_of(job.average, np.stack(raw), *about)
 
 
 def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
@@ -103,7 +105,7 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
             "keep_rows=True."
         )
     if undefined == "raise":
-        model.average_.refuse_rows_in_every_bag()
+        model.average_.refuse_units_in_every_bag()
 
     def predict() -> np.ndarray:
         return read_only(np.concatenate([model.average_.left_out_at(*block) for block in model.raw_blocks(model.X_)]))
@@ -112,10 +114,11 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
     return predicted
 
 
-def perturbations_of(average: Any, raw: Any, points: str | None = None) -> Perturbations:
+def perturbations_of(average: Any, raw: Any, points: str | None = None, index: Any = None) -> Perturbations:
     """Return the perturbations that follow from each bag's predictions, not yet clipped, at the named points."""
     prediction, left_out, outputs = average.prediction([raw]), average.left_out(raw), average.outputs(raw)
     n_bags, n_without = (len(average.bags), average.bags.n_without) if average.drawn else (None, None)
     scope = replace(scope_of(average), n_points=len(prediction), points=points)
     spread = BagSpread(average.estimated_deviation(outputs), average.extent(outputs), n_bags, n_without)
-    return Perturbations(prediction, left_out, np.arange(len(left_out)), bags=spread, scope=scope)
+    names = Names.of(average.units, index, average.classes)
+    return Perturbations(prediction, left_out, np.arange(len(left_out)), bags=spread, scope=scope, names=names)

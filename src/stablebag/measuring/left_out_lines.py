@@ -53,7 +53,7 @@ class BagPoints:
     @cached_property
     def special(self) -> np.ndarray:
         """The predictions without each of the special rows: shape (n_points, number of special rows)."""
-        rows = self.average.special_rows
+        rows = self.average.special_units
         special = np.empty((len(self), len(rows)))
         for place, row in enumerate(rows):
             special[:, place] = self.average.left_out_specially(row, self.raw)
@@ -156,7 +156,7 @@ def outside_weights(average: BagAverage) -> np.ndarray:
 
 def point_blocks(average: BagAverage, raw: np.ndarray) -> Iterator[BagPoints]:
     """Walk the predictions of all bags by blocks of points, so that memory is bounded."""
-    step = max(1, _MATRIX_BYTES // 32 // (len(raw) + len(average.special_rows)))
+    step = max(1, _MATRIX_BYTES // 32 // (len(raw) + len(average.special_units)))
     for first in range(0, raw.shape[1], step):
         yield BagPoints(average, raw[:, first : first + step])
 

@@ -19,7 +19,9 @@ from stablebag._checks import (
     refuse_value,
     whole_rows,
 )
-from stablebag._wording import preformatted
+from stablebag._wording import ROWS, Noun, preformatted
+from stablebag.measuring.names import Names
+from stablebag.proving.bounds import empty_bags_shift
 from stablebag.proving.scope import Quantity, Rerun, Scope
 
 _MOST_STEPS = 1000
@@ -91,6 +93,8 @@ class Perturbations:
         Whether the noise of drawing bags is known. It is not if bags were drawn anew for each row, or for a loss.
     scope : Scope or None, default=None
         What was measured, to compare it with what a certificate is about; None if that is not known.
+    names : Names or None, default=None
+        What rows, points and classes are called; without names they are counted.
 
     Examples
     --------
@@ -110,9 +114,12 @@ class Perturbations:
     bags: BagSpread | None = None
     noise_known: bool = True
     scope: Scope | None = None
+    names: Names = None  # type: ignore[assignment]  # made below
 
     def __post_init__(self) -> None:
         hold_read_only(self)
+        if self.names is None:
+            object.__setattr__(self, "names", Names())
         expected = (len(self.rows), *self.prediction.shape)
         if self.left_out.shape != expected:
             reason = "it is one prediction without each row, shaped like the one with all rows."
@@ -124,6 +131,11 @@ class Perturbations:
                 raise ValueError(f"The {name} at point {point} is NaN or infinite. Clip predictions to a range.")
 
     # ------------------------------------------------------------------------------------------------ what is measured
+
+    @property
+    def noun(self) -> Noun:
+        """What was left out: rows, or units such as patients."""
+        return ROWS if self.scope is None else self.scope.noun
 
     @property
     def differences(self) -> np.ndarray:
@@ -270,6 +282,11 @@ class Perturbations:
 
     def in_sample(self) -> np.ndarray:
         """Return how far each row moves the prediction *at that row*; the points must be the training rows in order."""
+        if self.noun != ROWS:
+            raise ValueError(
+                f"{self.noun.plural.capitalize()} are left out here, and each has several rows. In-sample perturbations "
+                "are of single rows: fit without groups."
+            )
         if len(self.prediction) <= self.rows.max():
             raise ValueError(
                 f"In-sample perturbations need the training rows as points, but there are {len(self.prediction)} "
@@ -297,7 +314,7 @@ class Perturbations:
         return float(np.mean(self.in_sample() > epsilon + self._rounding))
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that move each prediction most, and how far, with sign.
+        """Return the rows, or units, that move each prediction most, and how far, with sign.
 
         Effects below `noise` are mostly noise: with other bags, other rows would come first. More bags reduce it.
 
@@ -309,7 +326,9 @@ class Perturbations:
         Returns
         -------
         rows : ndarray of shape (n_points, k)
-            The training rows, the most influential first; for a classifier, by Euclidean norm over classes.
+            What these rows or units are called, the most influential first; for a classifier, by Euclidean norm over
+            classes. Rows are called by the names given to `fit`, or by the index of the training frame, or else by
+            their positions; `forget` takes the same names.
         effects : ndarray of shape (n_points, k) or (n_points, k, n_classes)
             The prediction with all rows minus that without this row: positive if the row pulls it up.
         """
@@ -321,7 +340,7 @@ class Perturbations:
 
         order = np.concatenate([first(values) for _, values in self._blocks(pooled=False)])
         points = np.arange(len(self.prediction))[:, None]
-        return self.rows[order], self.prediction[:, None] - self.left_out[order, points]
+        return self.names.of_rows(self.rows[order]), self.prediction[:, None] - self.left_out[order, points]
 
     def row_norms(self) -> np.ndarray:
         """Return the root mean square over points of how far each row moves the predictions; shape (n_rows,)."""
@@ -361,7 +380,8 @@ class Perturbations:
         without = np.stack([np.asarray(function(prediction, y_test), dtype=float) for prediction in self.left_out])
         scope = None if self.scope is None else replace(self.scope, quantity=Quantity.LOSS, range_length=None)
         known = self.noise_known and (self.bags is None or self.bags.n_bags is None)
-        return Perturbations(with_all, without, self.rows, noise_known=known, scope=scope)
+        names = replace(self.names, classes=None)
+        return Perturbations(with_all, without, self.rows, noise_known=known, scope=scope, names=names)
 
     def in_norm(self) -> "Perturbations":
         """Return the Euclidean distances between a classifier's vectors of probabilities, in place of one per class.
@@ -377,11 +397,13 @@ class Perturbations:
             bags = replace(bags, deviation=np.sqrt((bags.deviation**2).sum(axis=-1)), extent=None)
         scope = self.scope
         if scope is not None:
-            n_classes = self.prediction.shape[1]
-            shift = scope.shift * math.sqrt(n_classes / max(1, n_classes - 1))  # docs/proofs.md, 9
+            sizes = self.prediction.shape[1], scope.n_lost
+            to_vector = empty_bags_shift(1.0, *sizes, vector=True) / empty_bags_shift(1.0, *sizes)  # docs/proofs.md, 9
+            shift = scope.shift * to_vector
             scope = replace(scope, quantity=Quantity.VECTOR, range_length=None, shift=shift)
-        zeros = np.zeros(len(self.prediction))
-        return replace(self, prediction=zeros, left_out=-lengths, distances=distances, bags=bags, scope=scope)
+        zeros, names = np.zeros(len(self.prediction)), replace(self.names, classes=None)
+        about = {"distances": distances, "bags": bags, "scope": scope, "names": names}
+        return replace(self, prediction=zeros, left_out=-lengths, **about)  # type: ignore[arg-type]
 
     # ---------------------------------------------------------------------------- noise and scale, which are estimates
 
@@ -440,12 +462,18 @@ class Perturbations:
     # ------------------------------------------------------------------------------------------------- in and out again
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with one line per row, point (and class): left out, difference, distance."""
+        """Return a pandas DataFrame with one line per row, point (and class): left out, difference, distance.
+
+        Rows, or units, points and classes are called as in the training data, in the frame of test points and by their
+        labels; what has no name is counted.
+        """
         import pandas as pd
 
-        names = ["row", "point", "class"][: self.left_out.ndim]
-        index = [self.rows, *(range(size) for size in self.prediction.shape)]
-        frame = pd.MultiIndex.from_product(index, names=names).to_frame(index=False)
+        heads = [self.noun.singular, "point", "class"][: self.left_out.ndim]
+        named = (self.names.points, self.names.classes)
+        counted = (range(size) for size in self.prediction.shape)
+        index = [self.names.of_rows(self.rows), *(b if a is None else a for a, b in zip(named, counted, strict=False))]
+        frame = pd.MultiIndex.from_product([list(level) for level in index], names=heads).to_frame(index=False)
         frame["prediction"] = np.broadcast_to(self.prediction, self.left_out.shape).ravel()
         frame["left_out"] = self.left_out.ravel()
         frame["difference"] = self.differences.ravel()
@@ -464,6 +492,7 @@ class Perturbations:
         spread = values.pop("bags")
         values |= {} if spread is None else {f"bags.{name}": value for name, value in vars(spread).items()}
         values["scope"] = None if self.scope is None else json.dumps(self.scope.to_dict())
+        values["names"] = json.dumps(self.names.to_dict())
         values = {name: value for name, value in values.items() if value is not None}
         if _ending(path) == ".npz":
             np.savez_compressed(path, **values)
@@ -494,6 +523,8 @@ class Perturbations:
         spread = {name.removeprefix("bags."): values.pop(name) for name in list(values) if name.startswith("bags.")}
         if "scope" in values:
             values["scope"] = Scope.from_dict(json.loads(values["scope"]))
+        if "names" in values:
+            values["names"] = Names.from_dict(json.loads(values["names"]))
         return cls(**values, bags=BagSpread(**spread) if spread else None)
 
     def _repr_html_(self) -> str:
@@ -507,11 +538,13 @@ class Perturbations:
             classes = f" of {self.prediction.shape[1]} classes"
         points = f"{n_points:,} point{'' if n_points == 1 else 's'}{classes}"
         way = "" if self.scope is None else f" ({_WAYS[self.scope.rerun]})"
+        table = {self.noun.in_place_of_rows(name): value for name, value in self._table().items()}
+        width = max(22, *map(len, table))
         lines = [
-            f"Perturbations by {len(self.rows):,} rows at {points}{way}",
-            f"{'':<22}{f'mean {of}':>12}{f'worst {of}':>14}",
+            f"Perturbations by {self.noun.count(len(self.rows))} at {points}{way}",
+            f"{'':<{width}}{f'mean {of}':>12}{f'worst {of}':>14}",
         ]
-        lines += [f"{name:<22}{np.mean(value):>12.4g}{np.max(value):>14.4g}" for name, value in self._table().items()]
+        lines += [f"{name:<{width}}{np.mean(value):>12.4g}{np.max(value):>14.4g}" for name, value in table.items()]
         if not self.noise_known:
             lines.append("  how much of it is noise of bags drawn at random is not known")
         return "\n".join(lines)

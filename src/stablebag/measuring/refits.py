@@ -6,32 +6,37 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import clone, is_classifier
-from sklearn.compose import TransformedTargetRegressor
-from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 
 from stablebag._checks import check_integer, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
-from stablebag.learning.ensemble import BaggedEnsemble
+from stablebag.learning.ensemble import BaggedEnsemble, units_of
 from stablebag.learning.fitting import fit_and_predict_bags, fit_bags, predict_bags
-from stablebag.learning.forgetting import forget
+from stablebag.learning.forgetting import without_units
 from stablebag.learning.job import FitJob
 from stablebag.learning.learners import Surroundings, random_state_names
 from stablebag.learning.models import Models
 from stablebag.learning.parallel import Pace, n_workers, results
 from stablebag.learning.progress import counted
 from stablebag.learning.ranges import as_prediction_range
-from stablebag.learning.rows import fingerprint, stacked
+from stablebag.learning.rows import fingerprint, index_of, stacked
+from stablebag.measuring.altered_tables import (
+    for_one_less,
+    names_of_rows,
+    replacing_units,
+    rows_replaced,
+    rows_without,
+    units_for,
+)
+from stablebag.measuring.names import Names
 from stablebag.measuring.perturbations import Perturbations
-from stablebag.proving import bounds
 from stablebag.proving.coupling import ANY
-from stablebag.proving.outputs import labels_of
+from stablebag.proving.labels import Labels
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.bags import Bags
-from stablebag.resampling.row_ids import RowIds, as_row_ids
 from stablebag.resampling.scheme import as_law
+from stablebag.resampling.units import Units
 
 _ROWS_AT_ONCE = 256  # refits are handed out in portions, because the rows of n refits are n^2 numbers
 
@@ -46,6 +51,7 @@ def leave_one_out_refit(
     *,
     rows: Any = None,
     row_ids: Any = None,
+    groups: Any = None,
     n_repeats: int = 1,
     n_jobs: int | None = None,
     random_state: RandomState = None,
@@ -54,7 +60,8 @@ def leave_one_out_refit(
 
     This is Definition 4 of the paper, literally: the same seed with and without the row and, for a bagged model, the
     law Q_{n-1} without it. It costs n + 1 fits per repeat. If the bags of a bagged model are matched, as those of the
-    paper's four schemes are, only the bags that contain the row are fitted again.
+    paper's four schemes are, only the bags that contain the row are fitted again. With `groups`, whole units are left
+    out in place of rows.
 
     Parameters
     ----------
@@ -67,10 +74,13 @@ def leave_one_out_refit(
     X_test : array-like, sparse array or data frame of shape (n_points, n_features)
         The points at which to predict.
     rows : array-like of int or None, default=None
-        The rows to leave out, one at a time; None leaves out each row.
+        The rows to leave out, one at a time, by position; with groups, the units by number. None leaves out each.
     row_ids : None, "index", or sequence of int or labels, default=None
         What the rows are called, as in `fit` of a bagged model. None takes the names from a fitted model of as many
         rows, and otherwise counts.
+    groups : sequence of int or labels, of length n_samples, default=None
+        The unit of each row, such as its patient, to leave out all rows of a unit at once. A bagged estimator draws
+        its bags over these units. None takes the groups of a fitted model of as many rows.
     n_repeats : int, default=1
         The number of seeds over which a randomized learner is averaged. With several, shares of rows are shares of
         rows and seeds.
@@ -93,23 +103,20 @@ def leave_one_out_refit(
     """
     owner = "leave_one_out_refit"
     X, y, classes = _checked(estimator, X, y, owner)
-    n = len(y)
-    smaller, bagged = _for_one_row_less(estimator, n, owner)
+    units = units_for(estimator, X, len(y), row_ids, groups, owner)
+    smaller, bagged = for_one_less(estimator, len(units), owner)
 
     def sequences(some: np.ndarray) -> Iterator[np.ndarray]:
-        return (np.delete(np.arange(n), row) for row in some)
+        return (rows_without(units, unit) for unit in some)
 
-    if row_ids is None:  # a fitted model knows what its rows are called
-        row_ids = getattr(estimator, "row_ids_", None)
-        row_ids = row_ids if isinstance(row_ids, RowIds) and len(row_ids) == n else None
-    names = _names_of_rows(estimator, as_row_ids(row_ids, X, n, owner).names)
-    refits = _Refits(X, y, classes, n, n_repeats, random_state, n_jobs, owner, names)
-    chosen = _checked_rows(rows, n, owner)
-    if _has_matched_bags(estimator, n) and not _may_leave_one_class(y, classes):
+    refits = _Refits(X, y, classes, units, n_repeats, random_state, n_jobs, owner, names_of_rows(estimator, units))
+    chosen = _checked_rows(rows, units, owner)
+    if _has_matched_bags(estimator, len(units)) and not _may_leave_one_class(y, classes, units):
         moved = refits.forgetting(estimator, chosen, X_test)
     else:
         moved = refits.perturbations(estimator, smaller, sequences, chosen, X_test)
-    return replace(moved, noise_known=_draws_nothing(bagged), scope=_scope(estimator, y, moved, X_test))
+    names, scope = Names.of(units, index_of(X_test), classes), _scope(estimator, y, moved, X_test, units)
+    return replace(moved, noise_known=_draws_nothing(bagged), scope=scope, names=names)
 
 
 def replace_one_refit(
@@ -121,11 +128,15 @@ def replace_one_refit(
     X_test: Any,
     *,
     rows: Any = None,
+    groups: Any = None,
+    groups_replacement: Any = None,
     n_repeats: int = 1,
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> Perturbations:
     """Measure how far the predictions of any estimator move when a training row is replaced by another (Corollary 17).
+
+    With `groups`, whole units are replaced: all visits of a patient by those of another.
 
     Parameters
     ----------
@@ -136,13 +147,18 @@ def replace_one_refit(
     y : array-like of shape (n_samples,)
         The targets of the training rows.
     X_replacement : like X
-        The replacements: row i takes the place of row i of X.
+        The replacements: row i takes the place of row i of X. With groups, the rows of a unit take the place of those
+        of the unit with the same name.
     y_replacement : array-like of shape (n_samples,)
         The targets of the replacements.
     X_test : array-like, sparse array or data frame of shape (n_points, n_features)
         The points at which to predict.
     rows : array-like of int or None, default=None
-        The rows to replace, one at a time; None replaces each row.
+        The rows to replace, one at a time, by position; with groups, the units by number. None replaces each.
+    groups : sequence of int or labels, of length n_samples, default=None
+        The unit of each row.
+    groups_replacement : sequence of int or labels, default=None
+        With groups: the unit of each replacement. The same units, in any order, with any number of rows.
     n_repeats : int, default=1
         The number of seeds over which a randomized learner is averaged. With several, shares of rows are shares of
         rows and seeds.
@@ -167,8 +183,11 @@ def replace_one_refit(
     """
     owner = "replace_one_refit"
     X, y, _ = _checked(estimator, X, y, owner)
-    check_consistent_length(X, X_replacement, y_replacement)
+    units = units_for(estimator, X, len(y), None, groups, owner)
+    if groups is None:
+        check_consistent_length(X, X_replacement, y_replacement)
     X_replacement, y_replacement, _ = _checked(estimator, X_replacement, y_replacement, owner)
+    others = replacing_units(units, groups_replacement, len(y_replacement), owner)
     n = len(y)
     columns = [list(getattr(table, "columns", range(table.shape[1]))) for table in (X, X_replacement)]
     if type(X) is not type(X_replacement) or columns[0] != columns[1] or y.dtype.kind != y_replacement.dtype.kind:
@@ -181,15 +200,16 @@ def replace_one_refit(
     classes = np.unique(targets) if is_classifier(estimator) else None
 
     def sequences(some: np.ndarray) -> Iterator[np.ndarray]:
-        return (np.where(np.arange(n) == row, n + row, np.arange(n)) for row in some)
+        return (rows_replaced(units, others, unit) for unit in some)
 
     both = stacked(X, X_replacement)
-    names = _names_of_rows(estimator, np.tile(np.arange(n), 2))  # a replacement takes the name of what it replaces
-    refits = _Refits(both, targets, classes, n, n_repeats, random_state, n_jobs, owner, names)
-    moved = refits.perturbations(estimator, estimator, sequences, _checked_rows(rows, n, owner), X_test)
-    bagged = _for_one_row_less(estimator, n, owner)[1]
-    scope = replace(_scope(estimator, y, moved, X_test), rerun=Rerun.REPLACED)
-    return replace(moved, noise_known=_draws_nothing(bagged), scope=scope)
+    names = names_of_rows(estimator, units, others)  # a replacement takes the name of what it replaces
+    refits = _Refits(both, targets, classes, units, n_repeats, random_state, n_jobs, owner, names)
+    moved = refits.perturbations(estimator, estimator, sequences, _checked_rows(rows, units, owner), X_test)
+    bagged = for_one_less(estimator, len(units), owner)[1]
+    scope = replace(_scope(estimator, y, moved, X_test, units), rerun=Rerun.REPLACED)
+    about = {"scope": scope, "names": Names.of(units, index_of(X_test), classes)}
+    return replace(moved, noise_known=_draws_nothing(bagged), **about)  # type: ignore[arg-type]
 
 
 def refit_without(
@@ -199,24 +219,26 @@ def refit_without(
     folds: list[np.ndarray],
     X_test: Any,
     *,
-    one_row_less: bool = True,
+    units: Units | None = None,
+    one_less: bool = True,
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Fit without each fold of rows; yield the predictions at the test points and at the rows of the fold.
 
-    An empty fold fits with all rows. If folds are single rows (`one_row_less`), a bagged estimator uses the law Q_{n-1}
-    without the row; otherwise its scheme is resolved for the rows that are left. The seed is the same in all fits.
+    An empty fold fits with all rows. If folds are single units (`one_less`), a bagged estimator uses the law Q_{n-1}
+    without the unit; otherwise its scheme is resolved for what is left. The seed is the same in all fits.
     """
     owner = "refit_without"
     X, y, classes = _checked(estimator, X, y, owner)
     n = len(y)
+    units = units_of(X, n, None, None, owner) if units is None else units
     points = _checked_points(X, X_test)
     both = stacked(points, X)
     n_points = points.shape[0]
     (seed,) = Seeds.from_random_state(random_state, owner).learner_seeds(0, 1)
-    smaller = _for_one_row_less(estimator, n, owner)[0] if one_row_less else estimator
-    names = _names_of_rows(estimator, np.arange(n))
+    smaller = for_one_less(estimator, len(units), owner)[0] if one_less else estimator
+    names = names_of_rows(estimator, units)
     with counted(len(folds)) as count:
         for first in range(0, len(folds), _ROWS_AT_ONCE):
             some = folds[first : first + _ROWS_AT_ONCE]
@@ -237,15 +259,15 @@ class _Refits:
         X: Any,
         y: np.ndarray,
         classes: np.ndarray | None,
-        n_samples: int,
+        units: Units,
         n_repeats: int,
         random_state: RandomState,
         n_jobs: int | None,
         owner: str,
         fit_params: dict[str, Any],
     ) -> None:
-        self.fit_params = fit_params
-        self.X, self.y, self.classes, self.n_samples, self.n_jobs, self.owner = X, y, classes, n_samples, n_jobs, owner
+        self.fit_params, self.units = fit_params, units
+        self.X, self.y, self.classes, self.n_jobs, self.owner = X, y, classes, n_jobs, owner
         self.n_repeats = check_integer(n_repeats, "n_repeats", owner, minimum=1)
         self.seeds = Seeds.from_random_state(random_state, owner).learner_seeds(0, self.n_repeats)
 
@@ -255,7 +277,7 @@ class _Refits:
         """Compare the estimator fitted to all rows with the altered one fitted to the altered sequences of rows."""
         self._refuse_repeats(estimator)
         with counted(self.n_repeats * (1 + len(rows))) as count:
-            everything = [np.arange(self.n_samples)] * self.n_repeats
+            everything = [np.arange(self.units.n_rows)] * self.n_repeats
             predictions = np.stack(list(self._fit(estimator, everything, self.seeds, X_test, count.one)))
             without = np.empty((self.n_repeats, len(rows), *predictions.shape[1:]))
             for repeat, seed in enumerate(self.seeds):
@@ -271,9 +293,9 @@ class _Refits:
         """Compare a bagged model with what it is when each row is forgotten: the same as fitting it without the row."""
         self._refuse_repeats(estimator)
         points = X_test if hasattr(X_test, "shape") else np.asarray(X_test)
-        whole = [np.arange(self.n_samples)] * self.n_repeats
-        keeping = clone(estimator).set_params(keep_rows=True)
-        job = FitJob(keeping, self.X, self.y, Bags(whole, self.n_samples), self.seeds, self.classes, self.fit_params)
+        n = self.units.n_rows
+        keeping, whole = clone(estimator).set_params(keep_rows=True), Bags([np.arange(n)] * self.n_repeats, n)
+        job = FitJob(keeping, self.X, self.y, whole, self.seeds, self.classes, self.fit_params)
         workers = n_workers(self.n_jobs, beside_others=Surroundings(keeping).may_run_beside_others)
         with counted(self.n_repeats * (1 + len(rows))) as count:
             models = Models(fit_bags(job, self.n_jobs), self.seeds)
@@ -281,19 +303,18 @@ class _Refits:
             count.reach(self.n_repeats)
             without = np.empty((self.n_repeats, len(rows), *predictions.shape[1:]))
             for repeat, (model, seed) in enumerate(zip(models, self.seeds, strict=True)):
-                names = model.row_ids_[rows]
-                for place, prediction in enumerate(self._forget(model, names, (seed, points, self.classes), workers)):
+                for place, prediction in enumerate(self._forget(model, rows, (seed, points, self.classes), workers)):
                     without[repeat, place] = prediction
                     count.one()
         return self._together(predictions, without, rows)
 
-    def _forget(self, model: Any, names: np.ndarray, about: tuple[Any, ...], workers: int) -> Iterator[np.ndarray]:
+    def _forget(self, model: Any, rows: np.ndarray, about: tuple[Any, ...], workers: int) -> Iterator[np.ndarray]:
         """Forget each row, on as many workers as there are."""
         if workers == 1:
-            yield from _forget_each(model, names, *about)
+            yield from _forget_each(model, rows, *about)
             return
         pace = Pace(workers)
-        batches = ((model, names[first:stop], *about) for first, stop in pace.batches(len(names)))
+        batches = ((model, rows[first:stop], *about) for first, stop in pace.batches(len(rows)))
         with results(_forget_each, batches, self.n_jobs, pace) as found:
             yield from found
 
@@ -317,11 +338,11 @@ class _Refits:
 
 
 def _forget_each(
-    model: Any, names: np.ndarray, seed: int, points: Any, classes: np.ndarray | None
+    model: Any, rows: np.ndarray, seed: int, points: Any, classes: np.ndarray | None
 ) -> Iterator[np.ndarray]:
-    """Predict with each of these rows forgotten."""
-    for name in names:
-        without = forget(model, [name])
+    """Predict with each of these rows, or units, forgotten."""
+    for row in rows:
+        without = without_units(model, np.array([row]))
         yield next(predict_bags(Models([without], np.array([seed])), points, classes, None))[0]
 
 
@@ -333,33 +354,19 @@ def _has_matched_bags(estimator: Any, n_samples: int) -> bool:
     return law.is_matched and law.without_one().inclusion_probability < 1
 
 
-def _may_leave_one_class(y: np.ndarray, classes: np.ndarray | None) -> bool:
-    """Whether without some row there is one class only, for which there is nothing to learn."""
-    if classes is None or len(classes) > 2:
+def _may_leave_one_class(y: np.ndarray, classes: np.ndarray | None, units: Units) -> bool:
+    """Whether without some unit there is one class only, for which there is nothing to learn."""
+    if classes is None:
         return False
-    return len(classes) < 2 or bool((np.unique(y, return_counts=True)[1] == 1).any())
+    return any(len(classes) - len(lost) < 2 for lost in [[], *units.classes_lost(y).values()])
 
 
-def _names_of_rows(estimator: Any, names: np.ndarray, prefix: str = "") -> dict[str, Any]:
-    """What tells a bagged model, also as a last step, which rows it is fitted to, so that its bags are matched."""
-    if isinstance(estimator, BaggedEnsemble):
-        return {f"{prefix}row_ids": names}
-    if get_config()["enable_metadata_routing"]:  # then it is for users to say who gets what
-        return {}
-    if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        return _names_of_rows(last, names, f"{prefix}{name}__")
-    if isinstance(estimator, TransformedTargetRegressor):
-        return _names_of_rows(estimator.regressor, names, prefix)
-    return {}
-
-
-def _scope(estimator: Any, y: np.ndarray, moved: Perturbations, X_test: Any) -> Scope:
+def _scope(estimator: Any, y: np.ndarray, moved: Perturbations, X_test: Any, units: Units) -> Scope:
     """What refits of this estimator measure; nothing is proved about a pipeline with a bagged model in it."""
-    n, some = len(y), None if len(moved.rows) == len(y) else len(moved.rows)
+    n, some = len(units), None if len(moved.rows) == len(units) else len(moved.rows)
     quantity = Quantity.NUMBER if moved.prediction.ndim == 1 else Quantity.CLASS
     length = None if quantity is Quantity.NUMBER else 1.0
-    about = {"n_points": len(moved.prediction), "points": fingerprint(X_test), "n_rows": some}
+    about = {"n_points": len(moved.prediction), "points": fingerprint(X_test), "n_rows": some, "noun": units.noun}
     if not isinstance(estimator, BaggedEnsemble):
         return Scope(n, quantity, Rerun.ALONE, range_length=length, **about)  # type: ignore[arg-type]
     law, drawn = as_law(estimator.scheme, n, "leave_one_out_refit"), estimator.n_bags != "all"
@@ -370,10 +377,11 @@ def _scope(estimator: Any, y: np.ndarray, moved: Perturbations, X_test: Any) -> 
     if rule is not None:
         rule = as_prediction_range(rule, "leave_one_out_refit")
         low, high = rule(y)
-        length, changing = high - low, rule.delta(y)
+        length, changing = high - low, rule.delta(y) if units.are_rows else rule.delta(y, units)
     elif quantity is Quantity.CLASS:
-        _, n_classes, lonely = labels_of(y, "leave_one_out_refit")
-        shift = bounds.empty_bags_shift(law.empty_without_a_row if lonely else 0.0, n_classes)
+        labels = Labels.of(y, units, "leave_one_out_refit")
+        shift = labels.shift(law.empty_without_a_row if labels.n_lonely else 0.0)
+        about["n_lost"] = labels.n_lost
     about |= {"delta_range": changing, "shift": shift, "coupling": coupling}
     return Scope(n, quantity, rerun, n_bags, law.fingerprint, length, **about)  # type: ignore[arg-type]
 
@@ -381,31 +389,6 @@ def _scope(estimator: Any, y: np.ndarray, moved: Perturbations, X_test: Any) -> 
 def _draws_nothing(bagged: list[Any]) -> bool:
     """Whether no ensemble draws bags at random, which would differ in each refit."""
     return all(part.n_bags == "all" for part in bagged)
-
-
-def _for_one_row_less(estimator: Any, n_samples: int, owner: str) -> tuple[Any, list[Any]]:
-    """The estimator for n - 1 rows, and the bagged ensembles in it.
-
-    An ensemble that sees all rows (the estimator itself, or the last step of the pipeline around it) uses Q_{n-1}, not
-    its scheme at n - 1. One that sees fewer rows, inside a search or another ensemble, is left as it is.
-    """
-    smaller = clone(estimator)
-    inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
-    bagged = {prefix: part for prefix, part in inner.items() if isinstance(part, BaggedEnsemble)}
-    whole = _path_to_last_step(estimator)
-    if whole in bagged:
-        smaller.set_params(**{f"{whole}scheme": as_law(bagged[whole].scheme, n_samples, owner).without_one()})
-    return smaller, list(bagged.values())
-
-
-def _path_to_last_step(estimator: Any) -> str:
-    """The name of the estimator at the heart of pipelines and target transformers, which see all rows."""
-    if isinstance(estimator, Pipeline):
-        name, step = estimator.steps[-1]
-        return f"{name}__{_path_to_last_step(step)}"
-    if isinstance(estimator, TransformedTargetRegressor) and estimator.regressor is not None:
-        return f"regressor__{_path_to_last_step(estimator.regressor)}"
-    return ""
 
 
 def _checked(estimator: Any, X: Any, y: Any, owner: str) -> tuple[Any, np.ndarray, np.ndarray | None]:
@@ -422,14 +405,14 @@ def _checked(estimator: Any, X: Any, y: Any, owner: str) -> tuple[Any, np.ndarra
     return X, y, None
 
 
-def _checked_rows(rows: Any, n_samples: int, owner: str) -> np.ndarray:
+def _checked_rows(rows: Any, units: Units, owner: str) -> np.ndarray:
     if rows is None:
-        return np.arange(n_samples)
-    chosen = np.asarray(rows)
+        return np.arange(len(units))
+    chosen, noun, last = np.asarray(rows), units.noun, len(units) - 1
     if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or len(chosen) == 0:
-        raise refuse_type("rows", owner, "a list of row numbers, or None for all", rows)
-    if chosen.min() < 0 or chosen.max() >= n_samples:
-        raise ValueError(f"The rows are numbered from 0 to {n_samples - 1}. Got {chosen.min()} to {chosen.max()}.")
+        raise refuse_type("rows", owner, f"a list of {noun.singular} numbers, or None for all", rows)
+    if chosen.min() < 0 or chosen.max() > last:
+        raise ValueError(f"The {noun.plural} are numbered from 0 to {last}. Got {chosen.min()} to {chosen.max()}.")
     return chosen.astype(np.intp)
 
 

@@ -3,7 +3,7 @@
 import math
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,11 +20,12 @@ from stablebag._checks import (
     refuse_value,
     whole_rows,
 )
-from stablebag._wording import count_bags, paragraphs, probability, rounded_up
-from stablebag.learning.ranges import FixedRange, ObservedRange, as_prediction_range
+from stablebag._wording import ROWS, Noun, count_bags, paragraphs, probability, rounded_up
+from stablebag.learning.ranges import FixedRange, ObservedRange, as_prediction_range, as_units
 from stablebag.proving import bounds, frontier
 from stablebag.proving.coupling import Coupling, Matched, as_coupling
-from stablebag.proving.outputs import AdaptiveOutputs, ClassOutputs, Outputs, labels_of, outputs_from_dict
+from stablebag.proving.labels import Labels
+from stablebag.proving.outputs import AdaptiveOutputs, ClassOutputs, Outputs, outputs_from_dict
 from stablebag.proving.price import about_bags
 from stablebag.proving.proof import ALL_ROWS, TRIVIAL, Bound, Proof
 from stablebag.proving.protocol import Spoken
@@ -79,6 +80,8 @@ class Certificate(Spoken):
         are drawn independently, as in two runs without a common seed. "matched" is for the same seed in both runs of a
         scheme that draws matched bags, as the paper's four do here: bags without the row are the same in both. The
         bounds are then sharper, and `explain` names the assumption.
+    noun : Noun, default=ROWS
+        What is left out, for sentences. If it is units of several rows, `n_samples` is the number of units.
 
     Examples
     --------
@@ -102,6 +105,7 @@ class Certificate(Spoken):
     n_bags: int | float
     outputs: Outputs
     coupling: Coupling
+    noun: Noun
 
     def __init__(
         self,
@@ -114,6 +118,7 @@ class Certificate(Spoken):
         reach: float | None = None,
         outputs: Outputs | None = None,
         coupling: Coupling | str = "any",
+        noun: Noun = ROWS,
     ) -> None:
         owner = "Certificate"
         n_samples = check_samples(n_samples, owner)
@@ -132,6 +137,7 @@ class Certificate(Spoken):
             "n_bags": check_bags(n_bags, owner),
             "outputs": outputs,
             "coupling": as_coupling(coupling, owner, law, **about),
+            "noun": noun,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -144,6 +150,7 @@ class Certificate(Spoken):
         n_bags: int | float = math.inf,
         *,
         coupling: Coupling | str = "any",
+        groups: Any = None,
     ) -> "Certificate":
         """Return the certificate of each class's probability, for a classifier fitted to these labels.
 
@@ -157,6 +164,8 @@ class Certificate(Spoken):
             The number of bags; ``math.inf`` stands for derandomized bagging.
         coupling : {"any", "independent", "matched"}, default="any"
             As in `Certificate`.
+        groups : sequence of int or labels, of length n_samples, default=None
+            The unit of each row, if units of several rows are left out, as in `fit`.
 
         Returns
         -------
@@ -169,11 +178,11 @@ class Certificate(Spoken):
         >>> round(certificate.worst_case(), 6)  # p, and a third of the bags without rows: only one row is of class c
         0.307927
         """
-        n_samples, n_classes, lonely = labels_of(y, "Certificate.for_labels")
+        labels = Labels.of(y, groups, "Certificate.for_labels")
+        n_samples, noun = len(labels.units), labels.units.noun
         law = as_law(scheme, n_samples, "Certificate.for_labels")
-        shift = bounds.empty_bags_shift(law.empty_without_a_row, n_classes)
-        outputs = ClassOutputs(shift=shift, shifted_share=lonely / n_samples)
-        return cls(law, n_samples, n_bags, outputs=outputs, coupling=coupling)
+        outputs = ClassOutputs(shift=labels.shift(law.empty_without_a_row), shifted_share=labels.share_lonely)
+        return cls(law, n_samples, n_bags, outputs=outputs, coupling=coupling, noun=noun)
 
     @classmethod
     def for_targets(
@@ -184,6 +193,7 @@ class Certificate(Spoken):
         n_bags: int | float = math.inf,
         *,
         coupling: Coupling | str = "any",
+        groups: Any = None,
     ) -> "Certificate":
         """Return the certificate of predictions clipped to a range taken from these targets.
 
@@ -199,6 +209,8 @@ class Certificate(Spoken):
             The number of bags; ``math.inf`` stands for derandomized bagging.
         coupling : {"any", "independent", "matched"}, default="any"
             As in `Certificate`.
+        groups : sequence of int or labels, of length n_samples, default=None
+            The unit of each row, if units of several rows are left out, as in `fit`.
 
         Returns
         -------
@@ -213,11 +225,13 @@ class Certificate(Spoken):
         """
         rule = as_prediction_range(prediction_range, "Certificate.for_targets")
         low, high = rule(y)
+        units = as_units(groups, y)
+        n, about = len(units), {"coupling": coupling, "noun": units.noun}
         if isinstance(rule, FixedRange):
-            return cls(scheme, len(y), n_bags, range_length=high - low, coupling=coupling)
-        delta_range, reach = rule.change(y)
+            return cls(scheme, n, n_bags, range_length=high - low, **about)  # type: ignore[arg-type]
+        delta_range, reach = rule.change(y) if units.are_rows else rule.change(y, units)
         outputs = AdaptiveOutputs(high - low, delta_range, reach)
-        return cls(scheme, len(y), n_bags, outputs=outputs, coupling=coupling)
+        return cls(scheme, n, n_bags, outputs=outputs, **about)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------------------------------------------ what it is about
 
@@ -251,6 +265,7 @@ class Certificate(Spoken):
             delta_range=self.delta_range,
             shift=outputs.shift,
             coupling=None if self._derandomized else self.coupling.name,
+            noun=self.noun,
         )
 
     # ------------------------------------------------------------------------------------------------ the guarantees
@@ -420,7 +435,7 @@ class Certificate(Spoken):
                 "bound. Clip to a FixedRange."
             )
         # With two or more classes, bags without rows give none more than one half; the new row may bring a class.
-        empty = 0.5 * self.scheme.empty_probability if isinstance(self.outputs, ClassOutputs) else 0.0
+        empty = self._most_of_empty * self.scheme.empty_probability if isinstance(self.outputs, ClassOutputs) else 0.0
         # Matched bags are the same if the new row takes the name of the old one: only their outputs change.
         moved = min(1.0, self.scheme.inclusion_probability + empty)
         if not isinstance(self.coupling, Matched):
@@ -446,7 +461,7 @@ class Certificate(Spoken):
         """
         always, mean = self.replace_one(lipschitz), self.mean()
         if isinstance(self.outputs, ClassOutputs):  # it holds for these labels, but here it must hold for all
-            for_all = ClassOutputs(shift=0.5 * self.scheme.empty_without_a_row, shifted_share=1.0)
+            for_all = ClassOutputs(shift=self._most_of_empty * self.scheme.empty_without_a_row, shifted_share=1.0)
             mean = self.with_outputs(for_all).mean()
         return min(always, bounds.replace_one_in_expectation(mean, lipschitz))
 
@@ -480,7 +495,7 @@ class Certificate(Spoken):
             self._replacing(),
             self.outputs.about(self.n_samples),
         ]
-        return paragraphs(sentence for sentence in sentences if sentence)
+        return paragraphs(self.noun.in_place_of_rows(sentence) for sentence in sentences if sentence)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as a dictionary that JSON takes; `from_dict` reads it back."""
@@ -489,6 +504,7 @@ class Certificate(Spoken):
             "n_bags": None if self._derandomized else self.n_bags,
             "outputs": self.outputs.to_dict(),
             "coupling": self.coupling.name,
+            "noun": asdict(self.noun),
         }
 
     @classmethod
@@ -513,7 +529,8 @@ class Certificate(Spoken):
             scheme = _scheme_from_dict(values)
         n_bags = math.inf if values["n_bags"] is None else values["n_bags"]
         outputs = outputs_from_dict(values.get("outputs", Outputs().to_dict()))
-        certificate = cls(scheme, values["n_samples"], n_bags, outputs=outputs, coupling=values.get("coupling", "any"))
+        about = {"coupling": values.get("coupling", "any"), "noun": Noun(**values.get("noun", asdict(ROWS)))}
+        certificate = cls(scheme, values["n_samples"], n_bags, outputs=outputs, **about)
         for name, value in certificate.to_dict().items():
             if values.get(name, value) != value:
                 raise ValueError(f"The dictionary says {name}={values[name]!r}, but its other entries give {value!r}.")
@@ -521,7 +538,8 @@ class Certificate(Spoken):
 
     def with_outputs(self, outputs: Outputs) -> "Certificate":
         """Return the certificate of the same bags for other outputs."""
-        return Certificate(self.scheme, self.n_samples, self.n_bags, outputs=outputs, coupling=self.coupling)
+        about = {"coupling": self.coupling, "noun": self.noun}
+        return Certificate(self.scheme, self.n_samples, self.n_bags, outputs=outputs, **about)  # type: ignore[arg-type]
 
     def best(self, delta: float, bound: str = "best") -> Bound:
         """Return the smallest epsilon proved for a share `delta` of the rows, with its proof.
@@ -588,6 +606,11 @@ class Certificate(Spoken):
     @property
     def _derandomized(self) -> bool:
         return math.isinf(self.n_bags)
+
+    @property
+    def _most_of_empty(self) -> float:
+        """How far a bag without rows can move a class when a row is exchanged, or a unit, which may take many classes."""
+        return 0.5 if self.noun == ROWS else 1.0
 
     @property
     def _constant(self) -> float:
@@ -764,7 +787,7 @@ class Certificate(Spoken):
 
 def replace_bags(certificate: Certificate, n_bags: int | float) -> Certificate:
     """Return the same certificate for another number of bags."""
-    parts = {"outputs": certificate.outputs, "coupling": certificate.coupling}
+    parts = {"outputs": certificate.outputs, "coupling": certificate.coupling, "noun": certificate.noun}
     return Certificate(certificate.scheme, certificate.n_samples, n_bags, **parts)  # type: ignore[arg-type]
 
 

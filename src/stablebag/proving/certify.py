@@ -15,7 +15,8 @@ from stablebag._checks import check_real, refuse_type, refuse_value
 from stablebag.learning.averaging import BagAverage
 from stablebag.proving import bounds
 from stablebag.proving.certificate import Certificate
-from stablebag.proving.outputs import UnboundedOutputs, labels_of
+from stablebag.proving.labels import Labels
+from stablebag.proving.outputs import UnboundedOutputs
 from stablebag.proving.points import PointCertificate
 from stablebag.proving.reused_bags import ReusedBagsCertificate, largest_eigenvalue
 from stablebag.proving.scopes import scope_of
@@ -80,18 +81,19 @@ def certify(
     n_bags = math.inf if model.derandomized_ else len(model.bags_)
     law = model.scheme_
     if coupling is None:
-        named = hasattr(model, "row_ids_")  # not in a model from before rows had names
-        coupling = "matched" if law.is_matched and named and math.isfinite(n_bags) else "any"
+        coupling = "matched" if law.is_matched and math.isfinite(n_bags) else "any"
     certificate: Certificate | VectorCertificate
     if hasattr(model, "classes_"):
         kind = VectorCertificate if vector else Certificate
-        certificate = kind.for_labels(law, model.y_, n_bags, coupling=coupling)
+        certificate = kind.for_labels(law, model.y_, n_bags, coupling=coupling, groups=model.units_)
     else:
         _refuse_vector(vector, "certify")
         if model.prediction_range_ is None:
-            certificate = Certificate(law, law.n_samples, n_bags, outputs=UnboundedOutputs(), coupling=coupling)
+            about = {"outputs": UnboundedOutputs(), "coupling": coupling, "noun": model.units_.noun}
+            certificate = Certificate(law, law.n_samples, n_bags, **about)
         else:
-            certificate = Certificate.for_targets(law, model.y_, model.prediction_range_, n_bags, coupling=coupling)
+            about = {"coupling": coupling, "groups": model.units_}
+            certificate = Certificate.for_targets(law, model.y_, model.prediction_range_, n_bags, **about)
     reason = "it is the probability with which it all holds, such as 0.95. For certainty, fit with n_bags='all'."
     if check_real(confidence, "confidence", "certify", high=1.0, open_low=True, reason=reason) == 1:
         raise refuse_value("confidence", "certify", "below 1", confidence, reason)
@@ -185,13 +187,13 @@ def _length(deviations: np.ndarray) -> np.ndarray:
 
 def _of_classes(average: BagAverage, vector: bool) -> dict[str, Any]:
     """The outputs of a classifier: probabilities, and what bags without rows add when a class loses its only row."""
-    n, n_classes, lonely = labels_of(average.y, "certify_reused")
-    shift = bounds.empty_bags_shift(average.empty_without_a_lonely_row, n_classes, vector=vector)
+    labels = Labels.of(average.y, average.units, "certify_reused")
+    shift = labels.shift(average.empty_without_a_lonely_unit, vector=vector)
     lengths = {"range_length": 1.0, "scale": 0.5}
     if vector:
-        lengths = {"range_length": math.sqrt(2.0), "scale": bounds.simplex_radius(n_classes)}
+        lengths = {"range_length": math.sqrt(2.0), "scale": bounds.simplex_radius(labels.n_classes)}
     scope = scope_of(average, vector=vector)
-    return {**lengths, "scope": scope, "shift": shift, "shifted_share": lonely / n if shift else 0.0}
+    return {**lengths, "scope": scope, "shift": shift, "shifted_share": labels.share_lonely if shift else 0.0}
 
 
 def _of_range(average: BagAverage, X: Any) -> dict[str, Any]:
@@ -204,7 +206,8 @@ def _of_range(average: BagAverage, X: Any) -> dict[str, Any]:
             )
         return {"range_length": math.inf, "scale": math.inf, "scope": scope_of(average)}
     low, high = average.interval
-    length, (delta_range, reach) = high - low, average.rule.change(average.y)
+    about = (average.y,) if average.units.are_rows else (average.y, average.units)
+    length, (delta_range, reach) = high - low, average.rule.change(*about)
     changing = {"delta_range": delta_range, "reach": reach}
     return {"range_length": length, "scale": length / 2, "scope": scope_of(average), **changing}
 

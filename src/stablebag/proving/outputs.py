@@ -8,8 +8,6 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from stablebag._checks import as_share, check_delta, check_real, refuse_type, refuse_value
 from stablebag._wording import rounded_up
 from stablebag.proving.scope import Quantity
@@ -169,15 +167,6 @@ def outputs_from_dict(values: Any) -> Outputs:
         raise refuse_type("outputs", "Certificate.from_dict", expected, values)
     numbers = {name: math.inf if value is None else value for name, value in values.items() if name != "kind"}
     return _KINDS[values["kind"]](**numbers)
-
-
-def labels_of(y: Any, owner: str) -> tuple[int, int, int]:
-    """Return how many rows and classes there are, and how many rows are the only ones of their class."""
-    labels = np.asarray(y)
-    if labels.ndim != 1 or len(labels) < 2:
-        raise refuse_value("y", owner, "a one-dimensional array of at least two labels", labels.shape)
-    counts = np.unique(labels, return_counts=True)[1]
-    return len(labels), len(counts), int((counts == 1).sum())
 
 
 def such_classes(shift: float, shifted_share: float, law: ResolvedScheme) -> str:

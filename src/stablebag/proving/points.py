@@ -156,7 +156,7 @@ class PointCertificate(Spoken):
             of = self.certificate
             such = of.such if isinstance(of, VectorCertificate) else of.outputs.such(of.scheme)
             sentences.append(f"For every data set{such} and every point it would be {rounded_up(ceiling)}.")
-        return paragraphs(sentences)
+        return paragraphs(self.certificate.noun.in_place_of_rows(sentence) for sentence in sentences)
 
     @property
     def n_samples(self) -> int:

@@ -222,7 +222,7 @@ class ReusedBagsCertificate(Spoken):
                 f"This includes the share {self.delta_range:.4g} of rows whose removal changes the range itself."
             )
         sentences.append(about_empty_bags(self.shift, self.shifted_share, self.n_samples))
-        return paragraphs(sentence for sentence in sentences if sentence)
+        return paragraphs(self.scope.noun.in_place_of_rows(sentence) for sentence in sentences if sentence)
 
     @property
     def _most(self) -> float:

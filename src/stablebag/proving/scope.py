@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
 
+from stablebag._wording import ROWS, Noun
+
 
 class Quantity(Enum):
     """What is moved by leaving out a row."""
@@ -59,6 +61,10 @@ class Scope:
         What is assumed about the bags with and without a row, if they are drawn anew.
     proved : bool, default=True
         Whether it is a bound and not merely an estimate of one.
+    noun : Noun, default=ROWS
+        What is left out: rows, or units of several rows, such as patients.
+    n_lost : int, default=1
+        The most classes that are gone without one of them.
 
     Examples
     --------
@@ -82,6 +88,8 @@ drawn anew without the row
     n_rows: int | None = None
     coupling: str | None = None
     proved: bool = True
+    noun: Noun = ROWS
+    n_lost: int = 1
 
     def mismatch(self, proved: "Scope") -> str | None:
         """Say why a bound with the scope `proved` is not about what was measured; None if it is."""
@@ -90,7 +98,8 @@ drawn anew without the row
     def _reasons(self, proved: "Scope") -> Iterator[str | None]:
         """Yield what could be wrong, one thing after another, with None for what is right."""
         yield None if proved.proved else "the bound is only an estimate and proves nothing"
-        yield _unlike("the measurement is of {} rows, and the bound of {}", self.n_samples, proved.n_samples)
+        left_out = (self.noun.count(self.n_samples), proved.noun.count(proved.n_samples))
+        yield _unlike("the measurement is of {}, and the bound of {}", *left_out)
         quantities = self.quantity, proved.quantity
         # A class's probability is a number in [0, 1].
         same = quantities[0] is quantities[1] or set(quantities) == {Quantity.NUMBER, Quantity.CLASS}
@@ -119,13 +128,13 @@ drawn anew without the row
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scope as a dictionary that JSON takes."""
-        return {**asdict(self), "quantity": self.quantity.name, "rerun": self.rerun.name}
+        return {**asdict(self), "quantity": self.quantity.name, "rerun": self.rerun.name}  # a noun is two words
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Scope":
         """Read back what `to_dict` returned."""
         kinds = {"quantity": Quantity[values["quantity"]], "rerun": Rerun[values["rerun"]]}
-        return cls(**{**values, **kinds})
+        return cls(**{**values, **kinds, "noun": Noun(**values.get("noun", asdict(ROWS)))})
 
 
 def _unlike(what: str, mine: Any, theirs: Any, *, or_none: bool = False) -> str | None:

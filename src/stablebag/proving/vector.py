@@ -1,7 +1,7 @@
 """Certificates for vectors, such as a classifier's probabilities of all classes together, in Euclidean distance."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,11 +18,12 @@ from stablebag._checks import (
     refuse_value,
     whole_rows,
 )
-from stablebag._wording import count_bags, paragraphs, rounded_up
+from stablebag._wording import ROWS, Noun, count_bags, paragraphs, rounded_up
 from stablebag.proving import bounds
 from stablebag.proving.certificate import first_step, law_to_dict
 from stablebag.proving.coupling import Coupling, as_coupling
-from stablebag.proving.outputs import about_empty_bags, labels_of, such_classes
+from stablebag.proving.labels import Labels
+from stablebag.proving.outputs import about_empty_bags, such_classes
 from stablebag.proving.price import about_bags
 from stablebag.proving.proof import ALL_ROWS, TRIVIAL, Bound, Proof
 from stablebag.proving.protocol import Spoken
@@ -55,6 +56,8 @@ class VectorCertificate(Spoken):
         How far bags without rows alone can move the average of a classifier when a class loses its only row.
     shifted_share : float, default=0.0
         The share of the rows that may be the only ones of their class.
+    noun : Noun, default=ROWS
+        What is left out, for sentences, as in `Certificate`.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class VectorCertificate(Spoken):
     coupling: Coupling
     shift: float
     shifted_share: float
+    noun: Noun
 
     def __init__(
         self,
@@ -89,6 +93,7 @@ class VectorCertificate(Spoken):
         coupling: Coupling | str = "any",
         shift: float = 0.0,
         shifted_share: float = 0.0,
+        noun: Noun = ROWS,
     ) -> None:
         owner = "VectorCertificate"
         n_samples = check_samples(n_samples, owner)
@@ -112,6 +117,7 @@ class VectorCertificate(Spoken):
             "coupling": as_coupling(coupling, owner, law, **about),
             "shift": shift,
             "shifted_share": shifted_share,
+            "noun": noun,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -157,6 +163,7 @@ class VectorCertificate(Spoken):
         n_bags: int | float = math.inf,
         *,
         coupling: Coupling | str = "any",
+        groups: Any = None,
     ) -> "VectorCertificate":
         """Return the certificate of the vector of class probabilities of a classifier fitted to these labels.
 
@@ -170,24 +177,34 @@ class VectorCertificate(Spoken):
             The number of bags; ``math.inf`` stands for derandomized bagging.
         coupling : {"any", "independent", "matched"}, default="any"
             As in `Certificate`.
+        groups : sequence of int or labels, of length n_samples, default=None
+            The unit of each row, if units of several rows are left out, as in `fit`.
 
         Returns
         -------
         VectorCertificate
         """
         owner = "VectorCertificate.for_labels"
-        n_samples, n_classes, lonely = labels_of(y, owner)
-        return cls._of_classes(as_law(scheme, n_samples, owner), n_classes, lonely / n_samples, n_bags, coupling)
+        labels = Labels.of(y, groups, owner)
+        law, about = as_law(scheme, len(labels.units), owner), {"n_lost": labels.n_lost, "noun": labels.units.noun}
+        return cls._of_classes(law, labels.n_classes, labels.share_lonely, n_bags, coupling, **about)  # type: ignore[arg-type]
 
     @classmethod
     def _of_classes(
-        cls, law: ResolvedScheme, n_classes: int, lonely: float, n_bags: int | float, coupling: Coupling | str
+        cls,
+        law: ResolvedScheme,
+        n_classes: int,
+        lonely: float,
+        n_bags: int | float,
+        coupling: Coupling | str,
+        n_lost: int = 1,
+        noun: Noun = ROWS,
     ) -> "VectorCertificate":
         """The certificate if a share of the rows may be the only ones of their class."""
         diameter = math.sqrt(2.0) if n_classes > 1 else 0.0
-        shift = min(diameter, bounds.empty_bags_shift(law.empty_without_a_row, n_classes, vector=True))
-        sets = {"radius": bounds.simplex_radius(n_classes), "diameter": diameter}
-        return cls(law, law.n_samples, n_bags, **sets, coupling=coupling, shift=shift, shifted_share=lonely)
+        shift = min(diameter, bounds.empty_bags_shift(law.empty_without_a_row, n_classes, n_lost, vector=True))
+        sets = {"radius": bounds.simplex_radius(n_classes), "diameter": diameter, "shift": shift}
+        return cls(law, law.n_samples, n_bags, **sets, coupling=coupling, shifted_share=lonely, noun=noun)
 
     def epsilon(self, delta: float) -> float:
         """Return the distance that at most a share `delta` of the rows can exceed.
@@ -234,7 +251,8 @@ class VectorCertificate(Spoken):
         rerun, n_bags = (Rerun.ALL, None) if math.isinf(self.n_bags) else (Rerun.ANEW, int(self.n_bags))
         coupling = None if n_bags is None else self.coupling.name
         law = self.scheme.fingerprint
-        return Scope(self.n_samples, Quantity.VECTOR, rerun, n_bags, bags=law, shift=self.shift, coupling=coupling)
+        about = {"bags": law, "shift": self.shift, "coupling": coupling, "noun": self.noun}
+        return Scope(self.n_samples, Quantity.VECTOR, rerun, n_bags, **about)  # type: ignore[arg-type]
 
     @property
     def range_length(self) -> float:
@@ -256,6 +274,7 @@ class VectorCertificate(Spoken):
             "shift": self.shift,
             "shifted_share": self.shifted_share,
             "coupling": self.coupling.name,
+            "noun": asdict(self.noun),
         }
 
     def rms(self) -> float:
@@ -296,13 +315,12 @@ class VectorCertificate(Spoken):
             about_bags(lambda n_bags: self._with_bags(n_bags).epsilon(delta), self.n_bags, self.diameter),
             about_empty_bags(self.shift, self.shifted_share, self.n_samples),
         ]
-        return paragraphs(sentence for sentence in sentences if sentence)
+        return paragraphs(self.noun.in_place_of_rows(sentence) for sentence in sentences if sentence)
 
     def _with_bags(self, n_bags: float) -> "VectorCertificate":
         sets = {"radius": self.radius, "diameter": self.diameter, "shift": self.shift}
-        return VectorCertificate(
-            self.scheme, self.n_samples, n_bags, **sets, coupling=self.coupling, shifted_share=self.shifted_share
-        )
+        about = {"coupling": self.coupling, "shifted_share": self.shifted_share, "noun": self.noun}
+        return VectorCertificate(self.scheme, self.n_samples, n_bags, **sets, **about)  # type: ignore[arg-type]
 
     @cached_property
     def _constant(self) -> float:

@@ -192,11 +192,11 @@ class Bags:
         """Return the numbers of the bags that do not contain `row`, in increasing order."""
         if not 0 <= check_integer(row, "row", "Bags.without", minimum=0) < self.n_samples:
             raise IndexError(f"Row {row} was asked for, and there are {self.n_samples} rows.")
-        return np.flatnonzero(~self._block(row, row + 1)[:, 0])
+        return np.flatnonzero(~self._block(slice(row, row + 1))[:, 0])
 
-    def outside(self, rows: slice) -> np.ndarray:
-        """Return whether bag b does *not* contain row i, for a slice of the rows: bool, of shape (n_bags, n_rows)."""
-        return ~self._block(*rows.indices(self.n_samples)[:2])
+    def outside(self, rows: slice | np.ndarray) -> np.ndarray:
+        """Return whether bag b does *not* contain row i, for some of the rows: bool, of shape (n_bags, n_rows)."""
+        return ~self._block(rows)
 
     def inclusion_blocks(self, max_bytes: int = _BLOCK_BYTES) -> Iterator[tuple[slice, np.ndarray]]:
         """Walk the inclusion matrix by blocks of training rows.
@@ -216,13 +216,13 @@ class Bags:
         step = max(1, check_integer(max_bytes, "max_bytes", "inclusion_blocks", minimum=1) // max(1, len(self)))
         for first in range(0, self.n_samples, step):
             stop = min(first + step, self.n_samples)
-            yield slice(first, stop), self._block(first, stop)
+            yield slice(first, stop), self._block(slice(first, stop))
 
-    def _block(self, first: int, stop: int) -> np.ndarray:
+    def _block(self, rows: slice | np.ndarray) -> np.ndarray:
         by_row = self._inclusion_by_row
         if isinstance(by_row, np.ndarray):
-            return np.unpackbits(by_row[first:stop], axis=1, count=len(self)).view(bool).T
-        dense: np.ndarray = by_row[first:stop].toarray()
+            return np.unpackbits(by_row[rows], axis=1, count=len(self)).view(bool).T
+        dense: np.ndarray = by_row[rows].toarray()
         return dense.T
 
     @cached_property

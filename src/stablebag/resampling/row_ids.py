@@ -12,6 +12,7 @@ from uuid import UUID
 import numpy as np
 
 from stablebag._checks import read_only, refuse_type, refuse_value
+from stablebag._wording import ROWS, Noun
 
 _LARGEST = 2**62  # of whole numbers
 _KINDS = (str, bytes, int, float, date, time, timedelta, np.datetime64, UUID, Decimal, Fraction)  # of labels
@@ -32,6 +33,12 @@ class RowIds:
         The number of rows.
     owner : str, default="row_ids"
         Whose parameter it is, for error messages.
+    parameter : str, default="row_ids"
+        What the parameter is called.
+    noun : Noun, default=ROWS
+        What has these names: rows, or units of several rows.
+    any_number : bool, default=False
+        Whether whole numbers below zero, or above 2**62, are names as well.
 
     Examples
     --------
@@ -41,30 +48,42 @@ class RowIds:
     array([0, 2, 4])
     """
 
-    def __init__(self, names: Any, n_samples: int, owner: str = "row_ids") -> None:
-        self.n_samples = n_samples
+    def __init__(
+        self,
+        names: Any,
+        n_samples: int,
+        owner: str = "row_ids",
+        *,
+        parameter: str = "row_ids",
+        noun: Noun = ROWS,
+        any_number: bool = False,
+    ) -> None:
+        self.n_samples, self._parameter, self._noun = n_samples, parameter, noun
         self.is_counted = names is None  # 0, ..., n - 1
         if names is None:
             self._names: list[Any] | np.ndarray | None = None
             return
-        values = _listed(names, owner)
+        values = self._listed(names, owner)
         if len(values) != n_samples:
             reason = "every row has one name."
-            raise refuse_value("row_ids", owner, f"{n_samples:,} names, one for each row", len(values), reason)
-        if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+            raise refuse_value(parameter, owner, f"{n_samples:,} names, one for each row", len(values), reason)
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and (not any_number or _are_counts(values)):
             for extreme in (values.min(), values.max()) if n_samples else ():
-                _check_number(int(extreme), owner)
+                self._check_number(int(extreme), owner)
             self._names = read_only(values.astype(np.int64))
         else:
-            labels = [_label(value, row, owner) for row, value in enumerate(values)]
-            whole = all(_is_number(label) for label in labels)
+            labels = [self._label(value, row, owner, any_number=any_number) for row, value in enumerate(values)]
+            whole = all(_is_count(label) for label in labels)
             self._names = read_only(np.array(labels, dtype=np.int64)) if whole else labels
         self.is_counted = self.are_numbers and bool(np.array_equal(self._names, np.arange(n_samples)))
         self._refuse_twice(owner)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what follows from the names."""
-        return {name: self.__dict__[name] for name in ("n_samples", "is_counted", "_names")}
+        return {name: self.__dict__[name] for name in ("n_samples", "is_counted", "_names", "_parameter", "_noun")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({"_parameter": "row_ids", "_noun": ROWS, **state})
 
     def __len__(self) -> int:
         return self.n_samples
@@ -104,14 +123,14 @@ class RowIds:
     def codes(self) -> np.ndarray:
         """A number of 64 bits for each name: of a label, a hash; of a whole number, itself."""
         if isinstance(self._names, list):
-            return np.array([name if _is_number(name) else _hash(name) for name in self._names], dtype=np.uint64)
+            return np.array([name if _is_count(name) else _hash(name) for name in self._names], dtype=np.uint64)
         return self.names.astype(np.uint64)
 
     @cached_property
     def number_rows(self) -> np.ndarray:
         """The positions of the rows whose names are whole numbers."""
         if isinstance(self._names, list):
-            return np.flatnonzero([_is_number(name) for name in self._names])
+            return np.flatnonzero([_is_count(name) for name in self._names])
         return np.arange(self.n_samples)
 
     def __iter__(self) -> Iterator[Any]:
@@ -121,27 +140,30 @@ class RowIds:
         return self.names[place]
 
     def __contains__(self, name: Any) -> bool:
-        return _plain(name) in self._places
+        return plain(name) in self._places
 
     def positions(self, names: Any, owner: str = "RowIds.positions") -> np.ndarray:
         """Return the places of these names in the table; unknown ones are refused."""
-        values = _listed(names, owner)
+        values = self._listed(names, owner)
         if self.is_counted and isinstance(values, np.ndarray) and values.dtype.kind in "iu":
             known = (values >= 0) & (values < self.n_samples)
             found = values.astype(np.intp)
         else:
             place = self._places
-            found = np.array([place.get(_label(v, k, owner, any_number=True), -1) for k, v in enumerate(values)])
+            found = np.array([place.get(self._label(v, k, owner, any_number=True), -1) for k, v in enumerate(values)])
             found = found.astype(np.intp)
             known = found >= 0
         if not known.all():
-            unknown = [_plain(values[k]) for k in np.flatnonzero(~known)]
+            unknown = [plain(values[k]) for k in np.flatnonzero(~known)]
             more = f" (and {len(unknown) - _SHOWN:,} more)" if len(unknown) > _SHOWN else ""
             there = ", ".join(repr(name) for name in self.names[:_SHOWN].tolist())
-            reason = f"no row is called so{more}. Rows are called {there}{', ...' if len(self) > _SHOWN else ''}."
-            raise refuse_value("row_ids", owner, "names of rows that are there", unknown[:_SHOWN], reason)
+            one, all_of_them = self._noun.singular, self._noun.plural
+            called = f"{all_of_them.capitalize()} are called {there}{', ...' if len(self) > _SHOWN else ''}."
+            reason = f"no {one} is called so{more}. {called}"
+            raise refuse_value("row_ids", owner, f"names of {all_of_them} that are there", unknown[:_SHOWN], reason)
         if len(np.unique(found)) < len(found):
-            raise refuse_value("row_ids", owner, "each row once", values[:_SHOWN], "a row is named twice.")
+            one = self._noun.singular
+            raise refuse_value("row_ids", owner, f"each {one} once", values[:_SHOWN], f"a {one} is named twice.")
         return found
 
     def without(self, names: Any, owner: str = "row_ids") -> "RowIds":
@@ -152,11 +174,16 @@ class RowIds:
 
     def take(self, positions: np.ndarray) -> "RowIds":
         """Return the names of some of the rows."""
-        return RowIds(self.names[positions], len(positions))
+        return self.like(self.names[positions], "row_ids")
 
     def joined(self, more: "RowIds", owner: str = "row_ids") -> "RowIds":
         """Return these names and then more; none may be there already."""
-        return RowIds(np.concatenate([self.names, more.names]), len(self) + len(more), owner)
+        return self.like(np.concatenate([self.names, more.names]), owner)
+
+    def like(self, names: np.ndarray, owner: str) -> "RowIds":
+        """Return other names of the same kind of things."""
+        about: dict[str, Any] = {"parameter": self._parameter, "noun": self._noun}
+        return RowIds(names, len(names), owner, any_number=True, **about)
 
     @cached_property
     def _places(self) -> dict[Any, int]:
@@ -169,9 +196,55 @@ class RowIds:
         seen: set[Any] = set()
         for name in self.names.tolist():
             if name in seen:
-                raise refuse_value("row_ids", owner, "a name of its own for each row", name, "two rows are called so.")
+                one, all_of_them = self._noun.singular, self._noun.plural
+                expected, reason = f"a name of its own for each {one}", f"two {all_of_them} are called so."
+                raise refuse_value(self._parameter, owner, expected, name, reason)
             seen.add(name)
-        raise ValueError("Two labels of rows have the same hash of 64 bits. Use whole numbers.")
+        raise ValueError(f"Two labels of {self._noun.plural} have the same hash of 64 bits. Use whole numbers.")
+
+    def _listed(self, names: Any, owner: str) -> Any:
+        """Names as an array, or as a list of labels."""
+        unordered = isinstance(names, str | bytes | Set | Mapping)
+        if unordered or not isinstance(names, Iterable):
+            one = f" For one row write [{names!r}]." if isinstance(names, str | int) else ""
+            raise refuse_type(self._parameter, owner, "a list of names of rows", names, f"names have an order.{one}")
+        if isinstance(names, range | np.ndarray):
+            array = np.asarray(names)
+        elif hasattr(names, "to_numpy"):
+            array = np.asarray(names.to_numpy())
+        else:
+            return list(names)
+        if array.ndim != 1:
+            raise refuse_value(self._parameter, owner, "one-dimensional", f"an array of {array.ndim} axes")
+        return array
+
+    def _check_number(self, number: int, owner: str) -> None:
+        if not 0 <= number < _LARGEST:
+            raise refuse_value(self._parameter, owner, "whole numbers from 0 to 2**62 - 1, or labels", number)
+
+    def _label(self, value: Any, row: int, owner: str, *, any_number: bool = False) -> Any:
+        """A name as it is kept; missing and unhashable ones are refused, and numbers that are too large."""
+        value = plain(value)
+        if is_missing(value):
+            raise refuse_value(self._parameter, owner, "a name for each row", value, f"row {row} has none.")
+        if isinstance(value, bool):
+            reason = "it looks like a mask. Use the names of the rows, such as frame.index[mask]."
+            raise refuse_type(self._parameter, owner, "names, not True or False", value, reason)
+        if isinstance(value, float) and value.is_integer():
+            reason = "as a float it cannot be told from its neighbours. Use whole numbers or texts."
+            raise refuse_value(self._parameter, owner, "a whole number below 2**53 where it is a float", value, reason)
+        if _is_number(value):
+            if not any_number:
+                self._check_number(value, owner)
+            return value
+        try:
+            hash(value)
+        except TypeError:
+            raise refuse_type(self._parameter, owner, "whole numbers, or labels that can be hashed", value) from None
+        if not _is_written_the_same_way(value):
+            reason = "it may not be written the same way in every session. Use texts or whole numbers."
+            raise refuse_type(self._parameter, owner, "labels such as texts, dates or tuples of them", value, reason)
+        return value
 
 
 def as_row_ids(names: Any, X: Any, n_samples: int, owner: str) -> RowIds:
@@ -188,55 +261,17 @@ def as_row_ids(names: Any, X: Any, n_samples: int, owner: str) -> RowIds:
     return RowIds(names, n_samples, owner)
 
 
-def _listed(names: Any, owner: str) -> Any:
-    """Names as an array, or as a list of labels."""
-    unordered = isinstance(names, str | bytes | Set | Mapping)
-    if unordered or not isinstance(names, Iterable):
-        one = f" For one row write [{names!r}]." if isinstance(names, str | int) else ""
-        raise refuse_type("row_ids", owner, "a list of names of rows", names, f"names have an order.{one}")
-    if isinstance(names, range | np.ndarray):
-        array = np.asarray(names)
-    elif hasattr(names, "to_numpy"):
-        array = np.asarray(names.to_numpy())
-    else:
-        return list(names)
-    if array.ndim != 1:
-        raise refuse_value("row_ids", owner, "one-dimensional", f"an array of {array.ndim} axes")
-    return array
-
-
 def _is_number(name: Any) -> bool:
     return isinstance(name, int) and not isinstance(name, bool)
 
 
-def _check_number(number: int, owner: str) -> None:
-    if not 0 <= number < _LARGEST:
-        raise refuse_value("row_ids", owner, "whole numbers from 0 to 2**62 - 1, or labels", number)
+def _is_count(name: Any) -> bool:
+    """Whether a name is a whole number that stands for itself."""
+    return _is_number(name) and 0 <= name < _LARGEST
 
 
-def _label(value: Any, row: int, owner: str, *, any_number: bool = False) -> Any:
-    """A name as it is kept; missing and unhashable ones are refused, and numbers that are too large."""
-    value = _plain(value)
-    if _is_missing(value):
-        raise refuse_value("row_ids", owner, "a name for each row", value, f"row {row} has none.")
-    if isinstance(value, bool):
-        reason = "it looks like a mask. Use the names of the rows, such as frame.index[mask]."
-        raise refuse_type("row_ids", owner, "names, not True or False", value, reason)
-    if isinstance(value, float) and value.is_integer():
-        reason = "as a float it cannot be told from its neighbours. Use whole numbers or texts."
-        raise refuse_value("row_ids", owner, "a whole number below 2**53 where it is a float", value, reason)
-    if _is_number(value):
-        if not any_number:
-            _check_number(value, owner)
-        return value
-    try:
-        hash(value)
-    except TypeError:
-        raise refuse_type("row_ids", owner, "whole numbers, or labels that can be hashed", value) from None
-    if not _is_written_the_same_way(value):
-        reason = "it may not be written the same way in every session. Use texts or whole numbers."
-        raise refuse_type("row_ids", owner, "labels such as texts, dates or tuples of them", value, reason)
-    return value
+def _are_counts(numbers: np.ndarray) -> bool:
+    return len(numbers) == 0 or (int(numbers.min()) >= 0 and int(numbers.max()) < _LARGEST)
 
 
 def _is_written_the_same_way(value: Any) -> bool:
@@ -246,9 +281,9 @@ def _is_written_the_same_way(value: Any) -> bool:
     return isinstance(value, _KINDS) or type(value).__module__.startswith("pandas.")
 
 
-def _plain(value: Any) -> Any:
-    """A name without the type of the array that it was in; times are all of one type."""
-    if isinstance(value, datetime) and value.tzinfo is None and not _is_missing(value):
+def plain(value: Any) -> Any:
+    """Return a name without the type of the array that it was in; times are all of one type."""
+    if isinstance(value, datetime) and value.tzinfo is None and not is_missing(value):
         return np.datetime64(value.isoformat(), "ns")
     if isinstance(value, np.datetime64):
         return value if np.isnat(value) else value.astype("datetime64[ns]")
@@ -257,7 +292,8 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Return whether a name is None, NaN, NA or NaT."""
     if isinstance(value, np.datetime64):
         return bool(np.isnat(value))
     return (

@@ -248,12 +248,12 @@ def test_what_is_known_of_the_targets():
     assert average.interval == (Y.min(), Y.max())
     assert set(average.range_changes) == {int(Y.argmin()), int(Y.argmax())}
     assert average.empty_value == pytest.approx((Y.min() + Y.max()) / 2)
-    assert average.empty_without_a_lonely_row == 0
+    assert average.empty_without_a_lonely_unit == 0
     assert not average.drawn
-    average.refuse_rows_in_every_bag()
+    average.refuse_units_in_every_bag()
     labelled = AllBagsOfNeighbours(KNeighborsClassifier(2), X, LABELS, law, None, np.unique(LABELS))
-    assert set(labelled.lonely_rows) == {1, 3}
-    assert labelled.empty_without_a_lonely_row == pytest.approx(0.5**4)
+    assert set(labelled.lonely_units) == {1, 3}
+    assert labelled.empty_without_a_lonely_unit == pytest.approx(0.5**4)
     np.testing.assert_allclose(labelled.prediction([labelled.ranked(POINTS)]).sum(axis=1), 1)
     assert one_hot(LABELS, labelled.classes).shape == (5, 3)
 

@@ -19,6 +19,7 @@ from stablebag.learning.solvers.solver import NotCovered
 from stablebag.learning.solvers.tables import as_matrix
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.scheme import ResolvedScheme
+from stablebag.resampling.units import Units
 
 NEIGHBOURS = (KNeighborsRegressor, KNeighborsClassifier)
 _BLOCK = 2**22  # the number of neighbours that are held at once
@@ -95,6 +96,8 @@ class AllBagsOfNeighbours:
         The rule for the range to which predictions are clipped.
     classes : ndarray or None, default=None
         The class labels in order; None for regression.
+    units : Units or None, default=None
+        What the rows are called.
     """
 
     learner: Any
@@ -103,6 +106,7 @@ class AllBagsOfNeighbours:
     law: ResolvedScheme
     rule: PredictionRange | None = None
     classes: np.ndarray | None = None
+    units: Units = None  # type: ignore[assignment]  # as in BagAverage
     drawn = False
     name = "neighbours in closed form"
 
@@ -188,7 +192,7 @@ class AllBagsOfNeighbours:
     def extent(self, ranking: Ranking) -> None:
         """Return nothing: how far single bags are apart is not known."""
 
-    def refuse_rows_in_every_bag(self) -> None:
+    def refuse_units_in_every_bag(self) -> None:
         """Refuse nothing: no row is in every bag."""
 
     # ----------------------------------------------------------------------------------- what is known of the targets
@@ -196,7 +200,13 @@ class AllBagsOfNeighbours:
     @cached_property
     def _known(self) -> BagAverage:
         """What the targets say, whatever the bags are."""
-        return BagAverage(self.law, Bags([], self.n_samples), np.empty(0), False, self.y, self.rule, self.classes)
+        about = self.y, self.rule, self.classes, self.units
+        return BagAverage(self.law, Bags([], self.n_samples), np.empty(0), False, *about)
+
+    @property
+    def bags(self) -> Bags:
+        """No bags: none are drawn or listed."""
+        return self._known.bags
 
     @property
     def n_samples(self) -> int:
@@ -214,9 +224,9 @@ class AllBagsOfNeighbours:
         return self._known.range_changes
 
     @property
-    def lonely_rows(self) -> dict[int, np.ndarray]:
+    def lonely_units(self) -> dict[int, np.ndarray]:
         """The rows that are the only ones of their class, each with equal probabilities for the other classes."""
-        return self._known.lonely_rows
+        return self._known.lonely_units
 
     @property
     def empty_value(self) -> float:
@@ -224,9 +234,9 @@ class AllBagsOfNeighbours:
         return self._known.empty_value
 
     @property
-    def empty_without_a_lonely_row(self) -> float:
+    def empty_without_a_lonely_unit(self) -> float:
         """The share of bags without rows among those without a row that is the only one of its class."""
-        return self._without_one.empty if self.lonely_rows else 0.0
+        return self._without_one.empty if self.lonely_units else 0.0
 
     def _is_in_range(self) -> bool:
         """Whether all targets are in the range, and without each row the others are."""
@@ -324,7 +334,7 @@ class AllBagsOfNeighbours:
         empty = np.repeat(self._of_empty_bags[None, :], n, axis=0)
         for row, interval in self.range_changes.items():
             empty[row] = middle(interval)
-        for row, equal in self.lonely_rows.items():
+        for row, equal in self.lonely_units.items():
             empty[row] = equal
         return np.asarray(result + law.empty * empty)
 

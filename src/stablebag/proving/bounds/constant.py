@@ -25,20 +25,25 @@ def bagging_constant(n_samples: int, p: float | Fraction, q: float | Fraction) -
     return float((p / (1 - p) + spread / (1 - p) ** 2) / n_samples)  # exact if p and q are fractions
 
 
-def empty_bags_shift(chance: float, n_classes: int, *, vector: bool = False) -> float:
-    """Return how far bags without rows alone can move a classifier's average when a class loses its only row.
+def empty_bags_shift(chance: float, n_classes: int, n_lost: int = 1, *, vector: bool = False) -> float:
+    """Return how far bags without rows alone can move a classifier's average when classes lose their only row.
 
-    Proved here (docs/proofs.md, 9): such bags give L classes the probability 1 / L each, and without the row
-    1 / (L - 1) to the others. If they are a share `chance` of the bags without the row, they move the average of a
-    class by at most chance / L, and the vector of all classes by chance / sqrt(L (L - 1)).
+    Proved here (docs/proofs.md, 9): such bags give L classes the probability 1 / L each, and without `n_lost` = j of
+    them 1 / (L - j) to the others. If they are a share `chance` of the bags without the row, they move the average of a
+    class by at most chance max(1 / L, j / (L (L - j))), which is chance / L for one class, and the vector of all classes
+    by chance sqrt(j / (L (L - j))). A row can take one class away, and a unit of several rows more.
 
     >>> empty_bags_shift(chance=0.5, n_classes=5)
     0.1
+    >>> empty_bags_shift(chance=0.5, n_classes=5, n_lost=4)  # the last class gets 1 in place of 1 / 5
+    0.4
     """
     owner = "empty_bags_shift"
     chance = check_real(chance, "chance", owner, high=1.0)
     n_classes = check_integer(n_classes, "n_classes", owner, minimum=1)
-    return chance / (math.sqrt(n_classes * max(1, n_classes - 1)) if vector else n_classes)
+    n_lost = check_integer(n_lost, "n_lost", owner, minimum=1)
+    left = max(1, n_classes - n_lost)
+    return chance * (math.sqrt(n_lost / (n_classes * left)) if vector else max(1, n_lost / left) / n_classes)
 
 
 def shifted_constant(constant: float, shift: float, share: float) -> float:

@@ -1,0 +1,147 @@
+"""The jackknife family for units of several rows: every unit counts the same, however many rows it has.
+
+Residuals are those of rows predicted without their unit, and intervals are for a row of a new unit. The jackknife+ for
+such data is the hierarchical jackknife+ of Lee, Barber and Willett (2023), "Distribution-free inference with
+hierarchical data"; docs/proofs.md, 13, has the proofs.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from stablebag.deciding.jackknife import Ends, Jackknife, everything, refuse_unless
+from stablebag.learning.averaging import BagAverage
+from stablebag.measuring.left_out_lines import BagPoints, LeftOutLines
+from stablebag.resampling.units import Units
+
+_ROUNDING = 1e-9  # of sums of weights, in units
+
+
+@dataclass(frozen=True)
+class GroupJackknife(Jackknife):
+    """The prediction plus and minus a quantile of the residuals, in which every unit has the same weight.
+
+    Parameters
+    ----------
+    level : Fraction
+        The level 1 - a.
+    units : Units, default=None
+        The units of the rows; always given.
+    """
+
+    units: Units = None  # type: ignore[assignment]
+    name: ClassVar[str] = "jackknife"
+
+    def rank(self, n_samples: int) -> int:
+        """Return how many units' weight is needed; more than there are stands for infinity."""
+        return math.ceil(self._needed)
+
+    def intervals(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
+        """Return the ends of the intervals at some points; `left_out` has one line per unit."""
+        refuse_unless(bool(np.isfinite(residuals).all() and np.isfinite(left_out).all()))
+        if self._needed > len(self.units):
+            return everything(len(prediction))
+        return self._of_lines(residuals, prediction, left_out.T)
+
+    def from_bags(self, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
+        refuse_unless(bool(np.isfinite(residuals).all()))
+        special = np.array(average.special_units, dtype=np.intp)
+        others = np.setdiff1d(np.arange(len(self.units)), special)
+        lines, place = LeftOutLines(average, special, others), np.argsort(np.concatenate([special, others]))
+
+        def ends(points: BagPoints) -> Ends:
+            refuse_unless(bool(np.isfinite(points.size).all()))
+            if self._needed > len(self.units):
+                return everything(len(points))
+            if points.may_overflow:
+                return self._of_large(residuals, points)
+            lower, upper = np.empty((2, len(points)))
+            for some, *left_out in lines.blocks(points, np.arange(len(points)), slice(0, len(others))):
+                left = np.concatenate(left_out, axis=1)[:, place]
+                lower[some], upper[some] = self._of_lines(residuals, points.prediction[some], left)
+            return lower, upper
+
+        return ends
+
+    def _of_lines(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
+        """The ends at some points; `left_out` has one line per point, with one entry per unit."""
+        radius = self._quantile(residuals[None])[0]
+        return prediction - radius, prediction + radius
+
+    def _quantile(self, values: np.ndarray) -> np.ndarray:
+        """The smallest value in each line such that those up to it have the weight needed; a line has all rows."""
+        order = np.argsort(values, axis=1)
+        weight = np.cumsum(self._weights[order], axis=1)
+        place = np.minimum((weight < float(self._needed) - _ROUNDING).sum(axis=1), values.shape[1] - 1)
+        lines = np.arange(len(values))
+        found: np.ndarray = values[lines, order[lines, place]]
+        return found
+
+    @property
+    def _weights(self) -> np.ndarray:
+        """The weight of each row: those of a unit add up to one."""
+        weights: np.ndarray = 1 / self.units.sizes[self.units.of_rows]
+        return weights
+
+    @property
+    def _needed(self) -> Fraction:
+        return self.level * (len(self.units) + 1)
+
+    @property
+    def _whom(self) -> str:
+        """For whom something is proved."""
+        one, many = self.units.noun.singular, self.units.noun.plural
+        return (
+            f"Proved for exchangeable {many} and any learner that is blind to their order and to that of their rows, "
+            f"at a row drawn at random from a new {one}:"
+        )
+
+
+@dataclass(frozen=True)
+class GroupJackknifePlus(GroupJackknife):
+    """Quantiles of the predictions without a unit plus and minus the residuals of its rows."""
+
+    name: ClassVar[str] = "jackknife+"
+    reuses_bags: ClassVar[bool] = True
+
+    def guarantee(self, n_samples: int) -> str:
+        covered, near = float(1 - 2 * (1 - self.level)), f"typically it is near {float(self.level):g}."
+        if covered <= 0:
+            return f"Nothing is proved about their coverage at so low a level; {near}"
+        return f"{self._whom} coverage is at least {covered:.3g}; {near}"
+
+    def _of_lines(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
+        by_rows = left_out[:, self.units.of_rows]
+        return -self._quantile(residuals - by_rows), self._quantile(residuals + by_rows)
+
+
+@dataclass(frozen=True)
+class GroupCVPlus(GroupJackknifePlus):
+    """The same with folds of whole units in place of units."""
+
+    name: ClassVar[str] = "cv+"
+
+    def guarantee(self, n_samples: int) -> str:
+        return (
+            f"Nothing is proved about their coverage with folds of {self.units.noun.plural}; typically it is near "
+            f"{float(self.level):g}. The jackknife+ has a proof."
+        )
+
+
+@dataclass(frozen=True)
+class GroupJackknifeMinmax(GroupJackknife):
+    """The extremes of the predictions without a unit plus and minus a quantile of the residuals."""
+
+    name: ClassVar[str] = "jackknife-minmax"
+    reuses_bags: ClassVar[bool] = True
+
+    def guarantee(self, n_samples: int) -> str:
+        return f"{self._whom} coverage is at least {float(self.level):g}."
+
+    def _of_lines(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
+        radius = self._quantile(residuals[None])[0]
+        return left_out.min(axis=1) - radius, left_out.max(axis=1) + radius
