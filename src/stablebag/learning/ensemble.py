@@ -78,7 +78,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     y_: np.ndarray
     _estimator_type_wanted: str
 
-    # Weights are for the learner, which says itself whether it wants them; names of rows and units are for the ensemble.
+    # Weights are for the learner, which says itself whether it wants them; names and units are for the ensemble.
     __metadata_request__fit = {"sample_weight": UNUSED, "groups": True}  # noqa: RUF012
     __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
 
@@ -516,7 +516,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _routed(
         self, learner: Any, n_samples: int, sample_weight: Any, fit_params: dict[str, Any], groups: Any = None
     ) -> dict[str, Any]:
-        """The parameters for the learner's fit, by metadata routing if it is on; the learner may ask for groups, too."""
+        """The parameters for the learner's fit, by metadata routing if it is on; it may ask for groups, too."""
         if sample_weight is not None:
             sample_weight = np.asarray(sample_weight)
             if sample_weight.ndim == 0:

@@ -136,9 +136,8 @@ def leave_one_out_error(
     if model.has_single_bags:
         known = np.flatnonzero(model.bags_.n_without[units.of_rows] > 0)
     if not len(known):
-        raise ValueError(
-            f"Every {model.units_.noun.singular} is in every bag, so there is no error to estimate. Use more or smaller bags."
-        )
+        every = f"Every {units.noun.singular} is in every bag"
+        raise ValueError(f"{every}, so there is no error to estimate. Use more or smaller bags.")
     with np.errstate(over="ignore"):  # an infinite loss is refused below
         losses = np.asarray(function(predicted[known], y[known]), dtype=float)
     if losses.shape != known.shape:

@@ -20,8 +20,8 @@ def leave_one_out(model: Any, X: Any) -> Perturbations:
     """Measure how far each training row moves the predictions of a fitted model, without refitting.
 
     The prediction without row i is the average over the bags that do not contain it: one matrix product for all rows
-    and points. If the model was fitted with groups, units are left out in place of rows. If leaving out row i changes the range to which predictions are clipped, they are clipped to the range
-    without it, as in a fit without it.
+    and points. If leaving out row i changes the range to which predictions are clipped, they are clipped to the range
+    without it, as in a fit without it. If the model was fitted with groups, units are left out in place of rows.
 
     Parameters
     ----------

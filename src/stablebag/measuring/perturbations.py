@@ -284,7 +284,7 @@ class Perturbations:
         """Return how far each row moves the prediction *at that row*; the points must be the training rows in order."""
         if self.noun != ROWS:
             raise ValueError(
-                f"{self.noun.plural.capitalize()} are left out here, and each has several rows. In-sample perturbations "
+                f"What is left out here are {self.noun.plural}, which have several rows each. In-sample perturbations "
                 "are of single rows: fit without groups."
             )
         if len(self.prediction) <= self.rows.max():

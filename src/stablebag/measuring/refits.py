@@ -188,7 +188,6 @@ def replace_one_refit(
         check_consistent_length(X, X_replacement, y_replacement)
     X_replacement, y_replacement, _ = _checked(estimator, X_replacement, y_replacement, owner)
     others = replacing_units(units, groups_replacement, len(y_replacement), owner)
-    n = len(y)
     columns = [list(getattr(table, "columns", range(table.shape[1]))) for table in (X, X_replacement)]
     if type(X) is not type(X_replacement) or columns[0] != columns[1] or y.dtype.kind != y_replacement.dtype.kind:
         raise ValueError(
@@ -358,7 +357,8 @@ def _may_leave_one_class(y: np.ndarray, classes: np.ndarray | None, units: Units
     """Whether without some unit there is one class only, for which there is nothing to learn."""
     if classes is None:
         return False
-    return any(len(classes) - len(lost) < 2 for lost in [[], *units.classes_lost(y).values()])
+    most = max(map(len, units.classes_lost(y).values()), default=0)
+    return len(classes) - most < 2
 
 
 def _scope(estimator: Any, y: np.ndarray, moved: Perturbations, X_test: Any, units: Units) -> Scope:

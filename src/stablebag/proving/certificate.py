@@ -609,7 +609,7 @@ class Certificate(Spoken):
 
     @property
     def _most_of_empty(self) -> float:
-        """How far a bag without rows can move a class when a row is exchanged, or a unit, which may take many classes."""
+        """How far a bag without rows can move a class when a row is exchanged, or a unit, which may have several."""
         return 0.5 if self.noun == ROWS else 1.0
 
     @property

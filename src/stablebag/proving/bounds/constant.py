@@ -30,8 +30,8 @@ def empty_bags_shift(chance: float, n_classes: int, n_lost: int = 1, *, vector: 
 
     Proved here (docs/proofs.md, 9): such bags give L classes the probability 1 / L each, and without `n_lost` = j of
     them 1 / (L - j) to the others. If they are a share `chance` of the bags without the row, they move the average of a
-    class by at most chance max(1 / L, j / (L (L - j))), which is chance / L for one class, and the vector of all classes
-    by chance sqrt(j / (L (L - j))). A row can take one class away, and a unit of several rows more.
+    class by at most chance max(1 / L, j / (L (L - j))), which is chance / L for one class, and the vector of all
+    classes by chance sqrt(j / (L (L - j))). A row can take one class away, and a unit of several rows more.
 
     >>> empty_bags_shift(chance=0.5, n_classes=5)
     0.1
