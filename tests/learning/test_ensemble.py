@@ -270,8 +270,9 @@ def test_metadata_is_routed(diabetes):
             model.fit(X, y, tag=weight)
         nested = make_pipeline(StandardScaler(), Ridge().set_fit_request(sample_weight=True))
         nested[0].set_fit_request(sample_weight=False)
-        outer = GridSearchCV(BaggedRegressor(nested, n_bags=2), {"n_bags": [2]}, cv=2)
-        outer.fit(X, y, sample_weight=weight)
+        scored = BaggedRegressor(nested, n_bags=2).set_score_request(sample_weight=False)
+        GridSearchCV(scored, {"n_bags": [2]}, cv=2).fit(X, y, sample_weight=weight)
+        assert make_pipeline(StandardScaler(), BaggedRegressor(n_bags=2)).fit(X, y).score(X, y) > 0
 
 
 def test_weights_reach_a_pipelines_step_by_name_without_routing(diabetes):

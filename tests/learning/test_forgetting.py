@@ -397,7 +397,7 @@ def test_a_label_is_not_bent_to_the_kind_of_the_labels_before():
 def test_a_model_from_before_rows_had_names_is_asked_to_be_fitted_again():
     model = model_of("regressor", Subbagging(0.3), warm_start=True)[0].fit(X, Y)
     old = pickle.loads(pickle.dumps(model))
-    del old.__dict__["row_ids_"]
+    del old.__dict__["units_"]
     before = state(old)
     for call in (lambda: forget(old, [0]), lambda: learn(old, X[:1], Y[:1])):
         with pytest.raises(TypeError, match=r"it was fitted before rows had names\. Fit it again"):

@@ -241,7 +241,7 @@ def _of_groups(method: str, level: Fraction, units: Units, owner: str) -> GroupJ
     """The method for units of several rows."""
     if method == StableJackknife.name:
         reason = f"it is proved for rows, and here {units.noun.plural} are left out. Use the jackknife+."
-        raise refuse_value("method", owner, f"one of {tuple(_OF_GROUPS)} for a model of groups", method, reason)
+        raise refuse_value("method", owner, f"one of {tuple(_METHODS)} with groups", method, reason)
     return _OF_GROUPS[method](level, units)
 
 

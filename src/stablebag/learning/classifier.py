@@ -156,6 +156,13 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
 
     def _learn_targets(self, y: np.ndarray) -> tuple[None, np.ndarray]:
         self.classes_ = np.unique(y)
+        lost = sum(map(len, self.units_.classes_lost(y).values()))
+        if not self.units_.are_rows and lost == len(self.classes_):
+            one, many = self.units_.noun.singular, self.units_.noun.plural
+            raise ValueError(
+                f"Every class belongs to a single {one}, so nothing can be learned about the class of a {one} that was "
+                f"left out. Leave groups out, or predict something that several {many} share."
+            )
         return None, self.classes_
 
     def __sklearn_tags__(self) -> Any:

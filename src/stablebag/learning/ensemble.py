@@ -80,7 +80,6 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     # Weights are for the learner, which says itself whether it wants them; names and units are for the ensemble.
     __metadata_request__fit = {"sample_weight": UNUSED, "groups": True}  # noqa: RUF012
-    __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
 
     @with_callbacks
     def fit(
@@ -499,7 +498,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """The bags, and the weight of each in the average."""
         if not self.derandomized_:
             bags = law.draw(int(self.n_bags), self._seeds, row_ids=self.units_.ids)
-            return bags, np.full(len(bags), 1 / len(bags))
+            return bags.called(self.units_.noun), np.full(len(bags), 1 / len(bags))
         parameters = {"order_matters": getattr(learner, "order_matters", False), **learner.get_params(deep=True)}
         ordered = any(value is True for name, value in parameters.items() if name.split("__")[-1] == "order_matters")
         # There are at least as many bags as rows; for very many rows, even counting the bags would take long.
@@ -511,7 +510,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             reason += f" There is no closed form, because {no_closed_form}." if no_closed_form else ""
             raise refuse_value("n_bags", type(self).__name__, "an integer for this scheme", "all", reason)
         sequences, probabilities = zip(*law.support(ordered=ordered), strict=True)
-        return Bags(sequences, law.n_samples), np.array(probabilities, dtype=float)
+        bags = Bags(sequences, law.n_samples).called(self.units_.noun)
+        return bags, np.array(probabilities, dtype=float)
 
     def _routed(
         self, learner: Any, n_samples: int, sample_weight: Any, fit_params: dict[str, Any], groups: Any = None

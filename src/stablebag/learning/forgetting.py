@@ -187,6 +187,9 @@ def _refuse_unmatched(model: BaggedEnsemble, owner: str) -> None:
     if not model.scheme_.is_matched:
         reason = "it draws other bags when a row is gone. Fit anew, or define pick in place of draw_bag."
         raise refuse_type("model", owner, "a model whose scheme draws matched bags", model.scheme_.scheme, reason)
+    if not hasattr(model, "units_"):
+        reason = "it was fitted before rows had names. Fit it again."
+        raise refuse_type("model", owner, "a model whose rows have names", model, reason)
 
 
 def _without(law: ResolvedScheme, n_gone: int, noun: Noun) -> ResolvedScheme:

@@ -161,5 +161,6 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         self.prediction_range_ = None if rule is None else as_prediction_range(rule, type(self).__name__)
         self.range_ = None if self.prediction_range_ is None else self.prediction_range_(y)
         if self.prediction_range_ is not None:
-            self.prediction_range_(y[1:])  # it must also be defined without a row; better to fail now
+            largest = self.units_.rows_of(np.array([np.argmax(self.units_.sizes)]))
+        self.prediction_range_(np.delete(y, largest))  # it must also be defined without a unit; better to fail now
         return self.prediction_range_, None

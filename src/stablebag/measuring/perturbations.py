@@ -537,7 +537,7 @@ class Perturbations:
         if self.prediction.ndim == 2:
             classes = f" of {self.prediction.shape[1]} classes"
         points = f"{n_points:,} point{'' if n_points == 1 else 's'}{classes}"
-        way = "" if self.scope is None else f" ({_WAYS[self.scope.rerun]})"
+        way = "" if self.scope is None else self.noun.in_place_of_rows(f" ({_WAYS[self.scope.rerun]})")
         table = {self.noun.in_place_of_rows(name): value for name, value in self._table().items()}
         width = max(22, *map(len, table))
         lines = [

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from stablebag._checks import check_integer, read_only
+from stablebag._wording import ROWS, Noun
 
 _BLOCK_BYTES = 2**26
 _MOST_HASHED = 2**22
@@ -43,6 +44,8 @@ class Bags:
     array([1, 2])
     """
 
+    _noun = ROWS
+
     def __init__(self, sequences: Iterable[Any], n_samples: int) -> None:
         self.n_samples = check_integer(n_samples, "n_samples", "Bags", minimum=1)
         chunks, sizes = [np.empty(0, np.min_scalar_type(self.n_samples - 1))], [0]
@@ -73,6 +76,12 @@ class Bags:
         bags._hold(rows, ends)
         return bags
 
+    def called(self, noun: Noun) -> "Bags":
+        """Return the same bags, of things that are called so: of patients, in place of training rows."""
+        bags = Bags.from_flat(self._rows, self._ends, self.n_samples)
+        bags._noun = noun
+        return bags
+
     def _hold(self, rows: np.ndarray, ends: np.ndarray) -> None:
         """Keep the rows of all bags end to end, read-only, so that no one who sees these arrays can alter the bags."""
         self._rows, self._ends = read_only(rows), read_only(ends)
@@ -93,9 +102,10 @@ class Bags:
         if isinstance(number, slice):
             first, stop, step = number.indices(len(self))
             if step != 1:
-                return Bags([self[b] for b in range(first, stop, step)], self.n_samples)
+                return Bags([self[b] for b in range(first, stop, step)], self.n_samples).called(self._noun)
             ends = self._ends[first : max(stop, first) + 1]
-            return Bags.from_flat(self._rows[ends[0] : ends[-1]], ends - ends[0], self.n_samples)
+            some = Bags.from_flat(self._rows[ends[0] : ends[-1]], ends - ends[0], self.n_samples)
+            return some.called(self._noun)
         if not isinstance(number, int | np.integer):
             raise TypeError(f"Bags are numbered: use an integer or a slice. Got {reprlib.repr(number)}.")
         if not -len(self) <= number < len(self):
@@ -122,14 +132,15 @@ class Bags:
         low, high = (int(self.sizes.min()), int(self.sizes.max())) if len(self) else (0, 0)
         size = f"{low:,}" if low == high else f"{low:,} to {high:,}"
         bags = "1 bag" if len(self) == 1 else f"{len(self):,} bags"
-        return f"Bags of {self.n_samples:,} training rows: {bags} with {size} rows"
+        things = self._noun.plural if self._noun != ROWS else "training rows"
+        return f"Bags of {self.n_samples:,} {things}: {bags} with {size} {self._noun.plural}"
 
     def take(self, numbers: np.ndarray) -> "Bags":
         """Return some of the bags, in this order."""
         sizes = self.sizes[numbers]
         ends = np.concatenate([[0], np.cumsum(sizes)])
         places = np.arange(ends[-1]) + np.repeat(self._ends[:-1][numbers] - ends[:-1], sizes)
-        return Bags.from_flat(self._rows[places], ends, self.n_samples)
+        return Bags.from_flat(self._rows[places], ends, self.n_samples).called(self._noun)
 
     def with_any(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers of the bags that contain any of these rows, in increasing order."""
