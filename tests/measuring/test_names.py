@@ -59,7 +59,7 @@ def test_without_names_rows_and_points_are_counted(frames):
     assert moved.names.rows is None
     assert moved.to_frame().row.unique().tolist() == list(range(45))
     counted = frames[0].reset_index(drop=True)
-    again = leave_one_out(bagged().fit(counted[["a", "b"]], counted.y), test.tolist())
+    again = leave_one_out(bagged().fit(counted[["a", "b"]], counted.y), frames[1][["a", "b"]])
     assert again.names.rows is None
 
 

@@ -162,5 +162,5 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         self.range_ = None if self.prediction_range_ is None else self.prediction_range_(y)
         if self.prediction_range_ is not None:
             largest = self.units_.rows_of(np.array([np.argmax(self.units_.sizes)]))
-        self.prediction_range_(np.delete(y, largest))  # it must also be defined without a unit; better to fail now
+            self.prediction_range_(np.delete(y, largest))  # it must also be defined without a unit; better to fail now
         return self.prediction_range_, None
