@@ -51,7 +51,7 @@ def test_a_learner_gets_all_rows_of_its_units_in_their_order_with_repeats(scheme
     repeats = 0
     for units, learner in zip(model.bags_, model.estimators_, strict=True):
         if len(units):
-            rows = np.concatenate([np.flatnonzero(GROUPS == model.units_.labels[unit]) for unit in units])
+            rows = np.concatenate([np.flatnonzero(model.units_.labels[unit] == GROUPS) for unit in units])
             np.testing.assert_array_equal(learner.X_, X[rows])
             np.testing.assert_array_equal(learner.y_, Y[rows])
             repeats += len(rows) - len(np.unique(rows))
@@ -133,9 +133,9 @@ def test_more_rows_of_a_known_unit_change_only_its_bags():
 
 def test_what_learn_needs_of_groups_is_said():
     model, rows = bagged().fit(X, Y, groups=GROUPS), bagged().fit(X, Y)
-    with pytest.raises(ValueError, match="must be the group of each new row.*the rows before belong to groups"):
+    with pytest.raises(ValueError, match=r"must be the group of each new row.*the rows before belong to groups"):
         learn(model, X[:1], Y[:1])
-    with pytest.raises(ValueError, match="'groups' parameter of learn must be None.*fitted without groups"):
+    with pytest.raises(ValueError, match=r"'groups' parameter of learn must be None.*fitted without groups"):
         learn(rows, X[:1], Y[:1], groups=["a"])
     with pytest.raises(ValueError, match="None beside groups"):
         learn(model, X[:1], Y[:1], row_ids=["a"], groups=["a"])

@@ -1,8 +1,8 @@
 """The jackknife family for units of several rows: every unit counts the same, however many rows it has.
 
 Residuals are those of rows predicted without their unit, and intervals are for a row of a new unit. Lee, Barber and
-Willett (2023), "Distribution-free inference with hierarchical data", extend the jackknife+ to such data; docs/proofs.md,
-12, has the proofs.
+Willett (2023), "Distribution-free inference with hierarchical data", extend the jackknife+ to such data. The proofs are
+in docs/proofs.md, 12.
 """
 
 import math
