@@ -196,9 +196,10 @@ def test_ties_in_row_order_are_the_same_for_a_warm_start_and_after_forgetting():
         np.testing.assert_array_equal(forget(few, [row]).predict(TIES), fresh.predict(TIES))
 
 
-@pytest.mark.parametrize(
-    "learner", [LogisticRegression(C=0.0), LogisticRegression(max_iter="a"), make_pipeline(LogisticRegression(tol=-1))]
-)
+@pytest.mark.parametrize("learner", [
+    LogisticRegression(C=0.0), LogisticRegression(max_iter="a"), make_pipeline(LogisticRegression(tol=-1)),
+    DecisionTreeClassifier(max_depth=0), DecisionTreeClassifier(max_features="most"), KNeighborsClassifier(0),
+])  # fmt: skip
 def test_parameters_that_scikit_learn_refuses_are_refused_by_it(learner):
     with pytest.raises(ValueError, match=r"failed to fit on bag 0.*InvalidParameterError"):
         BaggedClassifier(learner, n_bags=5).fit(X, Y > 0)

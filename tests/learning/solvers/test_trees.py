@@ -251,8 +251,6 @@ def test_the_structure_can_be_pickled(data):
         DecisionTreeRegressor(max_leaf_nodes=5),
         DecisionTreeRegressor(ccp_alpha=0.1),
         DecisionTreeRegressor(monotonic_cst=[1, 0, 0, 0]),
-        DecisionTreeRegressor(max_depth=0),
-        DecisionTreeRegressor(max_features="most"),
         DecisionTreeRegressor(random_state=np.random.RandomState(0)),
         DecisionTreeClassifier(class_weight="balanced"),
     ],
