@@ -119,7 +119,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _hold(self, job: FitJob, models: list[Any], choice: Choice, before: Self | None = None) -> Self:
         """Keep what was fitted, some of it perhaps by a model before: this one, if it goes on."""
         goes_on, structure = before is self, choice.structure
-        if before is not None and structure is None and before.estimators_.n_arrays:  # a bag or none was added
+        # If a bag or none was added there is no solver; the others may still be arrays.
+        if before is not None and structure is None and any(map(before.estimators_.is_array, models)):
             structure, choice = before.estimators_.structure, before.solver_
         self.estimators_, self.average_ = Models(models, job.seeds, structure), job.average
         self.solver_ = choice.of(self.estimators_)
