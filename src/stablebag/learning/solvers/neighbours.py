@@ -5,6 +5,7 @@ import math
 import threading
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -88,7 +89,7 @@ class NeighboursStructure(Structure):
     @cached_property
     def depth(self) -> int:
         """How many neighbours are searched, so that nearly every bag holds enough of them."""
-        k = self.learner.n_neighbors
+        k = int(self.learner.n_neighbors)
         return int(min(len(self.X), k + 1 + nbinom.ppf(1 - _SHORTFALL, k + 1, min(self.share, 1.0))))
 
     @cached_property
@@ -299,14 +300,18 @@ def check_neighbours(learner: Any) -> None:
     vars(bare).pop("radius", None)  # it is of another kind of neighbours, and no parameter
     check_parameters(
         bare,
-        n_neighbors=lambda k: isinstance(k, int) and not isinstance(k, bool) and k >= 1,
+        n_neighbors=_is_count,
         weights=("uniform", "distance"),
         algorithm=("auto", "brute", "kd_tree", "ball_tree"),
-        leaf_size=lambda size: isinstance(size, int) and size >= 1,
+        leaf_size=_is_count,
         p=lambda p: learner.metric != "minkowski" or p in (1, 2),
         metric=_METRICS,
         n_jobs=anything,
     )
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 def method_of(learner: Any, n_features: int) -> str:
