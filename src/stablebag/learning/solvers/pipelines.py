@@ -20,7 +20,7 @@ from stablebag.learning.solvers.matrices import BagRows, points_matrix
 from stablebag.learning.solvers.solver import NotCovered, Predictor, Solver, Structure
 from stablebag.learning.solvers.steps import Step, step_of
 
-_SETTINGS = {"transform_output": "default", "array_api_dispatch": False, "enable_metadata_routing": False}
+_SETTINGS = {"transform_output": "default", "enable_metadata_routing": False}
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +91,6 @@ class Linear(Solver):
     structure_type: ClassVar[type[LinearStructure]] = LinearStructure
 
     def __init__(self, job: FitJob) -> None:
-        if job.fit_params:
-            raise NotCovered("fit parameters are not covered")
         settings = get_config()
         if other := [name for name, value in _SETTINGS.items() if settings.get(name, value) != value]:
             raise NotCovered(f"scikit-learn's setting {other[0]} is not covered")
