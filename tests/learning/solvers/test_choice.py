@@ -1,21 +1,27 @@
 import pickle
 import warnings
+from typing import ClassVar
 
 import numpy as np
 import pytest
 import sklearn
-from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from means import Mean, Means, WrongMeans, WrongPredictions
-from stablebag import BaggedClassifier, BaggedRegressor, Subbagging, forget
+from stablebag import BaggedClassifier, BaggedRegressor, BernoulliSubbagging, Subbagging, forget, learn
 from stablebag.learning.solvers import choice
+from stablebag.learning.solvers.native import growing, library, loading
 from stablebag.learning.solvers.solver import NotCovered
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(30, 2)), RNG.normal(size=30)
+
+
+compiled = pytest.mark.skipif(library() is None, reason="there is no compiled library")
 
 
 @pytest.fixture
@@ -90,6 +96,36 @@ def test_why_the_learner_itself_is_fitted(model, fit_params, why, use):
     assert str(model.fit(X, Y, **fit_params).solver_) == f"scikit-learn, because {why}"
 
 
+def test_what_is_passed_to_fit_is_for_the_learner():
+    model = BaggedRegressor(Ridge(), n_bags=5, random_state=0).fit(X, Y, sample_weight=np.ones(30))
+    assert str(model.solver_) == "scikit-learn, because sample_weight was passed to fit"
+
+
+class NumbersOfThreads(Means):
+    """Notes the threads that it has."""
+
+    seen: ClassVar[set[int]] = set()
+
+    def fit(self, rows, seed):
+        self.seen.update(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return super().fit(rows, seed)
+
+
+def test_a_solver_is_verified_on_one_thread_as_bags_are_fitted(use):
+    use(NumbersOfThreads)
+    with threadpool_limits(2, user_api="blas"):
+        choice.chosen(model_of().prepare(X, Y))
+    assert NumbersOfThreads.seen == {1}
+
+
+def test_bags_that_no_learner_sees_do_not_matter_for_the_choice(use):
+    use(Means)
+    model = model_of(scheme=BernoulliSubbagging(1e-6), n_bags=30).fit(X, Y)
+    assert str(model.solver_) == "means"
+    assert model.estimators_.n_arrays == 0
+    assert Mean.n_fits == []
+
+
 def test_another_version_of_scikit_learn_is_not_trusted(use, monkeypatch):
     use(Means)
     monkeypatch.setattr(sklearn, "__version__", "2.7.3")
@@ -154,6 +190,7 @@ def test_a_pickled_model_keeps_what_was_used_but_no_rows_of_the_solver(use):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
+@compiled
 def test_a_class_that_is_gone_does_not_shift_the_others():
     y = np.repeat(["a", "b", "c"], 10)
     y[0] = "A"  # the only one of its class, and the first in order
@@ -184,6 +221,7 @@ def in_row_order(**more):
     return BaggedRegressor(**{"n_bags": 20, "solver": "ties-in-row-order", "random_state": 0, **more})
 
 
+@compiled
 def test_ties_in_row_order_are_the_same_for_a_warm_start_and_after_forgetting():
     warm = in_row_order(warm_start=True).fit(TIES, ROUGH).set_params(n_bags=21).fit(TIES, ROUGH)
     np.testing.assert_array_equal(warm.predict(TIES), in_row_order(n_bags=21).fit(TIES, ROUGH).predict(TIES))
@@ -196,6 +234,97 @@ def test_ties_in_row_order_are_the_same_for_a_warm_start_and_after_forgetting():
         np.testing.assert_array_equal(forget(few, [row]).predict(TIES), fresh.predict(TIES))
 
 
+REFUSED = r"must be 'auto' or 'scikit-learn' here. Got 'ties-in-row-order': .*because {}.* Use solver=\"auto\""
+
+
+@compiled
+@pytest.mark.parametrize(("column", "value", "why"), [
+    ("X", np.nan, "trees look at missing"), ("y", 1e101, "targets beyond 1e100"),
+])  # fmt: skip
+def test_one_row_cannot_bring_back_scikit_learns_order_of_ties(column, value, why):
+    table, y = TIES.copy(), ROUGH.copy()
+    (table[:, 0] if column == "X" else y)[3] = value
+    with pytest.raises(ValueError, match=f"'solver' parameter of BaggedRegressor {REFUSED.format(why)}"):
+        in_row_order().fit(table, y)
+    rest = np.delete(np.arange(60), 3)
+    without = in_row_order().fit(table[rest], y[rest], row_ids=rest)
+    with pytest.raises(ValueError, match=REFUSED.format(why)):
+        learn(without, table[[3]], y[[3]], row_ids=[3])
+    assert str(in_row_order(solver="auto").fit(table, y).solver_).startswith("scikit-learn, because ")
+
+
+@compiled
+@pytest.mark.parametrize(("settings", "fit_params", "why"), [
+    ({"estimator": DecisionTreeRegressor(max_leaf_nodes=5)}, {}, r"DecisionTreeRegressor\(max_leaf_nodes=5\)"),
+    ({}, {"sample_weight": np.ones(60)}, "sample_weight was passed to fit"),
+])  # fmt: skip
+def test_trees_that_cannot_have_ties_in_row_order_are_refused(settings, fit_params, why):
+    with pytest.raises(ValueError, match=REFUSED.format(why)):
+        in_row_order(**settings).fit(TIES, ROUGH, **fit_params)
+
+
+def test_ties_in_row_order_need_the_compiled_library_and_a_known_version(monkeypatch, tmp_path):
+    with monkeypatch.context() as changed:
+        changed.setattr(sklearn, "__version__", "2.7.3")
+        with pytest.raises(ValueError, match=REFUSED.format("the solver for")):
+            in_row_order().fit(TIES, ROUGH)
+    monkeypatch.setattr(loading, "PATH", tmp_path / "nothing.so")
+    with pytest.raises(ValueError, match=REFUSED.format("stablebag was installed without its compiled part")):
+        in_row_order().fit(TIES, ROUGH)
+    with pytest.raises(ValueError, match="'solver' parameter of BaggedClassifier must be"):
+        BaggedClassifier(n_bags=5, solver="ties-in-row-order").fit(TIES, ROUGH > 0)
+
+
+@compiled
+def test_a_worker_without_the_library_does_not_take_another_order_of_ties(monkeypatch, tmp_path):
+    chosen = choice.chosen(in_row_order().prepare(TIES, ROUGH))
+    far = pickle.loads(pickle.dumps(chosen.choice))
+    monkeypatch.setattr(loading, "PATH", tmp_path / "nothing.so")
+    with pytest.raises(ValueError, match=REFUSED.format("stablebag was installed")):
+        far.solver_of(chosen)
+
+
+@compiled
+def test_trees_that_do_not_come_out_the_same_are_not_grown_with_ties_in_row_order(monkeypatch):
+    monkeypatch.setattr(choice, "same_model", lambda one, other: False)
+    with pytest.raises(ValueError, match=REFUSED.format("the model of bag 0 did not come out the same")):
+        in_row_order().fit(TIES, ROUGH)
+
+
+@pytest.mark.parametrize("learner", [ExtraTreeRegressor(), Ridge(), Ridge(positive=True), KNeighborsRegressor()])
+def test_ties_in_row_order_change_nothing_for_other_learners(learner):
+    quick = in_row_order(estimator=learner).fit(TIES, ROUGH)
+    plain = in_row_order(estimator=learner, solver="auto").fit(TIES, ROUGH)
+    assert quick.solver_ == plain.solver_
+    np.testing.assert_array_equal(quick.predict(TIES), plain.predict(TIES))
+
+
+@compiled
+def test_without_memory_for_a_tree_scikit_learn_grows_it_unless_ties_are_in_row_order(monkeypatch):
+    space = growing.Grower._space
+
+    def scarce(self, n_rows):
+        if n_rows > 25:
+            raise MemoryError
+        return space(self, n_rows)
+
+    expected = in_row_order(solver="scikit-learn", scheme=BernoulliSubbagging(0.4)).fit(TIES, ROUGH)
+    monkeypatch.setattr(growing.Grower, "_space", scarce)
+    model = in_row_order(solver="auto", scheme=BernoulliSubbagging(0.4)).fit(TIES, ROUGH)
+    assert 0 < model.solver_.n_handed_back < 20
+    np.testing.assert_array_equal(model.predict(TIES), expected.predict(TIES))
+    with pytest.raises(RuntimeError, match="MemoryError"):
+        in_row_order(scheme=BernoulliSubbagging(0.4)).fit(TIES, ROUGH)
+
+    def nothing(*arguments, **more):
+        raise MemoryError
+
+    monkeypatch.setattr(growing.Grower, "__init__", nothing)
+    assert "no memory" in str(in_row_order(solver="auto").fit(TIES, ROUGH).solver_)
+    with pytest.raises(ValueError, match=REFUSED.format("there is no memory")):
+        in_row_order().fit(TIES, ROUGH)
+
+
 @pytest.mark.parametrize("learner", [
     LogisticRegression(C=0.0), LogisticRegression(max_iter="a"), make_pipeline(LogisticRegression(tol=-1)),
     DecisionTreeClassifier(max_depth=0), DecisionTreeClassifier(max_features="most"), KNeighborsClassifier(0),
@@ -203,6 +332,8 @@ def test_ties_in_row_order_are_the_same_for_a_warm_start_and_after_forgetting():
 def test_parameters_that_scikit_learn_refuses_are_refused_by_it(learner):
     with pytest.raises(ValueError, match=r"failed to fit on bag 0.*InvalidParameterError"):
         BaggedClassifier(learner, n_bags=5).fit(X, Y > 0)
+    with pytest.raises(ValueError, match=r"failed to fit on bag 0.*InvalidParameterError"):
+        BaggedClassifier(learner, n_bags=5, solver="ties-in-row-order").fit(X, Y > 0)
 
 
 def test_a_worker_whose_bags_are_not_for_the_solver_uses_the_learner(use, monkeypatch):
@@ -220,7 +351,7 @@ def test_a_worker_whose_bags_are_not_for_the_solver_uses_the_learner(use, monkey
 
 def test_warnings_that_scikit_learn_gives_for_each_bag_are_given_for_each():
     many = np.arange(30) % 25
-    for learner in (DecisionTreeClassifier(), KNeighborsClassifier(1)):
+    for learner in (DecisionTreeClassifier(), KNeighborsClassifier(1), LogisticRegression()):
         told = []
         for solver in ("auto", "scikit-learn"):
             with warnings.catch_warnings(record=True) as found:

@@ -223,5 +223,5 @@ def _targets(job: FitJob) -> tuple[np.ndarray, int]:
         return np.searchsorted(job.classes, job.y).astype(np.int32), len(job.classes)
     targets = np.ascontiguousarray(job.y, dtype=np.float64)
     if targets.ndim != 1 or not np.isfinite(targets).all() or (np.abs(targets) > _LARGEST_TARGET).any():
-        raise NotCovered("such targets are not covered")
+        raise NotCovered("targets beyond 1e100 are not covered")
     return targets, 0
