@@ -28,7 +28,7 @@ from stablebag.learning.predictions import BagPredictions
 from stablebag.learning.progress import counted
 from stablebag.learning.ranges import PredictionRange
 from stablebag.learning.rows import fingerprint, kept, n_rows, same_table, take_rows, validated_rows
-from stablebag.learning.solvers.choice import Choice, check_wanted, chosen
+from stablebag.learning.solvers.choice import BY_ROW, Choice, check_wanted, chosen
 from stablebag.learning.solvers.neighbours_limit import NEIGHBOURS, AllBagsOfNeighbours
 from stablebag.learning.solvers.solver import NotCovered
 from stablebag.resampling.bags import Bags
@@ -142,6 +142,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         It is what a fit to these rows with ``scheme=law.scheme`` would give. `changed` tells, of the new bags, the
         numbers of those that are not as they were.
         """
+        self._refuse_changed_parameters()
         model: Self = clone(self).set_params(scheme=law.scheme)
         job = model._prepared(X, y, row_ids, fit_params, self._seeds)
         if job.choice is not None:  # in closed form there is nothing to fit
@@ -168,6 +169,17 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 models[number] = fitted
                 count.one()
         return model._hold(job, models, changed_bags.choice or self.solver_, self)
+
+    def _refuse_changed_parameters(self) -> None:
+        """Refuse to fit some bags with other parameters than the rest."""
+        now, before = self._what_must_stay({}), self._settings
+        changed = {name for name in now if name != "keep_rows" and now[name] != before.get(name)}
+        if _fingerprint(BY_ROW) not in (now["solver"], before["solver"]):
+            changed.discard("solver")  # all others give the same bits
+        if changed:
+            last = [name for name in sorted(changed) if not any(other.startswith(f"{name}__") for other in changed)]
+            names = ", ".join(name for name in last if not name.endswith("__steps")) or last[0]
+            raise ValueError(f"Bags that stay were fitted with other parameters: {names} changed. Fit anew.")
 
     def training_data(self, X: Any = None, **fit_params: Any) -> tuple[Any, dict[str, Any]]:
         """Return the training rows and what was passed to the learner's fit: those kept, or those given again."""
@@ -265,7 +277,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if not self.derandomized_ or params or self.solver == "scikit-learn" or type(learner) not in NEIGHBOURS:
             return ""
         try:
-            return AllBagsOfNeighbours(learner, kept(X), y, law, rule, classes)
+            return AllBagsOfNeighbours(clone(learner), kept(X), y, law, rule, classes)
         except NotCovered as reason:
             return str(reason)
 

@@ -1,13 +1,17 @@
+import copy
 import pickle
 import warnings
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -360,3 +364,116 @@ def test_warnings_that_scikit_learn_gives_for_each_bag_are_given_for_each():
                 model.fit(X, many).predict(X)
             told.append({str(one.message)[:50] for one in found if "unique classes" in str(one.message)})
         assert told[0] == told[1] != set()
+
+
+# ------------------------------------------------------------------------------------- what others do after the fit
+
+KINDS = [
+    DecisionTreeRegressor(max_depth=3), make_pipeline(StandardScaler(), Ridge()), Ridge(fit_intercept=False),
+    KNeighborsRegressor(3),
+]  # fmt: skip
+
+
+def solved(learner, X=X, **more):
+    model = BaggedRegressor(learner, n_bags=8, random_state=0, **more).fit(X, Y)
+    assert model.solver_.name != "scikit-learn" or more
+    return model
+
+
+@pytest.mark.parametrize("learner", KINDS, ids=str)
+def test_a_fitted_model_does_not_change_with_the_callers_table_and_learner(learner):
+    table, own = X.copy(), clone(learner)
+    model = solved(own, table)
+    before, estimator = model.predict(X), model.estimators_[2]
+    table[:] = 0
+    change = {"max_depth": 1, "ridge__alpha": 50.0, "alpha": 50.0, "n_neighbors": 9}
+    own.set_params(**{name: value for name, value in change.items() if name in own.get_params()})
+    for one in (model, pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        np.testing.assert_array_equal(one.predict(X), before)
+        assert str(one.estimators_[2].get_params()) == str(estimator.get_params())
+
+
+def test_all_bags_in_closed_form_do_not_change_with_the_callers_learner():
+    own = KNeighborsRegressor(3)
+    model = BaggedRegressor(own, n_bags="all").fit(X, Y)
+    before = model.predict(X)
+    own.set_params(n_neighbors=9)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), before)
+
+
+@pytest.mark.parametrize("solver", ["auto", "scikit-learn"])
+@pytest.mark.parametrize("learner", KINDS, ids=str)
+def test_rows_are_not_forgotten_with_other_parameters(learner, solver):
+    model = solved(clone(learner), solver=solver)
+    without = forget(model, [3]).predict(X)
+    change = {"max_depth": 1, "ridge__fit_intercept": False, "fit_intercept": True, "n_neighbors": 5}
+    name, value = next((name, value) for name, value in change.items() if name in learner.get_params())
+    model.estimator.set_params(**{name: value})
+    with pytest.raises(ValueError, match=rf"other parameters: estimator__{name} changed\. Fit anew"):
+        forget(model, [3])
+    model.estimator.set_params(**{name: learner.get_params()[name]})
+    np.testing.assert_array_equal(forget(model.set_params(n_jobs=1), [3]).predict(X), without)
+
+
+def test_trees_with_ties_in_two_orders_are_not_mixed():
+    if library() is None:
+        pytest.skip("There is no compiled library.")
+    model = in_row_order().fit(TIES, ROUGH)
+    with pytest.raises(ValueError, match=r"other parameters: solver changed\. Fit anew"):
+        forget(model.set_params(solver="auto"), [3])
+
+
+# --------------------------------------------------------------------------------------------- points out of the way
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+@pytest.mark.filterwarnings("ignore:invalid value encountered")
+@pytest.mark.parametrize("size", [1e100, 1e153, 1e155, 1e200, 1e308])
+@pytest.mark.parametrize("algorithm", ["kd_tree", "ball_tree", "brute"])
+def test_points_that_are_too_far_for_floats_have_scikit_learns_neighbours(algorithm, size):
+    far = np.array([[size, 0.0], [0.0, -size], [1.0, 1.0]])
+    for learner in (KNeighborsRegressor(3, algorithm=algorithm), KNeighborsRegressor(1, algorithm=algorithm)):
+        model, plain = solved(learner), solved(learner, solver="scikit-learn")
+        np.testing.assert_array_equal(model.bag_predictions(far), plain.bag_predictions(far))
+
+
+def test_what_a_step_makes_infinite_is_refused_as_scikit_learn_does():
+    learner = make_pipeline(StandardScaler(), StandardScaler(), Ridge())
+    for solver in ("auto", "scikit-learn"):
+        model = BaggedRegressor(learner, n_bags=4, solver=solver, random_state=0).fit(X * 1e-130, Y)
+        with (
+            pytest.raises(ValueError, match="Input X contains infinity"),
+            np.errstate(over="ignore"),
+        ):
+            model.predict([[1e200, 0.0]])
+
+
+def test_settings_of_transformers_count_also_when_predicting():
+    learner = make_pipeline(StandardScaler(), Ridge())
+    model, plain = solved(learner), solved(learner, solver="scikit-learn")
+    for output in ("pandas", "polars"):
+        with sklearn.config_context(transform_output=output), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about names of features
+            np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+
+
+def test_a_solver_that_cannot_be_verified_is_not_used(use):
+    class Fails(Means):
+        def fit(self, rows, seed):
+            raise ZeroDivisionError("no")
+
+    use(Fails)
+    assert "it could not be verified (ZeroDivisionError: no)" in str(model_of().fit(X, Y).solver_)
+
+
+@pytest.mark.parametrize("solver", ["auto", "scikit-learn"])
+def test_no_learner_writes_to_the_callers_frame(solver):
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    points, before = frame[:8].copy(), frame[:8].copy()
+    models = [
+        BaggedRegressor(make_pipeline(StandardScaler(copy=copies), Ridge()), n_bags=8, solver=solver, random_state=0)
+        for copies in (False, True)
+    ]
+    found = [model.fit(frame, Y).predict(points) for model in models]
+    pd.testing.assert_frame_equal(points, before)
+    np.testing.assert_array_equal(*found)

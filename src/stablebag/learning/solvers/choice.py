@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from stablebag._checks import refuse_value
@@ -112,11 +113,12 @@ def _choice(job: FitJob) -> Choice:
     try:
         _check_call(kind, job)
         _refuse_invalid(job.learner)
+        job = replace(job, learner=clone(job.learner))  # what is kept of it does not change with the caller's
         solver = kind(job)
         # With ties in row order a tree is not scikit-learn's: the same program is verified with its order of ties.
         same = solver if job.solver_wanted == "auto" else kind(replace(job, solver_wanted="auto"))
         with one_thread():  # as bags are fitted
-            _verify(same, job)
+            _verify_or_doubt(same, job)
     except _LearnerError as reason:
         return Choice(why=str(reason))
     except NotCovered as reason:
@@ -159,6 +161,16 @@ def _refuse_invalid(learner: Any) -> None:
                 part._validate_params()
     except ValueError as error:
         raise _LearnerError("it has a parameter that it will refuse") from error
+
+
+def _verify_or_doubt(solver: Solver, job: FitJob) -> None:
+    """Verify a solver; whatever goes wrong with that is a reason not to use it."""
+    try:
+        _verify(solver, job)
+    except (NotCovered, _LearnerError):
+        raise
+    except Exception as error:
+        raise NotCovered(f"it could not be verified ({type(error).__name__}: {error})") from error
 
 
 def _verify(solver: Solver, job: FitJob) -> None:

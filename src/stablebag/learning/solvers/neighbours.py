@@ -178,9 +178,10 @@ class _Neighbours:
     def _look_for_doubt(self, some: slice, distances: np.ndarray, near: np.ndarray) -> None:
         """Find the first place at which rows with different targets are too close to tell which is nearer."""
         structure = self.structure
-        reduced = distances**2 if structure.metric == "euclidean" else distances
-        gaps = np.diff(reduced, axis=1)
-        close = gaps <= structure.rounding(self.points[some], reduced)
+        with np.errstate(over="ignore", invalid="ignore"):  # too far for floats is in doubt
+            reduced = distances**2 if structure.metric == "euclidean" else distances
+            gaps = np.diff(reduced, axis=1)
+            close = ~(gaps > structure.rounding(self.points[some], reduced))
         differ = np.diff(structure.targets[near], axis=1) != 0
         doubt = close & (differ | (gaps > 0) if self.distances is not None else differ)
         if self.depth < len(structure.X):  # rows that were not found may be as far as the last that were
@@ -280,6 +281,7 @@ class Neighbours(Solver):
             raise NotCovered("the table has values that are not finite")
         some = [len(np.unique(job.bags[number])) for number in range(min(10, len(job)))]
         share = max(1, math.fsum(some)) / (len(X) * max(1, len(some)))
+        X = X.copy() if np.may_share_memory(X, job.X) else X  # models keep the rows, and the caller may change them
         self.structure = NeighboursStructure(learner, X, job.y, job.classes, names, share)
         if self.structure.depth > _DEEPEST:
             raise NotCovered("bags hold so few of the rows that a search of their own is as fast")

@@ -57,7 +57,7 @@ class LinearStructure(Structure):
 
     def predictor(self, points: Points) -> Predictor | None:
         X = points_matrix(points.X)
-        if X is None:
+        if X is None or (self.steps and get_config()["transform_output"] != _SETTINGS["transform_output"]):
             return None
         if self.steps:  # the first of them would copy it
             X = np.array(X, order="K", copy=True)
@@ -68,7 +68,10 @@ class LinearStructure(Structure):
                 matrix = X
                 for step, place in zip(self.steps, self.places, strict=True):
                     matrix = step.transform(matrix, model.steps[place])
-                self.form.predict(matrix, model, line)
+                if self.steps and not np.isfinite(matrix).all():
+                    line[:] = np.nan  # the estimator will refuse it
+                else:
+                    self.form.predict(matrix, model, line)
             return lines
 
         return predict
