@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test quick lint bench wheels clean
+.PHONY: demo test quick lint bench fuzz sanitize wheels clean
 
 # What is compiled into the package: with the system's compiler, or one from the package index, or not at all.
 NATIVE := hatch_build.py $(wildcard src/stablebag/learning/solvers/native/*.[ch])
@@ -29,13 +29,31 @@ lint: .venv/.lint
 bench: .venv/.bench
 	$(BIN)/python -m pytest benchmarks --benchmark-columns=min,median,rounds
 
+# Trees of random tables beside scikit-learn's, byte for byte: N of them, from number FIRST on.
+N ?= 20000
+FIRST ?= 0
+CASES := tests/learning/solvers/tree_cases.py
+fuzz: .venv/.project
+	$(BIN)/python $(CASES) $(N) $(FIRST)
+
+# The same by a library that stops at the first address or number that it must not use; for gcc.
+SANITIZED := -O1 -g -std=c11 -shared -fPIC -ffp-contract=off -fvisibility=hidden \
+	-fsanitize=address,undefined -fno-sanitize-recover=all
+sanitize: build/sanitized.so .venv/.project
+	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so):$$(gcc -print-file-name=libubsan.so)" \
+	$(BIN)/python $(CASES) $(N) $(FIRST) $<
+
+build/sanitized.so: $(NATIVE)
+	mkdir -p build
+	gcc $(SANITIZED) $(filter %.c,$^) -o $@ -lm
+
 # A wheel for each platform, one for all others, and the source distribution.
 wheels: .venv/.wheels
 	rm -rf dist
 	$(BIN)/python hatch_build.py dist
 
 clean:
-	rm -rf .venv dist src/stablebag/learning/solvers/native/_native.*
+	rm -rf .venv build dist src/stablebag/learning/solvers/native/_native.*
 
 # One stamp per purpose: a second run installs nothing until pyproject.toml or a C file changes.
 .venv/.pip:

@@ -37,6 +37,7 @@ SLOW_TESTS = {  # the slowest of the others, of a second or more
     "test_printed_bounds_are_proved",
     "test_refits_show_progress_and_are_the_same_for_any_number_of_jobs",
     "test_scikit_learns_own_checks_pass",
+    "test_solvers_give_scikit_learns_bits_for_any_number_of_jobs_and_backend",
     "test_streaming_is_the_same_without_keeping_a_model",
     "test_the_choice_is_made_without_looking_at_residuals_and_is_the_best_for_typical_ones",
     "test_the_claims_of_setting_2_are_all_checked",

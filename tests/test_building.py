@@ -2,10 +2,12 @@
 
 import importlib.util
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
+from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
 from stablebag.learning.solvers.native import loading
@@ -51,6 +53,15 @@ def test_without_a_compiler_the_wheel_is_for_every_platform(monkeypatch, tmp_pat
     name, native = built(tmp_path)
     assert platform_of(name) == "py3-none-any"
     assert native == set()
+
+
+def test_the_source_distribution_has_what_its_tests_read(tmp_path):
+    file = next(SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"]))
+    with tarfile.open(file) as opened:
+        names = {name.split("/", 1)[1] for name in opened.getnames()}
+    read = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/solvers.md", "benchmarks/how_fast.py"]
+    assert names.issuperset([*read, "tests/test_documents.py", f"src/{NATIVE}/trees.c"])
+    assert f"src/{NATIVE}/{loading.PATH.name}" not in names
 
 
 @pytest.mark.parametrize(("wish", "compiler", "index", "asked"), [

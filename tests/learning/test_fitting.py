@@ -1,5 +1,6 @@
 """The seam: what reaches a learner, in which order, with which seed, and what comes back whatever the backend."""
 
+import copy
 import re
 import weakref
 
@@ -7,7 +8,8 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
+from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier, SGDRegressor
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
@@ -21,11 +23,14 @@ from stablebag import (
     ClassicalBagging,
     PoissonizedBagging,
     Subbagging,
+    forget,
 )
 from stablebag._seeds import Seeds
 from stablebag.learning.fitting import fit_and_predict_bags, fit_bags, predict_bags
 from stablebag.learning.job import FitJob
 from stablebag.learning.models import Models
+from stablebag.learning.solvers.native import library
+from stablebag.learning.solvers.same import same_model
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.3), ClassicalBagging(1.0), PoissonizedBagging(0.7)]
 
@@ -180,6 +185,70 @@ def test_the_same_bits_on_a_dask_cluster():
         joblib.parallel_config(backend="dask"),
     ):
         np.testing.assert_array_equal(fitted_bits(n_jobs=-1), serial)
+
+
+SOLVED = {
+    "trees": DecisionTreeRegressor(max_features=2),
+    "linear": make_pipeline(StandardScaler(), Ridge()),
+    "neighbours": KNeighborsRegressor(3),
+    "logistic": LogisticRegression(),
+}
+
+
+def solved(learner, **settings):
+    """A model of a table with some ties."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)).round(1), rng.normal(size=60)
+    kind = BaggedClassifier if isinstance(learner, LogisticRegression) else BaggedRegressor
+    model = kind(learner, **{"n_bags": 13, "random_state": 0, **settings})
+    return model.fit(X, y > 0 if kind is BaggedClassifier else y)
+
+
+def assert_same_bits(model, expected):
+    model, expected = copy.deepcopy((model, expected))  # a tree of neighbours counts how often it is asked
+    assert all(map(same_model, model.estimators_, expected.estimators_))
+    np.testing.assert_array_equal(model.bag_predictions(model.X_), expected.bag_predictions(model.X_))
+    np.testing.assert_array_equal(model.predict(model.X_), expected.predict(model.X_))
+
+
+@pytest.fixture(params=SOLVED)
+def learner(request):
+    if request.param == "trees" and library() is None:
+        pytest.skip("There is no compiled library.")
+    return SOLVED[request.param]
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_solvers_give_scikit_learns_bits_for_any_number_of_jobs_and_backend(learner, backend):
+    expected = solved(learner, solver="scikit-learn")
+    with joblib.parallel_config(backend=backend):
+        for n_jobs in (1, 2):
+            model = solved(learner, n_jobs=n_jobs)
+            assert model.estimators_.n_arrays == 13
+            assert_same_bits(model, expected)
+
+
+def test_solvers_give_scikit_learns_bits_for_any_batching(learner, monkeypatch):
+    expected = solved(learner, solver="scikit-learn")
+    monkeypatch.setattr("stablebag.learning.fitting._SMALL_PREDICTION", 0)
+    for seconds in (0.0, 1e9):
+        monkeypatch.setattr("stablebag.learning.parallel._SECONDS", seconds)
+        monkeypatch.setattr("stablebag.learning.fitting._AT_ONCE", seconds)
+        for n_jobs in (1, 2):
+            assert_same_bits(solved(learner, n_jobs=n_jobs), expected)
+    monkeypatch.setattr("stablebag.learning.fitting._BLOCK_BYTES", 1)
+    assert_same_bits(solved(learner, n_jobs=2), expected)
+
+
+def test_solvers_give_scikit_learns_bits_after_a_warm_start_and_after_forgetting(learner):
+    expected, warm = solved(learner, solver="scikit-learn"), solved(learner, n_bags=5, warm_start=True)
+    assert_same_bits(warm.set_params(n_bags=13).fit(warm.X_, warm.y_), expected)
+    for gone in ([7], [0, 31, 59]):
+        without, rest = forget(solved(learner), gone), np.delete(np.arange(60), gone)
+        assert without.estimators_.n_arrays == 13
+        assert_same_bits(without, forget(expected, gone))
+        fresh = solved(learner).set_params(scheme=without.scheme)
+        assert_same_bits(without, fresh.fit(expected.X_[rest], expected.y_[rest], row_ids=rest))
 
 
 ALIVE = weakref.WeakSet()

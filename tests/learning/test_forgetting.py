@@ -7,6 +7,7 @@ import pytest
 from sklearn import config_context
 from sklearn.datasets import make_classification
 from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -510,3 +511,16 @@ def test_forget_takes_no_targets():
     model = BaggedRegressor(Ridge(), n_bags=3, keep_rows=False, random_state=0).fit(X, Y)
     with pytest.raises(TypeError, match="forget takes no y"):
         forget(model, [0], X=X, y=Y)
+
+
+def test_a_solver_that_is_no_longer_used_leaves_no_forgotten_row_behind():
+    model = BaggedRegressor(KNeighborsRegressor(3), n_bags=12, random_state=0).fit(X, Y)
+    assert str(model.solver_) == "neighbours"
+    without = forget(model.set_params(solver="scikit-learn"), [5])
+    assert without.estimators_.structure is None
+    assert str(without.solver_) == "scikit-learn, because the parameter solver says so"
+    assert X[5].tobytes() in pickle.dumps(model)
+    assert X[5].tobytes() not in pickle.dumps(without)
+    expected = forget(model.set_params(solver="auto"), [5])
+    assert X[5].tobytes() not in pickle.dumps(expected)
+    same(without, expected)

@@ -207,8 +207,6 @@ def test_other_data_are_for_scikit_learn():
     for job in (job_of(missing), job_of(X.astype(np.float32)), job_of(X > 0), job_of(y=np.arange(120) % 3)):
         with pytest.raises(NotCovered):
             Networks(job)
-    with pytest.raises(NotCovered, match="fit parameters"):
-        Networks(FitJob(network(), X, Y, Bags([HALF], 120), np.zeros(1), np.array([0, 1]), {"more": 1}))
     assert Networks.learners == (QuietNetwork,)
     assert type(network()) is not MLPClassifier
 

@@ -44,7 +44,8 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         nearest neighbours) if it gives the same models to the last bit, and the learner itself for all others;
         "scikit-learn" always uses the learner itself. "ties-in-row-order" is "auto", except that regression trees add
         up rows with equal values of a feature in the order of the rows: several times as fast on tables full of equal
-        values, but the trees differ from scikit-learn's where splits are equally good up to rounding.
+        values, but the trees differ from scikit-learn's where splits are equally good up to rounding. Decision trees
+        that cannot be grown so are then refused, with the reason; for other learners it changes nothing.
     random_state : None, int, RandomState or Generator, default=None
         The source of randomness for the bags and the learners' seeds. Bag b depends only on it, on b and on the names
         of the rows.

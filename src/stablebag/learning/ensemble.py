@@ -28,7 +28,7 @@ from stablebag.learning.predictions import BagPredictions
 from stablebag.learning.progress import counted
 from stablebag.learning.ranges import PredictionRange
 from stablebag.learning.rows import fingerprint, index_of, kept, n_rows, same_table, take_rows, validated_rows
-from stablebag.learning.solvers.choice import Choice, check_wanted, chosen
+from stablebag.learning.solvers.choice import BY_ROW, Choice, check_wanted, chosen
 from stablebag.learning.solvers.neighbours_limit import NEIGHBOURS, AllBagsOfNeighbours
 from stablebag.learning.solvers.solver import NotCovered
 from stablebag.resampling.bags import Bags
@@ -126,7 +126,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _hold(self, job: FitJob, models: list[Any], choice: Choice, before: Self | None = None) -> Self:
         """Keep what was fitted, some of it perhaps by a model before: this one, if it goes on."""
         goes_on, structure = before is self, choice.structure
-        if before is not None and structure is None and before.estimators_.n_arrays:  # a bag or none was added
+        # If a bag or none was added there is no solver; the others may still be arrays.
+        if before is not None and structure is None and any(map(before.estimators_.is_array, models)):
             structure, choice = before.estimators_.structure, before.solver_
         self.estimators_, self.average_ = Models(models, job.seeds, structure), job.average
         self.solver_ = choice.of(self.estimators_)
@@ -148,6 +149,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         It is what a fit to these rows with ``scheme=law.scheme`` would give. `changed` tells, of the new bags, the
         numbers of those that are not as they were.
         """
+        self._refuse_changed_parameters()
         model: Self = clone(self).set_params(scheme=law.scheme)
         job = model._prepared(X, y, units, fit_params, self._seeds)
         if job.choice is not None:  # in closed form there is nothing to fit
@@ -175,6 +177,17 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                 models[number] = fitted
                 count.one()
         return model._hold(job, models, changed_bags.choice or self.solver_, self)
+
+    def _refuse_changed_parameters(self) -> None:
+        """Refuse to fit some bags with other parameters than the rest."""
+        now, before = self._what_must_stay({}), self._settings
+        changed = {name for name in now if name != "keep_rows" and now[name] != before.get(name)}
+        if _fingerprint(BY_ROW) not in (now["solver"], before["solver"]):
+            changed.discard("solver")  # all others give the same bits
+        if changed:
+            last = [name for name in sorted(changed) if not any(other.startswith(f"{name}__") for other in changed)]
+            names = ", ".join(name for name in last if not name.endswith("__steps")) or last[0]
+            raise ValueError(f"Bags that stay were fitted with other parameters: {names} changed. Fit anew.")
 
     def training_data(self, X: Any = None, **fit_params: Any) -> tuple[Any, dict[str, Any]]:
         """Return the training rows and what was passed to the learner's fit: those kept, or those given again."""
@@ -278,7 +291,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if not self.units_.are_rows:
             return f"bags are drawn over {self.units_.noun.plural}"
         try:
-            return AllBagsOfNeighbours(learner, kept(X), y, law, rule, classes, self.units_)
+            return AllBagsOfNeighbours(clone(learner), kept(X), y, law, rule, classes, self.units_)
         except NotCovered as reason:
             return str(reason)
 

@@ -20,7 +20,7 @@ from stablebag.learning.learners import Surroundings
 from stablebag.learning.models import Models
 from stablebag.learning.parallel import BagError, Pace, n_workers, one_thread, results
 from stablebag.learning.rows import Points
-from stablebag.learning.solvers.choice import chosen
+from stablebag.learning.solvers.choice import chosen, warns_of_many_classes
 from stablebag.learning.solvers.conversion import ask, converted
 from stablebag.learning.solvers.general import General
 from stablebag.learning.solvers.solver import Structure
@@ -74,7 +74,7 @@ class _Fit:
         try:
             rows, seed = self.job.bags[place], int(self.job.seeds[place])
             model = _model_without_learner(self.job, rows)
-            if model is None and self.solver is not None and not _warns_of_many_classes(self.job, rows):
+            if model is None and self.solver is not None and not warns_of_many_classes(self.job, rows):
                 model = self.solver.fit(rows, seed)
             if model is None:
                 if self.general is None:
@@ -180,14 +180,6 @@ def _model_without_learner(job: FitJob, rows: np.ndarray) -> Any:
     if len(y) == 0:
         return DummyClassifier(strategy="uniform", random_state=0).fit(np.zeros((len(classes), 1)), classes)
     return DummyClassifier(strategy="prior").fit([[0.0]], y[:1]) if (y == y[0]).all() else None
-
-
-def _warns_of_many_classes(job: FitJob, rows: np.ndarray) -> bool:
-    """Whether scikit-learn warns that a bag has nearly as many classes as rows."""
-    most = round(0.5 * len(rows))
-    if job.classes is None or len(rows) <= 20 or len(job.classes) <= most:
-        return False
-    return len(np.unique(job.y[rows])) > most
 
 
 # ------------------------------------------------------------------------------------------------------------ all bags

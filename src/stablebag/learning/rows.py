@@ -141,7 +141,7 @@ class Points:
 
     def ask(self, model: Any, method: str, *, harmless: bool) -> Any:
         """Call a method of a fitted model with the points."""
-        shown = _shown(self.X) if harmless and not self.copies else None
+        shown = _shown(self.X) if harmless and not self.copies and not _writes_to_frames(model, self.X) else None
         if shown is None:
             return getattr(model, method)(_deep(self.X))
         try:
@@ -160,6 +160,14 @@ def as_float32(X: Any) -> np.ndarray | None:
     with np.errstate(over="ignore"):
         converted = np.ascontiguousarray(X, dtype=np.float32)
     return converted if np.isfinite(converted).all() else None
+
+
+def _writes_to_frames(model: Any, X: Any) -> bool:
+    """Whether a model may write to a frame: scikit-learn takes the right to, if it is told not to copy."""
+    if not hasattr(X, "iloc") or not hasattr(model, "get_params"):
+        return False
+    parameters = model.get_params(deep=True)
+    return any(value is False for name, value in parameters.items() if name.split("__")[-1].startswith("copy"))
 
 
 def _shown(X: Any) -> Any:

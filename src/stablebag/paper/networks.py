@@ -182,8 +182,6 @@ class Networks(Solver):
 
     def __init__(self, job: FitJob) -> None:
         learner, classes = job.learner, job.classes
-        if job.fit_params:
-            raise NotCovered("fit parameters are not covered")
         if SGDOptimizer is None:
             raise NotCovered("this version of scikit-learn has another optimizer")
         check_parameters(

@@ -44,7 +44,7 @@ class Units:
     def __init__(self, ids: RowIds, of_rows: np.ndarray | None = None, labels: Any = None, noun: Noun = ROWS) -> None:
         self.ids, self.noun = ids, noun
         self._of_rows = None if of_rows is None else read_only(of_rows)
-        self._labels = labels
+        self._labels = None if labels is None else [plain(label) for label in labels]
 
     @classmethod
     def of_groups(cls, groups: Any, n_rows: int, owner: str = "groups") -> "Units":
@@ -113,7 +113,7 @@ class Units:
         if self._labels is None:
             return self.ids.names
         labels = np.empty(len(self), dtype=object)
-        labels[:] = list(self._labels)
+        labels[:] = self._labels
         return labels
 
     @property

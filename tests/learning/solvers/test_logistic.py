@@ -66,13 +66,6 @@ def test_converging_in_the_step_before_the_last_is_converging():
     assert not check_bag(*just_not, 0, X)
 
 
-def test_labels_that_look_like_numbers_to_be_predicted_are_handed_back_with_their_warning():
-    y = np.arange(90) % 30
-    solver, job = solver_and_job(LogisticRegression(), X, y, [np.arange(40)])
-    assert solver.fit(job.bags[0], 0) is None
-    assert any("regression problem" in text for text in theirs(job, 0)[1])
-
-
 def test_a_penalty_beyond_all_numbers_is_handed_back_without_a_warning_of_ours():
     solver, job = solver_and_job(LogisticRegression(C=5e-324), X, Y, [np.arange(60)])
     assert any("invalid value" in text for text in theirs(job, 0)[1])

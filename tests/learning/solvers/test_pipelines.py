@@ -118,11 +118,6 @@ def test_settings_that_change_tables_are_not_covered():
         Linear(FitJob(PIPELINES[0], X, Y, BAGS, np.arange(5)))
 
 
-def test_fit_parameters_are_not_covered():
-    with pytest.raises(NotCovered, match="fit parameters"):
-        Linear(FitJob(Ridge(), X, Y, BAGS, np.arange(5), fit_params={"sample_weight": np.ones(60)}))
-
-
 def test_a_regression_of_labels_is_not_covered():
     with pytest.raises(NotCovered):
         Linear(FitJob(Ridge(), X, (Y > 0).astype(int), BAGS, np.arange(5), np.arange(2)))

@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -10,12 +12,12 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils._sorting import _py_simultaneous_sort
 
 from learning.solvers.tree_cases import Case, case
 from stablebag import Bags
 from stablebag.learning.job import FitJob
 from stablebag.learning.rows import Points
+from stablebag.learning.solvers import trees
 from stablebag.learning.solvers.native import library, loading
 from stablebag.learning.solvers.native.growing import AS_SORTED, BY_ROW, NO_MATTER
 from stablebag.learning.solvers.same import same_model
@@ -136,6 +138,7 @@ class Adversary:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_ties_that_a_heap_sort_leaves_are_reproduced(seed):
+    sort = pytest.importorskip("sklearn.utils._sorting")._py_simultaneous_sort
     n, rng = 300, np.random.default_rng(seed)
     adversary = Adversary(n)
     left = adversary.sort(list(range(n)), depth=2 * 8)
@@ -144,7 +147,7 @@ def test_ties_that_a_heap_sort_leaves_are_reproduced(seed):
     values[left] = n + rng.integers(5, size=len(left))
     y = rng.normal(size=n)
     order = np.arange(n)
-    _py_simultaneous_sort(values.copy(), order, n, use_three_way_partition=True)
+    sort(values.copy(), order, n, use_three_way_partition=True)
     assert not np.array_equal(values[order][:-1] < values[order][1:], np.ones(n - 1, dtype=bool))
     other = np.column_stack([values, rng.normal(size=n)])
     for X in (values[:, None], other):
@@ -187,10 +190,10 @@ def test_the_order_of_ties_does_not_matter_where_sums_are_exact(digits):
     rng = np.random.default_rng(0)
     X, y = np.round(rng.normal(size=(300, 5)), 1), np.round(10 * rng.normal(size=300), digits)
     grower, rows = Trees(job_of(DecisionTreeRegressor(), X, y)), np.arange(300)
-    trees = [
+    grown = [
         as_bytes(grower._grower.grow(rows, 1, grower._limits(300), ties)) for ties in (NO_MATTER, AS_SORTED, BY_ROW)
     ]
-    assert (trees[0] == trees[1] == trees[2]) == (digits == 0)
+    assert (grown[0] == grown[1] == grown[2]) == (digits == 0)
 
 
 # ----------------------------------------------------------------------------------------- estimators and predictions
@@ -251,8 +254,6 @@ def test_the_structure_can_be_pickled(data):
         DecisionTreeRegressor(max_leaf_nodes=5),
         DecisionTreeRegressor(ccp_alpha=0.1),
         DecisionTreeRegressor(monotonic_cst=[1, 0, 0, 0]),
-        DecisionTreeRegressor(max_depth=0),
-        DecisionTreeRegressor(max_features="most"),
         DecisionTreeRegressor(random_state=np.random.RandomState(0)),
         DecisionTreeClassifier(class_weight="balanced"),
     ],
@@ -284,6 +285,17 @@ def test_without_the_compiled_library_nothing_is_covered(data, monkeypatch, tmp_
     monkeypatch.setattr(loading, "PATH", tmp_path / "nothing.so")
     with pytest.raises(NotCovered, match="compiled part"):
         Trees(job_of(DecisionTreeRegressor(), *data))
+
+
+def test_a_scikit_learn_with_other_trees_is_not_covered(data, monkeypatch):
+    monkeypatch.setattr(trees, "Tree", None)
+    with pytest.raises(NotCovered, match="other trees"):
+        Trees(job_of(DecisionTreeRegressor(), *data))
+
+
+def test_estimators_can_be_imported_where_private_names_are_gone():
+    code = "from sklearn.tree import _tree; del _tree.NODE_DTYPE; from stablebag import BaggedRegressor; print('fine')"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "fine\n"
 
 
 def test_rows_that_are_not_in_the_table_are_refused(data):

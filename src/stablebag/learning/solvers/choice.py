@@ -1,16 +1,19 @@
 """The choice of a solver: by the learner's exact type and parameters, and only if the first bag comes out the same."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import sklearn
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.utils._param_validation import InvalidParameterError
 
 from stablebag._checks import refuse_value
 from stablebag._wording import count_bags
 from stablebag.learning.job import FitJob
+from stablebag.learning.parallel import one_thread
 from stablebag.learning.rows import Points, take_rows
 from stablebag.learning.solvers.conversion import ask
 from stablebag.learning.solvers.general import General
@@ -20,7 +23,8 @@ from stablebag.learning.solvers.same import same_model
 from stablebag.learning.solvers.solver import NotCovered, Solver, Structure
 from stablebag.learning.solvers.trees import Trees
 
-WANTED = ("auto", "scikit-learn", "ties-in-row-order")
+BY_ROW = "ties-in-row-order"
+WANTED = ("auto", "scikit-learn", BY_ROW)
 SOLVERS: list[type[Solver]] = [Trees, Linear, Neighbours]
 _CONSTANT = (DummyClassifier, DummyRegressor)  # of bags that do not reach a learner
 _TRIES = 10  # bags that are tried until one is not handed back
@@ -58,7 +62,8 @@ class Choice:
             return self.solver
         try:
             return self.kind(job)
-        except NotCovered:  # the learner itself gives the same bits
+        except NotCovered as reason:  # the learner itself gives the same bits
+            _refuse_other_ties(self.kind, job, str(reason))
             return None
 
     def of(self, models: Any) -> "Choice":
@@ -95,47 +100,85 @@ def check_wanted(wanted: Any, owner: str) -> None:
         raise refuse_value("solver", owner, f"one of {', '.join(map(repr, WANTED))}", wanted)
 
 
+class _LearnerError(Exception):
+    """Why the learner itself will fail; it says so again, and better."""
+
+
 def _choice(job: FitJob) -> Choice:
     if job.solver_wanted == "scikit-learn":
         return Choice(why="the parameter solver says so")
-    learner = type(job.learner).__name__
     kind = next((kind for kind in SOLVERS if type(job.learner) in kind.learners), None)
     if kind is None:
-        return Choice(why=f"there is no solver for {learner}")
-    version = ".".join(sklearn.__version__.split(".")[:2])
-    if version not in kind.versions:
-        verified = " and ".join(kind.versions)
-        return Choice(why=f"the solver for {learner} was verified for version {verified}, and this is {version}")
-    if len(job) < 2 and job.solver_wanted == "auto":  # verifying takes as long, and the bits are the same
-        return Choice(why="there is only one bag")
-    if job.fit_params:
-        return Choice(why=f"{next(iter(job.fit_params))} was passed to fit")
-    if sklearn.get_config()["array_api_dispatch"]:
-        return Choice(why="array_api_dispatch is switched on")
+        return Choice(why=f"there is no solver for {type(job.learner).__name__}")
     try:
+        _check_call(kind, job)
         _refuse_invalid(job.learner)
+        job = replace(job, learner=clone(job.learner))  # what is kept of it does not change with the caller's
         solver = kind(job)
         # With ties in row order a tree is not scikit-learn's: the same program is verified with its order of ties.
-        _verify(solver if job.solver_wanted == "auto" else kind(replace(job, solver_wanted="auto")), job)
+        same = solver if job.solver_wanted == "auto" else kind(replace(job, solver_wanted="auto"))
+        with one_thread():  # as bags are fitted
+            _verify_or_doubt(same, job)
+    except _LearnerError as reason:
+        return Choice(why=str(reason))
     except NotCovered as reason:
+        _refuse_other_ties(kind, job, str(reason))
         return Choice(why=str(reason))
     return Choice(kind.name, solver=solver, kind=kind)
 
 
+def _refuse_other_ties(kind: type[Solver], job: FitJob, why: str) -> None:
+    """Refuse to take scikit-learn's order of ties where that of the rows was asked for.
+
+    What stands against a solver may be a single row; bags without it would get other trees when it is forgotten.
+    """
+    if job.solver_wanted == BY_ROW and kind.orders_ties:
+        owner = "BaggedRegressor" if job.classes is None else "BaggedClassifier"
+        reason = f'the trees cannot be grown so, because {why}. Use solver="auto".'
+        raise refuse_value("solver", owner, "'auto' or 'scikit-learn' here", BY_ROW, reason) from None
+
+
+def _check_call(kind: type[Solver], job: FitJob) -> None:
+    """Raise `NotCovered` because of what is around the learner and its rows."""
+    version = ".".join(sklearn.__version__.split(".")[:2])
+    if version not in kind.versions:
+        solver, verified = f"the solver for {type(job.learner).__name__}", " and ".join(kind.versions)
+        raise NotCovered(f"{solver} was verified for version {verified}, and this is {version}")
+    if len(job) < 2 and job.solver_wanted == "auto":  # verifying takes as long, and the bits are the same
+        raise NotCovered("there is only one bag")
+    if job.fit_params:
+        raise NotCovered(f"{next(iter(job.fit_params))} was passed to fit")
+    if sklearn.get_config()["array_api_dispatch"]:
+        raise NotCovered("array_api_dispatch is switched on")
+
+
 def _refuse_invalid(learner: Any) -> None:
-    """Raise `NotCovered` for parameters that scikit-learn will refuse when it fits."""
+    """Raise `_LearnerError` for parameters that scikit-learn will refuse when it fits."""
     parts = [learner, *learner.get_params(deep=True).values()]
     try:
         for part in parts:
             if hasattr(part, "_parameter_constraints"):
                 part._validate_params()
-    except InvalidParameterError as error:
-        raise NotCovered("it has a parameter that it will refuse") from error
+    except ValueError as error:
+        raise _LearnerError("it has a parameter that it will refuse") from error
+
+
+def _verify_or_doubt(solver: Solver, job: FitJob) -> None:
+    """Verify a solver; whatever goes wrong with that is a reason not to use it."""
+    try:
+        _verify(solver, job)
+    except (NotCovered, _LearnerError):
+        raise
+    except Exception as error:
+        raise NotCovered(f"it could not be verified ({type(error).__name__}: {error})") from error
 
 
 def _verify(solver: Solver, job: FitJob) -> None:
     """Raise `NotCovered` unless the model of the first bag is that of scikit-learn, to the last bit."""
-    solved = ((b, solver.fit(job.bags[b], int(job.seeds[b]))) for b in _bags_for_learners(job))
+    first = list(islice(_bags_for_solvers(job), _TRIES))
+    if not first:  # and none will reach it
+        return
+    solved = ((b, solver.fit(job.bags[b], int(job.seeds[b]))) for b in first)
     bag, model = next(((b, model) for b, model in solved if model is not None), (None, None))
     if bag is None:
         raise NotCovered("none of the first bags is for a solver")
@@ -143,8 +186,8 @@ def _verify(solver: Solver, job: FitJob) -> None:
     general = General(job)
     try:
         theirs = general.fit(rows, seed)
-    except Exception as error:  # it will be raised again, and be explained
-        raise NotCovered(f"it fails on bag {bag}") from error
+    except Exception as error:
+        raise _LearnerError(f"it fails on bag {bag}") from error
     if not same_model(solver.structure.estimator(model, seed), theirs):
         raise NotCovered(f"the model of bag {bag} did not come out the same")
     points = Points(take_rows(job.X, rows[:_POINTS]))
@@ -160,11 +203,18 @@ def _verify(solver: Solver, job: FitJob) -> None:
         raise NotCovered(f"the predictions of bag {bag} did not come out the same")
 
 
-def _bags_for_learners(job: FitJob) -> list[int]:
-    """The first bags that reach a learner: they have rows and, in classification, more than one class."""
-    found = []
-    for bag in range(min(len(job), 10 * _TRIES)):
-        y = job.y[job.bags[bag]]
-        if len(y) and (job.classes is None or not (y == y[0]).all()):
-            found.append(bag)
-    return found[:_TRIES]
+def _bags_for_solvers(job: FitJob) -> Iterator[int]:
+    """The bags that reach a solver: they have rows and, in classification, more than one class."""
+    for number, rows in enumerate(job.bags):
+        y = job.y[rows]
+        several = job.classes is None or not (y == y[:1]).all()
+        if len(y) and several and not warns_of_many_classes(job, rows):
+            yield number
+
+
+def warns_of_many_classes(job: FitJob, rows: np.ndarray) -> bool:
+    """Return whether scikit-learn warns that a bag has nearly as many classes as rows; it is left to warn itself."""
+    most = round(0.5 * len(rows))
+    if job.classes is None or len(rows) <= 20 or len(job.classes) <= most:
+        return False
+    return len(np.unique(job.y[rows])) > most

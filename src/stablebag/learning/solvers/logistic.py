@@ -68,8 +68,6 @@ class LogisticForm(LinearForm):
     def fit(self, X: np.ndarray, y: np.ndarray) -> LinearArrays | None:
         n_classes = len(self.classes)
         seen = _BOTH if n_classes == 2 else np.flatnonzero(np.bincount(y.astype(np.intp), minlength=n_classes))
-        if len(seen) > 2 and len(y) > 20 and len(seen) > round(0.5 * len(y)):
-            return None  # scikit-learn warns that this might be a regression problem
         if len(seen) < n_classes:
             y = np.searchsorted(seen, y).astype(np.float64)
         function = self._two_classes(X, y) if len(seen) == 2 else self._more_classes(X, y, len(seen))

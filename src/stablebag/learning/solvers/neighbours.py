@@ -5,6 +5,7 @@ import math
 import threading
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -88,7 +89,7 @@ class NeighboursStructure(Structure):
     @cached_property
     def depth(self) -> int:
         """How many neighbours are searched, so that nearly every bag holds enough of them."""
-        k = self.learner.n_neighbors
+        k = int(self.learner.n_neighbors)
         return int(min(len(self.X), k + 1 + nbinom.ppf(1 - _SHORTFALL, k + 1, min(self.share, 1.0))))
 
     @cached_property
@@ -177,9 +178,10 @@ class _Neighbours:
     def _look_for_doubt(self, some: slice, distances: np.ndarray, near: np.ndarray) -> None:
         """Find the first place at which rows with different targets are too close to tell which is nearer."""
         structure = self.structure
-        reduced = distances**2 if structure.metric == "euclidean" else distances
-        gaps = np.diff(reduced, axis=1)
-        close = gaps <= structure.rounding(self.points[some], reduced)
+        with np.errstate(over="ignore", invalid="ignore"):  # too far for floats is in doubt
+            reduced = distances**2 if structure.metric == "euclidean" else distances
+            gaps = np.diff(reduced, axis=1)
+            close = ~(gaps > structure.rounding(self.points[some], reduced))
         differ = np.diff(structure.targets[near], axis=1) != 0
         doubt = close & (differ | (gaps > 0) if self.distances is not None else differ)
         if self.depth < len(structure.X):  # rows that were not found may be as far as the last that were
@@ -279,6 +281,7 @@ class Neighbours(Solver):
             raise NotCovered("the table has values that are not finite")
         some = [len(np.unique(job.bags[number])) for number in range(min(10, len(job)))]
         share = max(1, math.fsum(some)) / (len(X) * max(1, len(some)))
+        X = X.copy() if np.may_share_memory(X, job.X) else X  # models keep the rows, and the caller may change them
         self.structure = NeighboursStructure(learner, X, job.y, job.classes, names, share)
         if self.structure.depth > _DEEPEST:
             raise NotCovered("bags hold so few of the rows that a search of their own is as fast")
@@ -299,14 +302,18 @@ def check_neighbours(learner: Any) -> None:
     vars(bare).pop("radius", None)  # it is of another kind of neighbours, and no parameter
     check_parameters(
         bare,
-        n_neighbors=lambda k: isinstance(k, int) and not isinstance(k, bool) and k >= 1,
+        n_neighbors=_is_count,
         weights=("uniform", "distance"),
         algorithm=("auto", "brute", "kd_tree", "ball_tree"),
-        leaf_size=lambda size: isinstance(size, int) and size >= 1,
+        leaf_size=_is_count,
         p=lambda p: learner.metric != "minkowski" or p in (1, 2),
         metric=_METRICS,
         n_jobs=anything,
     )
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
 def method_of(learner: Any, n_features: int) -> str:

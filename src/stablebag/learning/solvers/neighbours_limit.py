@@ -258,11 +258,11 @@ class AllBagsOfNeighbours:
 
     @cached_property
     def _with_all(self) -> RankLaw:
-        return RankLaw(self.law, self.learner.n_neighbors)
+        return RankLaw(self.law, int(self.learner.n_neighbors))
 
     @cached_property
     def _without_one(self) -> RankLaw:
-        return RankLaw(self.law.without_one(), self.learner.n_neighbors)
+        return RankLaw(self.law.without_one(), int(self.learner.n_neighbors))
 
     @property
     def _needed(self) -> int:

@@ -20,7 +20,7 @@ from stablebag.learning.solvers.matrices import BagRows, points_matrix
 from stablebag.learning.solvers.solver import NotCovered, Predictor, Solver, Structure
 from stablebag.learning.solvers.steps import Step, step_of
 
-_SETTINGS = {"transform_output": "default", "array_api_dispatch": False, "enable_metadata_routing": False}
+_SETTINGS = {"transform_output": "default", "enable_metadata_routing": False}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class LinearStructure(Structure):
 
     def predictor(self, points: Points) -> Predictor | None:
         X = points_matrix(points.X)
-        if X is None:
+        if X is None or (self.steps and get_config()["transform_output"] != _SETTINGS["transform_output"]):
             return None
         if self.steps:  # the first of them would copy it
             X = np.array(X, order="K", copy=True)
@@ -68,7 +68,10 @@ class LinearStructure(Structure):
                 matrix = X
                 for step, place in zip(self.steps, self.places, strict=True):
                     matrix = step.transform(matrix, model.steps[place])
-                self.form.predict(matrix, model, line)
+                if self.steps and not np.isfinite(matrix).all():
+                    line[:] = np.nan  # the estimator will refuse it
+                else:
+                    self.form.predict(matrix, model, line)
             return lines
 
         return predict
@@ -91,8 +94,6 @@ class Linear(Solver):
     structure_type: ClassVar[type[LinearStructure]] = LinearStructure
 
     def __init__(self, job: FitJob) -> None:
-        if job.fit_params:
-            raise NotCovered("fit parameters are not covered")
         settings = get_config()
         if other := [name for name, value in _SETTINGS.items() if settings.get(name, value) != value]:
             raise NotCovered(f"scikit-learn's setting {other[0]} is not covered")

@@ -56,6 +56,7 @@ class Solver(ABC):
     learners: ClassVar[tuple[type, ...]]  # exact types: a class that inherits from one may do anything
     versions: ClassVar[tuple[str, ...]]  # of scikit-learn, for which it was verified
     releases_lock: ClassVar[bool] = False  # whether threads can fit at the same time
+    orders_ties: ClassVar[bool] = False  # whether its models are others with ties in row order
 
     structure: Structure
 

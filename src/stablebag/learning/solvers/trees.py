@@ -4,40 +4,30 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import ceil
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.tree._tree import NODE_DTYPE, Tree  # private, but its state is what pickling uses
 
 from stablebag.learning.job import FitJob
 from stablebag.learning.learners import Copies
 from stablebag.learning.rows import Points, as_float32
 from stablebag.learning.solvers.native import library, why_not
-from stablebag.learning.solvers.native.growing import AS_SORTED, BY_ROW, NO_MATTER, Grower, Limits
+from stablebag.learning.solvers.native.growing import AS_SORTED, BY_ROW, NO_MATTER, Grower, Limits, TreeArrays
 from stablebag.learning.solvers.native.prediction import Forest
 from stablebag.learning.solvers.parameters import anything, check_parameters
 from stablebag.learning.solvers.solver import NotCovered, Predictor, Solver, Structure
 from stablebag.learning.solvers.tables import as_matrix
 
+try:
+    from sklearn.tree._tree import NODE_DTYPE, Tree  # private, but its state is what pickling uses
+except ImportError:
+    NODE_DTYPE = Tree = None
+
 _LARGEST = 2**31 - 1
 _LARGEST_TARGET = 1e100  # sums of squares of larger ones may overflow
 _SMALLEST_EXPONENT = -400  # squares of smaller numbers may underflow
 _MOST_ROWS = 2**26
-
-
-class TreeArrays(NamedTuple):
-    """A tree whose nodes lie depth first: the left child of a node is the one after it.
-
-    `nodes` have a threshold, a feature and the right child; a leaf has threshold -inf, feature 0 and leads to itself.
-    """
-
-    nodes: np.ndarray
-    impurity: np.ndarray
-    n_samples: np.ndarray
-    value: np.ndarray
-    seen: np.ndarray  # the classes in the bag, by their place among all; empty for regression
-    max_depth: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +109,14 @@ class Trees(Solver):
     learners = (DecisionTreeRegressor, DecisionTreeClassifier)
     versions = ("1.9",)
     releases_lock = True
+    orders_ties = True
 
     def __init__(self, job: FitJob) -> None:
         compiled = library()
-        if compiled is None or not hasattr(compiled, "stablebag_fit_tree"):
-            raise NotCovered(why_not() or "the compiled part of stablebag is missing")
+        if compiled is None:
+            raise NotCovered(why_not())
+        if Tree is None:
+            raise NotCovered("this version of scikit-learn has other trees")
         learner = job.learner
         self._seed = _check(learner)
         matrix, names = as_matrix(job.X)
@@ -134,11 +127,14 @@ class Trees(Solver):
             raise NotCovered(f"a table of shape {X.shape} is not covered")
         targets, n_classes = _targets(job)
         max_features = _max_features(learner.max_features, X.shape[1])
-        self._grower = Grower(
-            compiled, X, targets, n_classes=n_classes, criterion=learner.criterion,
-            max_features=min(max_features, X.shape[1]), max_depth=min(learner.max_depth or _LARGEST, _LARGEST),
-            min_impurity_decrease=float(learner.min_impurity_decrease),
-        )  # fmt: skip
+        try:
+            self._grower = Grower(
+                compiled, X, targets, n_classes=n_classes, criterion=learner.criterion,
+                max_features=min(max_features, X.shape[1]), max_depth=min(learner.max_depth or _LARGEST, _LARGEST),
+                min_impurity_decrease=float(learner.min_impurity_decrease),
+            )  # fmt: skip
+        except MemoryError as error:
+            raise NotCovered("there is no memory for the order of all columns") from error
         self._limits = lru_cache(lambda n_rows: limits_of(learner, n_rows))
         self._in_row_order = job.solver_wanted == "ties-in-row-order"
         self._most_rows_exact = _MOST_ROWS if n_classes else n_exact_sums(targets)
@@ -150,7 +146,12 @@ class Trees(Solver):
             return None
         ties = NO_MATTER if n_rows <= self._most_rows_exact else BY_ROW if self._in_row_order else AS_SORTED
         seed = seed if self._seed is None else self._seed
-        return TreeArrays(*self._grower.grow(rows, seed, self._limits(n_rows), ties))
+        try:
+            return self._grower.grow(rows, seed, self._limits(n_rows), ties)
+        except MemoryError:  # it takes more than scikit-learn does
+            if ties == BY_ROW:
+                raise
+            return None
 
 
 def limits_of(learner: Any, n_rows: int) -> Limits:
@@ -222,5 +223,5 @@ def _targets(job: FitJob) -> tuple[np.ndarray, int]:
         return np.searchsorted(job.classes, job.y).astype(np.int32), len(job.classes)
     targets = np.ascontiguousarray(job.y, dtype=np.float64)
     if targets.ndim != 1 or not np.isfinite(targets).all() or (np.abs(targets) > _LARGEST_TARGET).any():
-        raise NotCovered("such targets are not covered")
+        raise NotCovered("targets beyond 1e100 are not covered")
     return targets, 0

@@ -17,14 +17,17 @@ _INT = ctypes.c_int32
 _POINTER = ctypes.c_void_p
 
 
-class Grown(NamedTuple):
-    """A tree whose nodes lie depth first: the left child of a node is the one after it."""
+class TreeArrays(NamedTuple):
+    """A tree whose nodes lie depth first: the left child of a node is the one after it.
+
+    `nodes` have a threshold, a feature and the right child; a leaf has threshold -inf, feature 0 and leads to itself.
+    """
 
     nodes: np.ndarray
     impurity: np.ndarray
     n_samples: np.ndarray
     value: np.ndarray
-    seen: np.ndarray  # the codes of the classes in the bag
+    seen: np.ndarray  # the classes in the bag, by their place among all; empty for regression
     max_depth: int
 
 
@@ -105,7 +108,7 @@ class Grower:
         )  # fmt: skip
         self._by_thread = threading.local()
 
-    def grow(self, rows: np.ndarray, seed: int, limits: Limits, ties: int) -> Grown:
+    def grow(self, rows: np.ndarray, seed: int, limits: Limits, ties: int) -> TreeArrays:
         """Return the tree of a bag."""
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         space = self._space(len(rows))
@@ -115,7 +118,7 @@ class Grower:
         if self._grow(ctypes.byref(self._table), ctypes.byref(fit), ctypes.c_uint32(seed)):
             raise IndexError("A bag has a row that is not in the table.")
         n, k = fit.n_nodes, fit.n_seen if self.n_classes else 1
-        return Grown(
+        return TreeArrays(
             space.nodes[:n].copy(), space.impurity[:n].copy(), space.n_samples[:n].copy(),
             space.value[: n * k].copy().reshape(n, k), space.seen[: fit.n_seen].copy(), fit.depth,
         )  # fmt: skip

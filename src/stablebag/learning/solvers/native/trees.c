@@ -14,8 +14,7 @@ EXPORTED int32_t stablebag_fit_tree(const Table *table, Fit *fit, uint32_t seed)
 /* How much memory a bag of up to n_rows rows needs. */
 EXPORTED int64_t stablebag_tree_bytes(int32_t n_table_rows, int32_t n_rows, int32_t n_features, int32_t n_classes) {
     Bag bag;
-    char *start = (char *)64;
-    return lay_out(&bag, start, n_table_rows, n_rows, n_features, n_classes) - start;
+    return (int64_t)lay_out(&bag, NULL, n_table_rows, n_rows, n_features, n_classes);
 }
 
 /* The first number below 2^31 - 1 that numpy's RandomState(seed).randint draws, from which scikit-learn seeds a tree:

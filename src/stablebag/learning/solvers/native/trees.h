@@ -119,7 +119,7 @@ static inline const float *values_of(const Bag *bag, int32_t feature) {
 }
 
 /* trees_rows.c */
-char *lay_out(Bag *bag, char *memory, int32_t n_table_rows, int32_t n_rows, int32_t n_features, int32_t k);
+size_t lay_out(Bag *bag, char *memory, int32_t n_table_rows, int32_t n_rows, int32_t n_features, int32_t k);
 int take_rows(Bag *bag);
 
 /* trees_split.c */

@@ -3,17 +3,38 @@
 
 #include "trees.h"
 
-static void *take(char **memory, size_t count, size_t size) {
-    char *taken = *memory;
-    *memory += (count * size + 63) / 64 * 64;
+/* Where the address sanitizer looks on, arrays have gaps between them that nobody may touch. */
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define GAP 64
+#else
+#define GAP 0
+#define ASAN_POISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
+#endif
+
+/* A workspace of which arrays are taken, or that is only measured. */
+typedef struct {
+    char *memory;
+    size_t used;
+} Room;
+
+static void *take(Room *room, size_t count, size_t size) {
+    size_t bytes = count * size, whole = (bytes + 63) / 64 * 64 + GAP;
+    char *taken = room->memory ? room->memory + room->used : NULL;
+    if (taken) {
+        ASAN_UNPOISON_MEMORY_REGION(taken, bytes);
+        ASAN_POISON_MEMORY_REGION(taken + bytes, whole - bytes);
+    }
+    room->used += whole;
     return taken;
 }
 
-/* Lay out the workspace of a bag of up to n_rows rows; return its end. */
-char *lay_out(Bag *bag, char *memory, int32_t n_table_rows, int32_t n_rows, int32_t n_features, int32_t k) {
+/* Lay out the workspace of a bag of up to n_rows rows, or measure it if there is none yet; return its size. */
+size_t lay_out(Bag *bag, char *memory, int32_t n_table_rows, int32_t n_rows, int32_t n_features, int32_t k) {
     size_t n = (size_t)n_rows, d = (size_t)n_features, classes = (size_t)k, table = (size_t)n_table_rows;
     size_t most = n > table ? n : table;
-    char **at = &memory;
+    Room room = {memory, 0}, *at = &room;
     bag->marks_room = n / 4 + 2;
     for (int i = 0; i < 2; i++) {
         bag->ids[i] = take(at, d * n + 8, sizeof(int32_t));
@@ -49,7 +70,7 @@ char *lay_out(Bag *bag, char *memory, int32_t n_table_rows, int32_t n_rows, int3
     bag->stack = take(at, n + 2, sizeof(Waiting));
     bag->marked = take(at, (n + 2) * d, sizeof(Marked));
     bag->counts = take(at, (n + 2) * classes, sizeof(double));
-    return memory;
+    return room.used;
 }
 
 /* Number the distinct rows of the bag in the order of the table; return whether there are such rows in the table. */
