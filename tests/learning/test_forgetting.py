@@ -68,8 +68,8 @@ def same(one, other, points=X):
 
 def state(model):
     """All that a model holds, but for places of names that are looked up once and then kept."""
-    held = {name: value for name, value in model.__dict__.items() if name != "row_ids_"}
-    return pickle.dumps(held), model.units_.ids.names.tolist() if hasattr(model, "row_ids_") else None
+    held = {name: value for name, value in model.__dict__.items() if name != "units_"}
+    return pickle.dumps(held), model.units_.ids.names.tolist() if hasattr(model, "units_") else None
 
 
 # ------------------------------------------------------------------------------------------ the same as fitting anew
