@@ -470,8 +470,9 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             reason = f"with warm_start=True there are already {fitted} bags. Raise n_bags or fit a clone."
             raise refuse_value("n_bags", type(self).__name__, f"at least {fitted}", self.n_bags, reason)
         same = same_table(X, self.X_) if hasattr(self, "X_") else fingerprint(X) == self._table
-        if units != self.units_:
-            what = "groups" if not (units.are_rows and self.units_.are_rows) else "row_ids"
+        before = getattr(self, "units_", None)
+        if units != before:
+            what = "row_ids" if units.are_rows and (before is None or before.are_rows) else "groups"
             raise ValueError(
                 f"warm_start=True adds bags of the same rows, but {what} changed since the first fit. Fit a clone, or "
                 "set warm_start=False."
