@@ -225,7 +225,7 @@ class Study:
     def _leaving_one_out(self) -> str:
         if self.noun == ROWS:
             return "Leaving out a training row"
-        return f"Leaving out all rows of a {self.noun.singular}"
+        return f"Leaving out all rows of {self.noun.any_one}"
 
     def _both(self, name: str, *arguments: Any) -> tuple[float, float]:
         return self._of_base(name, *arguments), float(np.mean(getattr(self.bagged, name)(*arguments)))
