@@ -152,7 +152,7 @@ def _print(console: Console, result: Study) -> None:
         told = " ".join(result.anew.explain().split())
         again = f"Fitted again with the same seed, {told[0].lower()}{told[1:]}"
         price = getattr(result.proved, "about_bags", str)()
-        say(console, " ".join(["What is proved in the table is for these bags, reused.", price, again]))
+        say(console, " ".join(filter(None, ["What is proved in the table is for these bags, reused.", price, again])))
     rows, effects = result.most_influential(5)
     named = ", ".join(f"{_called(row, noun)} ({effect:.3g})" for row, effect in zip(rows, effects, strict=True))
     say(console, f"The {whose} that move the predictions most: {named}.")
