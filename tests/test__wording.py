@@ -7,7 +7,7 @@ from stablebag import (
     Perturbations,
     Subbagging,
 )
-from stablebag._wording import count_bags, count_points, paragraphs, probability, rounded_up
+from stablebag._wording import Noun, count_bags, count_points, paragraphs, probability, rounded_up
 
 
 def test_notebooks_show_certificates_perturbations_and_intervals():
@@ -45,3 +45,12 @@ def test_paragraphs_are_wrapped_each_on_its_own():
 def test_one_bag_and_one_point_are_not_plural():
     assert [count_bags(number) for number in (1, 2, 1500)] == ["1 bag", "2 bags", "1,500 bags"]
     assert [count_points(number) for number in (1, 2, 1500)] == ["this point", "these 2 points", "these 1,500 points"]
+
+
+def test_the_article_goes_with_the_noun():
+    animals, users = Noun("animal", "animals"), Noun("user", "users")
+    assert (animals.any_one, users.any_one) == ("an animal", "a user")
+    assert animals.in_place_of_rows("A row, a row of rows; Row 1, rows.") == (
+        "An animal, an animal of animals; Animal 1, animals."
+    )
+    assert users.in_place_of_rows("A row, a row; a brown row, arrow") == "A user, a user; a brown user, arrow"

@@ -43,18 +43,26 @@ class Noun:
         """Return the number with the right form of the noun."""
         return f"{number:,} {self.singular if number == 1 else self.plural}"
 
+    @property
+    def any_one(self) -> str:
+        """One of them, whichever: "a row", "an animal"."""
+        return f"{'an' if self.singular[0] in 'aeioAEIO' else 'a'} {self.singular}"
+
     def in_place_of_rows(self, text: str) -> str:
         """Return a text that is written about rows as one about these.
 
         >>> Noun("patient", "patients").in_place_of_rows("Row 7 is one of 9 rows; a row is left out.")
         'Patient 7 is one of 9 patients; a patient is left out.'
+        >>> Noun("animal", "animals").in_place_of_rows("A row is left out.")
+        'An animal is left out.'
         """
 
         def other(found: re.Match[str]) -> str:
-            word = self.plural if found[2] else self.singular
-            return word[0].upper() + word[1:] if found[1] == "R" else word
+            word = self.plural if found[3] else self.singular
+            word = self.any_one if found[1] else word
+            return word[0].upper() + word[1:] if found[0][0] in "AR" else word
 
-        return text if self == ROWS else re.sub(r"\b([Rr])ow(s?)\b", other, text)
+        return text if self == ROWS else re.sub(r"\b([Aa] (?=row\b))?([Rr])ow(s?)\b", other, text)
 
 
 def _plural(word: str) -> str:

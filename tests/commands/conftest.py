@@ -33,3 +33,20 @@ def table(tmp_path_factory):
     for target in ("cost", "ill"):
         frame.drop(columns=target)[:7].to_csv(path.with_name(f"new-{target}.csv"), index=False)
     return path
+
+
+@pytest.fixture(scope="session")
+def clinic(tmp_path_factory):
+    """Visits of thirty patients, whose levels differ far more than their visits do."""
+    rng = np.random.default_rng(0)
+    names, visits = [f"{name}-{k}" for name in ("ann", "bob", "eve") for k in range(10)], rng.integers(1, 8, 30)
+    frame = pd.DataFrame({"patient_id": np.repeat(names, visits), "age": np.repeat(rng.integers(20, 90, 30), visits)})
+    frame["dose"] = rng.normal(size=len(frame))
+    frame["pressure"] = np.repeat(rng.normal(120, 20, 30), visits) + frame["dose"]
+    frame["ill"] = np.where(frame["pressure"] > 120, "yes", "no")
+    path = tmp_path_factory.mktemp("clinic") / "visits.csv"
+    frame.to_csv(path, index=False)
+    new = frame[:9].copy()
+    new.loc[2:, "patient_id"] = "new"
+    new.to_csv(path.with_name("new.csv"), index=False)
+    return path

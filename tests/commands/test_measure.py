@@ -51,3 +51,82 @@ def test_names_in_brackets_and_classes_as_floats_are_taken_as_they_are(run, tmp_
     assert "the target is 'y [/b]' (classification)" in words(result)
     accuracy = next(line for line in result.output.splitlines() if "accuracy" in line)
     assert accuracy.split("│")[2].strip() == "1"  # a tree on rows that it has seen
+
+
+def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
+    report, numbers = tmp_path / "report.html", tmp_path / "numbers.json"
+    arguments = ("--target", "pressure", "--group", "patient_id", *QUICK, "--output", report, "--json", numbers)
+    result = run("measure", clinic, *arguments)
+    assert result.exit_code == 0, result.output
+    n_rows = len(pd.read_csv(clinic))
+    for sentence in (
+        f"{n_rows} rows of visits.csv; the target is 'pressure' (regression).",
+        "There are 30 patients with 1 to 7 rows each.",
+        "rows of 24 patients, held out",
+        "rows of 6 other patients.",
+        "How far one patient moves the prediction",
+        "for 95% of the 24 patients",
+        "by 5 of the patients.",
+        "every data set of 24 patients",
+        "The patients that move the predictions most: patient ",
+    ):
+        assert sentence in words(result), sentence
+    assert "--group" not in words(result)  # it is given, so it is not suggested
+    found = json.loads(numbers.read_text())
+    assert (found["unit"], found["n_samples"], found["n_refits_of_the_base_learner"]) == ("patient", 24, 5)
+    assert found["n_rows"] == n_rows - int(words(result).split("held out ")[1].split()[0])
+    assert set(found["most_influential"][0]) == {"patient", "root_mean_square_effect"}
+    assert found["most_influential"][0]["patient"] in set(pd.read_csv(clinic)["patient_id"])
+    assert "mean over patients" in found["perturbations"]
+    page = report.read_text()
+    assert "<h2>The most influential patients</h2>" in page
+    assert '<button type="button">patient_id</button>' not in page  # it is no feature
+
+
+def test_classes_of_units_are_measured(run, clinic):
+    result = run("measure", clinic, "--target", "ill", "--group", "patient_id", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "moves the bagged vector of class probabilities" in words(result)
+    assert "Leaving out all rows of a patient" in words(result)
+
+
+def test_held_out_rows_of_units_that_were_trained_on_are_told(run, clinic):
+    new = clinic.with_name("new.csv")
+    result = run("measure", clinic, "--target", "pressure", "--group", "patient_id", "--test", new, *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "2 of the 9 rows to predict belong to patients that were trained on (ann-0" in words(result)
+    assert "So the held-out scores are better than at rows of new patients." in words(result)
+
+
+def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
+    report = tmp_path / "report.html"
+    result = run("measure", clinic, "--target", "pressure", *QUICK, "--output", report)
+    assert result.exit_code == 0, result.output
+    told = "--group patient_id holds out and leaves out whole patients in place of single rows."
+    assert told in words(result)
+    assert told in report.read_text()
+
+
+def test_every_row_its_own_unit_is_the_same_as_rows(run, table, tmp_path):
+    frame = pd.read_csv(table)
+    frame.assign(person=range(len(frame))).to_csv(tmp_path / "t.csv", index=False)
+    result = run("measure", tmp_path / "t.csv", "--target", "cost", "--group", "person", *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "There are 120 people with one row each: leaving out one is leaving out a row." in words(result)
+    assert "Trained on 96 rows of 96 people, held out 24 rows of 24 other people." in words(result)
+
+
+def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
+    frame = pd.read_csv(clinic)
+    frame.loc[3, "patient_id"] = None
+    frame.to_csv(tmp_path / "holes.csv", index=False)
+    for path, options, sentence in (
+        (clinic, ("--group", "patientid"), "There is no column 'patientid' in the table. Did you mean 'patient_id'?"),
+        (clinic, ("--group", "pressure"), "The target 'pressure' cannot be the group as well."),
+        (tmp_path / "holes.csv", ("--group", "patient_id"), "The group 'patient_id' is missing in row 3,"),
+        (clinic, ("--group", "patient_id", "--test-size", 0.98), "30 of the 30 patients are held out and none is left"),
+    ):
+        result = run("measure", path, "--target", "pressure", *options, *QUICK)
+        assert result.exit_code == 2
+        assert words(result).startswith(f"Error: {sentence}" if "Did" in sentence else "Error: ")
+        assert sentence in words(result)

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from stablebag import BernoulliSubbagging
-from stablebag.commands.studying import StudyOrder, held_out
+from stablebag._wording import ROWS, Noun
+from stablebag.commands.studying import StudyOrder, _called, _written, held_out
 from stablebag.commands.tables import TableError
 
 QUICK = ("--n-bags", 20, "--refits", 5, "--points", 4, "--jobs", 1)
@@ -63,3 +64,14 @@ def test_a_study_without_the_folder_to_write_to_is_not_begun(tmp_path, monkeypat
     order = StudyOrder("title", "command", numbers=tmp_path / "none" / "numbers.json")
     with pytest.raises(TableError, match=r"There is no folder .*none to write numbers.json to"):
         order.carry_out(pd.DataFrame({"a": range(9)}), np.arange(9.0), None, None, "regression", [])
+
+
+def test_rows_and_units_are_called_once_and_written_for_machines():
+    patients = Noun("patient", "patients")
+    assert _called(np.int64(17), ROWS) == "row 17"
+    assert _called("ann", patients) == "patient ann"
+    assert _called("Patient 7", patients) == "Patient 7"
+    assert _called(17.0, patients) == "patient 17"
+    day = pd.Timestamp("2020-02-03")
+    for name in (np.int64(17), 17.0, "ann", day):
+        assert json.loads(json.dumps(_written(name))) in (17, "ann", "2020-02-03T00:00:00.000000000")

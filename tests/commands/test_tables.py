@@ -113,6 +113,8 @@ def test_targets_that_are_none_are_refused(values, task, words):
         split_target(pd.DataFrame({"a": [1, 2], "y": values}), "y", task)
     with pytest.raises(TableError, match=r"no column 'z' in the table; it has 'a'"):
         split_target(pd.DataFrame({"a": [1]}), "z")
+    with pytest.raises(TableError, match=r"no column 'outcom' in the table. Did you mean 'Outcome'\?"):
+        split_target(pd.DataFrame({"Outcome": [1]}), "outcom")
 
 
 def test_a_test_table_must_have_the_columns(frame):

@@ -14,9 +14,11 @@ from stablebag import (
     certify_reused,
     leave_one_out,
     leave_one_out_error,
+    leave_one_out_refit,
     on_progress,
     predict_interval,
 )
+from stablebag._wording import Noun
 from stablebag.showing.study import Study, study
 
 
@@ -105,3 +107,60 @@ def test_the_verdict_says_how_many_rows_the_base_learner_was_refitted_without():
 def test_numbers_of_points_and_refits_that_are_none_are_refused(name):
     with pytest.raises(ValueError, match=f"'{name}' parameter of study"):
         study(DecisionTreeRegressor(), np.eye(4), np.arange(4.0), np.eye(4), **{name: 0})
+
+
+def test_a_study_of_units_leaves_out_units_and_calls_them_by_their_names(visits):
+    result, X, patients = visits
+    assert result.noun == Noun("patient", "patients")
+    assert result.n_samples == patients.nunique() == len(result.bagged.rows) == 15 < len(X)
+    assert result.base.values.shape == (5, 4)
+    assert result.bagged.scope.mismatch(result.proved.scope) is None
+    assert result.verdict().startswith("Leaving out all rows of a patient moves the bagged prediction by at most ")
+    assert "of the 15 patients, on average over the test points" in result.verdict()
+    assert "by 5 of the patients." in result.verdict()
+    assert [name for name, *_ in result.comparison()][:2] == ["mean over patients", "95% of the patients below"]
+    names, effects = result.most_influential(3)
+    assert set(names) <= set(patients)
+    numbers, same = result.ranked(3)
+    assert patients.unique()[numbers].tolist() == names.tolist()
+    np.testing.assert_array_equal(effects, same)
+    assert "of 15 patients" in str(result.error)
+    assert "a new patient" in result.intervals.guarantee
+    assert result.intervals.to_frame().index.tolist() == [f"new {k}" for k in range(4)]
+
+
+def test_units_of_one_row_each_are_studied_as_the_rows_are():
+    X, y = load_diabetes(return_X_y=True)
+    options = {"n_bags": 30, "n_refits": 3, "n_points": 2}
+    plain, units = (
+        study(DecisionTreeRegressor(max_depth=3), X[:60], y[:60], X[60:70], groups=groups, **options)
+        for groups in (None, np.arange(60))
+    )
+    np.testing.assert_array_equal(plain.bagged.left_out, units.bagged.left_out)
+    np.testing.assert_array_equal(plain.base.left_out, units.base.left_out)
+    assert "of the 60 groups" in units.verdict()
+
+
+def test_the_most_influential_rows_are_called_as_in_the_frame(diabetes):
+    result, X = diabetes
+    moved = result.bagged
+    assert moved.names.rows is None  # the frame counts its rows
+    shuffled = X[:60].sample(frac=1.0, random_state=0)
+    other = study(DecisionTreeRegressor(max_depth=3), shuffled, np.arange(60.0), X[60:70], n_bags=40, n_refits=3)
+    numbers, _ = other.ranked(4)
+    assert other.most_influential(4)[0].tolist() == shuffled.index[numbers].tolist()
+
+
+def test_what_is_left_out_must_be_the_same_on_both_sides():
+    X, y = load_diabetes(return_X_y=True)
+    X, y, tree = X[:40], y[:40], DecisionTreeRegressor(max_depth=2)
+    model = BaggedRegressor(tree, n_bags=40, random_state=0).fit(X, y, groups=np.arange(40) // 2)
+    base = leave_one_out_refit(tree, X, y, X[:3], rows=[0, 1])
+    with pytest.raises(ValueError, match=r"'base' parameter of Study.of must be perturbations by groups.*same groups"):
+        Study.of(leave_one_out(model, X[:3]), certify_reused(model), base=base)
+
+
+def test_of_some_rows_the_most_influential_are_called_by_their_own_numbers():
+    bagged = Perturbations(np.zeros(1), np.array([[1.0], [3.0]]), np.array([5, 8]))
+    chosen = Study.of(bagged, Certificate(Subbagging(2), 10, range_length=10.0))
+    assert chosen.most_influential()[0].tolist() == [8, 5]

@@ -22,18 +22,27 @@ from stablebag.commands.printing import progress, say
 def interval(test: Path, confidence: float, method: str, output: Path, **options: Any) -> None:
     """Predict the rows of a table, with intervals from the bags.
 
+    With --group, they are intervals for rows of new units, such as patients of whom no row was trained on.
+
     \b
     Example:
       stablebag interval patients.csv --target outcome --test new.csv --output intervals.csv
+      stablebag interval visits.csv --target outcome --group patient_id --test new.csv --output intervals.csv
     """
-    from stablebag.commands import tables
+    from stablebag.commands import groups, tables
     from stablebag.deciding.intervals import predict_interval
     from stablebag.learning.regressor import BaggedRegressor
 
-    target = options["target"]
+    target, group = options["target"], options["group"]
     X, y, task, _ = tables.split_target(tables.read_table(options["table"]), target, options["task"])
     if task != "regression":
         raise tables.TableError(f"Intervals are for numbers, but the target {target!r} has classes.")
+    X, units = (X, None) if group is None else groups.split_group(X, group, target)
+    if units is not None and not units.is_unique and method == "stable-jackknife":
+        many = groups.noun(units).plural
+        raise tables.TableError(
+            f"The stable-jackknife is proved for rows, and --group leaves out {many}. Use jackknife+."
+        )
     other = tables.read_table(test)
     learner = tables.make_learner(options["model"], task, tables.parse_parameters(options["parameters"]))
     points = tables.same_columns(X, other, str(test))
@@ -46,10 +55,23 @@ def interval(test: Path, confidence: float, method: str, output: Path, **options
     )
     console = Console()
     with progress(console, "bags"):
-        model.fit(X, y)
+        model.fit(X, y, groups=units)
     found = predict_interval(model, points, confidence_level=confidence, method=method)
-    found.to_frame().to_csv(output, index=False)
+    frame, others = found.to_frame(), other[group] if group in other.columns else None
+    if others is not None:
+        frame.insert(0, group, others.to_numpy())
+    frame.to_csv(output, index=False)
     say(console, found.explain())
+    if units is not None:
+        many = groups.noun(units).plural
+        say(
+            console,
+            f"Trained on {groups.counted(units)}; the intervals are for rows of other {many}.",
+        )
+        if known := groups.seen_before(units, others):
+            say(console, f"{known} The guarantee is not about these rows.")
+    elif noticed := groups.suggestion(X):
+        say(console, noticed)
     if target in other.columns and other[target].notna().all():
         say(console, f"{found.coverage(other[target]):.1%} of the known targets are inside.")
     say(console, f"{len(found):,} intervals are in {output}.")

@@ -36,6 +36,8 @@ def table_options(command: Any) -> Any:
     options = [
         click.argument("table", type=click.Path(path_type=Path)),
         click.option("--target", required=True, help="The column to predict."),
+        click.option("--group", help="The column that says whose rows are whose, such as patient_id. It is no feature; "
+                     "whole patients are put into bags, left out and held out, and what counts rows counts patients."),
         click.option("--task", type=click.Choice(["regression", "classification"]), help="[default: by the target]"),
         click.option("--model", default="tree", show_default=True,
                      help="tree, forest, boosting, logistic, ridge, knn, mlp, svm, or package.module:Class."),

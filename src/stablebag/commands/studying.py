@@ -13,9 +13,11 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.model_selection import train_test_split
 
+from stablebag._wording import ROWS, Noun
 from stablebag.commands import tables
 from stablebag.commands.options import scheme_of
 from stablebag.commands.printing import finite, progress, say
+from stablebag.resampling.row_ids import plain
 from stablebag.resampling.scheme import ResamplingScheme
 from stablebag.showing.study import Study, study
 
@@ -41,7 +43,7 @@ class StudyOrder:
     n_points : int
         The number of held-out rows at which perturbations are measured.
     n_refits : int
-        The number of training rows without which the base learner is refitted.
+        The number of training rows, or units, without which the base learner is refitted.
     jobs : int
         The number of fits in parallel.
     seed : int
@@ -83,14 +85,16 @@ class StudyOrder:
             numbers=options["json_path"],
         )
 
-    def carry_out(self, X: Any, y: Any, X_test: Any, y_test: Any, task: str, notes: list[str]) -> None:
-        """Run the study with progress, print it, and write what was asked for."""
+    def carry_out(
+        self, X: Any, y: Any, X_test: Any, y_test: Any, task: str, notes: list[str], groups: Any = None
+    ) -> None:
+        """Run the study with progress, print it, and write what was asked for; groups are the units of the rows."""
         for path in (self.output, self.numbers):
             if path is not None and not path.resolve().parent.is_dir():
                 raise tables.TableError(f"There is no folder {path.resolve().parent} to write {path.name} to.")
         learner = tables.make_learner(self.model, task, tables.parse_parameters(self.parameters))
         pipeline = tables.Columns.of(X).pipeline(learner)
-        console, n_refits = Console(), min(self.n_refits, len(y))
+        console, n_refits = Console(), min(self.n_refits, len(y) if groups is None else groups.nunique())
         with progress(console, f"{self.n_bags:,} bags, and {n_refits:,} refits of the base learner"):
             result = study(
                 pipeline,
@@ -98,6 +102,7 @@ class StudyOrder:
                 y,
                 X_test,
                 y_test,
+                groups=groups,
                 scheme=self.scheme,
                 n_bags=self.n_bags,
                 n_points=self.n_points,
@@ -107,9 +112,9 @@ class StudyOrder:
             )
         for note in notes:
             say(console, note)
-        _print(console, result, X)
+        _print(console, result)
         if self.numbers is not None:
-            self.numbers.write_text(json.dumps(_numbers(result, X), indent=1) + "\n")
+            self.numbers.write_text(json.dumps(_numbers(result), indent=1) + "\n")
             say(console, f"The numbers are in {self.numbers}.")
         if self.output is not None:
             from stablebag.showing.report.page import write
@@ -128,10 +133,13 @@ def held_out(X: Any, y: Any, test_size: float, task: str, seed: int) -> tuple[An
     return X, X_test, y, y_test
 
 
-def _print(console: Console, result: Study, X: Any) -> None:
-    table = Table(title="How far one training row moves the prediction (averages over the test points)")
-    for name in ("over the rows", "base learner", "bagged", "bagged, proved"):
-        table.add_column(name, justify="left" if name == "over the rows" else "right")
+def _print(console: Console, result: Study) -> None:
+    noun = result.noun
+    one, whose = ("training row", "training rows") if noun == ROWS else (noun.singular, noun.plural)
+    table = Table(title=f"How far one {one} moves the prediction (averages over the test points)")
+    table.add_column(f"over the {noun.plural}")
+    for name in ("base learner", "bagged", "bagged, proved"):
+        table.add_column(name, justify="right")
     for name, *values in result.comparison():
         table.add_row(name, *("" if math.isnan(value) else f"{value:.4g}" for value in values))
     for name, pair in result.scores.items():
@@ -144,19 +152,27 @@ def _print(console: Console, result: Study, X: Any) -> None:
         told = " ".join(result.anew.explain().split())
         again = f"Fitted again with the same seed, {told[0].lower()}{told[1:]}"
         price = getattr(result.proved, "about_bags", str)()
-        say(console, " ".join(["What is proved in the table is for these bags, reused.", price, again]))
+        say(console, " ".join(filter(None, ["What is proved in the table is for these bags, reused.", price, again])))
     rows, effects = result.most_influential(5)
-    named = ", ".join(f"row {X.index[row]} ({effect:.3g})" for row, effect in zip(rows, effects, strict=True))
-    say(console, f"The training rows that move the predictions most: {named}.")
+    named = ", ".join(f"{_called(row, noun)} ({effect:.3g})" for row, effect in zip(rows, effects, strict=True))
+    say(console, f"The {whose} that move the predictions most: {named}.")
 
 
-def _numbers(result: Study, X: Any) -> dict[str, Any]:
+def _called(name: Any, noun: Noun) -> str:
+    """What a row or unit is called in a sentence: "patient 17", and not "patient patient 17"."""
+    text = str(plain(name))
+    return text if text.lower().startswith(noun.singular) else f"{noun.singular} {text}"
+
+
+def _numbers(result: Study) -> dict[str, Any]:
     assert result.base is not None
     assert result.anew is not None
     assert result.error is not None
     return {
         "task": result.task,
+        "unit": result.noun.singular,
         "n_samples": result.n_samples,
+        "n_rows": result.model.units_.n_rows,
         "n_refits_of_the_base_learner": len(result.base.rows),
         "proved_of_these_bags": result.proved.explain(),
         "proved_of_bags_drawn_anew": result.anew.explain(),
@@ -167,9 +183,15 @@ def _numbers(result: Study, X: Any) -> dict[str, Any]:
         },
         "held_out": {name: {"base": a, "bagged": b} for name, (a, b) in result.scores.items()},
         "most_influential": [
-            {"row": int(X.index[row]), "root_mean_square_effect": float(effect)}
+            {result.noun.singular: _written(row), "root_mean_square_effect": float(effect)}
             for row, effect in zip(*result.most_influential(15), strict=True)
         ],
         "leave_one_out_error": {"value": result.error.value, "standard_error": result.error.standard_error},
         "coverage": result.coverage,
     }
+
+
+def _written(name: Any) -> Any:
+    """A name that JSON takes."""
+    name = plain(name)
+    return name if isinstance(name, int | float | str) else str(name)

@@ -5,6 +5,7 @@ import importlib
 import math
 import warnings
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -180,11 +181,7 @@ def split_target(frame: Any, target: str, task: str | None = None) -> tuple[Any,
 
     If the task is None, it is inferred: strings, truth values and few different whole numbers are classes.
     """
-    if target not in frame.columns:
-        near = ", ".join(repr(name) for name in list(frame.columns)[:8])
-        raise TableError(
-            f"There is no column {target!r} in the table; it has {near}{', ...' * (len(frame.columns) > 8)}."
-        )
+    refuse_unknown(frame, target)
     known = frame[target].notna()
     column = frame.loc[known, target]
     if not len(column):
@@ -201,6 +198,18 @@ def split_target(frame: Any, target: str, task: str | None = None) -> tuple[Any,
         raise TableError(f"The target {target!r} has infinite values.")
     y = targets_of(column, task, target)
     return frame.loc[known].drop(columns=target), y, task, int((~known).sum())
+
+
+def refuse_unknown(frame: Any, name: str) -> None:
+    """Refuse the name of a column that is not in the table, with one that is meant or with those that there are."""
+    if name in frame.columns:
+        return
+    lower = {column.lower(): column for column in frame.columns}
+    near = get_close_matches(name.lower(), lower, n=1)
+    if near:
+        raise TableError(f"There is no column {name!r} in the table. Did you mean {lower[near[0]]!r}?")
+    some = ", ".join(repr(column) for column in list(frame.columns)[:8])
+    raise TableError(f"There is no column {name!r} in the table; it has {some}{', ...' * (len(frame.columns) > 8)}.")
 
 
 def targets_of(column: Any, task: str, name: str) -> np.ndarray:
@@ -232,30 +241,35 @@ def same_columns(frame: Any, other: Any, name: str) -> Any:
         if kind in ("categorical", "text") and there.dtype.kind in "iufb":
             if frame[column].dtype.kind == "b" and there.dtype.kind != "b":
                 raise TableError(f"The column {column!r} has truth values in the training table and none in {name}.")
-            other[column] = _as_written(there)  # as in the training table, which has it as text
+            other[column] = written(there)  # as in the training table, which has it as text
     return other
 
 
-def _as_written(column: Any) -> Any:
-    """Numbers as text, whole ones without a point: a missing value among them turns them into floats."""
+def written(column: Any) -> Any:
+    """Return values as text, whole numbers without a point: a missing value among them turns them into floats."""
     whole = column.dtype.kind == "f" and bool((column.dropna() == column.dropna().round()).all())
     text = column.map(lambda value: str(int(value)) if whole else str(value), na_action="ignore")
     return text.astype(object)
 
 
-def read_test(path: str | Path, X: Any, y: np.ndarray, target: str, task: str) -> tuple[Any, np.ndarray | None]:
-    """Read a table of held-out rows: their columns as in X, and their targets, or None if it does not have them."""
+def read_test(
+    path: str | Path, X: Any, y: np.ndarray, target: str, task: str, group: str | None = None
+) -> tuple[Any, np.ndarray | None, Any]:
+    """Read a table of held-out rows: their columns as in X, their targets, and their units.
+
+    Targets or units are None if the table does not have them.
+    """
     other = read_table(path)
-    X_test = same_columns(X, other, str(path))
+    X_test, units = same_columns(X, other, str(path)), other[group] if group in other.columns else None
     if target not in other.columns:
-        return X_test, None
+        return X_test, None, units
     known = other[target].notna().to_numpy()
     if not known.any():
         raise TableError(f"The target {target!r} is missing in every row of {path}.")
     y_test = targets_of(other.loc[known, target], task, target)
     if task == "classification" and not set(y_test) & set(y):
         raise TableError(f"No class of {path} is in the training table.")
-    return X_test.loc[known].reset_index(drop=True), y_test
+    return X_test.loc[known].reset_index(drop=True), y_test, None if units is None else units[known]
 
 
 def make_learner(name: str, task: str, parameters: dict[str, Any]) -> Any:

@@ -158,7 +158,7 @@ class TrimmedRange(PredictionRange):
         `rank` of these moves it, and at most `rank` units have so many. The same holds for the high end.
         """
         most = int(units.sizes.max())
-        why = f" for rank {self.rank}, a {units.noun.singular} of {most:,} rows being left out"
+        why = f" for rank {self.rank}, {units.noun.any_one} of {most:,} rows being left out"
         _check_targets(y, minimum=2 * self.rank - 1 + most, why=why)
         whole = low, high = self(y)
         moves = np.zeros(len(units), dtype=bool)

@@ -8,13 +8,16 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, root_mean_squared_error
 
-from stablebag._checks import check_integer
+from stablebag._checks import check_integer, refuse_value
 from stablebag._seeds import Seeds
+from stablebag._wording import ROWS, Noun
 from stablebag.deciding.intervals import Intervals, predict_interval
 from stablebag.learning.classifier import BaggedClassifier
+from stablebag.learning.ensemble import units_of
 from stablebag.learning.learners import Copies
 from stablebag.learning.progress import counted
 from stablebag.learning.regressor import BaggedRegressor
+from stablebag.learning.rows import n_rows
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
 from stablebag.measuring.leave_one_out import leave_one_out
 from stablebag.measuring.perturbations import Perturbations
@@ -39,13 +42,13 @@ class Study:
     task : {"regression", "classification"}
         The kind of task.
     n_samples : int
-        The number of training rows.
+        The number of what is left out, one at a time: training rows, or units such as patients.
     model : BaggedRegressor, BaggedClassifier or None
         The fitted bagged model, if it is available.
     base : Perturbations or None
-        The perturbations of the base learner, by refitting without each of some rows, if they were measured.
+        The perturbations of the base learner, by refitting without each of some rows or units, if they were measured.
     bagged : Perturbations
-        The perturbations of the bagged model, for all rows.
+        The perturbations of the bagged model, for all rows or units.
     proved : ReusedBagsCertificate, or another certificate that is about what was measured
         What is proved about these perturbations, for the bags that were drawn and at these points.
     anew : Certificate, VectorCertificate or None
@@ -117,6 +120,9 @@ class Study:
         if bagged.prediction.ndim == 2:
             bagged, base = bagged.in_norm(), None if base is None else base.in_norm()
         refuse_mismatch(bagged.scope, proved.scope, "Study.of")
+        if base is not None and base.noun != bagged.noun:
+            expected, reason = f"perturbations by {bagged.noun.plural}", "measure both with the same groups."
+            raise refuse_value("base", "Study.of", expected, f"perturbations by {base.noun.plural}", reason)
         vector = proved.scope.quantity is Quantity.VECTOR
         known = None if targets is None else np.asarray(targets)
         covered = None if intervals is None or known is None else intervals.coverage(known)
@@ -125,13 +131,18 @@ class Study:
         parts = {"intervals": intervals, "points": None, "targets": known, "coverage": covered}
         return cls(task, len(bagged.rows), model, base, bagged, proved, anew, {}, error, **parts)  # type: ignore[arg-type]
 
+    @property
+    def noun(self) -> Noun:
+        """What is left out: rows, or units such as patients."""
+        return self.bagged.noun
+
     def comparison(self, delta: float = 0.05) -> list[tuple[str, float, float, float]]:
         """Return the lines of a table: what, for the base learner, for the bagged one, and proved for the bagged one.
 
         Parameters
         ----------
         delta : float, default=0.05
-            A share of the training rows, in [0, 1]: those whose perturbations may be larger.
+            A share of the training rows, or units, in [0, 1]: those whose perturbations may be larger.
 
         Returns
         -------
@@ -142,21 +153,22 @@ class Study:
         bounds = (np.mean(proved.mean()), np.mean(proved.epsilon(delta)), proved.worst_case())
         # That no prediction leaves its range is known without any proof.
         mean, most, worst = (float(bound) if bound < proved.range_length else math.nan for bound in bounds)
+        many = self.noun.plural
         return [
-            ("mean over rows", *self._both("mean"), mean),
-            (f"{1 - delta:.0%} of the rows below", *self._both("epsilon", delta), most),
+            (f"mean over {many}", *self._both("mean"), mean),
+            (f"{1 - delta:.0%} of the {many} below", *self._both("epsilon", delta), most),
             ("largest", *self._both("max"), worst),
             ("root mean square, without the bags' noise", self._of_base("norm", 2),
              float(self.bagged.debiased_rms("mean")), math.nan),
         ]  # fmt: skip
 
     def verdict(self, delta: float = 0.05) -> str:
-        """Say in a sentence what leaving out one row does.
+        """Say in a sentence what leaving out one row, or unit, does.
 
         Parameters
         ----------
         delta : float, default=0.05
-            A share of the training rows, in [0, 1]: those whose perturbations may be larger.
+            A share of the training rows, or units, in [0, 1]: those whose perturbations may be larger.
 
         Returns
         -------
@@ -164,33 +176,56 @@ class Study:
         """
         of = "prediction" if self.task == "regression" else "vector of class probabilities"
         after, worst = float(np.mean(self.bagged.epsilon(delta))), float(np.max(self.bagged.max()))
-        beside = ""
+        beside, many = "", self.noun.plural
         if self.base is not None:
             before, worst_before = float(np.mean(self.base.epsilon(delta))), float(np.max(self.base.max()))
-            some = "" if len(self.base.rows) == self.n_samples else f", by {len(self.base.rows):,} of the rows"
+            some = "" if len(self.base.rows) == self.n_samples else f", by {len(self.base.rows):,} of the {many}"
             beside = f" For the base learner these are {before:.3g} and {worst_before:.3g}{some}."
         return (
-            f"Leaving out a training row moves the bagged {of} by at most {after:.3g} for {1 - delta:.0%} of the "
-            f"{self.n_samples:,} rows, on average over the test points; the largest move of all is {worst:.3g}."
+            f"{self._leaving_one_out} moves the bagged {of} by at most {after:.3g} for {1 - delta:.0%} of the "
+            f"{self.n_samples:,} {many}, on average over the test points; the largest move of all is {worst:.3g}."
             f"{beside}"
         )
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that move the bagged predictions most over all points, and their root mean square effects.
+        """Return what moves the bagged predictions most over all points, and the root mean square effects.
 
         Parameters
         ----------
         k : int, default=5
-            The number of rows; all of them if there are fewer.
+            The number of rows, or units; all of them if there are fewer.
 
         Returns
         -------
         rows : ndarray of shape (k,)
+            What these rows, or units, are called, as `Perturbations.most_influential` calls them.
+        effects : ndarray of shape (k,)
+        """
+        places, effects = self.ranked(k)
+        return self.bagged.names.of_rows(places), effects
+
+    def ranked(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """Return the same as `most_influential` with the numbers of the rows, or units, in place of their names.
+
+        Parameters
+        ----------
+        k : int, default=5
+            The number of rows, or units; all of them if there are fewer.
+
+        Returns
+        -------
+        numbers : ndarray of shape (k,)
         effects : ndarray of shape (k,)
         """
         total = self.bagged.row_norms()
         order = np.argsort(-total, kind="stable")[:k]
-        return order, total[order]
+        return self.bagged.rows[order], total[order]
+
+    @property
+    def _leaving_one_out(self) -> str:
+        if self.noun == ROWS:
+            return "Leaving out a training row"
+        return f"Leaving out all rows of {self.noun.any_one}"
 
     def _both(self, name: str, *arguments: Any) -> tuple[float, float]:
         return self._of_base(name, *arguments), float(np.mean(getattr(self.bagged, name)(*arguments)))
@@ -206,6 +241,7 @@ def study(
     X_test: Any,
     y_test: Any = None,
     *,
+    groups: Any = None,
     scheme: ResamplingScheme = Subbagging(0.5),  # noqa: B008 (frozen)
     n_bags: int = 500,
     n_points: int = 20,
@@ -228,6 +264,9 @@ def study(
         Held-out rows.
     y_test : array-like or None, default=None
         The targets of the held-out rows, if they are known.
+    groups : sequence of int or labels, of length n_samples, default=None
+        The unit of each training row, such as its patient, as in `fit` of a bagged model: everything is then about
+        leaving out a unit. Hold out whole units, or the scores are better than at rows of new units.
     scheme : ResamplingScheme, default=Subbagging(bag_size=0.5)
         How bags are drawn.
     n_bags : int, default=500
@@ -235,7 +274,8 @@ def study(
     n_points : int, default=20
         The number of held-out rows, the first ones, at which perturbations are measured.
     n_refits : int, default=200
-        The number of training rows, drawn at random if there are more, without which the base learner is refitted.
+        The number of training rows, or units, without which the base learner is refitted; drawn at random if there are
+        more.
     confidence_level : float, default=0.9
         The level of the prediction intervals, between 0 and 1.
     n_jobs : int or None, default=None
@@ -262,14 +302,16 @@ def study(
     n_refits = check_integer(n_refits, "n_refits", owner, minimum=1)
     classifies = is_classifier(learner)
     maker = BaggedClassifier if classifies else BaggedRegressor
-    rows = _chosen_rows(len(y), n_refits, random_state)
+    n_units = n_rows(X) if groups is None else len(units_of(X, n_rows(X), None, groups, owner))
+    rows = _chosen_rows(n_units, n_refits, random_state)
     model = maker(learner, scheme=scheme, n_bags=n_bags, n_jobs=n_jobs, random_state=random_state)
     points = X_test[:n_points]
     with counted(n_bags + len(rows) + 1) as count:
         with count.part():
-            model.fit(X, y)
+            model.fit(X, y, groups=groups)
         with count.part():
-            base = leave_one_out_refit(learner, X, y, points, rows=rows, n_jobs=n_jobs, random_state=random_state)
+            options = {"rows": rows, "groups": groups, "n_jobs": n_jobs, "random_state": random_state}
+            base = leave_one_out_refit(learner, X, y, points, **options)
     at_tests, at_points = _predicted_once(model, X_test, n_points)
     bagged = leave_one_out(model, at_points)
     targets = None if y_test is None else np.asarray(y_test)
@@ -280,10 +322,11 @@ def study(
         everywhere = predict_interval(model, at_tests, confidence_level=confidence_level)
         coverage = None if targets is None else everywhere.coverage(targets)
         ends = {name: getattr(everywhere, name)[:n_points] for name in ("lower", "upper", "prediction")}
-        intervals = replace(everywhere, **ends)
+        index = None if everywhere.index is None else everywhere.index[:n_points]
+        intervals = replace(everywhere, **ends, index=index)
     return Study(
         task="classification" if classifies else "regression",
-        n_samples=len(model.y_),
+        n_samples=n_units,
         model=model,
         base=base,
         bagged=bagged,

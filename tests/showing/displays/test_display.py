@@ -1,4 +1,5 @@
 import sys
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -14,7 +15,9 @@ from stablebag import (
     StabilityCurveDisplay,
     Subbagging,
 )
-from stablebag.showing.displays.display import COLOURS, HATCHES, LINES, Display, as_steps, by_name
+from stablebag._wording import ROWS, Noun
+from stablebag.proving.scope import Quantity, Rerun, Scope
+from stablebag.showing.displays.display import COLOURS, HATCHES, LINES, Display, as_steps, by_name, noun_of
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])
@@ -71,3 +74,17 @@ def test_the_first_five_things_shown_together_can_be_told_apart_without_colour()
     assert len(COLOURS) == len(LINES) == len(HATCHES) == len(set(COLOURS)) == len(set(HATCHES))
     assert len({(colour, str(line)) for colour, line in zip(COLOURS, LINES, strict=True)}) == len(COLOURS)
     assert len({str(line) for line in LINES[:5]}) == 5
+
+
+def test_displays_name_what_is_left_out(measured):
+    patients = Noun("patient", "patients")
+    scope = Scope(100, Quantity.NUMBER, Rerun.ALONE, noun=patients)
+    moved = {name: replace(each, scope=scope) for name, each in measured.items()}
+    assert noun_of(measured) == ROWS
+    assert noun_of(moved) == patients
+    assert noun_of({"a": measured["bagged"], "b": moved["bagged"]}) == ROWS
+    assert PerturbationDisplay.from_perturbations(moved).ax_.get_ylabel() == "share of patients"
+    assert "share of patients that" in StabilityCurveDisplay.from_perturbations(moved).ax_.get_ylabel()
+    phases = PhaseDiagramDisplay.from_certificate(Certificate(Subbagging(2), 4, noun=patients))
+    assert "share of patients" in phases.ax_.get_xlabel()
+    assert "2 of 4 patients" in phases.ax_.get_title()

@@ -1,10 +1,14 @@
 import base64
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from stablebag import Intervals, Perturbations
+from stablebag._wording import Noun
+from stablebag.measuring.names import Names
+from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.showing.report.charts import _series, interactive, static, static_charts
 
 
@@ -77,3 +81,17 @@ def test_many_rows_make_no_more_steps_than_can_be_seen():
     steps, bins = _series(moved, "all", widest=1.0)
     assert len(steps["epsilon"]) == len(steps["delta"]) < 500
     assert len(json.dumps([steps, bins])) < 20_000
+
+
+def test_charts_speak_of_what_is_left_out_and_call_points_as_in_their_frame(named):
+    scope = Scope(30, Quantity.NUMBER, Rerun.ALONE, noun=Noun("patient", "patients"))
+    evil = "</script><b>"
+    of = {"scope": scope, "names": Names(points=np.array(["may", evil], dtype=object))}
+    patients = {name: replace(moved, **of) for name, moved in named.items()}
+    for name, picture in static_charts(patients, GUARANTEE, None, None).items():
+        assert {"histogram": "each patient", "curves": "share of patients"}[name] in picture["alt"]
+        assert "row" not in picture["alt"]
+    script = interactive(patients, GUARANTEE)[1]
+    for words in ("delta: share of patients", "how far a patient moves the prediction", "test row may"):
+        assert words in script
+    assert evil not in script

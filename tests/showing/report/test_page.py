@@ -19,6 +19,7 @@ from stablebag import (
     predict_interval,
 )
 from stablebag.showing.report import write
+from stablebag.showing.report.page import _together
 from stablebag.showing.study import Study
 
 EVIL = "<script>alert(1)</script>"
@@ -100,3 +101,45 @@ def test_many_rows_do_not_make_a_large_report(tmp_path):
 def test_only_studies_are_reported(tmp_path):
     with pytest.raises(TypeError, match=r"'study' parameter of report.write"):
         write(tmp_path / "x.html", {"not": "a study"})
+
+
+def test_a_report_of_units_speaks_of_them_and_shows_the_values_of_their_rows(visits, tmp_path):
+    result, X, patients = visits
+    page = write(tmp_path / "report.html", result, rows=X).read_text()
+    assert EVIL not in page
+    text = " ".join(re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL).split())
+    assert "when all rows of one patient are left out" in text
+    assert "refitted without each of 5 patients" in text
+    assert "<h2>The most influential patients</h2>" in text
+    assert '<button type="button">patient</button>' in text
+    assert "each predicted by the bags without its patient" in text
+    assert "the target of a row of a new patient is expected" in text
+    for words in (
+        "training row is",
+        "share of rows",
+        "over the rows",
+        "over rows",
+        "without a row",
+        "of the rows below",
+    ):
+        assert words not in text
+    first = result.most_influential(1)[0][0]
+    line = re.search(r"<tbody> (<tr><th scope=\"row\">[^\n]*?</tr>) ", text[text.index('id="influential"') :])[1]
+    cells = [cell.strip() for cell in re.sub(r"<.*?>", "|", line).split("|") if cell.strip()]
+    assert cells[0] == str(first).replace("<", "&lt;").replace(">", "&gt;")
+    assert cells[2] == str((patients == first).sum())
+
+
+def test_units_without_their_rows_are_named_alone(visits, tmp_path):
+    result, X, _ = visits
+    page = write(tmp_path / "report.html", Study.of(result.bagged, result.proved), rows=X).read_text()
+    assert "<caption>By name</caption>" in page
+    assert '<button type="button">sex</button>' not in page
+
+
+@pytest.mark.parametrize(("values", "text"), [
+    ([3.0], "3"), ([2.5, 7.0, 2.5], "2.5 to 7"), (["f", "f"], "f"), (["f", "m", None], "f / m"), ([np.nan], "nan"),
+    (list("abcd"), "4 values"), ([np.nan, 4.0], "4"), ([True, False], "True / False"), (pd.Series([1, pd.NA]), "1"),
+])  # fmt: skip
+def test_the_values_of_several_rows_fit_into_a_cell(values, text):
+    assert _together(values) == text

@@ -5,10 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from stablebag._wording import ROWS, Noun
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.proving.protocol import StabilityCertificate
 from stablebag.proving.scope import refuse_mismatch
-from stablebag.showing.displays.display import COLOURS, LINES, Display, as_steps, by_name
+from stablebag.showing.displays.display import COLOURS, LINES, Display, as_steps, by_name, noun_of
 
 
 class StabilityCurveDisplay(Display):
@@ -24,6 +25,8 @@ class StabilityCurveDisplay(Display):
         For each name, the root mean square of the noise of the bags; drawn as a tick on the epsilon axis.
     guarantee_label : str, default="proved"
         The name of what is proved, for the legend.
+    noun : Noun, default=ROWS
+        What is left out: rows, or units such as patients.
 
     Attributes
     ----------
@@ -51,11 +54,13 @@ class StabilityCurveDisplay(Display):
         guarantee: tuple[np.ndarray, np.ndarray] | None = None,
         noise: Mapping[str, float] | None = None,
         guarantee_label: str = "proved",
+        noun: Noun = ROWS,
     ) -> None:
         self.curves = dict(curves)
         self.guarantee = guarantee
         self.noise = dict(noise or {})
         self.guarantee_label = guarantee_label
+        self.noun = noun
 
     @classmethod
     def from_perturbations(
@@ -93,10 +98,10 @@ class StabilityCurveDisplay(Display):
         summary = np.mean if over_points == "mean" else np.max
         noise = {name: float(summary(moved.noise)) for name, moved in drawn.items()} if show_noise else None
         if certificate is None:
-            return cls(curves, None, noise).plot(ax=ax)
+            return cls(curves, None, noise, noun=noun_of(named)).plot(ax=ax)
         of = _spoken_of(certificate, named, cls.__name__)
         label = "proved" if len(named) == 1 else f"proved for {of}"
-        return cls(curves, certificate.curve(over_points), noise, label).plot(ax=ax)
+        return cls(curves, certificate.curve(over_points), noise, label, noun_of(named)).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the curves.
@@ -123,7 +128,8 @@ class StabilityCurveDisplay(Display):
         if self.guarantee is not None and len(self.guarantee[0]):
             (self.guarantee_,) = ax.plot(*as_steps(*self.guarantee), ":", color="black", label=self.guarantee_label)
             widest = max(widest, float(np.interp(0.1, self.guarantee[1], self.guarantee[0])))
-        ax.set(xlabel="$\\varepsilon$", ylabel="$\\delta$: share of rows that move the prediction by more")
+        share = f"share of {self.noun.plural} that move the prediction by more"
+        ax.set(xlabel="$\\varepsilon$", ylabel=f"$\\delta$: {share}")
         ax.set(xlim=(0, 1.05 * widest), ylim=(0, 1.02))
         ax.legend()
         return self

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import refuse_type
+from stablebag._wording import ROWS, Noun
 from stablebag.measuring.perturbations import Perturbations
 
 COLOURS = ("tab:red", "tab:blue", "tab:green", "tab:purple", "tab:brown", "tab:gray")
@@ -51,3 +52,9 @@ def by_name(perturbations: Any, owner: str) -> dict[str, Perturbations]:
     if not isinstance(named, Mapping) or not all(isinstance(moved, Perturbations) for moved in named.values()):
         raise refuse_type("perturbations", owner, "Perturbations, or a dict of them by name", perturbations)
     return dict(named)
+
+
+def noun_of(named: Mapping[str, Perturbations]) -> Noun:
+    """Return what all of these leave out; rows, if that differs."""
+    nouns = {moved.noun for moved in named.values()}
+    return nouns.pop() if len(nouns) == 1 else ROWS

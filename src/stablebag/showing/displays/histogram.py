@@ -6,8 +6,9 @@ from typing import Any, Self
 import numpy as np
 
 from stablebag._checks import check_integer
+from stablebag._wording import ROWS, Noun
 from stablebag.measuring.perturbations import Perturbations
-from stablebag.showing.displays.display import COLOURS, HATCHES, Display, by_name
+from stablebag.showing.displays.display import COLOURS, HATCHES, Display, by_name, noun_of
 
 
 class PerturbationDisplay(Display):
@@ -17,6 +18,8 @@ class PerturbationDisplay(Display):
     ----------
     distances : dict of str to ndarray
         The distances L_i to count, by the name to show.
+    noun : Noun, default=ROWS
+        What is left out: rows, or units such as patients.
 
     Attributes
     ----------
@@ -36,8 +39,9 @@ class PerturbationDisplay(Display):
     ['bagged', 'tree']
     """
 
-    def __init__(self, distances: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, distances: Mapping[str, np.ndarray], noun: Noun = ROWS) -> None:
         self.distances = dict(distances)
+        self.noun = noun
 
     @classmethod
     def from_perturbations(
@@ -72,7 +76,7 @@ class PerturbationDisplay(Display):
                 if point >= len(moved.prediction):
                     raise IndexError(f"Point {point} was asked for, and there are {len(moved.prediction)} points.")
         values = {name: moved.values if point is None else moved.values[:, point] for name, moved in named.items()}
-        return cls({name: value.ravel() for name, value in values.items()}).plot(bins=bins, ax=ax)
+        return cls({name: value.ravel() for name, value in values.items()}, noun_of(named)).plot(bins=bins, ax=ax)
 
     def plot(self, ax: Any = None, *, bins: int = 40) -> Self:
         """Draw the histograms.
@@ -98,7 +102,9 @@ class PerturbationDisplay(Display):
             style = {"alpha": 0.45, "color": colour, "edgecolor": colour, "hatch": hatch, "label": name}
             self.bars_[name] = ax.hist(values, edges, weights=weights, histtype="stepfilled", **style)[2]
         ax.set(
-            xlabel="leave-one-out perturbation $|f(x) - f^{\\setminus i}(x)|$", ylabel="share of rows", xlim=(0, None)
+            xlabel="leave-one-out perturbation $|f(x) - f^{\\setminus i}(x)|$",
+            ylabel=f"share of {self.noun.plural}",
+            xlim=(0, None),
         )
         ax.legend()
         return self

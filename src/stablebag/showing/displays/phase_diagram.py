@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from stablebag._checks import refuse_type
+from stablebag._wording import ROWS, Noun
 from stablebag.proving.bounds import unstable_epsilon
 from stablebag.proving.certificate import Certificate
 from stablebag.proving.frontier import frontier
@@ -18,7 +19,7 @@ class PhaseDiagramDisplay(Display):
     Parameters
     ----------
     delta : ndarray of shape (n_steps,)
-        Shares of rows.
+        Shares of rows, or units.
     guaranteed : ndarray of shape (n_steps,)
         The smallest epsilon for which stability is proved, at each delta.
     impossible : ndarray of shape (n_steps,) or None, default=None
@@ -27,6 +28,8 @@ class PhaseDiagramDisplay(Display):
         The title of the diagram.
     exact : ndarray of shape (n_steps,) or None, default=None
         The exact frontier between the two, with infinitely many bags.
+    noun : Noun, default=ROWS
+        What is left out: rows, or units such as patients.
 
     Attributes
     ----------
@@ -62,12 +65,14 @@ class PhaseDiagramDisplay(Display):
         impossible: np.ndarray | None = None,
         title: str = "",
         exact: np.ndarray | None = None,
+        noun: Noun = ROWS,
     ) -> None:
         self.delta = delta
         self.guaranteed = guaranteed
         self.impossible = impossible
         self.title = title
         self.exact = exact
+        self.noun = noun
 
     @classmethod
     def compute(cls, certificate: Certificate, *, bound: str = "best") -> Self:
@@ -100,7 +105,8 @@ class PhaseDiagramDisplay(Display):
             if type(law.scheme) is Subbagging:
                 levels = [unstable_epsilon(n, int(law.bag_size), share) for share in delta]
                 impossible = np.array(levels) * certificate.range_length
-        return cls(delta, guaranteed, impossible, title=str(law), exact=exact)
+        noun = certificate.noun
+        return cls(delta, guaranteed, impossible, title=noun.in_place_of_rows(str(law)), exact=exact, noun=noun)
 
     @classmethod
     def from_certificate(cls, certificate: Certificate, *, bound: str = "best", ax: Any = None) -> Self:
@@ -136,7 +142,8 @@ class PhaseDiagramDisplay(Display):
         ax = self.start(ax)
         shown = np.isfinite(self.guaranteed)
         if not shown.any():
-            raise ValueError("Nothing is guaranteed for any share of rows, so there is no diagram to draw.")
+            share = f"any share of {self.noun.plural}"
+            raise ValueError(f"Nothing is guaranteed for {share}, so there is no diagram to draw.")
         delta, guaranteed = self.delta[shown], self.guaranteed[shown]
         top = 1.15 * float(guaranteed.max())
         (self.guaranteed_,) = ax.plot(delta, guaranteed, "-", color="tab:blue")
@@ -149,7 +156,7 @@ class PhaseDiagramDisplay(Display):
             ax.fill_between(delta, 0, border[shown], label="impossible for some learner, with all bags", **style)
         if self.exact is not None:
             (self.exact_,) = ax.plot(delta, self.exact[shown], ":", color="black", label="exact frontier", zorder=3)
-        ax.set(xlabel="$\\delta$: share of rows", ylabel="$\\varepsilon$", title=self.title)
+        ax.set(xlabel=f"$\\delta$: share of {self.noun.plural}", ylabel="$\\varepsilon$", title=self.title)
         if len(delta) > 1:
             ax.set(xlim=(float(delta[0]), float(delta[-1])))
         ax.set(ylim=(0, top))

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from stablebag._wording import ROWS
 from stablebag.deciding.intervals import Intervals
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.showing.displays.curve import StabilityCurveDisplay
-from stablebag.showing.displays.display import as_steps
+from stablebag.showing.displays.display import as_steps, noun_of
 from stablebag.showing.displays.histogram import PerturbationDisplay
 from stablebag.showing.displays.intervals import IntervalDisplay
 
@@ -35,20 +36,23 @@ def static_charts(
 ) -> dict[str, dict[str, str]]:
     """Return all static pictures by name; `guarantee` is the curve of what is proved, epsilon and delta."""
     largest = {name: float(np.max(moved.max())) for name, moved in named.items()}
-    words = ", ".join(f"{name} up to {value:.3g}" for name, value in largest.items())
+    words, noun = ", ".join(f"{name} up to {value:.3g}" for name, value in largest.items()), noun_of(named)
+    whose = "training rows" if noun == ROWS else noun.plural
+    one = "each training row" if noun == ROWS else f"each {noun.singular}"
 
     def curves(ax: Any) -> None:
         shown = {name: moved.curve("mean") for name, moved in named.items()}
-        StabilityCurveDisplay(shown, guarantee, guarantee_label="proved for the bagged model").plot(ax=ax)
+        label = "proved for the bagged model"
+        StabilityCurveDisplay(shown, guarantee, guarantee_label=label, noun=noun).plot(ax=ax)
 
     charts = {
         "histogram": static(
             lambda ax: PerturbationDisplay.from_perturbations(named, ax=ax),
-            f"Histograms of how far leaving out each training row moves the predictions: {words}.",
+            f"Histograms of how far leaving out {one} moves the predictions: {words}.",
         ),
         "curves": static(
             curves,
-            "For each distance epsilon, the share of training rows that move the predictions by more, on average over "
+            f"For each distance epsilon, the share of {whose} that move the predictions by more, on average over "
             f"the test points, and what is proved. Largest: {words}.",
         ),
     }
@@ -77,7 +81,9 @@ def interactive(named: dict[str, Perturbations], guarantee: Any) -> tuple[str, s
     from bokeh.resources import Resources
 
     n_points = next(iter(named.values())).values.shape[1]
-    choices: Any = [("all", "all points together"), *((str(k), f"test point {k + 1}") for k in range(n_points))]
+    called, noun = next(iter(named.values())).names.points, noun_of(named)
+    points = (f"test point {k + 1}" if called is None else f"test row {called[k]}" for k in range(n_points))
+    choices: Any = [("all", "all points together"), *((str(k), point) for k, point in enumerate(points))]
     widest = max(float(moved.values.max()) for moved in named.values()) or 1.0
     data = {key: {name: _series(moved, key, widest) for name, moved in named.items()} for key, _ in choices}
     size: dict[str, Any] = {
@@ -85,8 +91,9 @@ def interactive(named: dict[str, Perturbations], guarantee: Any) -> tuple[str, s
         "sizing_mode": "stretch_width",
         "tools": "pan,box_zoom,wheel_zoom,reset,save",
     }
-    curves: Any = figure(x_axis_label="epsilon", y_axis_label="delta: share of rows", **size)
-    bars: Any = figure(x_axis_label="how far a row moves the prediction", y_axis_label="share of rows", **size)
+    share, moves = f"share of {noun.plural}", noun.in_place_of_rows("how far a row moves the prediction")
+    curves: Any = figure(x_axis_label="epsilon", y_axis_label=f"delta: {share}", **size)
+    bars: Any = figure(x_axis_label=moves, y_axis_label=share, **size)
     sources = {}
     for name in named:
         style: dict[str, Any] = {"color": _COLOURS.get(name, "#2ca02c"), "legend_label": name}

@@ -1,6 +1,7 @@
 """The page itself: numbers and sentences filled into a template, with every value of the data escaped."""
 
 import json
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,14 @@ import numpy as np
 
 from stablebag import __version__
 from stablebag._checks import refuse_type
+from stablebag._wording import ROWS
+from stablebag.resampling.row_ids import is_missing
 from stablebag.showing.report.charts import interactive, static_charts
 from stablebag.showing.study import Study
 
-_MOST_COLUMNS = 12  # the most columns of an influential row that are shown
+_MOST_COLUMNS = 12  # the most columns of an influential row, or unit, that are shown
 _MOST_ROWS = 15
+_FEW = 3  # different texts of one unit that fit in a cell
 
 
 def write(
@@ -38,13 +42,14 @@ def write(
     title : str, default="Stability report"
         The title of the page.
     rows : DataFrame or None, default=None
-        The training rows, to show the values of the most influential ones.
+        The training rows, to show the values of the most influential ones, or of the rows of influential units.
     command : str or None, default=None
         The command that reproduces the report.
     notes : tuple of str, default=()
         Sentences about the data, such as how many rows were left out.
     delta : float, default=0.05
-        A share of the training rows, in [0, 1]: those whose perturbations may be larger than the verdict says.
+        A share of the training rows, or units, in [0, 1]: those whose perturbations may be larger than the verdict
+        says.
 
     Returns
     -------
@@ -69,6 +74,8 @@ def write(
         verdict=study.verdict(delta),
         notes=notes,
         study=study,
+        noun=study.noun,
+        of_units=study.noun != ROWS,
         comparison=[(name, _number(a), _number(b), _number(c)) for name, a, b, c in study.comparison(delta)],
         scores=[(name, _number(a), _number(b)) for name, (a, b) in study.scores.items()],
         charts=static_charts(named, guarantee, study.intervals, _numbers(study)),
@@ -102,24 +109,52 @@ def _guarantee(study: Study) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _influential(study: Study, rows: Any) -> dict[str, Any]:
-    """The rows that move the predictions most, over all points, with their values."""
-    order, effects = study.most_influential(_MOST_ROWS)
-    names = [] if rows is None else [str(name) for name in list(rows.columns)[:_MOST_COLUMNS]]
+    """The rows, or units, that move the predictions most, over all points, with their values."""
+    numbers, effects = study.ranked(_MOST_ROWS)
+    names, rows_of = study.bagged.names.of_rows(numbers), _rows_of(study)
+    shown = [] if rows is None or rows_of is None else list(rows.columns)[:_MOST_COLUMNS]
     lines = []
-    for row, effect in zip(order.tolist(), effects, strict=True):
-        values = [] if rows is None else [_text(rows.iloc[row][name]) for name in list(rows.columns)[:_MOST_COLUMNS]]
-        name = row if rows is None else _text(rows.index[row])
+    for number, name, effect in zip(numbers.tolist(), names, effects, strict=True):
+        its = [] if rows_of is None else rows_of(number)
+        called = rows.index[number] if rows is not None and study.noun == ROWS else name
         lines.append(
             {
-                "row": name,
+                "name": _text(called),
                 "moves": _number(effect),
-                "target": "" if study.model is None else _text(study.model.y_[row]),
-                "values": values,
+                "n_rows": f"{len(its):,}",
+                "target": "" if study.model is None else _together(study.model.y_[its]),
+                "values": [_together(rows.iloc[its, place]) for place in range(len(shown))],
             }
         )
-    hidden = 0 if rows is None else max(0, len(rows.columns) - _MOST_COLUMNS)
     noise = float(np.sqrt(np.mean(study.bagged.noise**2))) if study.bagged.noise_known else float("nan")
-    return {"columns": names, "lines": lines, "hidden": hidden, "noise": _number(noise)}
+    return {
+        "columns": [str(name) for name in shown],
+        "lines": lines,
+        "hidden": max(0, len(rows.columns) - _MOST_COLUMNS) if shown else 0,
+        "noise": _number(noise),
+        "have_rows": rows_of is not None,
+    }
+
+
+def _rows_of(study: Study) -> Callable[[int], list[int]] | None:
+    """What gives the rows of a unit by its number; None if that is not known."""
+    if study.noun == ROWS:
+        return lambda number: [number]
+    if study.model is None:
+        return None
+    units = study.model.units_
+    return lambda number: units.rows_of(np.array([number])).tolist()
+
+
+def _together(values: Any) -> str:
+    """The values of all rows of a unit in one cell: the one that they share, their range, or how many there are."""
+    all_values = np.asarray(values, dtype=object).tolist()
+    different = {_text(value): value for value in all_values if not is_missing(value)}
+    if len(different) < 2:
+        return next(iter(different), _text(all_values[0]))
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in different.values()):
+        return f"{_text(min(different.values()))} to {_text(max(different.values()))}"
+    return _text(" / ".join(different)) if len(different) <= _FEW else f"{len(different)} values"
 
 
 def _certificates(study: Study) -> dict[str, Any]:
