@@ -157,6 +157,7 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
     limit = bounds.bagging_constant(law.n_samples, *law.p_and_q), law.inclusion_probability
     eigenvalue, inclusion = limit  # of all bags, without listing them
     if model.has_single_bags:
+        model.average_.refuse_units_in_every_bag()
         weights = model.bag_weights_ if model.derandomized_ else None
         eigenvalue, inclusion = model.remembered("eigenvalue", lambda: largest_eigenvalue(model.bags_, weights))
     values: dict[str, Any] = {"eigenvalue": eigenvalue, "largest_inclusion": inclusion, "limit": limit}
