@@ -204,6 +204,9 @@ def predict_interval(
     level = _check_level(confidence_level, owner)
     _check_method(method, METHODS, owner, delta)
     residuals = np.abs(model.y_ - left_out_at_rows(model))
+    if method == StableJackknife.name and not model.scheme_.is_symmetric:
+        reason = "its proof needs bags that treat all rows alike."
+        raise refuse_value("method", owner, f"another one for {type(model.scheme_.scheme).__name__}", method, reason)
     if method == StableJackknife.name:
         rule: Jackknife = StableJackknife.of_model(model, level, delta, bound, owner)
         rule.warn_if_vacuous()  # type: ignore[attr-defined]
@@ -219,6 +222,8 @@ def predict_interval(
     prediction = np.concatenate([block for block, _ in found])
     lower, upper = (np.concatenate([ends[side] for _, ends in found]) for side in (0, 1))
     guarantee = rule.guarantee(len(residuals)) + _about_bags(model, rule)
+    if not model.scheme_.is_symmetric:
+        guarantee = "Nothing is proved about their coverage, because the bags do not treat all rows alike."
     return Intervals(lower, upper, prediction, float(level), method, guarantee)
 
 

@@ -138,7 +138,7 @@ class BagAverage:
         always = np.flatnonzero(self.bags.n_without == 0)
         if len(always):
             n_bags, others = len(self.bags), f" (and {len(always) - 1:,} others)" if len(always) > 1 else ""
-            expected = self.law.n_samples * self.law.inclusion_probability**n_bags
+            expected = float(np.sum(self.law.inclusion_probabilities**n_bags))
             raise ValueError(
                 f"Row {always[0]}{others} is in all {n_bags} bags, so its leave-one-out prediction is undefined. Raise "
                 f"n_bags (about {expected:.2g} such rows are expected with {n_bags}) or lower the scheme's bag_size."

@@ -31,10 +31,11 @@ from stablebag.learning.rows import fingerprint, kept, n_rows, same_table, take_
 from stablebag.learning.solvers.choice import Choice, check_wanted, chosen
 from stablebag.learning.solvers.neighbours_limit import NEIGHBOURS, AllBagsOfNeighbours
 from stablebag.learning.solvers.solver import NotCovered
+from stablebag.learning.strata import law_of_rows
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.random_bags import RandomBags
 from stablebag.resampling.row_ids import RowIds, as_row_ids
-from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
+from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme
 
 try:  # scikit-learn 1.9 and later
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -82,7 +83,9 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     __metadata_request__score = {"sample_weight": UNUSED}  # noqa: RUF012
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, row_ids: Any = None, **fit_params: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, row_ids: Any = None, strata: Any = None, **fit_params: Any
+    ) -> Self:
         """Draw the bags and fit a clone of the learner to each.
 
         Parameters
@@ -98,6 +101,9 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             "index" takes the index of a data frame; None is 0, ..., n_samples - 1. Which bags a row is in depends on
             its name and on `random_state`, not on where it is in the table: with a row less, the bags without it are
             the same.
+        strata : array-like of shape (n_samples,) or None, default=None
+            For `StratifiedSubbagging` without strata of its own: the label of each row's stratum. None is the class of
+            each row in a classifier.
         **fit_params : dict
             Passed to the learner's `fit`; arrays with one entry per training row are sliced by bag.
 
@@ -105,7 +111,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        job = self.prepare(X, y, sample_weight=sample_weight, row_ids=row_ids, **fit_params)
+        job = self.prepare(X, y, sample_weight=sample_weight, row_ids=row_ids, strata=strata, **fit_params)
         before = getattr(self, "estimators_", None)  # of a warm start; a fresh fit has forgotten them
         models = [] if before is None else list(before.kept)
         new = job if job.choice is not None else chosen(job.part(len(models), len(job)))
@@ -191,7 +197,9 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             )
         return X, params
 
-    def prepare(self, X: Any, y: Any, sample_weight: Any = None, row_ids: Any = None, **fit_params: Any) -> FitJob:
+    def prepare(
+        self, X: Any, y: Any, sample_weight: Any = None, row_ids: Any = None, strata: Any = None, **fit_params: Any
+    ) -> FitJob:
         """Do everything up to the fitting itself: check the data, draw the bags and the learners' seeds.
 
         What it learns from the data is kept on the model, which stays unfitted. `fit` fits the job; other functions
@@ -206,6 +214,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             As in `fit`.
         row_ids : None, "index", or sequence of int or labels, default=None
+            As in `fit`.
+        strata : array-like of shape (n_samples,) or None, default=None
             As in `fit`.
         **fit_params : dict
             As in `fit`.
@@ -227,16 +237,21 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         ids = as_row_ids(row_ids, X, len(y), type(self).__name__)
         params = self._routed(learner, len(y), sample_weight, fit_params)
         if resumes:
-            law = as_law(self.scheme, len(y), type(self).__name__)
+            law = self._law(y, strata)
             self._check_resumed(law, X, y, ids, params)
             return self._job(learner, X, y, law, params)
-        return self._prepared(X, y, ids, params, None)
+        return self._prepared(X, y, ids, params, None, strata)
 
-    def _prepared(self, X: Any, y: np.ndarray, ids: RowIds, params: dict[str, Any], seeds: Seeds | None) -> FitJob:
+    def _law(self, y: np.ndarray, strata: Any) -> ResolvedScheme:
+        by_class = self._estimator_type_wanted == "classifier"
+        return law_of_rows(self.scheme, y, strata, type(self).__name__, by_class=by_class)
+
+    def _prepared(self, X: Any, y: np.ndarray, ids: RowIds, params: dict[str, Any], seeds: Seeds | None,
+                  strata: Any = None) -> FitJob:  # fmt: skip
         """The job of a fit that begins anew, from its own seeds or from given ones; data and names are checked."""
         if seeds is not None:
             X, y = self._validated(X, y, reset=True)
-        law = as_law(self.scheme, len(y), type(self).__name__)
+        law = self._law(y, strata)
         self._seeds = Seeds.from_random_state(self.random_state, type(self).__name__) if seeds is None else seeds
         self._settings, self.row_ids_ = self._what_must_stay(params), ids
         return self._job(self._learner(), X, y, law, params)

@@ -8,6 +8,7 @@ from stablebag._checks import refuse_type, refuse_value
 from stablebag.learning.ensemble import BaggedEnsemble, check_bagged
 from stablebag.learning.rows import n_rows, stacked, take_rows
 from stablebag.learning.solvers.general import is_per_row
+from stablebag.learning.strata import law_with_more
 from stablebag.resampling.row_ids import RowIds, as_row_ids
 from stablebag.resampling.scheme import ResolvedScheme
 
@@ -19,7 +20,9 @@ def forget(model: Any, row_ids: Any, *, X: Any = None, **fit_params: Any) -> Any
 
     It is, to the last bit, what a fit to the remaining rows would give, with their names, the same `random_state` and
     the law of bags without these rows: the bag size is kept where it is fixed, and the rate where it is random; a
-    fraction is not evaluated again. For one row, a share p of the bags is fitted. The given model stays as it is.
+    fraction is not evaluated again. Stratified bags keep their number of rows of each stratum; of drawn clusters, one
+    that has lost a row is in no bag any more. For one row, a share p of the bags is fitted. The given model stays as it
+    is.
 
     Parameters
     ----------
@@ -64,14 +67,16 @@ def forget(model: Any, row_ids: Any, *, X: Any = None, **fit_params: Any) -> Any
         reason = f"it would leave {left}, and a model needs two. Fit anew."
         raise refuse_value("row_ids", "forget", f"at most {n - 2:,} of the {n:,} rows", len(gone), reason)
     table, params = model.training_data(X, **fit_params)
-    law = _without(model.scheme_, len(gone))
+    law = _without(model.scheme_, gone)
     contained = model.bags_.with_any(gone)
     _refuse_change_of_meaning(params, n, len(stay), "forget")
     rest = {name: take_rows(value, stay) if is_per_row(value, n) else value for name, value in params.items()}
     return model.refitted(take_rows(table, stay), model.y_[stay], ids.take(stay), law, rest, lambda bags: contained)
 
 
-def learn(model: Any, X: Any, y: Any, row_ids: Any = None, *, X_before: Any = None, **fit_params: Any) -> Any:
+def learn(
+    model: Any, X: Any, y: Any, row_ids: Any = None, *, X_before: Any = None, strata: Any = None, **fit_params: Any
+) -> Any:
     """Return the model with more rows, fitting only the bags that contain them: the mirror image of `forget`.
 
     It is, to the last bit, what a fit to all of the rows would give, with their names, the same `random_state` and bags
@@ -89,6 +94,8 @@ def learn(model: Any, X: Any, y: Any, row_ids: Any = None, *, X_before: Any = No
         Their names, which no row may have already. None goes on counting, if names are whole numbers.
     X_before : array-like, sparse array or data frame, default=None
         The training rows as they were given to `fit`, for a model that keeps none (``keep_rows=False``).
+    strata : array-like of shape (n_new,) or None, default=None
+        For stratified bags: the stratum of each new row. None is its class, if the strata are the classes.
     **fit_params : dict
         What `fit` was given beside X and y, such as `sample_weight`: for the new rows, and for a model that keeps no
         rows for all of them, the new ones last.
@@ -121,7 +128,7 @@ def learn(model: Any, X: Any, y: Any, row_ids: Any = None, *, X_before: Any = No
     if known:
         raise refuse_value("row_ids", "learn", "names of new rows", known[0], "such a row is in the model already.")
     ids = model.row_ids_.joined(names, "learn")
-    law = _with(model.scheme_, more)
+    law = law_with_more(model.scheme_, model.y_, y, strata) or _with(model.scheme_, more)
     new = model.checked_points(X)
     if hasattr(model, "X_"):
         before, given = model.training_data()
@@ -170,9 +177,18 @@ def _refuse_unmatched(model: BaggedEnsemble, owner: str) -> None:
         raise refuse_type("model", owner, "a model whose rows have names", model, reason)
 
 
-def _without(law: ResolvedScheme, n_gone: int) -> ResolvedScheme:
-    """The law of bags when so many rows are gone."""
-    n = law.n_samples
+def _without(law: ResolvedScheme, gone: Any) -> ResolvedScheme:
+    """The law of bags when these rows are gone."""
+    n, n_gone = law.n_samples, len(gone)
+    if not law.is_symmetric:
+        smaller = law.without(gone)
+        if smaller.largest_inclusion >= 1:
+            row = int(np.argmax(smaller.inclusion_probabilities >= 1))
+            raise ValueError(
+                f"Without {n_gone:,} of {n:,} rows, row {row} of those left would be in every bag ({smaller}). Fit "
+                "anew with smaller bags."
+            )
+        return smaller
     for _ in range(n_gone):
         if law.n_samples < 2 or law.inclusion_probability >= 1:
             break
@@ -187,8 +203,10 @@ def _without(law: ResolvedScheme, n_gone: int) -> ResolvedScheme:
 
 def _with(law: ResolvedScheme, more: int) -> ResolvedScheme:
     """The law of bags with so many rows more."""
+    if not law.is_symmetric:
+        raise TypeError(f"What {law} would be with more rows is not known, because rows are not all alike. Fit anew.")
     larger = law.scheme.resolve(law.n_samples + more)
-    if _without(larger, more) != law:
+    if _without(larger, range(more)) != law:
         raise TypeError(f"The law with more rows, without which it is {law}, is not known. Fit anew.")
     return larger
 

@@ -24,6 +24,7 @@ from stablebag.learning.parallel import Pace, n_workers, results
 from stablebag.learning.progress import counted
 from stablebag.learning.ranges import as_prediction_range
 from stablebag.learning.rows import fingerprint, stacked
+from stablebag.learning.strata import with_strata
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.proving import bounds
 from stablebag.proving.coupling import ANY
@@ -94,14 +95,15 @@ def leave_one_out_refit(
     owner = "leave_one_out_refit"
     X, y, classes = _checked(estimator, X, y, owner)
     n = len(y)
+    if row_ids is None:  # a fitted model knows what its rows are called
+        row_ids = getattr(estimator, "row_ids_", None)
+        row_ids = row_ids if isinstance(row_ids, RowIds) and len(row_ids) == n else None
+    estimator = with_strata(estimator, y)
     smaller, bagged = _for_one_row_less(estimator, n, owner)
 
     def sequences(some: np.ndarray) -> Iterator[np.ndarray]:
         return (np.delete(np.arange(n), row) for row in some)
 
-    if row_ids is None:  # a fitted model knows what its rows are called
-        row_ids = getattr(estimator, "row_ids_", None)
-        row_ids = row_ids if isinstance(row_ids, RowIds) and len(row_ids) == n else None
     names = _names_of_rows(estimator, as_row_ids(row_ids, X, n, owner).names)
     refits = _Refits(X, y, classes, n, n_repeats, random_state, n_jobs, owner, names)
     chosen = _checked_rows(rows, n, owner)
@@ -330,7 +332,7 @@ def _has_matched_bags(estimator: Any, n_samples: int) -> bool:
     if not isinstance(estimator, BaggedEnsemble) or isinstance(estimator.n_bags, str) or n_samples < 3:
         return False
     law = as_law(estimator.scheme, n_samples, "leave_one_out_refit")
-    return law.is_matched and law.without_one().inclusion_probability < 1
+    return law.is_matched and (not law.is_symmetric or law.without_one().inclusion_probability < 1)
 
 
 def _may_leave_one_class(y: np.ndarray, classes: np.ndarray | None) -> bool:
@@ -393,9 +395,16 @@ def _for_one_row_less(estimator: Any, n_samples: int, owner: str) -> tuple[Any, 
     inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
     bagged = {prefix: part for prefix, part in inner.items() if isinstance(part, BaggedEnsemble)}
     whole = _path_to_last_step(estimator)
-    if whole in bagged:
+    if whole in bagged and not _loses_each_row_in_its_own_way(estimator, n_samples):
         smaller.set_params(**{f"{whole}scheme": as_law(bagged[whole].scheme, n_samples, owner).without_one()})
     return smaller, list(bagged.values())
+
+
+def _loses_each_row_in_its_own_way(estimator: Any, n_samples: int) -> bool:
+    """Whether rows are not all alike, so that the law without a row is found as that row is forgotten."""
+    if not _has_matched_bags(estimator, n_samples):
+        return False
+    return not as_law(estimator.scheme, n_samples, "leave_one_out_refit").is_symmetric
 
 
 def _path_to_last_step(estimator: Any) -> str:
