@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import rel_entr
 
-from stablebag.resampling.assumptions import MOST_LISTED
+from stablebag.resampling.assumptions import MOST_LISTED, WeightedBag
 from stablebag.resampling.covariance import given_out, moments
 
 _MOST_DRAWN = 2_000_000  # the most rows of drawn bags that are compared with what is declared
@@ -24,10 +24,11 @@ _ROUNDING = 1e-9
 def check_unequal_scheme(law: Any, who: str) -> None:
     """Refuse the law of a scheme in which a row is in every bag, or that contradicts itself."""
     n, scheme = law.n_samples, law.scheme
+    listed = _checked_bags(law, who)
     _check_probabilities(np.asarray(scheme.inclusion_probabilities(n)), n, who)
     covariance = np.asarray(scheme.covariance(n), dtype=float) if scheme.knows_covariance(n) else None
-    if scheme.enumerate_bags(n) is not None:
-        _check_listed_bags(law, covariance, who)
+    if listed:
+        _check_listed_bags(law, listed, covariance, who)
     if covariance is not None:
         _check_covariance(law.inclusion_probabilities, covariance, who)
     _check_norm(law, who)
@@ -83,19 +84,25 @@ def _check_norm(law: Any, who: str) -> None:
         )
 
 
-def _check_listed_bags(law: Any, covariance: np.ndarray | None, who: str) -> None:
-    n = law.n_samples
-    listed = list(itertools.islice(law.scheme.enumerate_bags(n), MOST_LISTED))
+def _checked_bags(law: Any, who: str) -> list[WeightedBag]:
+    """The bags that a scheme lists, if it does and there are not too many."""
+    n, bags = law.n_samples, law.scheme.enumerate_bags(law.n_samples)
+    listed = [] if bags is None else list(itertools.islice(bags, MOST_LISTED))
     if len(listed) == MOST_LISTED:
-        return  # there may be more, so sums over these mean nothing
+        return []  # there may be more, so sums over these mean nothing
     for bag, probability in listed:
         if any(not 0 <= row < n for row in bag):
             raise ValueError(f"{who} lists bag {tuple(bag)}, but the rows are numbered from 0 to {n - 1}.")
         if not probability >= 0:
             raise ValueError(f"{who} lists bag {tuple(bag)} with probability {probability}. Check enumerate_bags.")
-    if not math.isclose(total := float(sum(p for _, p in listed)), 1.0, abs_tol=_ROUNDING):
+    if bags is not None and not math.isclose(total := float(sum(p for _, p in listed)), 1.0, abs_tol=_ROUNDING):
         raise ValueError(f"{who} lists probabilities that add up to {total!r}, not to 1. Check enumerate_bags.")
-    found = moments(listed, n)
+    return listed
+
+
+def _check_listed_bags(law: Any, listed: list[WeightedBag], covariance: np.ndarray | None, who: str) -> None:
+    """Check what is listed against what is declared and what is drawn."""
+    found = moments(listed, law.n_samples)
     for name, declared, by_list in zip(
         ("inclusion probabilities", "covariance"), (law.inclusion_probabilities, covariance), found, strict=True
     ):
@@ -116,7 +123,7 @@ def _check_draws(law: Any, covariance: np.ndarray | None, who: str) -> None:
     n, inclusion, bags = law.n_samples, law.inclusion_probabilities, _drawn(law, 0)
     counts = len(bags) - bags.n_without
     surprise = _surprise(counts, len(bags), inclusion)
-    if (row := int(surprise.argmax())) >= 0 and surprise[row] > math.log(8 * n / _FALSE_ALARM):
+    if surprise[row := int(surprise.argmax())] > math.log(8 * n / _FALSE_ALARM):
         raise ValueError(
             f"{who} declares that row {row} is in a bag with probability {inclusion[row]:g}, but it is in "
             f"{counts[row]:,} of {len(bags):,} bags drawn. Make them agree."
