@@ -23,7 +23,8 @@ def test_labels_of_any_kind_tell_rows_apart():
 
 
 @pytest.mark.parametrize("values", [
-    [1.0, np.nan, 2.0], ["a", None, "b"], pd.Series(["a", pd.NA, "b"]), np.array(["2026", "NaT", "2025"], "datetime64[Y]"),
+    [1.0, np.nan, 2.0], ["a", None, "b"], pd.Series(["a", pd.NA, "b"]),
+    np.array(["2026", "NaT", "2025"], "datetime64[Y]"),
 ])  # fmt: skip
 def test_a_missing_label_is_told_by_its_row(values):
     with pytest.raises(ValueError, match=r"The 'strata' parameter of fit .* row 1 has none. Give such rows a label"):
@@ -35,7 +36,7 @@ def test_what_is_not_one_label_for_each_row_is_refused():
         Partition.of(list("aab"), 4, "strata", "fit")
     with pytest.raises(TypeError, match=r"Got 'an array of 2 axes': for several columns, join them"):
         parts(np.zeros((3, 2)))
-    with pytest.raises(TypeError, match="one label for each row. Got 'abc'"):
+    with pytest.raises(TypeError, match=r"one label for each row. Got 'abc'"):
         Partition.of("abc", 3, "strata", "fit")
     with pytest.raises(TypeError, match="labels that can be hashed"):
         parts(np.array([[1], {}, "a"], dtype=object))

@@ -30,6 +30,19 @@ def test_a_scheme_that_contradicts_itself_is_told_where(methods, words):
         of(**methods).resolve(6)
 
 
+def test_constants_of_rows_are_held_against_the_covariance():
+    def own(self, n):  # rows are independent, so that each has its own
+        p = self.inclusion_probabilities(n)
+        return p / (1 - p) / n
+
+    law = of(row_constants=own).resolve(6)
+    np.testing.assert_allclose(law.row_constants, [0.5, *[1 / 18] * 5])
+    with pytest.raises(ValueError, match=r"covariance exceeds 2 times. Check row_constants"):
+        of(row_constants=lambda self, n: own(self, n) / 2).resolve(6)
+    with pytest.raises(ValueError, match="6 positive row constants"):
+        of(row_constants=lambda self, n: np.zeros(n)).resolve(6)
+
+
 class AllOrNone(UnequalScheme):
     def draw_bag(self, n_samples, generator):
         return np.arange(n_samples if generator.random() < 0.5 else 0)
@@ -42,7 +55,7 @@ class AllOrNone(UnequalScheme):
 
 
 def test_pairs_that_are_drawn_are_held_against_the_covariance():
-    with pytest.raises(ValueError, match="are both in a bag with probability 0.25, but they are in"):
+    with pytest.raises(ValueError, match=r"are both in a bag with probability 0.25, but they are in"):
         AllOrNone().resolve(40)
 
 

@@ -28,6 +28,7 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.proving import bounds
 from stablebag.proving.coupling import matched
 from stablebag.resampling.covariance import moments, norm_of
 from theorems.enumeration import enumerate_law, learners
@@ -73,6 +74,7 @@ def test_the_mean_square_is_at_most_the_norm_times_the_variance_and_each_row_at_
             assert np.mean(moved**2) <= law.constant * variance + ROUNDING, name
             assert np.mean(moved**2) <= law.constant / 4 + ROUNDING
             assert (moved <= law.inclusion_probabilities + ROUNDING).all()
+            assert np.sum(moved**2 / law.row_constants) / law.n_samples <= variance + ROUNDING
             certificate = Certificate(law, law.n_samples)
             ordered = np.sort(moved)[::-1]
             for rows in range(law.n_samples):
@@ -96,7 +98,7 @@ def test_outputs_along_the_top_eigenvector_attain_the_norm(seed):
 
 
 def test_a_row_of_the_smallest_stratum_that_is_remembered_attains_the_bound():
-    # Of two rows one, of four rows two: the norm is that of the pair, (1/6) (1) (2 / 1), and half of the bags have row 0.
+    # Of two rows one, of four rows two: the norm is that of the pair, (1/6) (1) (2 / 1); half of the bags have row 0.
     law = StratifiedSubbagging(0.5, list("aabbbb")).resolve(6)
     ensemble = enumerate_law(law)
     moved = ensemble.perturbations(ensemble.inside[:, 0].astype(float))
@@ -116,18 +118,38 @@ def test_golden_values():
     # Worked by hand from the closed forms: 5 of 10 and 45 of 90; 30 of 90 and 9 of 10.
     half = StratifiedSubbagging(0.5, ["rare"] * 10 + ["common"] * 90).resolve(100)
     assert half.constant == pytest.approx(10 / 9 / 100)
-    assert Certificate(half, 100).epsilon(0.1) == pytest.approx(math.sqrt(100 * (1 / 90) / 4 / 11))
+    # Eleven rows: ten rare ones of weight 0.9, and a common one of 89 / 90.
+    assert Certificate(half, 100).epsilon(0.1) == pytest.approx(math.sqrt(0.25 / (9 + 89 / 90)))
+    assert Certificate(half, 100).mean() == pytest.approx(math.sqrt((0.1 * 10 / 9 + 0.9 * 90 / 89) / 100 / 4))
     uneven = StratifiedSubbagging({"rare": 9, "common": 30}, ["rare"] * 10 + ["common"] * 90).resolve(100)
     assert uneven.constant == pytest.approx(9 * 10 / 9 / 100)
     assert Certificate(uneven, 100).worst_case() == 0.9
     # v = 0.1 * 0.25 * 1.2 + 0.9 * 0.25 * (1 + 1/45)
     assert matched(half).noise == pytest.approx(0.03 + 0.225 * 46 / 45)
-    proved = Certificate(half, 100, 500, coupling="matched")
-    assert proved.epsilon(0.1) == pytest.approx(math.sqrt((499 / 500 / 360 + 0.26 / 500) / 0.1))
-    any_way = Certificate(half, 100, 500)
-    assert any_way.epsilon(0.1) == pytest.approx(math.sqrt((1 / 360 + 1 / 500) / 0.1))
+    proved, any_way = Certificate(half, 100, 500, coupling="matched"), Certificate(half, 100, 500)
+    assert proved.rms() == pytest.approx(math.sqrt(499 / 500 / 360 + 0.26 / 500))
+    assert proved.epsilon(0.1) == pytest.approx(proved.rms() / math.sqrt(0.1))
+    assert any_way.rms() == pytest.approx(math.sqrt(1 / 360 + 1 / 500))
+    # By rows: ten of them, of weight 9 in all, and what the bags add is weighted likewise.
+    assert matched(half).weighted == pytest.approx((0.03 * 9 / 10 + 0.225 * 46 / 45 * 89 / 90) * 100)
+    by_row = bounds.unequal_rows_epsilon(0.1, half.row_constants, 500, matched(half))
+    assert by_row == pytest.approx(math.sqrt((499 / 500 / 4 + matched(half).weighted / 500) / 9))
     # Five clusters of four rows, two in a bag: (4 / 20) (2 / 3) (5 / 4).
     assert ClusterSubbagging(2, np.arange(20) % 5).resolve(20).constant == pytest.approx(1 / 6)
+
+
+def test_a_rare_stratum_that_is_in_bags_often_does_not_spoil_the_promise_for_all():
+    strata = ["rare"] * 8 + ["common"] * 392
+    law = StratifiedSubbagging({"rare": 4, "common": 36}, strata).resolve(400)
+    certificate = Certificate(law, 400)
+    assert certificate.rms() == pytest.approx(math.sqrt(law.constant / 4))
+    # The rare rows may each move it far, but they are only eight.
+    assert certificate.epsilon(7 / 400) > 3 * certificate.epsilon(0.1)
+    assert certificate.epsilon(0.1) < math.sqrt(law.constant / 4 / 0.1) / 3
+    assert certificate.epsilon(0) == 0.5
+    assert certificate.mean() < math.sqrt(law.constant / 4) / 2
+    # 1 / 4 / 0.03^2 = 277.8: the eight rare rows weigh 7 together, and 27 of the others 9.863 each.
+    assert certificate.delta(0.03) == 35 / 400
 
 
 def test_one_stratum_promises_what_theorem_8_does_and_less_than_the_frontier():
@@ -228,8 +250,9 @@ def newcomers(law, bag, gone):
 
 @pytest.mark.parametrize("scheme", [
     StratifiedSubbagging({"a": 1, "b": 2}, list("aabbbb")), StratifiedSubbagging({"a": 1, "b": 2}, list("aaabbb")),
-    StratifiedSubbagging({"a": 1, "b": 1, "c": 1}, list("aabbcc")), StratifiedSubbagging({"a": 1, "b": 4}, list("aabbbbb")),
-    ClusterSubbagging(2, list("abbcccd")), ClusterSubbagging(2, list("aabbccddee")), ClusterSubbagging(1, list("aabbc")),
+    StratifiedSubbagging({"a": 1, "b": 1, "c": 1}, list("aabbcc")),
+    StratifiedSubbagging({"a": 1, "b": 4}, list("aabbbbb")), ClusterSubbagging(2, list("abbcccd")),
+    ClusterSubbagging(2, list("aabbccddee")), ClusterSubbagging(1, list("aabbc")),
 ], ids=str)  # fmt: skip
 def test_no_output_of_matched_bags_is_noisier_than_v(scheme):
     law = scheme.resolve(len(scheme.strata if isinstance(scheme, StratifiedSubbagging) else scheme.clusters))
@@ -252,8 +275,8 @@ def test_drawn_pairs_have_the_law_that_is_listed(seed):
     law, n_bags = StratifiedSubbagging({"a": 2, "b": 2}, list("aaaaabbbb")).resolve(9), 6000
     bags, gone = law.draw(n_bags, seed), 1
     rest = np.delete(np.arange(9), gone)
-    pairs = [(set(bag.tolist()), set(rest[again].tolist()))
-             for bag, again in zip(bags, law.without([gone]).draw(n_bags, seed, row_ids=rest), strict=True)]  # fmt: skip
+    after = law.without([gone]).draw(n_bags, seed, row_ids=rest)
+    pairs = [(set(bag.tolist()), set(rest[again].tolist())) for bag, again in zip(bags, after, strict=True)]
     changed = [(before, after - before) for before, after in pairs if gone in before]
     slack = math.sqrt(math.log(2e9) / 2 / n_bags)
     assert abs(len(changed) / n_bags - 2 / 5) <= slack
@@ -281,6 +304,11 @@ def test_the_certificate_is_not_broken_by_finitely_many_matched_bags(scheme, see
     moved = [with_all - outputs(law.without([row]), np.delete(rows, row)) for row in rows]
     squares = (np.array(moved).reshape(10, N_SEEDS, N_BAGS).mean(axis=2) ** 2).mean(axis=0)
     proved = Certificate(law, 10, N_BAGS, coupling="matched")
+    weighted = np.array(moved).reshape(10, N_SEEDS, N_BAGS).mean(axis=2) ** 2 / (10 * law.row_constants[:, None])
+    weighted = weighted.sum(axis=0)
+    noise = matched(law).noise / law.constant if matched(law).weighted is None else matched(law).weighted
+    most = (1 - 1 / N_BAGS) / 4 + noise / N_BAGS
+    assert weighted.mean() <= most + 6 * weighted.std() / math.sqrt(N_SEEDS)
     assert squares.mean() <= proved.rms() ** 2 + 6 * squares.std() / math.sqrt(N_SEEDS)
     assert proved.rms() < Certificate(law, 10, N_BAGS).rms()
 

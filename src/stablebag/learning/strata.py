@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from stablebag._checks import refuse_value
-from stablebag.resampling.scheme import ResolvedScheme, as_law
+from stablebag.resampling.partition import Partition
+from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
 from stablebag.resampling.stratified import StratifiedSubbagging, refuse_strata, with_labels
 
 
@@ -32,17 +33,18 @@ def law_of_rows(scheme: Any, y: np.ndarray, strata: Any, owner: str, *, by_class
     """
     lacks_them = isinstance(scheme, StratifiedSubbagging) and scheme.strata is None
     if strata is not None and not lacks_them:
-        refuse_strata(scheme.scheme if isinstance(scheme, ResolvedScheme) else scheme, owner)
+        refuse_strata(scheme.scheme if isinstance(scheme, ResolvedScheme) else scheme, strata, f"{owner}.fit")
     if lacks_them and strata is None and not by_class:
         reason = "a regressor has no classes to take their place. Give a label for each row: fit(X, y, strata=...)."
         raise refuse_value("strata", f"{owner}.fit", "given for stratified bags", None, reason)
-    return as_law(with_labels(scheme, y if strata is None else strata), len(y), owner)
+    labels = y if strata is None else Partition.of(strata, len(y), "strata", f"{owner}.fit")
+    return as_law(with_labels(scheme, labels), len(y), owner)
 
 
 def with_strata(estimator: Any, y: np.ndarray) -> Any:
     """Return an estimator that is to be fitted without some rows, with the strata that it has of all of them."""
     scheme = getattr(estimator, "scheme", None)
-    if not isinstance(scheme, StratifiedSubbagging) or scheme.strata is not None:
+    if not isinstance(scheme, StratifiedSubbagging) or scheme.strata is not None:  # also of what is not bagged
         return estimator
     if not is_classifier(estimator):
         reason = "give them to the scheme: StratifiedSubbagging(bag_size, strata=...)."
@@ -50,12 +52,20 @@ def with_strata(estimator: Any, y: np.ndarray) -> Any:
     return clone(estimator).set_params(scheme=with_labels(scheme, y))
 
 
+def refuse_unequal(scheme: Any, owner: str, instead: str) -> None:
+    """Refuse a scheme that does not treat all rows alike, and say what to use instead."""
+    scheme = scheme.scheme if isinstance(scheme, ResolvedScheme) else scheme
+    if isinstance(scheme, ResamplingScheme) and not scheme.is_symmetric:
+        reason = f"the law of bags without a row depends on which row it is. {instead}"
+        raise refuse_value("scheme", owner, "one that treats all rows alike", scheme, reason)
+
+
 def law_with_more(law: ResolvedScheme, y_before: np.ndarray, y: np.ndarray, strata: Any) -> ResolvedScheme | None:
     """Return the law with more rows, and as many of each stratum in a bag; None if it is not stratified."""
     scheme = law.scheme
     if type(scheme) is not StratifiedSubbagging:
         if strata is not None:
-            refuse_strata(scheme, "learn")
+            refuse_strata(scheme, strata, "learn")
         return None
     if strata is None:
         before = scheme.layout(law.n_samples)[0].values

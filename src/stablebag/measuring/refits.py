@@ -24,7 +24,7 @@ from stablebag.learning.parallel import Pace, n_workers, results
 from stablebag.learning.progress import counted
 from stablebag.learning.ranges import as_prediction_range
 from stablebag.learning.rows import fingerprint, stacked
-from stablebag.learning.strata import with_strata
+from stablebag.learning.strata import refuse_unequal, with_strata
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.proving import bounds
 from stablebag.proving.coupling import ANY
@@ -99,7 +99,7 @@ def leave_one_out_refit(
         row_ids = getattr(estimator, "row_ids_", None)
         row_ids = row_ids if isinstance(row_ids, RowIds) and len(row_ids) == n else None
     estimator = with_strata(estimator, y)
-    smaller, bagged = _for_one_row_less(estimator, n, owner)
+    bagged = list(_bagged_in(estimator).values())
 
     def sequences(some: np.ndarray) -> Iterator[np.ndarray]:
         return (np.delete(np.arange(n), row) for row in some)
@@ -110,6 +110,7 @@ def leave_one_out_refit(
     if _has_matched_bags(estimator, n) and not _may_leave_one_class(y, classes):
         moved = refits.forgetting(estimator, chosen, X_test)
     else:
+        smaller = _for_one_row_less(estimator, n, owner)
         moved = refits.perturbations(estimator, smaller, sequences, chosen, X_test)
     return replace(moved, noise_known=_draws_nothing(bagged), scope=_scope(estimator, y, moved, X_test))
 
@@ -189,8 +190,8 @@ def replace_one_refit(
     names = _names_of_rows(estimator, np.tile(np.arange(n), 2))  # a replacement takes the name of what it replaces
     refits = _Refits(both, targets, classes, n, n_repeats, random_state, n_jobs, owner, names)
     moved = refits.perturbations(estimator, estimator, sequences, _checked_rows(rows, n, owner), X_test)
-    bagged = _for_one_row_less(estimator, n, owner)[1]
-    scope = replace(_scope(estimator, y, moved, X_test), rerun=Rerun.REPLACED)
+    bagged = list(_bagged_in(estimator).values())
+    scope = replace(_scope(with_strata(estimator, y), y, moved, X_test), rerun=Rerun.REPLACED)
     return replace(moved, noise_known=_draws_nothing(bagged), scope=scope)
 
 
@@ -217,7 +218,11 @@ def refit_without(
     both = stacked(points, X)
     n_points = points.shape[0]
     (seed,) = Seeds.from_random_state(random_state, owner).learner_seeds(0, 1)
-    smaller = _for_one_row_less(estimator, n, owner)[0] if one_row_less else estimator
+    last = _bagged_in(estimator).get(_path_to_last_step(estimator))
+    if last is not None:
+        instead = "Use predict_interval(model, X), which reuses the bags."
+        refuse_unequal(last.scheme, "jackknife_intervals_refit", instead)
+    smaller = _for_one_row_less(estimator, n, owner) if one_row_less else estimator
     names = _names_of_rows(estimator, np.arange(n))
     with counted(len(folds)) as count:
         for first in range(0, len(folds), _ROWS_AT_ONCE):
@@ -385,26 +390,24 @@ def _draws_nothing(bagged: list[Any]) -> bool:
     return all(part.n_bags == "all" for part in bagged)
 
 
-def _for_one_row_less(estimator: Any, n_samples: int, owner: str) -> tuple[Any, list[Any]]:
-    """The estimator for n - 1 rows, and the bagged ensembles in it.
+def _for_one_row_less(estimator: Any, n_samples: int, owner: str) -> Any:
+    """The estimator for n - 1 rows.
 
     An ensemble that sees all rows (the estimator itself, or the last step of the pipeline around it) uses Q_{n-1}, not
     its scheme at n - 1. One that sees fewer rows, inside a search or another ensemble, is left as it is.
     """
-    smaller = clone(estimator)
-    inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
-    bagged = {prefix: part for prefix, part in inner.items() if isinstance(part, BaggedEnsemble)}
-    whole = _path_to_last_step(estimator)
-    if whole in bagged and not _loses_each_row_in_its_own_way(estimator, n_samples):
+    smaller, bagged, whole = clone(estimator), _bagged_in(estimator), _path_to_last_step(estimator)
+    if whole in bagged:
+        refuse_unequal(bagged[whole].scheme, owner, "Use a BaggedRegressor or BaggedClassifier alone, with drawn bags "
+                       "that are matched, or leave_one_out(model, X).")  # fmt: skip
         smaller.set_params(**{f"{whole}scheme": as_law(bagged[whole].scheme, n_samples, owner).without_one()})
-    return smaller, list(bagged.values())
+    return smaller
 
 
-def _loses_each_row_in_its_own_way(estimator: Any, n_samples: int) -> bool:
-    """Whether rows are not all alike, so that the law without a row is found as that row is forgotten."""
-    if not _has_matched_bags(estimator, n_samples):
-        return False
-    return not as_law(estimator.scheme, n_samples, "leave_one_out_refit").is_symmetric
+def _bagged_in(estimator: Any) -> dict[str, Any]:
+    """The bagged ensembles in an estimator, by the prefix of their parameters."""
+    inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
+    return {prefix: part for prefix, part in inner.items() if isinstance(part, BaggedEnsemble)}
 
 
 def _path_to_last_step(estimator: Any) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from scipy.special import logsumexp
 
 from stablebag._checks import (
@@ -608,6 +609,11 @@ class Certificate(Spoken):
         return bounds.shifted_constant(self.scheme.constant, self._shift, self.outputs.shifted_share)
 
     @property
+    def _has_unequal_rows(self) -> bool:
+        """Whether rows have constants of their own; with a shift, the largest is used for all."""
+        return not self.scheme.is_symmetric and self._shift == 0
+
+    @property
     def _mean_square(self) -> str:
         """The name of the theorem about the mean square over rows."""
         return "Theorem 8" if self.scheme.is_symmetric else PROPOSITION_5
@@ -640,7 +646,10 @@ class Certificate(Spoken):
         """A bound on the `rank`-th largest perturbation with infinitely many bags."""
         epsilon, squares = self._kth(rank), f"{self._mean_square}, {_WHOLE_ROWS}"
         if epsilon == 0 or rank == 1 or not self.scheme.is_symmetric:
-            worst = epsilon == self.scheme.largest_inclusion + self._shift
+            largest = self.scheme.largest_inclusion
+            if self._has_unequal_rows and rank <= self.n_samples:
+                largest = float(np.sort(self.scheme.inclusion_probabilities)[-rank])
+            worst = epsilon == largest + self._shift
             return Bound(epsilon, Proof(self._one_row if worst else squares))
         known = min(rank, frontier.MOST_ROWS)
         if known < rank and epsilon <= frontier.all_plus(self.scheme, known) * (1 - 1e-9):
@@ -658,6 +667,8 @@ class Certificate(Spoken):
 
     def _kth(self, rank: int) -> float:
         """Theorems 8 and 14 for the `rank`-th largest perturbation."""
+        if self._has_unequal_rows:
+            return bounds.kth_of_unequal_rows(rank, self.scheme.row_constants, self.scheme.inclusion_probabilities)
         n, p = self.n_samples, self.scheme.largest_inclusion
         without_cap = math.sqrt(n * self._constant / (4 * rank)) if rank <= n else 0.0
         return min(without_cap, p + self._shift)
@@ -671,6 +682,9 @@ class Certificate(Spoken):
         proved = [Bound(epsilon, Proof(f"{first}, {for_bags}, {_WHOLE_ROWS}"))]
         if bound == "best":
             squares = bounds.second_moment_epsilon(delta, constant, bags, self.coupling)
+            if self._has_unequal_rows:
+                by_row = bounds.unequal_rows_epsilon(delta, self.scheme.row_constants, bags, self.coupling)
+                squares = min(squares, by_row)
             before = "" if self.scheme.is_symmetric else f"{PROPOSITION_5}, and "
             proved.append(Bound(squares, Proof(f"{before}second moments of the bags, {self.coupling.assumed}")))
         # Of very many rows, the bags' part is nearly all of it.
@@ -715,6 +729,9 @@ class Certificate(Spoken):
             root = bounds.mean_square_perturbation(self._constant, bags, self.coupling)
             first = "" if self.scheme.is_symmetric else "Proposition 5 and "
             proved.append(Bound(math.pow(root, 2 / max(order, 2)), Proof(f"{first}second moments of the bags")))
+            if order <= 1 and self._has_unequal_rows:
+                by_row = bounds.unequal_rows_mean(self.scheme.row_constants, bags, self.coupling)
+                proved.append(Bound(by_row, Proof("Proposition 5 for each kind of rows")))
             mean = frontier.largest_mean(self.scheme) if order <= 1 else None
             if mean is not None:
                 with_bags = "" if self._derandomized else " and second moments of the bags"

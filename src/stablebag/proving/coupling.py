@@ -76,10 +76,13 @@ class Matched(Coupling):
         The same for a single row: the largest probability that a bag has it, and what bags without rows add.
     per_variance : float
         A bound on the mean over rows in units of the variance of the output over bags; infinite if there is none.
+    weighted : float or None
+        A bound on the sum over rows of the same, each divided by n times its `row_constants`, for unequal rows.
     """
 
     chance: float = 1.0
     per_variance: float = math.inf
+    weighted: float | None = None
 
     def mean_square(self, derandomized: Any, n_bags: float) -> Any:
         """Return the bound: the mean of B independent differences has 1 - 1 / B of the squared mean, and 1 / B of v."""
@@ -140,7 +143,7 @@ def matched(
         reason = 'it draws other bags with a row less. Use "any", or define pick.'
         raise refuse_value("coupling", owner, f"one of {NAMES[:2]} for {type(law.scheme).__name__}", "matched", reason)
     p, n = law.mean_inclusion, law.n_samples
-    noise, per_variance = p * diameter**2 + shifted_share * shift, math.inf
+    noise, per_variance, weighted = p * diameter**2 + shifted_share * shift, math.inf, None
     chance = law.largest_inclusion * diameter**2 + shift
     if type(law.scheme) is Subbagging:
         walk = _walk(int(law.bag_size), n)
@@ -153,6 +156,9 @@ def matched(
         ]
         noise = sum(share * min(p * diameter**2, p / 2 * walk) for p, walk, share in each)
         per_variance = sum(share * 2 * p * walk for p, walk, share in each)
+        constants = [law.row_constants[rows[0]] for rows in parts.members]
+        noises = (share * min(p * diameter**2, p / 2 * walk) for p, walk, share in each)
+        weighted = sum(v / constant for v, constant in zip(noises, constants, strict=True))
     elif type(law.scheme) is ClusterSubbagging:
         m, n_clusters, largest = law.scheme.largest_share(n)
         walk = m / n_clusters * _walk(m, n_clusters) * largest
@@ -161,7 +167,7 @@ def matched(
         per_variance = 1 / (1 - p)  # by the inequality of Efron and Stein
     words = "the same seed and names of rows with and without the row, so that bags without it stay as they are"
     tail = "Bernstein's inequality for bags matched by the same seed and names of rows"
-    return Matched("matched", min(1.0, noise), words, tail, min(1.0, chance), per_variance)
+    return Matched("matched", min(1.0, noise), words, tail, min(1.0, chance), per_variance, weighted)
 
 
 def _walk(m: int, n: int) -> float:

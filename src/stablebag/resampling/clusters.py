@@ -14,9 +14,7 @@ import numpy as np
 from stablebag._checks import as_share, refuse_value
 from stablebag.resampling.arrivals import Arrivals, Picked
 from stablebag.resampling.assumptions import WeightedBag
-from stablebag.resampling.keys import RowKeys
 from stablebag.resampling.partition import Partition
-from stablebag.resampling.row_ids import RowIds
 from stablebag.resampling.sized import check_bag_size
 from stablebag.resampling.unequal import UnequalScheme
 
@@ -74,8 +72,7 @@ class ClusterSubbagging(UnequalScheme):
 
     def pick(self, n_samples: int, arrivals: Arrivals) -> Picked:
         parts, m, there = self._layout(n_samples)
-        names = RowIds([f"cluster {parts.labels[code]!r}" for code in there], len(there))
-        chosen = there[arrivals.of(RowKeys(names)).first_rows(m).rows]
+        chosen = there[arrivals.of(parts.keys_of(there)).first_rows(m).rows]
         sizes = parts.sizes[chosen]
         flat, starts = np.concatenate(parts.members), np.cumsum(parts.sizes) - parts.sizes
         lengths = sizes.ravel()

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import read_only, refuse_type, refuse_value
+from stablebag.resampling.keys import RowKeys
+from stablebag.resampling.row_ids import RowIds
 
 
 class Partition:
@@ -71,6 +73,14 @@ class Partition:
         labels[:] = self.labels
         return np.asarray(labels[self.codes])
 
+    def keys_of(self, codes: np.ndarray) -> RowKeys:
+        """Return the keys of some of the parts at bags, which depend on their labels alone."""
+        known: dict[bytes, RowKeys] = self.__dict__.setdefault("_keys", {})
+        if (which := codes.tobytes()) not in known:
+            names = [f"part {self.labels[code]!r}" for code in codes.tolist()]
+            known[which] = RowKeys(RowIds(names, len(names)))
+        return known[which]
+
     def without(self, rows: np.ndarray) -> "Partition":
         """Return the parts of the rows that are left; a part of which no row is left is gone."""
         left = np.delete(self.codes, rows)
@@ -120,8 +130,8 @@ def _told_apart(array: np.ndarray, name: str, owner: str) -> tuple[tuple[Any, ..
 
 def _check_length(length: int, n_samples: int, name: str, owner: str) -> None:
     if length != n_samples:
-        reason = f"a scheme that keeps its {name} is for one table."
-        reason += " In a search, give them to fit: fit(X, y, strata=...)." if name == "strata" else ""
+        reason = f"a scheme that keeps its {name} is for one table"
+        reason += "; in a search, give them to fit: fit(X, y, strata=...)." if name == "strata" else "."
         raise refuse_value(name, owner, f"{n_samples:,} labels, one for each row", length, reason)
 
 

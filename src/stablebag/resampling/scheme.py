@@ -118,6 +118,10 @@ class ResamplingScheme:
         """Return the norm of Cov(i in bag, j in bag) / (n (1 - pi_i) (1 - pi_j)): the bagging constant c."""
         return symmetric_norm(n_samples, self.inclusion_probability(n_samples), self.negative_covariance(n_samples))
 
+    def row_constants(self, n_samples: int) -> np.ndarray:
+        """Return a constant for each row, none above `covariance_norm`, which is always one (docs/proofs.md, 11)."""
+        return np.full(n_samples, self.covariance_norm(n_samples))
+
     def enumerate_bags(self, n_samples: int) -> Iterable[WeightedBag] | None:
         """Yield every bag up to order with its probability, or return None if these are not known."""
         return None
@@ -288,6 +292,11 @@ class ResolvedScheme:
         if self.is_symmetric:
             return symmetric_norm(self.n_samples, *self.p_and_q)
         return float(self.scheme.covariance_norm(self.n_samples))
+
+    @cached_property
+    def row_constants(self) -> np.ndarray:
+        """A constant c_i for each row: the sum of L_i^2 / (n c_i) is at most the variance of the output over bags."""
+        return read_only(np.asarray(self.scheme.row_constants(self.n_samples), dtype=float))
 
     @cached_property
     def p_and_q(self) -> tuple[Probability, Probability]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from stablebag._checks import as_share, refuse_type, refuse_value
+from stablebag._checks import as_share, refuse_value
 from stablebag.resampling.arrivals import Arrivals, Picked
 from stablebag.resampling.assumptions import WeightedBag
 from stablebag.resampling.partition import Partition
@@ -73,7 +73,7 @@ class StratifiedSubbagging(UnequalScheme):
 
     def layout(self, n_samples: int) -> tuple[Partition, np.ndarray]:
         """Return the strata, and how many rows of each are in a bag."""
-        fixed = self if isinstance(self.strata, Partition) and isinstance(self.bag_size, dict) else self.fix(n_samples)
+        fixed = self if isinstance(self.strata, Partition) and _is_worked_out(self.bag_size) else self.fix(n_samples)
         parts = fixed._parts(n_samples)
         return parts, np.array([fixed.bag_size[label] for label in parts.labels])  # type: ignore[index]
 
@@ -90,12 +90,10 @@ class StratifiedSubbagging(UnequalScheme):
         return matrix
 
     def covariance_norm(self, n_samples: int) -> float:
-        parts, sizes = self.layout(n_samples)
-        pairs = zip(sizes.tolist(), parts.sizes.tolist(), strict=True)
-        if any(m == size for m, size in pairs):
-            return math.inf  # a row is in every bag, after another was left out
-        pairs = zip(sizes.tolist(), parts.sizes.tolist(), strict=True)
-        return float(max(Fraction(m * size, (size - m) * (size - 1)) for m, size in pairs) / n_samples)
+        return max(self._constants(n_samples))
+
+    def row_constants(self, n_samples: int) -> np.ndarray:
+        return np.asarray(np.array(self._constants(n_samples))[self.layout(n_samples)[0].codes])
 
     def raggedness(self, n_samples: int) -> float:
         return 1.0
@@ -151,6 +149,14 @@ class StratifiedSubbagging(UnequalScheme):
         shown = "" if self.strata is None else f", strata=<{np.size(_values(self.strata)):,} labels>"
         return f"{type(self).__name__}(bag_size={self.bag_size!r}{shown})"
 
+    def _constants(self, n_samples: int) -> list[float]:
+        """The constant of each stratum; infinite if its rows are in every bag, after another was left out."""
+        parts, sizes = self.layout(n_samples)
+        return [
+            float(Fraction(m * size, (size - m) * (size - 1) * n_samples)) if m < size else math.inf
+            for m, size in zip(sizes.tolist(), parts.sizes.tolist(), strict=True)
+        ]
+
     def _parts(self, n_samples: int) -> Partition:
         if self.strata is None:
             reason = "give them here, or to fit: fit(X, y, strata=...). Without strata use Subbagging."
@@ -160,6 +166,10 @@ class StratifiedSubbagging(UnequalScheme):
 
 def _values(strata: Any) -> Any:
     return strata.codes if isinstance(strata, Partition) else strata
+
+
+def _is_worked_out(bag_size: Any) -> bool:
+    return isinstance(bag_size, dict) and all(isinstance(m, int) for m in bag_size.values())
 
 
 def _refuse_small_strata(parts: Partition) -> None:
@@ -242,9 +252,9 @@ def with_labels(scheme: Any, labels: Any) -> Any:
     return scheme
 
 
-def refuse_strata(scheme: Any, owner: str) -> None:
+def refuse_strata(scheme: Any, strata: Any, owner: str) -> None:
     """Refuse strata given to a fit whose scheme has no use for them."""
     reason = "the scheme has strata of its own. Give them once."
     if not isinstance(scheme, StratifiedSubbagging):
         reason = "the scheme has no strata. Use StratifiedSubbagging."
-    raise refuse_type("strata", owner, f"None for {type(scheme).__name__}", "strata", reason)
+    raise refuse_value("strata", owner, f"None for {type(scheme).__name__}", strata, reason)

@@ -77,6 +77,14 @@ class UnequalScheme(ResamplingScheme):
         inclusion = np.asarray(self.inclusion_probabilities(n_samples), dtype=float)
         return norm_of(inclusion, np.asarray(self.covariance(n_samples), dtype=float))
 
+    def row_constants(self, n_samples: int) -> np.ndarray:
+        """Return a constant c_i for each row: the sum of L_i^2 / (n c_i) is at most the variance over bags.
+
+        It is `covariance_norm` for all. A scheme whose rows fall apart into groups without covariance may have one for
+        each group; `resolve` checks it by `covariance`.
+        """
+        return super().row_constants(n_samples)
+
     def knows_covariance(self, n_samples: int) -> bool:
         """Return whether `covariance` is known, and not only its norm."""
         declared = type(self).covariance is not UnequalScheme.covariance

@@ -32,6 +32,7 @@ def check_unequal_scheme(law: Any, who: str) -> None:
     if covariance is not None:
         _check_covariance(law.inclusion_probabilities, covariance, who)
     _check_norm(law, who)
+    _check_row_constants(law, covariance, who)
     _check_draws(law, covariance, who)
     _check_norm_of_draws(law, who)
     _check_laws_without_a_row(law, covariance, who)
@@ -82,6 +83,18 @@ def _check_norm(law: Any, who: str) -> None:
             f"{who} has the covariance norm {law.constant:g}, which by its inclusion probabilities is at least "
             f"{least:g}. Check covariance_norm."
         )
+
+
+def _check_row_constants(law: Any, covariance: np.ndarray | None, who: str) -> None:
+    """Check constants of rows that are not all the norm: M may not exceed them in any direction."""
+    n, constants, inclusion = law.n_samples, law.row_constants, law.inclusion_probabilities
+    if constants.shape == (n,) and (constants >= law.constant * (1 - _ROUNDING)).all():
+        return
+    if covariance is None or constants.shape != (n,) or not (constants > 0).all():
+        raise ValueError(f"{who} must have {n} positive row constants, and a covariance to check them by.")
+    scale = 1 / ((1 - inclusion) * np.sqrt(n * constants))
+    if (found := float(np.linalg.eigvalsh(covariance * scale * scale[:, None])[-1])) > 1 + 1e-9:
+        raise ValueError(f"{who} has row constants that its covariance exceeds {found:.4g} times. Check row_constants.")
 
 
 def _checked_bags(law: Any, who: str) -> list[WeightedBag]:
