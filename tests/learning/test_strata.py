@@ -213,7 +213,7 @@ def test_refits_of_stratified_bags_are_matched_or_refused():
     with pytest.raises(ValueError, match=r"give them to the scheme: StratifiedSubbagging\(bag_size, strata=...\)"):
         leave_one_out_refit(regressor(), X, TARGETS, X[:2])
     for estimator in (classifier(n_bags="all"), make_pipeline(StandardScaler(), classifier())):
-        with pytest.raises(ValueError, match=r"depends on which row it is. Use .* or leave_one_out\(model, X\)"):
+        with pytest.raises(ValueError, match=r"depends on which row it is. Draw matched bags, .* or use leave_one_out"):
             leave_one_out_refit(estimator, X[:8], list("aabbaabb"), X[:2])
     with pytest.raises(ValueError, match=r"treats all rows alike.*Use predict_interval\(model, X\)"):
         jackknife_intervals_refit(regressor(scheme=StratifiedSubbagging(0.5, STRATA)), X, TARGETS, X[:2])

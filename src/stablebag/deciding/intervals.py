@@ -25,6 +25,7 @@ from stablebag.deciding.jackknife import CVPlus, Ends, Jackknife, JackknifeMinma
 from stablebag.deciding.stable_jackknife import StableJackknife
 from stablebag.learning.ensemble import check_bagged
 from stablebag.learning.regressor import BaggedRegressor
+from stablebag.learning.strata import refuse_unequal
 from stablebag.measuring.leave_one_out import left_out_at_rows
 from stablebag.measuring.left_out_lines import point_blocks
 from stablebag.measuring.refits import refit_without
@@ -293,6 +294,7 @@ def jackknife_intervals_refit(
     (3.981, 5.0958)
     """
     owner = "jackknife_intervals_refit"
+    refuse_unequal(getattr(estimator, "scheme", None), owner, "Use predict_interval(model, X), which reuses the bags.")
     level = _check_level(confidence_level, owner)
     _check_method(method, (*METHODS, CVPlus.name), owner, delta)
     if is_classifier(estimator):

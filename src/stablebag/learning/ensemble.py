@@ -589,6 +589,12 @@ def check_bagged(model: Any, owner: str, *, fitted: bool = True, reason: str = "
         check_is_fitted(model)
 
 
+def bagged_in(estimator: Any) -> dict[str, BaggedEnsemble]:
+    """Return the bagged ensembles in an estimator, by the prefix of their parameters."""
+    inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
+    return {prefix: part for prefix, part in inner.items() if isinstance(part, BaggedEnsemble)}
+
+
 def _is_missing(value: Any) -> bool:
     """Whether a target is None, NaN, NA or NaT; a string that spells one of these is not missing."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)

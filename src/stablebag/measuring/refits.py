@@ -14,7 +14,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 
 from stablebag._checks import check_integer, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
-from stablebag.learning.ensemble import BaggedEnsemble
+from stablebag.learning.ensemble import BaggedEnsemble, bagged_in
 from stablebag.learning.fitting import fit_and_predict_bags, fit_bags, predict_bags
 from stablebag.learning.forgetting import forget
 from stablebag.learning.job import FitJob
@@ -99,7 +99,7 @@ def leave_one_out_refit(
         row_ids = getattr(estimator, "row_ids_", None)
         row_ids = row_ids if isinstance(row_ids, RowIds) and len(row_ids) == n else None
     estimator = with_strata(estimator, y)
-    bagged = list(_bagged_in(estimator).values())
+    bagged = list(bagged_in(estimator).values())
 
     def sequences(some: np.ndarray) -> Iterator[np.ndarray]:
         return (np.delete(np.arange(n), row) for row in some)
@@ -110,8 +110,7 @@ def leave_one_out_refit(
     if _has_matched_bags(estimator, n) and not _may_leave_one_class(y, classes):
         moved = refits.forgetting(estimator, chosen, X_test)
     else:
-        smaller = _for_one_row_less(estimator, n, owner)
-        moved = refits.perturbations(estimator, smaller, sequences, chosen, X_test)
+        moved = refits.perturbations(estimator, _for_one_row_less(estimator, n, owner), sequences, chosen, X_test)
     return replace(moved, noise_known=_draws_nothing(bagged), scope=_scope(estimator, y, moved, X_test))
 
 
@@ -190,7 +189,7 @@ def replace_one_refit(
     names = _names_of_rows(estimator, np.tile(np.arange(n), 2))  # a replacement takes the name of what it replaces
     refits = _Refits(both, targets, classes, n, n_repeats, random_state, n_jobs, owner, names)
     moved = refits.perturbations(estimator, estimator, sequences, _checked_rows(rows, n, owner), X_test)
-    bagged = list(_bagged_in(estimator).values())
+    bagged = list(bagged_in(estimator).values())
     scope = replace(_scope(with_strata(estimator, y), y, moved, X_test), rerun=Rerun.REPLACED)
     return replace(moved, noise_known=_draws_nothing(bagged), scope=scope)
 
@@ -218,10 +217,6 @@ def refit_without(
     both = stacked(points, X)
     n_points = points.shape[0]
     (seed,) = Seeds.from_random_state(random_state, owner).learner_seeds(0, 1)
-    last = _bagged_in(estimator).get(_path_to_last_step(estimator))
-    if last is not None:
-        instead = "Use predict_interval(model, X), which reuses the bags."
-        refuse_unequal(last.scheme, "jackknife_intervals_refit", instead)
     smaller = _for_one_row_less(estimator, n, owner) if one_row_less else estimator
     names = _names_of_rows(estimator, np.arange(n))
     with counted(len(folds)) as count:
@@ -396,18 +391,11 @@ def _for_one_row_less(estimator: Any, n_samples: int, owner: str) -> Any:
     An ensemble that sees all rows (the estimator itself, or the last step of the pipeline around it) uses Q_{n-1}, not
     its scheme at n - 1. One that sees fewer rows, inside a search or another ensemble, is left as it is.
     """
-    smaller, bagged, whole = clone(estimator), _bagged_in(estimator), _path_to_last_step(estimator)
+    smaller, bagged, whole = clone(estimator), bagged_in(estimator), _path_to_last_step(estimator)
     if whole in bagged:
-        refuse_unequal(bagged[whole].scheme, owner, "Use a BaggedRegressor or BaggedClassifier alone, with drawn bags "
-                       "that are matched, or leave_one_out(model, X).")  # fmt: skip
+        refuse_unequal(bagged[whole].scheme, owner, "Draw matched bags, without a pipeline, or use leave_one_out.")
         smaller.set_params(**{f"{whole}scheme": as_law(bagged[whole].scheme, n_samples, owner).without_one()})
     return smaller
-
-
-def _bagged_in(estimator: Any) -> dict[str, Any]:
-    """The bagged ensembles in an estimator, by the prefix of their parameters."""
-    inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
-    return {prefix: part for prefix, part in inner.items() if isinstance(part, BaggedEnsemble)}
 
 
 def _path_to_last_step(estimator: Any) -> str:
