@@ -678,7 +678,8 @@ class Certificate(Spoken):
         n, p, constant, bags = self.n_samples, self.scheme.largest_inclusion, self._constant, self.n_bags
         for_bags = self.coupling.tail
         epsilon, rows = bounds.finite_bags_rows_epsilon(delta, n, constant, p + self._shift, bags, self.coupling)
-        first = self._one_row if self._kth(rows + 1) == p + self._shift else self._mean_square
+        capped = rows < n and math.sqrt(n * constant / (4 * (rows + 1))) >= p + self._shift
+        first = self._one_row if capped else self._mean_square
         proved = [Bound(epsilon, Proof(f"{first}, {for_bags}, {_WHOLE_ROWS}"))]
         if bound == "best":
             squares = bounds.second_moment_epsilon(delta, constant, bags, self.coupling)
