@@ -219,6 +219,12 @@ def test_refits_of_stratified_bags_are_matched_or_refused():
         jackknife_intervals_refit(regressor(scheme=StratifiedSubbagging(0.5, STRATA)), X, TARGETS, X[:2])
 
 
+def test_a_fitted_model_knows_its_strata_in_refits():
+    model = regressor().fit(X, TARGETS, strata=STRATA)
+    moved = leave_one_out_refit(model, X, TARGETS, X[:2], rows=[4])
+    np.testing.assert_array_equal(moved.left_out[0], forget(model, [4]).predict(X[:2]))
+
+
 def test_nothing_is_claimed_of_intervals():
     model = regressor(n_bags=60).fit(X, TARGETS, strata=STRATA)
     assert predict_interval(model, X[:2]).guarantee.startswith("Nothing is proved about their coverage")

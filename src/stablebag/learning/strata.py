@@ -46,6 +46,8 @@ def with_strata(estimator: Any, y: np.ndarray) -> Any:
     scheme = getattr(estimator, "scheme", None)
     if not isinstance(scheme, StratifiedSubbagging) or scheme.strata is not None:  # also of what is not bagged
         return estimator
+    if hasattr(estimator, "y_") and np.array_equal(estimator.y_, y):  # a fitted model knows its strata
+        return clone(estimator).set_params(scheme=estimator.scheme_.scheme)
     if not is_classifier(estimator):
         reason = "give them to the scheme: StratifiedSubbagging(bag_size, strata=...)."
         raise refuse_value("strata", type(estimator).__name__, "known before it is fitted again", None, reason)
