@@ -27,13 +27,14 @@ MODULES = sorted(
 )
 PUBLIC = [
     "BagPredictions", "BaggedClassifier", "BaggedRegressor", "Bags", "BernoulliSubbagging", "Certificate",
-    "ClassicalBagging", "FixedRange", "FunctionClassifier", "FunctionRange", "FunctionRegressor", "IntervalDisplay",
-    "Intervals", "LeaveOneOutError", "ObservedRange", "PerturbationDisplay", "Perturbations",
+    "ClassicalBagging", "ClusterSubbagging", "FixedRange", "FunctionClassifier", "FunctionRange", "FunctionRegressor",
+    "IntervalDisplay", "Intervals", "LeaveOneOutError", "ObservedRange", "PerturbationDisplay", "Perturbations",
     "PhaseDiagramDisplay", "Plan", "PointCertificate", "PoissonizedBagging", "PredictionRange", "RandomBags",
-    "ResamplingScheme", "ReusedBagsCertificate", "RowIds", "StabilityCurveDisplay", "StabilityTest", "Subbagging",
-    "TrimmedRange", "VectorCertificate", "certify", "certify_reused", "forget", "jackknife_intervals_refit",
-    "learn", "leave_one_out", "leave_one_out_error", "leave_one_out_refit", "on_progress", "plan", "predict_interval",
-    "random_n_bags", "replace_one_refit", "stability_test", "stream_leave_one_out", "unstable_epsilon",
+    "ResamplingScheme", "ReusedBagsCertificate", "RowIds", "StabilityCurveDisplay", "StabilityTest",
+    "StratifiedSubbagging", "Subbagging", "TrimmedRange", "UnequalScheme", "VectorCertificate", "certify",
+    "certify_reused", "forget", "jackknife_intervals_refit", "learn", "leave_one_out", "leave_one_out_error",
+    "leave_one_out_refit", "on_progress", "plan", "predict_interval", "random_n_bags", "replace_one_refit",
+    "stability_test", "stream_leave_one_out", "unstable_epsilon",
 ]  # fmt: skip
 
 

@@ -37,12 +37,15 @@ from stablebag.proving.vector import VectorCertificate as VectorCertificate
 from stablebag.resampling.bags import Bags as Bags
 from stablebag.resampling.bernoulli import BernoulliSubbagging as BernoulliSubbagging
 from stablebag.resampling.classical import ClassicalBagging as ClassicalBagging
+from stablebag.resampling.clusters import ClusterSubbagging as ClusterSubbagging
 from stablebag.resampling.poissonized import PoissonizedBagging as PoissonizedBagging
 from stablebag.resampling.random_bags import RandomBags as RandomBags
 from stablebag.resampling.random_bags import random_n_bags as random_n_bags
 from stablebag.resampling.row_ids import RowIds as RowIds
 from stablebag.resampling.scheme import ResamplingScheme as ResamplingScheme
+from stablebag.resampling.stratified import StratifiedSubbagging as StratifiedSubbagging
 from stablebag.resampling.subbagging import Subbagging as Subbagging
+from stablebag.resampling.unequal import UnequalScheme as UnequalScheme
 from stablebag.showing.displays.curve import StabilityCurveDisplay as StabilityCurveDisplay
 from stablebag.showing.displays.histogram import PerturbationDisplay as PerturbationDisplay
 from stablebag.showing.displays.intervals import IntervalDisplay as IntervalDisplay

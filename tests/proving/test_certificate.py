@@ -10,9 +10,13 @@ from stablebag import (
     Certificate,
     ClassicalBagging,
     FixedRange,
+    PhaseDiagramDisplay,
     PoissonizedBagging,
     ResamplingScheme,
+    StratifiedSubbagging,
     Subbagging,
+    VectorCertificate,
+    plan,
 )
 from stablebag.proving.outputs import AdaptiveOutputs, Outputs, UnboundedOutputs
 
@@ -369,3 +373,79 @@ def test_many_rows_are_counted_without_their_laws(monkeypatch):
     # Theorem 8 allows n c / (4 epsilon^2) rows, c = 1 / (n - 1), and the frontier 2 / pi of them, by the normal law.
     assert round(certificate.delta(1e-4) * 10**9) == 10**8 // 4
     assert round(certificate.delta(1e-2) * 10**9) == int(2 / math.pi * 10**4 / 4)
+
+
+# ---------------------------------------------------------------------------------------- rows that are not all alike
+
+STRATA = ["rare"] * 10 + ["common"] * 90
+
+
+def unequal(n_bags=math.inf, **settings):
+    return Certificate(StratifiedSubbagging({"rare": 5, "common": 30}, STRATA), 100, n_bags, **settings)
+
+
+@pytest.mark.parametrize("certificate", [unequal(), unequal(200), unequal(200, coupling="matched"), unequal(5000)])
+def test_words_about_unequal_rows_claim_no_symmetry(certificate):
+    for delta in (0.0, 0.05, 0.3):
+        told = " ".join(certificate.explain(delta).split())
+        assert "every data set of 100 rows in these strata" in told
+        assert not re.search(r"p = |q = |frontier|no smaller|Theorem (8|14)|Corollary|Replacing", told)
+        assert "a row is in a bag with probability 0.3333 to 0.5" in told
+    told = " ".join(certificate.explain(0.3).split())
+    assert 'Proposition 5 of Barber and Samworth (2026), "Algorithmic stability via ensembling"' in told
+
+
+def test_what_needs_rows_that_are_alike_is_refused_where_they_are_not():
+    certificate = unequal(200)
+    for call in (lambda: certificate.epsilon(0.1, "paper"), lambda: certificate.delta(0.1, "paper"),
+                 lambda: certificate.mean("paper"), lambda: certificate.norm(3, "paper")):  # fmt: skip
+        with pytest.raises(ValueError, match=r"the theorems of the paper are about laws that treat all rows alike"):
+            call()
+    with pytest.raises(ValueError, match=r"for StratifiedSubbagging. Got 'exact': the exact frontier is"):
+        certificate.epsilon(0.1, "exact")
+    with pytest.raises(ValueError, match="Corollary 17 needs a law of bags that is the same"):
+        certificate.replace_one_in_expectation()
+    assert unequal().replace_one() == 0.5
+
+
+def test_certificates_of_unequal_rows_travel_with_their_scheme():
+    certificate = unequal(200, coupling="matched")
+    values = json.loads(json.dumps(certificate.to_dict()))
+    assert values["largest_inclusion"] == 0.5
+    assert values["bag_size"] == 35
+    assert Certificate.from_dict(values, certificate.scheme.scheme) == certificate
+    with pytest.raises(ValueError, match="Give it as the second argument"):
+        Certificate.from_dict(values)
+    with pytest.raises(ValueError, match="The dictionary says"):
+        Certificate.from_dict({**values, "constant": 1.0}, certificate.scheme.scheme)
+
+
+def test_epsilon_and_delta_of_unequal_rows_agree():
+    for certificate in (unequal(), unequal(300, coupling="matched")):
+        for delta in (0.05, 0.1, 0.25):
+            epsilon = certificate.epsilon(delta)
+            assert certificate.delta(epsilon) <= delta + 1e-9
+            assert certificate.quick_epsilon(delta) >= epsilon - 1e-12
+        assert certificate.mean() <= certificate.rms() <= certificate.norm(4)
+
+
+def test_labels_are_the_strata_of_schemes_without_their_own():
+    scheme = StratifiedSubbagging({"rare": 5, "common": 30})
+    assert Certificate.for_labels(scheme, STRATA).epsilon(0.1) == unequal().epsilon(0.1)
+    vector = VectorCertificate.for_labels(scheme, STRATA, 200)
+    assert "Proposition 5" in vector.explain(0.3)
+    assert "in these strata" in " ".join(vector.explain(0.3).split())
+    assert vector.worst_case() == pytest.approx(math.sqrt(2))
+    with pytest.raises(ValueError, match="a label for each row"):
+        Certificate(scheme, 100)
+
+
+def test_unequal_rows_are_planned_for_and_drawn():
+    law = unequal().scheme
+    found = plan(100, 0.3, 0.1, scheme=law)
+    assert (
+        found.certificate.epsilon(0.1) <= 0.3 < Certificate(law, 100, found.n_bags - 1, coupling="matched").epsilon(0.1)
+    )
+    display = PhaseDiagramDisplay.compute(unequal())
+    assert display.exact is None
+    assert display.impossible is None

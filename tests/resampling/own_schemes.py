@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from stablebag import ResamplingScheme
+from stablebag import ResamplingScheme, UnequalScheme
 
 
 class Declared(ResamplingScheme):
@@ -39,3 +39,35 @@ class Listed(ResamplingScheme):
 
 
 PAIRS_OF_FIVE = [(pair, Fraction(1, 10)) for pair in itertools.combinations(range(5), 2)]
+
+
+class Fond(UnequalScheme):
+    """Rows are in bags independently of each other: the first with probability 3/4, the others with 1/4."""
+
+    def inclusion_probabilities(self, n_samples):
+        return np.where(np.arange(n_samples) == 0, 0.75, 0.25)
+
+    def covariance(self, n_samples):
+        p = self.inclusion_probabilities(n_samples)
+        return np.diag(p * (1 - p))
+
+    def draw_bag(self, n_samples, generator):
+        return np.flatnonzero(generator.random(n_samples) < self.inclusion_probabilities(n_samples))
+
+
+class ListedUnequal(UnequalScheme):
+    """A scheme that lists its bags and treats rows as it likes."""
+
+    def __init__(self, bags):
+        self.bags = bags
+
+    draw_bag, enumerate_bags = Listed.draw_bag, Listed.enumerate_bags
+
+
+def random_bags(rng, n):
+    """Some bags with some probabilities, in which no row always is."""
+    while True:
+        inside = rng.random((int(rng.integers(3, 12)), n)) < rng.uniform(0.2, 0.8)
+        weights = rng.dirichlet(np.ones(len(inside)))
+        if (weights @ inside).max() < 0.999 and inside.any():
+            return [(tuple(np.flatnonzero(row).tolist()), float(p)) for row, p in zip(inside, weights, strict=True)]

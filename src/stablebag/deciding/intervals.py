@@ -27,9 +27,11 @@ from stablebag.deciding.stable_jackknife import StableJackknife
 from stablebag.learning.ensemble import check_bagged, units_of
 from stablebag.learning.regressor import BaggedRegressor
 from stablebag.learning.rows import index_of
+from stablebag.learning.strata import refuse_unequal
 from stablebag.measuring.leave_one_out import left_out_at_rows
 from stablebag.measuring.left_out_lines import point_blocks
 from stablebag.measuring.refits import refit_without
+from stablebag.resampling.scheme import ResolvedScheme
 from stablebag.resampling.units import Units
 
 _METHODS = {method.name: method for method in (Jackknife, JackknifePlus, JackknifeMinmax)}
@@ -220,6 +222,7 @@ def predict_interval(
         rule = _of_groups(method, level, units, owner)
         _warn_if_infinite(rule, len(units), units)
     elif method == StableJackknife.name:
+        _refuse_unequal_stable(model.scheme_, method, owner)
         rule = StableJackknife.of_model(model, level, delta, bound, owner)
         rule.warn_if_vacuous()
     else:
@@ -234,7 +237,17 @@ def predict_interval(
     prediction = np.concatenate([block for block, _ in found])
     lower, upper = (np.concatenate([ends[side] for _, ends in found]) for side in (0, 1))
     guarantee = rule.guarantee(len(residuals)) + _about_bags(model, rule)
+    if not model.scheme_.is_symmetric:
+        unlike = f"the bags do not treat all {units.noun.plural} alike"
+        guarantee = f"Nothing is proved about their coverage, because {unlike}."
     return Intervals(lower, upper, prediction, float(level), method, guarantee, model.index_of(X))
+
+
+def _refuse_unequal_stable(law: ResolvedScheme, method: str, owner: str) -> None:
+    """Refuse the stable jackknife for bags that do not treat all rows alike."""
+    if not law.is_symmetric:
+        reason = "its proof needs bags that treat all rows alike."
+        raise refuse_value("method", owner, f"another one for {type(law.scheme).__name__}", method, reason)
 
 
 def _of_groups(method: str, level: Fraction, units: Units, owner: str) -> GroupJackknife:
@@ -315,6 +328,7 @@ def jackknife_intervals_refit(
     (3.981, 5.0958)
     """
     owner = "jackknife_intervals_refit"
+    refuse_unequal(getattr(estimator, "scheme", None), owner, "Use predict_interval(model, X), which reuses the bags.")
     level = _check_level(confidence_level, owner)
     _check_method(method, (*METHODS, CVPlus.name), owner, delta)
     if is_classifier(estimator):

@@ -156,7 +156,7 @@ class BagAverage:
         always = np.flatnonzero(self.bags.n_without == 0)
         if len(always):
             n_bags, others = len(self.bags), f" (and {len(always) - 1:,} others)" if len(always) > 1 else ""
-            expected = self.law.n_samples * self.law.inclusion_probability**n_bags
+            expected = float(np.sum(self.law.inclusion_probabilities**n_bags))
             first = self.units.describe(int(always[0]))
             raise ValueError(
                 f"{first[0].upper()}{first[1:]}{others} is in all {n_bags} bags, so its leave-one-out prediction is "

@@ -31,10 +31,11 @@ from stablebag.learning.rows import fingerprint, index_of, kept, n_rows, same_ta
 from stablebag.learning.solvers.choice import BY_ROW, Choice, check_wanted, chosen
 from stablebag.learning.solvers.neighbours_limit import NEIGHBOURS, AllBagsOfNeighbours
 from stablebag.learning.solvers.solver import NotCovered
+from stablebag.learning.strata import law_of_rows
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.random_bags import RandomBags
 from stablebag.resampling.row_ids import as_row_ids
-from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
+from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme
 from stablebag.resampling.units import Units
 
 try:  # scikit-learn 1.9 and later
@@ -83,7 +84,14 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     @with_callbacks
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, row_ids: Any = None, groups: Any = None, **fit_params: Any
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        row_ids: Any = None,
+        groups: Any = None,
+        strata: Any = None,
+        **fit_params: Any,
     ) -> Self:
         """Draw the bags and fit a clone of the learner to each.
 
@@ -105,6 +113,9 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             counts units, a learner gets all rows of the units in its bag, and everything that is measured or proved is
             about leaving out a unit. The name of a series says what a unit is: "patient_id" makes sentences about
             patients. None leaves out rows.
+        strata : array-like of shape (n_samples,) or None, default=None
+            For `StratifiedSubbagging` without strata of its own: the label of each row's stratum. None is the class of
+            each row in a classifier.
         **fit_params : dict
             Passed to the learner's `fit`; arrays with one entry per training row are sliced by bag.
 
@@ -112,7 +123,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        job = self.prepare(X, y, sample_weight=sample_weight, row_ids=row_ids, groups=groups, **fit_params)
+        about = {"row_ids": row_ids, "groups": groups, "strata": strata}
+        job = self.prepare(X, y, sample_weight=sample_weight, **about, **fit_params)
         before = getattr(self, "estimators_", None)  # of a warm start; a fresh fit has forgotten them
         models = [] if before is None else list(before.kept)
         new = job if job.choice is not None else chosen(job.part(len(models), len(job)))
@@ -213,7 +225,14 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return X, params
 
     def prepare(
-        self, X: Any, y: Any, sample_weight: Any = None, row_ids: Any = None, groups: Any = None, **fit_params: Any
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        row_ids: Any = None,
+        groups: Any = None,
+        strata: Any = None,
+        **fit_params: Any,
     ) -> FitJob:
         """Do everything up to the fitting itself: check the data, draw the bags and the learners' seeds.
 
@@ -231,6 +250,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         row_ids : None, "index", or sequence of int or labels, default=None
             As in `fit`.
         groups : sequence of int or labels, of length n_samples, default=None
+            As in `fit`.
+        strata : array-like of shape (n_samples,) or None, default=None
             As in `fit`.
         **fit_params : dict
             As in `fit`.
@@ -251,16 +272,21 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         units = units_of(X, len(y), row_ids, groups, type(self).__name__)
         params = self._routed(learner, len(y), sample_weight, fit_params, groups)
         if resumes:
-            law = as_law(self.scheme, len(units), type(self).__name__)
+            law = self._law(y, strata, units)
             self._check_resumed(law, X, y, units, params)
             return self._job(learner, X, y, law, params)
-        return self._prepared(X, y, units, params, None)
+        return self._prepared(X, y, units, params, None, strata)
 
-    def _prepared(self, X: Any, y: np.ndarray, units: Units, params: dict[str, Any], seeds: Seeds | None) -> FitJob:
+    def _law(self, y: np.ndarray, strata: Any, units: Units) -> ResolvedScheme:
+        by_class = self._estimator_type_wanted == "classifier"
+        return law_of_rows(self.scheme, y, strata, units, type(self).__name__, by_class=by_class)
+
+    def _prepared(self, X: Any, y: np.ndarray, units: Units, params: dict[str, Any], seeds: Seeds | None,
+                  strata: Any = None) -> FitJob:  # fmt: skip
         """The job of a fit that begins anew, from its own seeds or from given ones; data and names are checked."""
         if seeds is not None:
             X, y = self._validated(X, y, reset=True)
-        law = as_law(self.scheme, len(units), type(self).__name__)
+        law = self._law(y, strata, units)
         self._seeds = Seeds.from_random_state(self.random_state, type(self).__name__) if seeds is None else seeds
         self._settings, self.units_ = self._what_must_stay(params), units
         return self._job(self._learner(), X, y, law, params)
@@ -622,6 +648,12 @@ def check_bagged(model: Any, owner: str, *, fitted: bool = True, reason: str = "
         raise refuse_type("model", owner, kind, model, reason)
     if fitted:
         check_is_fitted(model)
+
+
+def bagged_in(estimator: Any) -> dict[str, BaggedEnsemble]:
+    """Return the bagged ensembles in an estimator, by the prefix of their parameters."""
+    inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
+    return {prefix: part for prefix, part in inner.items() if isinstance(part, BaggedEnsemble)}
 
 
 def _is_missing(value: Any) -> bool:

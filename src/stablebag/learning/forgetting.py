@@ -9,6 +9,7 @@ from stablebag._wording import ROWS, Noun
 from stablebag.learning.ensemble import BaggedEnsemble, check_bagged
 from stablebag.learning.rows import index_of, n_rows, stacked, take_rows
 from stablebag.learning.solvers.general import is_per_row
+from stablebag.learning.strata import law_with_more
 from stablebag.resampling.row_ids import RowIds, as_row_ids
 from stablebag.resampling.scheme import ResolvedScheme
 from stablebag.resampling.units import Units
@@ -21,7 +22,9 @@ def forget(model: Any, row_ids: Any, *, X: Any = None, **fit_params: Any) -> Any
 
     It is, to the last bit, what a fit to the remaining rows would give, with their names, the same `random_state` and
     the law of bags without these rows: the bag size is kept where it is fixed, and the rate where it is random; a
-    fraction is not evaluated again. For one row, a share p of the bags is fitted. The given model stays as it is.
+    fraction is not evaluated again. Stratified bags keep their number of rows of each stratum; of drawn clusters, one
+    that has lost a row is in no bag any more. For one row, a share p of the bags is fitted. The given model stays as it
+    is.
 
     A model that was fitted with `groups` forgets whole units: all rows of a patient.
 
@@ -74,7 +77,7 @@ def without_units(model: Any, gone: np.ndarray, X: Any = None, **fit_params: Any
         at_most = f"at most {len(units) - 2:,} of the {units.noun.count(len(units))}"
         raise refuse_value("row_ids", "forget", at_most, len(gone), reason)
     table, params = model.training_data(X, **fit_params)
-    law = _without(model.scheme_, len(gone), units.noun)
+    law = _without(model.scheme_, gone, units.noun)
     # If bags are listed, those that are left are found among them, and have not changed.
     contained = np.empty(0, dtype=np.intp) if model.derandomized_ else model.bags_.with_any(gone)
     rows, n = np.flatnonzero(np.isin(units.of_rows, stay)), units.n_rows
@@ -91,6 +94,7 @@ def learn(
     *,
     groups: Any = None,
     X_before: Any = None,
+    strata: Any = None,
     **fit_params: Any,
 ) -> Any:
     """Return the model with more rows, fitting only the bags that contain them: the mirror image of `forget`.
@@ -114,6 +118,8 @@ def learn(
         The unit of each new row, for a model that was fitted with groups.
     X_before : array-like, sparse array or data frame, default=None
         The training rows as they were given to `fit`, for a model that keeps none (``keep_rows=False``).
+    strata : array-like of shape (n_new,) or None, default=None
+        For stratified bags: the stratum of each new row. None is its class, if the strata are the classes.
     **fit_params : dict
         What `fit` was given beside X and y, such as `sample_weight`: for the new rows, and for a model that keeps no
         rows for all of them, the new ones last.
@@ -142,7 +148,8 @@ def learn(
         raise refuse_value("y", "learn", "one target for each of the new rows", y.shape, "one row or more.")
     n, more = model.units_.n_rows, len(y)
     units = _longer_units(model.units_, row_ids, groups, X, more)
-    law = _with(model.scheme_, len(units) - len(model.units_), units.noun)
+    law = law_with_more(model.scheme_, model.units_, model.y_, y, strata)
+    law = law or _with(model.scheme_, len(units) - len(model.units_), units.noun)
     new = model.checked_points(X)
     if hasattr(model, "X_"):
         before, given = model.training_data()
@@ -192,9 +199,18 @@ def _refuse_unmatched(model: BaggedEnsemble, owner: str) -> None:
         raise refuse_type("model", owner, "a model whose rows have names", model, reason)
 
 
-def _without(law: ResolvedScheme, n_gone: int, noun: Noun) -> ResolvedScheme:
-    """The law of bags when so many rows, or units, are gone."""
-    n = law.n_samples
+def _without(law: ResolvedScheme, gone: Any, noun: Noun) -> ResolvedScheme:
+    """The law of bags when these rows, or units, are gone."""
+    n, n_gone = law.n_samples, len(gone)
+    if not law.is_symmetric:
+        smaller = law.without(gone)
+        if smaller.largest_inclusion >= 1:
+            row = int(np.argmax(smaller.inclusion_probabilities >= 1))
+            raise ValueError(
+                f"Without {n_gone:,} of {noun.count(n)}, {noun.singular} {row} of those left would be in every bag "
+                f"({smaller}). Fit anew with smaller bags."
+            )
+        return smaller
     for _ in range(n_gone):
         if law.n_samples < 2 or law.inclusion_probability >= 1:
             break
@@ -209,8 +225,11 @@ def _without(law: ResolvedScheme, n_gone: int, noun: Noun) -> ResolvedScheme:
 
 def _with(law: ResolvedScheme, more: int, noun: Noun) -> ResolvedScheme:
     """The law of bags with so many rows, or units, more."""
+    if not law.is_symmetric:
+        unlike = f"{noun.plural} are not all alike"
+        raise TypeError(f"What {law} would be with more {noun.plural} is not known, because {unlike}. Fit anew.")
     larger = law.scheme.resolve(law.n_samples + more)
-    if _without(larger, more, noun) != law:
+    if _without(larger, range(more), noun) != law:
         raise TypeError(f"The law with more rows, without which it is {law}, is not known. Fit anew.")
     return larger
 

@@ -10,7 +10,8 @@ from sklearn.pipeline import Pipeline
 
 from stablebag._checks import refuse_value
 from stablebag._wording import ROWS
-from stablebag.learning.ensemble import BaggedEnsemble, units_of
+from stablebag.learning.ensemble import BaggedEnsemble, bagged_in, units_of
+from stablebag.learning.strata import refuse_unequal
 from stablebag.resampling.scheme import as_law
 from stablebag.resampling.units import Units
 
@@ -74,19 +75,17 @@ def names_of_rows(estimator: Any, units: Units, *below: Units, prefix: str = "")
     return {}
 
 
-def for_one_less(estimator: Any, n_samples: int, owner: str) -> tuple[Any, list[Any]]:
-    """Return the estimator for n - 1 rows, and the bagged ensembles in it.
+def for_one_less(estimator: Any, n_samples: int, owner: str) -> Any:
+    """Return the estimator for n - 1 rows, or units.
 
     An ensemble that sees all rows (the estimator itself, or the last step of the pipeline around it) uses Q_{n-1}, not
     its scheme at n - 1. One that sees fewer rows, inside a search or another ensemble, is left as it is.
     """
-    smaller = clone(estimator)
-    inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
-    bagged = {prefix: part for prefix, part in inner.items() if isinstance(part, BaggedEnsemble)}
-    whole = _path_to_last_step(estimator)
+    smaller, bagged, whole = clone(estimator), bagged_in(estimator), _path_to_last_step(estimator)
     if whole in bagged:
+        refuse_unequal(bagged[whole].scheme, owner, "Draw matched bags, without a pipeline, or use leave_one_out.")
         smaller.set_params(**{f"{whole}scheme": as_law(bagged[whole].scheme, n_samples, owner).without_one()})
-    return smaller, list(bagged.values())
+    return smaller
 
 
 def _path_to_last_step(estimator: Any) -> str:

@@ -11,7 +11,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 
 from stablebag._checks import check_integer, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
-from stablebag.learning.ensemble import BaggedEnsemble, units_of
+from stablebag.learning.ensemble import BaggedEnsemble, bagged_in, units_of
 from stablebag.learning.fitting import fit_and_predict_bags, fit_bags, predict_bags
 from stablebag.learning.forgetting import without_units
 from stablebag.learning.job import FitJob
@@ -21,6 +21,7 @@ from stablebag.learning.parallel import Pace, n_workers, results
 from stablebag.learning.progress import counted
 from stablebag.learning.ranges import as_prediction_range
 from stablebag.learning.rows import fingerprint, index_of, stacked
+from stablebag.learning.strata import with_strata
 from stablebag.measuring.altered_tables import (
     for_one_less,
     names_of_rows,
@@ -104,7 +105,8 @@ def leave_one_out_refit(
     owner = "leave_one_out_refit"
     X, y, classes = _checked(estimator, X, y, owner)
     units = units_for(estimator, X, len(y), row_ids, groups, owner)
-    smaller, bagged = for_one_less(estimator, len(units), owner)
+    estimator = with_strata(estimator, y, units)
+    bagged = list(bagged_in(estimator).values())
 
     def sequences(some: np.ndarray) -> Iterator[np.ndarray]:
         return (rows_without(units, unit) for unit in some)
@@ -114,6 +116,7 @@ def leave_one_out_refit(
     if _has_matched_bags(estimator, len(units)) and not _may_leave_one_class(y, classes, units):
         moved = refits.forgetting(estimator, chosen, X_test)
     else:
+        smaller = for_one_less(estimator, len(units), owner)
         moved = refits.perturbations(estimator, smaller, sequences, chosen, X_test)
     names, scope = Names.of(units, index_of(X_test), classes), _scope(estimator, y, moved, X_test, units)
     return replace(moved, noise_known=_draws_nothing(bagged), scope=scope, names=names)
@@ -205,8 +208,8 @@ def replace_one_refit(
     names = names_of_rows(estimator, units, others)  # a replacement takes the name of what it replaces
     refits = _Refits(both, targets, classes, units, n_repeats, random_state, n_jobs, owner, names)
     moved = refits.perturbations(estimator, estimator, sequences, _checked_rows(rows, units, owner), X_test)
-    bagged = for_one_less(estimator, len(units), owner)[1]
-    scope = replace(_scope(estimator, y, moved, X_test, units), rerun=Rerun.REPLACED)
+    bagged = list(bagged_in(estimator).values())
+    scope = replace(_scope(with_strata(estimator, y, units), y, moved, X_test, units), rerun=Rerun.REPLACED)
     about = {"scope": scope, "names": Names.of(units, index_of(X_test), classes)}
     return replace(moved, noise_known=_draws_nothing(bagged), **about)  # type: ignore[arg-type]
 
@@ -236,7 +239,7 @@ def refit_without(
     both = stacked(points, X)
     n_points = points.shape[0]
     (seed,) = Seeds.from_random_state(random_state, owner).learner_seeds(0, 1)
-    smaller = for_one_less(estimator, len(units), owner)[0] if one_less else estimator
+    smaller = for_one_less(estimator, len(units), owner) if one_less else estimator
     names = names_of_rows(estimator, units)
     with counted(len(folds)) as count:
         for first in range(0, len(folds), _ROWS_AT_ONCE):
@@ -350,7 +353,7 @@ def _has_matched_bags(estimator: Any, n_samples: int) -> bool:
     if not isinstance(estimator, BaggedEnsemble) or isinstance(estimator.n_bags, str) or n_samples < 3:
         return False
     law = as_law(estimator.scheme, n_samples, "leave_one_out_refit")
-    return law.is_matched and law.without_one().inclusion_probability < 1
+    return law.is_matched and (not law.is_symmetric or law.without_one().inclusion_probability < 1)
 
 
 def _may_leave_one_class(y: np.ndarray, classes: np.ndarray | None, units: Units) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 from scipy.special import logsumexp
 
 from stablebag._checks import (
@@ -27,14 +28,15 @@ from stablebag.proving.coupling import Coupling, Matched, as_coupling
 from stablebag.proving.labels import Labels
 from stablebag.proving.outputs import AdaptiveOutputs, ClassOutputs, Outputs, outputs_from_dict
 from stablebag.proving.price import about_bags
-from stablebag.proving.proof import ALL_ROWS, TRIVIAL, Bound, Proof
+from stablebag.proving.proof import ALL_ROWS, PROPOSITION_5, TRIVIAL, Bound, Proof
 from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
 from stablebag.resampling.schemes import SCHEMES
+from stablebag.resampling.stratified import with_labels
 
 _BOUNDS = ("best", "exact", "paper")
-_THEOREM_8 = "Theorem 8, counting whole rows"
+_WHOLE_ROWS = "counting whole rows"
 _MOST_WITH_FRONTIER = 100_000  # rows up to which the frontier is worked out beside the noise of bags
 _FEW_EMPTY = 1e-6  # a chance of bags without rows that changes none of the digits shown
 _ORDERS = (1.0, 1.5, 2.0, 3.0, 4.0)  # a norm is not larger than one of higher order
@@ -50,6 +52,10 @@ class Certificate(Spoken):
 
     A share `delta` is a fraction of the training rows, not a confidence level. With finitely many bags, the statement
     is about the average over rows of the probability, over the draw of bags and learner seeds, that L_i > epsilon.
+
+    For a scheme that does not treat all rows alike (`UnequalScheme`), Proposition 5 of Barber and Samworth (2026) takes
+    the place of the paper's theorems: the norm of the covariance of who is in a bag that of c, and the largest chance
+    of a row to be in a bag that of p. There is no exact frontier then.
 
     `certify` returns the certificate of a fitted model, `for_targets` that of a prediction range and its targets, and
     `for_labels` that of class probabilities.
@@ -157,7 +163,7 @@ class Certificate(Spoken):
         Parameters
         ----------
         scheme : ResamplingScheme
-            How bags are drawn.
+            How bags are drawn; stratified ones without strata of their own have the classes as strata.
         y : array-like of shape (n_samples,)
             The labels of the training rows.
         n_bags : int or math.inf, default=inf
@@ -180,7 +186,7 @@ class Certificate(Spoken):
         """
         labels = Labels.of(y, groups, "Certificate.for_labels")
         n_samples, noun = len(labels.units), labels.units.noun
-        law = as_law(scheme, n_samples, "Certificate.for_labels")
+        law = as_law(with_labels(scheme, y, labels.units), n_samples, "Certificate.for_labels")
         outputs = ClassOutputs(shift=labels.shift(law.empty_without_a_row), shifted_share=labels.share_lonely)
         return cls(law, n_samples, n_bags, outputs=outputs, coupling=coupling, noun=noun)
 
@@ -283,6 +289,7 @@ class Certificate(Spoken):
             many, Theorem 9's term for the bags is added. If the frontier cannot be worked out (beyond 30,000 rows that
             may exceed epsilon, or for a scheme that does not say how many rows are in a bag), an upper bound on it is
             used. "best" is the smallest of all proved bounds, so it is never above the others. `explain` names it.
+            The other two are for schemes that treat all rows alike.
 
         Returns
         -------
@@ -290,7 +297,7 @@ class Certificate(Spoken):
             In the units of the prediction. Infinite if nothing is known.
         """
         delta = check_delta(delta, "Certificate.epsilon")
-        if _check_bound(bound, "Certificate.epsilon") != "paper":
+        if self._checked_bound(bound, "Certificate.epsilon") != "paper":
             return self.best(delta, bound).value
         normalized = bounds.clipped_epsilon(delta, self._constant, self.delta_range, self.n_bags)
         if self.range_length == 0 and not 0 < self.delta_range >= delta:
@@ -314,7 +321,7 @@ class Certificate(Spoken):
             many it bounds a mean of probabilities.
         """
         epsilon = check_epsilon(epsilon, "Certificate.delta")
-        if _check_bound(bound, "Certificate.delta") != "paper":
+        if self._checked_bound(bound, "Certificate.delta") != "paper":
             return self._smallest_delta(epsilon, bound)
         if epsilon >= self.worst_case():
             return 0.0
@@ -324,7 +331,7 @@ class Certificate(Spoken):
         return bounds.clipped_delta(normalized, self._constant, self.n_samples, self.delta_range, self.n_bags)
 
     def worst_case(self, monte_carlo_delta: float = 0.0) -> float:
-        """Return the perturbation that no row exceeds, by Theorem 14.
+        """Return the perturbation that no row exceeds, by Theorem 14: the largest chance of a row to be in a bag.
 
         Parameters
         ----------
@@ -340,7 +347,7 @@ class Certificate(Spoken):
         monte_carlo_delta = check_delta(monte_carlo_delta, "Certificate.worst_case", name="monte_carlo_delta")
         if self.delta_range > 0:
             return self.reach
-        p = bounds.worst_case_epsilon(self.scheme.inclusion_probability) + self._shift
+        p = bounds.worst_case_epsilon(self.scheme.largest_inclusion) + self._shift
         noise = bounds.monte_carlo_radius(self.n_bags, monte_carlo_delta, self.coupling)
         return min(1.0, p + noise) * self.range_length
 
@@ -383,6 +390,7 @@ class Certificate(Spoken):
         order = check_real(order, "order", "Certificate.norm", open_low=True, reason=reason)
         if bound not in ("best", "paper"):
             raise refuse_value("bound", "Certificate.norm", 'one of "best" and "paper"', bound)
+        self._checked_bound(bound, "Certificate.norm")
         if bound == "best":
             return min(self._of_all_rows(each, bound) for each in {order, *(each for each in _ORDERS if each > order)})
         return self._of_all_rows(order, bound)
@@ -418,7 +426,8 @@ class Certificate(Spoken):
         """Return a bound on the change in a loss when a row is *replaced* by another, for every data set.
 
         Only the bags that contain the row change, so it is p times the range; with finitely many bags, in expectation
-        over the bags. The memorizing learner attains it.
+        over the bags. The memorizing learner attains it. If rows are not all alike, the new row takes the place of the
+        old one in the law of bags, such as its stratum, and p is the largest chance of a row.
 
         Parameters
         ----------
@@ -437,7 +446,7 @@ class Certificate(Spoken):
         # With two or more classes, bags without rows give none more than one half; the new row may bring a class.
         empty = self._most_of_empty * self.scheme.empty_probability if isinstance(self.outputs, ClassOutputs) else 0.0
         # Matched bags are the same if the new row takes the name of the old one: only their outputs change.
-        moved = min(1.0, self.scheme.inclusion_probability + empty)
+        moved = min(1.0, self.scheme.largest_inclusion + empty)
         if not isinstance(self.coupling, Matched):
             moved = bounds.finite_bags_mean(moved, self.n_bags, self.coupling)
         return bounds.loss_perturbation(moved * self.range_length, lipschitz)
@@ -459,6 +468,11 @@ class Certificate(Spoken):
         float
             At most `replace_one`.
         """
+        if not self.scheme.is_symmetric:
+            raise ValueError(
+                "Corollary 17 needs a law of bags that is the same whatever the new row is, and here rows are not all "
+                "alike. Use replace_one, which holds for every data set."
+            )
         always, mean = self.replace_one(lipschitz), self.mean()
         if isinstance(self.outputs, ClassOutputs):  # it holds for these labels, but here it must hold for all
             for_all = ClassOutputs(shift=self._most_of_empty * self.scheme.empty_without_a_row, shifted_share=1.0)
@@ -486,7 +500,7 @@ class Certificate(Spoken):
         proof = bound.proof.words
         if bound.proof.exact:
             proof += ", and no smaller number holds for every learner"
-        data = f"every data set of {self.n_samples:,} rows{self.outputs.such(law)}"
+        data = f"every data set of {self.n_samples:,} rows{law.scheme.such}{self.outputs.such(law)}"
         sentences = [
             f"For every learner, {data} and every test point: {promise}",
             f"{'All that is known is' if vacuous else 'Proved by'} {proof} ({self._setting()}).",
@@ -589,7 +603,7 @@ class Certificate(Spoken):
             return self.reach
         if self._derandomized:
             return min(1.0, self._kth(whole_rows(rest, self.n_samples) + 1)) * self.range_length
-        n, p, about = self.n_samples, self.scheme.inclusion_probability + self._shift, (self.n_bags, self.coupling)
+        n, p, about = self.n_samples, self.scheme.largest_inclusion + self._shift, (self.n_bags, self.coupling)
         counted = bounds.finite_bags_rows_epsilon(rest, n, self._constant, p, *about)[0]
         squares = bounds.second_moment_epsilon(rest, self._constant, *about)
         return min(1.0, counted, squares) * self.range_length
@@ -615,8 +629,32 @@ class Certificate(Spoken):
     @property
     def _constant(self) -> float:
         """The bagging constant c or, with a shift, what takes its place in the mean square."""
-        constant = bounds.bagging_constant(self.n_samples, *self.scheme.p_and_q)
-        return bounds.shifted_constant(constant, self._shift, self.outputs.shifted_share)
+        return bounds.shifted_constant(self.scheme.constant, self._shift, self.outputs.shifted_share)
+
+    @property
+    def _has_unequal_rows(self) -> bool:
+        """Whether rows have constants of their own; with a shift, the largest is used for all."""
+        return not self.scheme.is_symmetric and self._shift == 0
+
+    @property
+    def _mean_square(self) -> str:
+        """The name of the theorem about the mean square over rows."""
+        return "Theorem 8" if self.scheme.is_symmetric else PROPOSITION_5
+
+    @property
+    def _one_row(self) -> str:
+        """The name of the theorem about any one row."""
+        return "Theorem 14" if self.scheme.is_symmetric else "the chance of any row to be in a bag"
+
+    def _checked_bound(self, bound: str, owner: str) -> str:
+        """Refuse a bound that is not known, and those that need rows that are all alike where they are not."""
+        if bound not in _BOUNDS:
+            raise refuse_value("bound", owner, f"one of {_BOUNDS}", bound)
+        if bound != "best" and not self.scheme.is_symmetric:
+            what = "the exact frontier is" if bound == "exact" else "the theorems of the paper are"
+            reason = f'{what} about laws that treat all rows alike. Use "best".'
+            raise refuse_value("bound", owner, f'"best" for {type(self.scheme.scheme).__name__}', bound, reason)
+        return bound
 
     @property
     def _shift(self) -> float:
@@ -629,41 +667,52 @@ class Certificate(Spoken):
 
     def _of_rank(self, rank: int) -> Bound:
         """A bound on the `rank`-th largest perturbation with infinitely many bags."""
-        epsilon = self._kth(rank)
-        if epsilon == 0 or rank == 1:
-            worst = epsilon == self.scheme.inclusion_probability + self._shift
-            return Bound(epsilon, Proof("Theorem 14" if worst else _THEOREM_8))
+        epsilon, squares = self._kth(rank), f"{self._mean_square}, {_WHOLE_ROWS}"
+        if epsilon == 0 or rank == 1 or not self.scheme.is_symmetric:
+            largest = self.scheme.largest_inclusion
+            if self._has_unequal_rows and rank <= self.n_samples:
+                largest = float(np.sort(self.scheme.inclusion_probabilities)[-rank])
+            worst = epsilon == largest + self._shift
+            return Bound(epsilon, Proof(self._one_row if worst else squares))
         known = min(rank, frontier.MOST_ROWS)
         if known < rank and epsilon <= frontier.all_plus(self.scheme, known) * (1 - 1e-9):
             # The frontier at the last rank worked out is no lower than the learner that counts rows: no need for it.
-            return Bound(epsilon, Proof(f"{_THEOREM_8}; the exact frontier is not worked out beyond {known:,} rows"))
+            return Bound(epsilon, Proof(f"{squares}; the exact frontier is not worked out beyond {known:,} rows"))
         point = frontier.frontier(self.scheme, known) if rank <= self.n_samples else None
         if point is None:
-            return Bound(epsilon, Proof(f"{_THEOREM_8}; the exact frontier is not worked out for this law"))
+            return Bound(epsilon, Proof(f"{squares}; the exact frontier is not worked out for this law"))
         exact = point.value + self._shift
         if known == rank:
             return Bound(min(epsilon, exact), Proof("the exact frontier", exact=True))
         # The frontier falls with the rank, so its last value that was worked out bounds those beyond it.
-        name = _THEOREM_8 if epsilon < exact else f"the frontier at {known:,} rows"
+        name = squares if epsilon < exact else f"the frontier at {known:,} rows"
         return Bound(min(epsilon, exact), Proof(f"{name}; the exact frontier is not worked out beyond {known:,} rows"))
 
     def _kth(self, rank: int) -> float:
         """Theorems 8 and 14 for the `rank`-th largest perturbation."""
-        n, p = self.n_samples, self.scheme.inclusion_probability
+        if self._has_unequal_rows:
+            return bounds.kth_of_unequal_rows(rank, self.scheme.row_constants, self.scheme.inclusion_probabilities)
+        n, p = self.n_samples, self.scheme.largest_inclusion
         without_cap = math.sqrt(n * self._constant / (4 * rank)) if rank <= n else 0.0
         return min(without_cap, p + self._shift)
 
     def _drawn(self, delta: float, bound: str) -> Bound:
         """A bound for a share `delta` of the rows with finitely many bags."""
-        n, p, constant, bags = self.n_samples, self.scheme.inclusion_probability, self._constant, self.n_bags
+        n, p, constant, bags = self.n_samples, self.scheme.largest_inclusion, self._constant, self.n_bags
         for_bags = self.coupling.tail
         epsilon, rows = bounds.finite_bags_rows_epsilon(delta, n, constant, p + self._shift, bags, self.coupling)
-        first = "Theorem 14" if self._kth(rows + 1) == p + self._shift else "Theorem 8"
-        proved = [Bound(epsilon, Proof(f"{first}, {for_bags}, counting whole rows"))]
+        capped = rows < n and math.sqrt(n * constant / (4 * (rows + 1))) >= p + self._shift
+        first = self._one_row if capped else self._mean_square
+        proved = [Bound(epsilon, Proof(f"{first}, {for_bags}, {_WHOLE_ROWS}"))]
         if bound == "best":
             squares = bounds.second_moment_epsilon(delta, constant, bags, self.coupling)
-            proved.append(Bound(squares, Proof(f"second moments of the bags, {self.coupling.assumed}")))
-        if bound == "best" and n > _MOST_WITH_FRONTIER:  # the bags' part is then nearly all of it
+            if self._has_unequal_rows:
+                by_row = bounds.unequal_rows_epsilon(delta, self.scheme.row_constants, bags, self.coupling)
+                squares = min(squares, by_row)
+            before = "" if self.scheme.is_symmetric else f"{PROPOSITION_5}, and "
+            proved.append(Bound(squares, Proof(f"{before}second moments of the bags, {self.coupling.assumed}")))
+        # Of very many rows, the bags' part is nearly all of it.
+        if bound == "best" and (n > _MOST_WITH_FRONTIER or not self.scheme.is_symmetric):
             return min(proved)
         exact = self._frontier_and_bags(delta, rows, math.inf if bound == "exact" else min(proved).value)
         proved.append(Bound(exact, Proof(f"the exact frontier, {for_bags}")))
@@ -693,16 +742,20 @@ class Certificate(Spoken):
 
     def _norm(self, order: float, bound: str) -> Bound:
         """A bound on the norm of the perturbations by rows that do not change the range."""
-        p, bags = self.scheme.inclusion_probability, self.n_bags
-        constant = bounds.bagging_constant(self.n_samples, *self.scheme.p_and_q)
+        p, bags, constant = self.scheme.largest_inclusion, self.n_bags, self.scheme.constant
         # The norm of the shift, which Minkowski's inequality adds.
         shift = self._shift * math.pow(self.outputs.shifted_share, 1 / max(order, 1.0))
         paper = min(1.0, bounds.norm_perturbation(order, constant, p, bags) + shift)
-        proved = [Bound(paper, Proof("Corollary 15" if order <= 1 else "Theorem 18"))]
+        theorem = "Corollary 15" if order <= 1 else "Theorem 18"
+        proved = [Bound(paper, Proof(theorem if self.scheme.is_symmetric else "Proposition 5"))]
         if bound == "best" and not math.isinf(order):
             # No perturbation exceeds 1, so a norm of higher order is at most a root of the mean square.
             root = bounds.mean_square_perturbation(self._constant, bags, self.coupling)
-            proved.append(Bound(math.pow(root, 2 / max(order, 2)), Proof("second moments of the bags")))
+            first = "" if self.scheme.is_symmetric else "Proposition 5 and "
+            proved.append(Bound(math.pow(root, 2 / max(order, 2)), Proof(f"{first}second moments of the bags")))
+            if order <= 1 and self._has_unequal_rows:
+                by_row = bounds.unequal_rows_mean(self.scheme.row_constants, bags, self.coupling)
+                proved.append(Bound(by_row, Proof("Proposition 5 for each kind of rows")))
             mean = frontier.largest_mean(self.scheme) if order <= 1 else None
             if mean is not None:
                 with_bags = "" if self._derandomized else " and second moments of the bags"
@@ -755,7 +808,7 @@ class Certificate(Spoken):
         law = self.scheme
         return "; ".join(
             [
-                f"{law}: p = {probability(law.inclusion_probability)}, q = {law.negative_covariance:.3g}",
+                f"{law}: {numbers_of(law)}",
                 count_bags(self.n_bags),
                 self.outputs.words(law),
             ]
@@ -768,10 +821,12 @@ class Certificate(Spoken):
         on_average = f"mean over rows is at most {rounded_up(mean)} ({self._norm(1, 'best').proof.words})."
         if worst >= self.reach > 0:
             return f"The {on_average}"
-        return f"No row at all moves it by more than {rounded_up(worst)} (Theorem 14); the {on_average}"
+        return f"No row at all moves it by more than {rounded_up(worst)} ({self._one_row}); the {on_average}"
 
     def _replacing(self) -> str:
-        if not self.outputs.is_fixed or (always := self.replace_one()) >= self.range_length:
+        if not self.outputs.is_fixed or not self.scheme.is_symmetric:
+            return ""
+        if (always := self.replace_one()) >= self.range_length:
             return ""
         expected = self.replace_one_in_expectation()
         on_average = "" if self._derandomized else ", in expectation over the bags"
@@ -796,8 +851,21 @@ def first_step(low: int, high: int, holds: Callable[[int], bool]) -> int:
     return low + bisect_left(range(low, high), True, key=holds)
 
 
+def numbers_of(law: ResolvedScheme) -> str:
+    """Return the numbers through which a law enters the guarantees, in words."""
+    if law.is_symmetric:
+        return f"p = {probability(law.inclusion_probability)}, q = {law.negative_covariance:.3g}"
+    least, most = float(law.inclusion_probabilities.min()), law.largest_inclusion
+    chance = probability(most) if least == most else f"{probability(least)} to {probability(most)}"
+    return f"a row is in a bag with probability {chance}, and the norm of the covariance is {law.constant:.3g}"
+
+
 def law_to_dict(law: ResolvedScheme) -> dict[str, Any]:
     """Return a law as a dictionary that JSON takes."""
+    if not law.is_symmetric:
+        sizes = {"bag_size": law.bag_size, "n_samples": law.n_samples}
+        enters = {"largest_inclusion": law.largest_inclusion, "constant": law.constant}
+        return {"scheme": type(law.scheme).__name__, **sizes, **enters}
     size = getattr(law.scheme, "bag_size", None)
     return {
         "scheme": type(law.scheme).__name__,
@@ -824,9 +892,3 @@ def _outputs(range_length: float, delta_range: float, reach: float | None) -> Ou
         check_real(range_length if reach is None else reach, "reach", "Certificate", low=outputs.length)
         return outputs
     return AdaptiveOutputs(range_length, delta_range, math.inf if reach is None else reach)
-
-
-def _check_bound(bound: str, owner: str) -> str:
-    if bound not in _BOUNDS:
-        raise refuse_value("bound", owner, f"one of {_BOUNDS}", bound)
-    return bound

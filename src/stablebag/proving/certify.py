@@ -154,7 +154,7 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
     """
     _check_model(model, "certify_reused")
     law = model.scheme_
-    limit = bounds.bagging_constant(law.n_samples, *law.p_and_q), law.inclusion_probability
+    limit = law.constant, law.largest_inclusion
     eigenvalue, inclusion = limit  # of all bags, without listing them
     if model.has_single_bags:
         model.average_.refuse_units_in_every_bag()

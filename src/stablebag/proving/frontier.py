@@ -74,8 +74,8 @@ def frontier(law: ResolvedScheme, rank: int) -> FrontierPoint | None:
     """Return the largest possible value of the `rank`-th largest perturbation, over all learners and data sets.
 
     Proved here (docs/proofs.md, 1), for infinitely many bags. At most rank - 1 rows move any bagged prediction by more
-    than this, and some learner attains it. None if the law does not say how many rows are in a bag, or if the rank
-    exceeds `MOST_ROWS`.
+    than this, and some learner attains it. None if the law does not say how many rows are in a bag, or does not treat
+    all rows alike, or if the rank exceeds `MOST_ROWS`.
 
     >>> from stablebag import Subbagging
     >>> law = Subbagging(3).resolve(n_samples=6)
@@ -115,7 +115,7 @@ def all_plus(law: ResolvedScheme, rank: int) -> float:
     >>> round(all_plus(Subbagging(3).resolve(n_samples=6), rank=2), 9)
     0.2
     """
-    counts = law.count_law(rank)
+    counts = law.count_law(rank)  # None also if rows are not all alike
     return 0.0 if counts is None else _all_plus(counts, law.inclusion_probability)
 
 
@@ -130,16 +130,17 @@ def largest_mean(law: ResolvedScheme) -> float | None:
     >>> round(largest_mean(Subbagging(3).resolve(n_samples=6)), 9)
     0.2
     """
-    n, p = law.n_samples, law.inclusion_probability
+    n = law.n_samples
     counts = law.count_law(n) if n <= _MOST_IN_MEAN else None
-    return None if counts is None else _slack(float(_uniform_weights(counts, p).max()), n, law)
+    return None if counts is None else _slack(float(_uniform_weights(counts, law.inclusion_probability).max()), n, law)
 
 
 def work_out(law: ResolvedScheme, rank: int) -> FrontierPoint | None:
     """Work out the frontier at one rank, even if that was done before."""
-    counts, p = law.count_law(rank), law.inclusion_probability
+    counts = law.count_law(rank)
     if counts is None:
         return None
+    p = law.inclusion_probability
     # Equal weights bound each split from above at little cost; only splits that could be the largest are worked out.
     # If all rows push, or as many push as pull, equal weights are the best ones: these splits come first.
     uniform = _uniform_weights(counts, p)

@@ -15,6 +15,7 @@ from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Scope
 from stablebag.proving.vector import VectorCertificate
 from stablebag.resampling.subbagging import Subbagging
+from stablebag.resampling.unequal import UnequalScheme
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +23,8 @@ class PointCertificate(Spoken):
     """What is proved about a fitted model at some test points, with a confidence level over the draw of its bags.
 
     Made by `certify` with points. The mean over rows of the squared perturbation of derandomized bagging is at most
-    c s^2, where s is the standard deviation of the output over bags at that point (proof of Theorem 8). Here s is
+    c s^2, where s is the standard deviation of the output over bags at that point (proof of Theorem 8; Proposition 5 of
+    Barber and Samworth 2026 if the law of bags does not treat all rows alike). Here s is
     bounded from the drawn bags (Maurer and Pontil 2009), at all points and classes at once. No value exceeds that of
     `certificate`, which holds for all data sets and points.
 
@@ -154,7 +156,7 @@ class PointCertificate(Spoken):
             )
         else:
             of = self.certificate
-            such = of.such if isinstance(of, VectorCertificate) else of.outputs.such(of.scheme)
+            such = of.such if isinstance(of, VectorCertificate) else of.scheme.scheme.such + of.outputs.such(of.scheme)
             sentences.append(f"For every data set{such} and every point it would be {rounded_up(ceiling)}.")
         return paragraphs(self.certificate.noun.in_place_of_rows(sentence) for sentence in sentences)
 
@@ -226,8 +228,10 @@ class PointCertificate(Spoken):
         """The bound on the root mean square over the rows that leave the range unchanged, at each point."""
         proved = self.certificate
         law, unit = proved.scheme, self._unit
-        constant = bounds.bagging_constant(law.n_samples, *law.p_and_q)
-        ragged = 1.0 if type(law.scheme) is Subbagging else 1 / (1 - law.inclusion_probability)
+        if isinstance(law.scheme, UnequalScheme):
+            ragged = law.scheme.raggedness(law.n_samples)
+        else:
+            ragged = 1.0 if type(law.scheme) is Subbagging else 1 / (1 - law.inclusion_probability)
         of = proved if isinstance(proved, VectorCertificate) else proved.outputs
         shift, share = of.shift / unit, of.shifted_share
         # The noise of the bags without rows: such a bag moves the output by shift / chance, with that chance.
@@ -235,7 +239,7 @@ class PointCertificate(Spoken):
         variance = chance * (1 - chance) if chance < 0.5 else 0.25  # even if only a bound on the chance is known
         noise = shift / chance * math.sqrt(share * variance) if shift > 0 else 0.0
         squares = bounds.observed_mean_square(
-            self.standard_deviation / unit, constant, proved.n_bags, ragged, proved.coupling,
+            self.standard_deviation / unit, law.constant, proved.n_bags, ragged, proved.coupling,
             shift=shift * math.sqrt(share), shift_noise=noise,
             shift_square=share * shift**2 / chance if shift > 0 else 0.0, width=self._width / unit,
         )  # fmt: skip

@@ -39,5 +39,7 @@ class Bound:
     proof: Proof = field(compare=False)
 
 
+# What takes the place of Theorem 8 for a law that does not treat all rows alike (docs/proofs.md, 11).
+PROPOSITION_5 = 'Proposition 5 of Barber and Samworth (2026), "Algorithmic stability via ensembling"'
 TRIVIAL = Proof("that no prediction leaves its range")
 ALL_ROWS = Proof("counting all rows")

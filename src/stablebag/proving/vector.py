@@ -20,15 +20,16 @@ from stablebag._checks import (
 )
 from stablebag._wording import ROWS, Noun, count_bags, paragraphs, rounded_up
 from stablebag.proving import bounds
-from stablebag.proving.certificate import first_step, law_to_dict
+from stablebag.proving.certificate import first_step, law_to_dict, numbers_of
 from stablebag.proving.coupling import Coupling, as_coupling
 from stablebag.proving.labels import Labels
 from stablebag.proving.outputs import about_empty_bags, such_classes
 from stablebag.proving.price import about_bags
-from stablebag.proving.proof import ALL_ROWS, TRIVIAL, Bound, Proof
+from stablebag.proving.proof import ALL_ROWS, PROPOSITION_5, TRIVIAL, Bound, Proof
 from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
+from stablebag.resampling.stratified import with_labels
 
 
 @dataclass(frozen=True, init=False)
@@ -170,7 +171,7 @@ class VectorCertificate(Spoken):
         Parameters
         ----------
         scheme : ResamplingScheme
-            How bags are drawn.
+            How bags are drawn; stratified ones without strata of their own have the classes as strata.
         y : array-like of shape (n_samples,)
             The labels of the training rows.
         n_bags : int or math.inf, default=inf
@@ -186,7 +187,8 @@ class VectorCertificate(Spoken):
         """
         owner = "VectorCertificate.for_labels"
         labels = Labels.of(y, groups, owner)
-        law, about = as_law(scheme, len(labels.units), owner), {"n_lost": labels.n_lost, "noun": labels.units.noun}
+        law = as_law(with_labels(scheme, y, labels.units), len(labels.units), owner)
+        about = {"n_lost": labels.n_lost, "noun": labels.units.noun}
         return cls._of_classes(law, labels.n_classes, labels.share_lonely, n_bags, coupling, **about)  # type: ignore[arg-type]
 
     @classmethod
@@ -238,7 +240,7 @@ class VectorCertificate(Spoken):
 
     def worst_case(self) -> float:
         """Return the distance that no row exceeds: p times the diameter; with finitely many bags, the diameter."""
-        most = self.diameter * (self.scheme.inclusion_probability if math.isinf(self.n_bags) else 1.0)
+        most = self.diameter * (self.scheme.largest_inclusion if math.isinf(self.n_bags) else 1.0)
         return min(self.diameter, most + self.shift)
 
     def mean(self) -> float:
@@ -262,7 +264,7 @@ class VectorCertificate(Spoken):
     @property
     def such(self) -> str:
         """Which data sets the certificate is about, if not all."""
-        return such_classes(self.shift, self.shifted_share, self.scheme)
+        return self.scheme.scheme.such + such_classes(self.shift, self.shifted_share, self.scheme)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as a dictionary that JSON takes."""
@@ -305,10 +307,7 @@ class VectorCertificate(Spoken):
                 f"{delta:g} on average over the rows."
             )
         law = self.scheme
-        setting = (
-            f"{law}: p = {law.inclusion_probability:.4g}, q = {law.negative_covariance:.3g}; "
-            f"{count_bags(self.n_bags)}; outputs within {self.radius:.4g} of a point"
-        )
+        setting = f"{law}: {numbers_of(law)}; {count_bags(self.n_bags)}; outputs within {self.radius:.4g} of a point"
         sentences = [
             f"For every learner, every data set of {self.n_samples:,} rows{self.such} and every test point: {promise}",
             f"Proved by {bound.proof.words} ({setting}).",
@@ -325,32 +324,33 @@ class VectorCertificate(Spoken):
     @cached_property
     def _constant(self) -> float:
         """The bagging constant c or, with a shift, what takes its place in the mean square."""
-        constant = bounds.bagging_constant(self.n_samples, *self.scheme.p_and_q)
         in_radii = self.shift / (2 * self.radius) if self.shift else 0.0
-        return bounds.shifted_constant(constant, in_radii, self.shifted_share)
+        return bounds.shifted_constant(self.scheme.constant, in_radii, self.shifted_share)
 
     def _best(self, delta: float) -> Bound:
         """The smallest distance proved for a share `delta` of the rows."""
         if delta == 1:
             return Bound(0.0, ALL_ROWS)
         n = self.n_samples
-        worst_of_bags = min(self.diameter, self.scheme.inclusion_probability * self.diameter + self.shift)
+        worst_of_bags = min(self.diameter, self.scheme.largest_inclusion * self.diameter + self.shift)
+        mean_squares = "mean squares" if self.scheme.is_symmetric else PROPOSITION_5
 
         def of_rows(rows: float) -> float:
             return min(worst_of_bags, self.radius * math.sqrt(n * self._constant / (rows + 1)))
 
         if math.isinf(self.n_bags):
             epsilon = of_rows(whole_rows(delta, n))
-            counted = Proof("mean squares, counting whole rows")
+            counted = Proof(f"{mean_squares}, counting whole rows")
             return Bound(epsilon, counted if epsilon < worst_of_bags else TRIVIAL)
         proved = [Bound(self.diameter, TRIVIAL)]
         if delta > 0:
             squares = bounds.vector_epsilon(delta, self._constant, self.radius, self.n_bags, self.coupling)
-            proved.append(Bound(squares, Proof(f"second moments of the bags, {self.coupling.assumed}")))
+            first = "" if self.scheme.is_symmetric else f"{PROPOSITION_5}, and "
+            proved.append(Bound(squares, Proof(f"{first}second moments of the bags, {self.coupling.assumed}")))
             share = as_share(delta, n)
             for rows in {0, *np.geomspace(1, n, 60).astype(int).tolist()}:  # the same for every delta
                 rest = max(0.0, float(share) - rows / n)
                 noise = bounds.vector_monte_carlo_radius(self.n_bags, rest, self.radius, self.diameter)
-                tail = Proof("mean squares, McDiarmid's inequality for the bags")
+                tail = Proof(f"{mean_squares}, McDiarmid's inequality for the bags")
                 proved.append(Bound(of_rows(rows) + noise, tail))
         return min(proved)

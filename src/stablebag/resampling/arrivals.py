@@ -84,6 +84,60 @@ class Arrivals:
                 return Picked(_smallest(table.rows, table.values, size)[0], np.full(self.n_bags, size))
             share *= 1.5  # some bag has too few: rare, and only a matter of looking further
 
+    def first_rows_of_each(self, codes: np.ndarray, sizes: np.ndarray) -> Picked:
+        """Return, of each part of the rows, so many as arrive first at each bag: a uniform choice in every part.
+
+        Parameters
+        ----------
+        codes : ndarray of int, shape (n_rows,)
+            The part of each row.
+        sizes : ndarray of int, shape (n_parts,)
+            How many rows of each part, at least one and at most all.
+
+        Returns
+        -------
+        Picked
+        """
+        total, in_all = np.full(self.n_bags, sizes.sum()), np.bincount(codes, minlength=len(sizes))
+        share = float(np.max((sizes + 6 * np.sqrt(sizes) + 20) / in_all))
+        all_of_them = self._keys.matrix(self._words) if 4 * share > 1 else None
+        if all_of_them is not None:
+            members = np.split(np.argsort(codes, kind="stable"), np.cumsum(in_all)[:-1])
+            lines = (np.broadcast_to(rows, (self.n_bags, len(rows))) for rows in members)
+            chosen = [
+                _smallest(rows, all_of_them[1][:, part], size)[0]
+                for rows, part, size in zip(lines, members, sizes.tolist(), strict=True)
+            ]
+            return Picked(np.concatenate(chosen, axis=1), total)
+        while True:
+            table = _Table.of(self._below(threshold_of(min(share, 1.0))), self.n_bags)
+            part = codes[table.rows]
+            part[np.arange(part.shape[1]) >= table.sizes[:, None]] = len(sizes)  # what only fills up
+            cells = part + np.arange(self.n_bags)[:, None] * (len(sizes) + 1)
+            there = np.bincount(cells.ravel(), minlength=self.n_bags * (len(sizes) + 1))
+            there = there.reshape(self.n_bags, -1)[:, :-1]
+            if (there >= sizes).all():
+                order = np.lexsort((table.values, part), axis=1)
+                first = np.cumsum(there, axis=1) - there
+                place = np.repeat(first, sizes, axis=1) + np.concatenate([np.arange(size) for size in sizes])
+                chosen_rows = np.take_along_axis(table.rows, np.take_along_axis(order, place, axis=1), axis=1)
+                return Picked(chosen_rows, total)
+            share *= 1.5
+
+    def of(self, keys: RowKeys) -> "Arrivals":
+        """Return the arrivals of other things at the same bags, such as clusters of rows.
+
+        Parameters
+        ----------
+        keys : RowKeys
+            The keys of these things.
+
+        Returns
+        -------
+        Arrivals
+        """
+        return Arrivals(keys, self._seeds, self._first, self._first + self.n_bags)
+
     def rows_within(self, share: Fraction | float) -> Picked:
         """Return the rows whose key is among the first `share` of all: each, independently, with that probability.
 

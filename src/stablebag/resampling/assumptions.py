@@ -113,14 +113,15 @@ def _check_symmetry(mass: dict[tuple[int, ...], Probability], together: np.ndarr
         if not math.isclose(by_row[row], by_row[0], rel_tol=_ROUNDING):
             raise ValueError(
                 f"{who} breaks Assumption 5 (all rows alike): row 0 is in a bag with probability {by_row[0]:g} and row "
-                f"{row} with {by_row[row]:g}. Treat all rows alike."
+                f"{row} with {by_row[row]:g}. Treat all rows alike, or derive it from UnequalScheme."
             )
     apart = np.abs(together - together[0, 1]) * (1 - np.eye(n))
     if apart.max() > _ROUNDING * max(1e-3, float(together[0, 1])):
         i, j = np.unravel_index(int(apart.argmax()), apart.shape)
         raise ValueError(
             f"{who} breaks Assumption 5 (all rows alike): rows 0 and 1 are both in a bag with probability "
-            f"{together[0, 1]:g}, and rows {i} and {j} with {together[i, j]:g}. Treat all rows alike."
+            f"{together[0, 1]:g}, and rows {i} and {j} with {together[i, j]:g}. Treat all rows alike, or derive it "
+            "from UnequalScheme."
         )
     if len(mass) > MOST_CHECKED:
         return

@@ -73,6 +73,11 @@ def random_n_bags(
 
 def probability_with_one_more(law: ResolvedScheme) -> float:
     """Return the chance p that a row is in a bag under the law on n + 1 rows whose law without one row is this one."""
+    if not law.is_symmetric:
+        raise TypeError(
+            f"The jackknife+ over bags is proved for bags that treat all rows alike, and {law} does not. Use a fixed "
+            "number of bags; nothing is then proved about the coverage."
+        )
     larger = law.scheme.resolve(law.n_samples + 1)
     if larger.without_one() != law:
         raise TypeError(

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from stablebag._checks import check_integer, check_real, check_samples, refuse_type, refuse_value
+from stablebag._checks import check_integer, check_real, check_samples, read_only, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
 from stablebag.resampling.arrivals import Arrivals, Picked, batches
 from stablebag.resampling.assumptions import (
@@ -30,6 +30,7 @@ from stablebag.resampling.assumptions import (
 )
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.counting import orderings, orders, thinned
+from stablebag.resampling.covariance import symmetric_norm
 from stablebag.resampling.keys import RowKeys
 from stablebag.resampling.row_ids import RowIds, as_row_ids
 
@@ -44,7 +45,8 @@ class ResamplingScheme:
     `enumerate_bags`, from which both follow. It must treat all rows alike (Assumption 5 of the paper), and put each row
     into some bags but not into others (0 < p < 1). `resolve` refuses a scheme that declares otherwise, or whose draws
     disagree with what it declares. A scheme in which the presence of one row makes that of another more likely (q < 0)
-    is outside the paper's Assumption 7; its guarantees are weaker, but they still hold (docs/proofs.md, 1).
+    is outside the paper's Assumption 7; its guarantees are weaker, but they still hold (docs/proofs.md, 1). A scheme
+    that does not treat all rows alike is an `UnequalScheme`.
 
     `resolve` keeps a copy of the scheme, so changing the scheme afterwards does not change a law made from it.
 
@@ -70,6 +72,8 @@ class ResamplingScheme:
     """
 
     has_finite_support: ClassVar[bool] = True
+    is_symmetric: ClassVar[bool] = True  # whether all rows are alike
+    such: ClassVar[str] = ""  # what rows a data set must have, if they are not
 
     def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
         """Draw one bag: row numbers in [0, n_samples), in order and with repeats."""
@@ -106,6 +110,18 @@ class ResamplingScheme:
         """Return q, minus the covariance of "row i is in the bag" and "row j is in the bag"."""
         return _moments(self, n_samples)[1]
 
+    def inclusion_probabilities(self, n_samples: int) -> np.ndarray:
+        """Return the chance of each row to be in a bag."""
+        return np.full(n_samples, float(self.inclusion_probability(n_samples)))
+
+    def covariance_norm(self, n_samples: int) -> float:
+        """Return the norm of Cov(i in bag, j in bag) / (n (1 - pi_i) (1 - pi_j)): the bagging constant c."""
+        return symmetric_norm(n_samples, self.inclusion_probability(n_samples), self.negative_covariance(n_samples))
+
+    def row_constants(self, n_samples: int) -> np.ndarray:
+        """Return a constant for each row, none above `covariance_norm`, which is always one (docs/proofs.md, 11)."""
+        return np.full(n_samples, self.covariance_norm(n_samples))
+
     def enumerate_bags(self, n_samples: int) -> Iterable[WeightedBag] | None:
         """Yield every bag up to order with its probability, or return None if these are not known."""
         return None
@@ -137,6 +153,11 @@ class ResamplingScheme:
     def expected_size(self, n_samples: int) -> int | float:
         """Return the expected number of rows in a bag, counting repeats."""
         return float(sum(len(bag) * weight for bag, weight in _listed(self, n_samples)))
+
+    def digest(self, n_samples: int) -> str:
+        """Return a text that tells this law from others that are described in the same words."""
+        law = ResolvedScheme(self, n_samples)
+        return f"p = {law.inclusion_probability!r}, q = {law.negative_covariance!r}"
 
     def describe(self, n_samples: int) -> str:
         """Describe in a few words what is drawn from how many rows."""
@@ -221,6 +242,11 @@ class ResolvedScheme:
         return "_of_the_paper" in vars(type(self.scheme))  # and not in those of a parent class
 
     @property
+    def is_symmetric(self) -> bool:
+        """Whether all rows are alike (Assumption 5 of the paper)."""
+        return self.scheme.is_symmetric
+
+    @property
     def is_matched(self) -> bool:
         """Whether bags are matched: with the same seed and one row less, those that did not have it are the same."""
         return _picks(self.scheme)
@@ -228,7 +254,7 @@ class ResolvedScheme:
     @property
     def fingerprint(self) -> str:
         """A text that identifies this law."""
-        return f"{self}: p = {self.inclusion_probability!r}, q = {self.negative_covariance!r}"
+        return f"{self}: {self.scheme.digest(self.n_samples)}"
 
     @property
     def bag_size(self) -> int | float:
@@ -244,6 +270,33 @@ class ResolvedScheme:
     def negative_covariance(self) -> float:
         """The number q: minus the covariance of "row i is in the bag" and "row j is in the bag"."""
         return float(self._moment("negative_covariance"))
+
+    @cached_property
+    def inclusion_probabilities(self) -> np.ndarray:
+        """The chance of each row to be in a bag."""
+        return read_only(np.asarray(self.scheme.inclusion_probabilities(self.n_samples), dtype=float))
+
+    @property
+    def largest_inclusion(self) -> float:
+        """The largest chance of a row to be in a bag: p, if all rows are alike."""
+        return self.inclusion_probability if self.is_symmetric else float(self.inclusion_probabilities.max())
+
+    @property
+    def mean_inclusion(self) -> float:
+        """The mean over rows of the chance to be in a bag: p, if all rows are alike."""
+        return self.inclusion_probability if self.is_symmetric else float(self.inclusion_probabilities.mean())
+
+    @cached_property
+    def constant(self) -> float:
+        """The bagging constant c: the norm of Cov(i in bag, j in bag) / (n (1 - pi_i) (1 - pi_j))."""
+        if self.is_symmetric:
+            return symmetric_norm(self.n_samples, *self.p_and_q)
+        return float(self.scheme.covariance_norm(self.n_samples))
+
+    @cached_property
+    def row_constants(self) -> np.ndarray:
+        """A constant c_i for each row: the sum of L_i^2 / (n c_i) is at most the variance of the output over bags."""
+        return read_only(np.asarray(self.scheme.row_constants(self.n_samples), dtype=float))
 
     @cached_property
     def p_and_q(self) -> tuple[Probability, Probability]:
@@ -287,7 +340,7 @@ class ResolvedScheme:
     @cached_property
     def empty_probability(self) -> float:
         """The chance that a bag has no rows, or an upper bound on it if it is not known."""
-        if self.is_of_the_paper:
+        if self.is_of_the_paper or not self.is_symmetric:
             return self.scheme.empty_probability(self.n_samples)
         law = self._count_law_of_all
         return 1 - self.inclusion_probability if law is None else float(law[0])
@@ -295,7 +348,7 @@ class ResolvedScheme:
     @property
     def empty_without_a_row(self) -> float:
         """The chance that a bag has no rows given that a row is not in it, or an upper bound on it."""
-        return min(1.0, self.empty_probability / (1 - self.inclusion_probability))
+        return min(1.0, self.empty_probability / (1 - self.largest_inclusion))
 
     @property
     def support_size(self) -> int | float:
@@ -395,7 +448,7 @@ class ResolvedScheme:
 
     def _draw_matched(self, ids: RowIds, seeds: Seeds, first: int, stop: int) -> Bags:
         kind = np.min_scalar_type(self.n_samples - 1)
-        size = float(self.bag_size if self.is_of_the_paper else self.n_samples * self.inclusion_probability)
+        size = float(self.bag_size if self.is_of_the_paper else self.n_samples * self.mean_inclusion)
         parts, sizes = [], [np.zeros(1, dtype=np.int64)]
         for arrivals in batches(ids, seeds, first, stop, size):
             rows, how_many = arrivals.in_order(self.scheme.pick(self.n_samples, arrivals))
@@ -405,10 +458,33 @@ class ResolvedScheme:
 
     def without_one(self) -> "ResolvedScheme":
         """Return Q_{n-1}: the law of a bag given that the last row is not in it, on n_samples - 1 rows."""
-        if self.n_samples < 2 or self.inclusion_probability >= 1:
+        if self.n_samples < 2 or self.largest_inclusion >= 1:
             why = "it is the only one" if self.n_samples < 2 else "it is in every bag"
             raise ValueError(f"{self} has no law without one row, because {why}. Use more rows or smaller bags.")
         return ResolvedScheme(self.scheme.without_one(self.n_samples), self.n_samples - 1)
+
+    def without(self, rows: Any) -> "ResolvedScheme":
+        """Return the law of a bag given that none of these rows is in it, on the rows that are left.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            The numbers of the rows, each once. If all rows are alike, only how many there are matters.
+
+        Returns
+        -------
+        ResolvedScheme
+        """
+        gone = np.unique(np.asarray(rows, dtype=np.intp))
+        if len(gone) != len(rows) or len(gone) >= self.n_samples or ((gone < 0) | (gone >= self.n_samples)).any():
+            expected = f"numbers of rows from 0 to {self.n_samples - 1}, each once and not all"
+            raise refuse_value("rows", "without", expected, rows)
+        if self.is_symmetric:
+            law = self
+            for _ in gone:
+                law = law.without_one()
+            return law
+        return ResolvedScheme(self.scheme.without(self.n_samples, gone), self.n_samples - len(gone))  # type: ignore[attr-defined]
 
     def __str__(self) -> str:
         return self.scheme.describe(self.n_samples)

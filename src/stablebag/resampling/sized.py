@@ -4,7 +4,7 @@ import math
 import numbers
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from stablebag._checks import as_share, refuse_type, refuse_value
 from stablebag.resampling.scheme import ResamplingScheme
@@ -20,15 +20,7 @@ class SizedScheme(ResamplingScheme):
     repeats: ClassVar[bool] = False  # whether a row can be in a bag more than once
 
     def __post_init__(self) -> None:
-        size, name = self.bag_size, type(self).__name__
-        expected = "a positive number of rows (int) or fraction of the rows (float)"
-        if not isinstance(size, numbers.Real) or isinstance(size, bool):
-            raise refuse_type("bag_size", name, expected, size)
-        if not 0 < size < _LARGEST_BAG:  # refuses NaN as well
-            raise refuse_value("bag_size", name, expected, size, "a bag needs rows to learn from. Try 0.5.")
-        if size > 1 and not self.repeats and not isinstance(size, numbers.Integral):
-            reason = f"a float is a fraction of the rows. For a number of rows write {math.floor(size)}."
-            raise refuse_value("bag_size", name, "a fraction below 1, or an int", size, reason)
+        check_bag_size(self.bag_size, type(self).__name__, repeats=self.repeats)
 
     def share_of(self, n_samples: int) -> Fraction:
         """Return m / n, exactly."""
@@ -50,3 +42,15 @@ class SizedScheme(ResamplingScheme):
             reason = f"{size}, and no stability can be promised. Use at most {largest}, or ClassicalBagging."
             expected = f"smaller than n_samples={n_samples}, and smaller than 1 as a fraction"
             raise refuse_value("bag_size", type(self).__name__, expected, self.bag_size, reason)
+
+
+def check_bag_size(size: Any, owner: str, *, repeats: bool = False, things: str = "rows") -> None:
+    """Refuse what is neither a number of rows nor a fraction of them; with repeats, it may be more than all."""
+    expected = f"a positive number of {things} (int) or fraction of the {things} (float)"
+    if not isinstance(size, numbers.Real) or isinstance(size, bool):
+        raise refuse_type("bag_size", owner, expected, size)
+    if not 0 < float(size) < _LARGEST_BAG:  # refuses NaN as well
+        raise refuse_value("bag_size", owner, expected, size, "a bag needs rows to learn from. Try 0.5.")
+    if float(size) > 1 and not repeats and not isinstance(size, numbers.Integral):
+        reason = f"a float is a fraction of the {things}. For a number of {things} write {math.floor(float(size))}."
+        raise refuse_value("bag_size", owner, "a fraction below 1, or an int", size, reason)

@@ -152,6 +152,24 @@ class Units:
         alone = np.bincount(code, minlength=len(classes))[code] == 1
         return {int(one): code[alone & (unit == one)] for one in np.unique(unit[alone])}
 
+    def shared(self, given: Any, name: str, owner: str) -> np.ndarray:
+        """Return what the rows of each unit have in common, one value for each unit; a unit with several is refused.
+
+        >>> Units.of_groups([7, 7, 8], n_rows=3).shared(["a", "a", "b"], "strata", "fit")
+        array(['a', 'b'], dtype='<U1')
+        """
+        values: np.ndarray = np.asarray(given)
+        if self.are_rows or len(values) != self.n_rows:
+            return values  # of another length they are refused elsewhere
+        first: np.ndarray = values[self._by_unit[self._ends[:-1]]]
+        differs = np.flatnonzero(values != first[self.of_rows])
+        if len(differs):
+            unit = int(self.of_rows[differs[0]])
+            several = f"{self.describe(unit)} has {plain(first[unit])!r} and {plain(values[differs[0]])!r}."
+            reason = f"{several} Give strata=..., in which it has one."
+            raise refuse_value(name, owner, f"the same for all rows of a {self.noun.singular}", values, reason)
+        return first
+
     def positions(self, names: Any, owner: str) -> np.ndarray:
         """Return the numbers of the units that are called so; unknown ones are refused."""
         return self._called.positions(names, owner)

@@ -44,6 +44,7 @@ from stablebag.proving.bounds.unbounded import (
     unbounded_delta,
     unbounded_epsilon,
 )
+from stablebag.proving.bounds.unequal_rows import kth_of_unequal_rows, unequal_rows_epsilon, unequal_rows_mean
 from stablebag.proving.bounds.vectors import (
     simplex_radius,
     vector_epsilon,
@@ -70,6 +71,7 @@ __all__ = [
     "finite_bags_unbounded_delta",
     "finite_bags_unbounded_epsilon",
     "inherited_stability",
+    "kth_of_unequal_rows",
     "kth_perturbation",
     "loss_perturbation",
     "mean_perturbation",
@@ -87,6 +89,8 @@ __all__ = [
     "threshold_perturbation",
     "unbounded_delta",
     "unbounded_epsilon",
+    "unequal_rows_epsilon",
+    "unequal_rows_mean",
     "unstable_epsilon",
     "vector_epsilon",
     "vector_monte_carlo_radius",

@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 
 from stablebag._checks import check_delta, check_integer, check_real, check_samples, refuse_value
+from stablebag.resampling.covariance import symmetric_norm
 
 
 def bagging_constant(n_samples: int, p: float | Fraction, q: float | Fraction) -> float:
@@ -11,7 +12,8 @@ def bagging_constant(n_samples: int, p: float | Fraction, q: float | Fraction) -
 
     By the proof of Theorem 8, the mean over rows of the squared leave-one-out perturbation of derandomized bagging
     is at most c times the variance of the prediction over bags, hence at most c / 4. For q < 0, which the paper does
-    not cover, c = (p / (1 - p) - (n - 1) q / (1 - p)^2) / n (docs/proofs.md, notation).
+    not cover, c = (p / (1 - p) - (n - 1) q / (1 - p)^2) / n (docs/proofs.md, notation). For a law that does not treat
+    all rows alike it is `ResolvedScheme.constant`, by Proposition 5 of Barber and Samworth (2026).
 
     >>> bagging_constant(n_samples=5, p=0.5, q=0.05)  # (1 + 0.2) / 5
     0.24
@@ -21,8 +23,7 @@ def bagging_constant(n_samples: int, p: float | Fraction, q: float | Fraction) -
     n_samples = check_samples(n_samples, "bagging_constant")
     check_inclusion(p, "bagging_constant")
     check_real(q, "q", "bagging_constant", low=-0.25, high=0.25)
-    spread = q if q >= 0 else -(n_samples - 1) * q
-    return float((p / (1 - p) + spread / (1 - p) ** 2) / n_samples)  # exact if p and q are fractions
+    return symmetric_norm(n_samples, p, q)
 
 
 def empty_bags_shift(chance: float, n_classes: int, n_lost: int = 1, *, vector: bool = False) -> float:
