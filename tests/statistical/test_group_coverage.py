@@ -1,0 +1,123 @@
+"""Coverage of intervals for rows of new units, in simulation. Each test declares how often it may fail by chance."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from sklearn.neighbors import KNeighborsRegressor
+
+from stablebag import (
+    BaggedRegressor,
+    ClassicalBagging,
+    Subbagging,
+    jackknife_intervals_refit,
+    predict_interval,
+    random_n_bags,
+)
+from stablebag._checks import as_fraction
+from stablebag._wording import Noun
+from stablebag.deciding.group_jackknife import GroupJackknife, GroupJackknifeMinmax, GroupJackknifePlus
+from stablebag.deciding.jackknife import Jackknife, JackknifeMinmax, JackknifePlus
+from stablebag.resampling.row_ids import RowIds
+from stablebag.resampling.units import Units
+
+FALSE_ALARM = 1e-6
+LEVEL = 0.9
+METHODS = ("jackknife+", "jackknife-minmax")
+NEAREST = KNeighborsRegressor(1)  # neither smooth nor stable: a prediction hangs on one unit
+
+
+def drawn(n_units, seed, trial):
+    """Units whose size goes with their outcome, and a row drawn at random from a new one.
+
+    A third of the units have 120 rows and outcomes near zero; the others have one row, other features, and outcomes
+    that are positive and far apart. Counting rows, nearly all residuals are small; counting units, a third of them are.
+    """
+    rng = np.random.default_rng([seed, trial])
+    latent = rng.normal(size=n_units + 1)
+    large = latent < -0.43
+    units = np.repeat(np.arange(n_units + 1), np.where(large, 120, 1))
+    features = (rng.normal(size=(n_units + 1, 2)) + 3 * large[:, None])[units] + 0.1 * rng.normal(size=(len(units), 2))
+    outcomes = np.where(large, 0.0, 3.0 * (latent + 0.43))[units]
+    targets = outcomes + 0.2 * rng.normal(size=len(units))
+    seen, new = units < n_units, rng.choice(np.flatnonzero(units == n_units))
+    return features[seen], targets[seen], units[seen], features[[new]], targets[[new]]
+
+
+def least_covered(n_trials, level):
+    """Fewer covered trials than this have a chance below the false-alarm rate where coverage is at least `level`."""
+    return binom.ppf(FALSE_ALARM, n_trials, level)
+
+
+def test_by_refitting_new_units_are_covered_as_is_proved(seed):
+    # One row of one new unit for each data set, so that trials are independent. If every row counted the same, about
+    # 0.56 and 0.74 would be covered, which so many trials tell from the 0.8 and 0.9 that are proved.
+    n_trials, covered = 300, dict.fromkeys(METHODS, 0)
+    for trial in range(n_trials):
+        X, y, groups, point, target = drawn(12, seed, trial)
+        for method in METHODS:
+            found = jackknife_intervals_refit(
+                NEAREST, X, y, point, groups=groups, confidence_level=LEVEL, method=method, random_state=0
+            )
+            covered[method] += found.contains(target).sum()
+    assert covered["jackknife+"] >= least_covered(n_trials, 2 * LEVEL - 1)
+    assert covered["jackknife-minmax"] >= least_covered(n_trials, LEVEL)
+
+
+@pytest.mark.parametrize("scheme", [Subbagging(6), ClassicalBagging(6)], ids=str)
+def test_over_bags_of_units_new_units_are_covered_as_is_proved(scheme, seed):
+    n_trials, covered = 100, dict.fromkeys(METHODS, 0)
+    for trial in range(n_trials):
+        X, y, groups, point, target = drawn(12, seed, trial)
+        n_bags = random_n_bags(scheme, 12, 40, random_state=np.random.default_rng([seed, trial, 1]))
+        model = BaggedRegressor(NEAREST, scheme=scheme, n_bags=n_bags, prediction_range=None, random_state=trial)
+        model.fit(X, y, groups=groups)
+        for method in METHODS:
+            found = predict_interval(model, point, confidence_level=LEVEL, method=method)
+            covered[method] += found.contains(target).sum()
+    assert covered["jackknife+"] >= least_covered(n_trials, 2 * LEVEL - 1)
+    assert covered["jackknife-minmax"] >= least_covered(n_trials, LEVEL)
+
+
+def test_without_groups_new_units_are_not_covered(seed):
+    # About 0.43 are covered: these data tell rows and units apart. The chance of a false alarm is below the rate, too.
+    n_trials, covered = 200, 0
+    for trial in range(n_trials):
+        X, y, _, point, target = drawn(12, seed, trial)
+        model = BaggedRegressor(NEAREST, n_bags=40, prediction_range=None, random_state=trial).fit(X, y)
+        covered += predict_interval(model, point, confidence_level=LEVEL).contains(target).sum()
+    assert covered < least_covered(n_trials, 2 * LEVEL - 1)
+
+
+@pytest.mark.parametrize("method", ["jackknife", *METHODS, "cv+"])
+def test_units_of_one_row_give_the_intervals_without_groups(method, seed):
+    rng = np.random.default_rng(seed)
+    X, y, points = rng.normal(size=(30, 2)), rng.normal(size=30), rng.normal(size=(5, 2))
+    names = [f"patient {number}" for number in rng.permutation(30)]
+    settings = {"method": method, "confidence_level": LEVEL, "random_state": 0}
+    plain = jackknife_intervals_refit(NEAREST, X, y, points, **settings)
+    grouped = jackknife_intervals_refit(NEAREST, X, y, points, groups=names, **settings)
+    assert (grouped.lower == plain.lower).all()
+    assert (grouped.upper == plain.upper).all()
+    if method != "cv+":
+        model = BaggedRegressor(NEAREST, n_bags=40, random_state=0)
+        plain = predict_interval(model.fit(X, y, row_ids=names), points, method=method, confidence_level=LEVEL)
+        grouped = predict_interval(model.fit(X, y, groups=names), points, method=method, confidence_level=LEVEL)
+        assert (grouped.lower == plain.lower).all()
+        assert (grouped.upper == plain.upper).all()
+
+
+@pytest.mark.parametrize(
+    ("grouped", "plain"),
+    [(GroupJackknife, Jackknife), (GroupJackknifePlus, JackknifePlus), (GroupJackknifeMinmax, JackknifeMinmax)],
+)
+@pytest.mark.parametrize("level", [0.1, 0.5, 0.8, 0.9, 0.95])
+def test_the_formulas_for_units_agree_with_those_for_rows(grouped, plain, level, seed):
+    """Units of one row are not treated as groups at all, so the formulas are compared by themselves, too."""
+    rng = np.random.default_rng(seed)
+    units = Units(RowIds(None, 19, "test"), np.arange(19), noun=Noun("patient", "patients"))
+    assert not units.are_rows
+    residuals, prediction, left_out = rng.random(19), rng.normal(size=7), rng.normal(size=(19, 7))
+    found = grouped(as_fraction(level), units).intervals(residuals, prediction, left_out)
+    expected = plain(as_fraction(level)).intervals(residuals, prediction, left_out)
+    for one, other in zip(found, expected, strict=True):
+        assert (one == other).all()
