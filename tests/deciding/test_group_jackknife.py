@@ -145,3 +145,13 @@ def test_a_random_number_of_bags_is_of_the_law_of_units(clinic):
     n_bags = random_n_bags(Subbagging(0.5), 30, 50, random_state=0)
     model = BaggedRegressor(n_bags=n_bags, random_state=0).fit(X, y, groups=groups)
     assert "approximately" not in predict_interval(model, X[:1]).guarantee
+
+
+def test_refits_of_a_fitted_model_take_its_groups(clinic):
+    X, y, groups = clinic
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=2), n_bags=20, random_state=0).fit(X, y, groups=groups)
+    by_itself = jackknife_intervals_refit(model, X, y, X[:2], random_state=0)
+    told = jackknife_intervals_refit(model, X, y, X[:2], groups=groups, random_state=0)
+    assert by_itself.guarantee == told.guarantee
+    assert "a new group" in told.guarantee
+    np.testing.assert_array_equal(by_itself.upper, told.upper)

@@ -276,7 +276,7 @@ def test_strata_of_units_are_given_for_rows_or_refused():
     model = BaggedClassifier(scheme=StratifiedSubbagging(0.5), n_bags=5, random_state=0)
     model.fit(X, mixed, groups=groups, strata=groups % 2)
     assert (model.bags_.sizes == 6).all()
-    with pytest.raises(ValueError, match="strata"):
-        model.fit(X, mixed, groups=groups, strata=[0, 1])
     with pytest.raises(TypeError, match="with more groups is not known"):
         learn(model, X[:1], mixed[:1], groups=["new"])
+    with pytest.raises(ValueError, match="strata"):
+        model.fit(X, mixed, groups=groups, strata=[0, 1])

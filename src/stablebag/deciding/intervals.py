@@ -24,10 +24,11 @@ from stablebag._wording import ROWS, Noun, paragraphs
 from stablebag.deciding.group_jackknife import GroupCVPlus, GroupJackknife, GroupJackknifeMinmax, GroupJackknifePlus
 from stablebag.deciding.jackknife import CVPlus, Ends, Jackknife, JackknifeMinmax, JackknifePlus
 from stablebag.deciding.stable_jackknife import StableJackknife
-from stablebag.learning.ensemble import check_bagged, units_of
+from stablebag.learning.ensemble import check_bagged
 from stablebag.learning.regressor import BaggedRegressor
 from stablebag.learning.rows import index_of
 from stablebag.learning.strata import refuse_unequal
+from stablebag.measuring.altered_tables import units_for
 from stablebag.measuring.leave_one_out import left_out_at_rows
 from stablebag.measuring.left_out_lines import point_blocks
 from stablebag.measuring.refits import refit_without
@@ -304,7 +305,8 @@ def jackknife_intervals_refit(
         For "cv+": the number of folds, in random order.
     groups : sequence of int or labels, of length n_samples, default=None
         The unit of each row, such as its patient: the regressor is fitted without each unit, or without folds of whole
-        units, every unit counts the same, and the intervals are for rows of new units.
+        units, every unit counts the same, and the intervals are for rows of new units. None takes the groups of a
+        fitted model of as many rows.
     delta : float or None, default=None
         As in `predict_interval`.
     bound : {"best", "paper"}, default="best"
@@ -335,7 +337,7 @@ def jackknife_intervals_refit(
         raise refuse_type("estimator", owner, "a regressor", estimator, "intervals are about numbers.")
     y = np.asarray(column_or_1d(y), dtype=float)
     check_consistent_length(X, y)
-    n, units = len(y), units_of(X, len(y), None, groups, owner)
+    n, units = len(y), units_for(estimator, X, len(y), None, groups, owner)
     seeds = Seeds.from_random_state(random_state, owner)
     folds = [np.array([unit]) for unit in range(len(units))]
     if method == CVPlus.name:
