@@ -12,6 +12,8 @@ from typing import Any
 _WIDTH = 94
 _ENDINGS = re.compile(r"(?i)(^|[\s_.-]+)(ids?|no|nr|num|numbers?|codes?|keys?|uuid|index)$")
 _TOO_GENERAL = ("group", "groups", "row", "rows", "unit", "units")
+_SAME = ("species", "series", "news", "lens", "sheep", "fish")  # in both numbers, or not a plural
+_ACRONYM = 4  # letters of what is written in capitals for its own sake
 _IRREGULAR = {"person": "people", "child": "children", "woman": "women", "man": "men", "mouse": "mice"}
 
 
@@ -31,12 +33,17 @@ class Noun:
         """Return the noun that the name of a column of identities suggests; "group" if it suggests none."""
         words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name) if isinstance(name, str) else ""
         words = " ".join(re.sub(r"[\s_.-]+", " ", _ENDINGS.sub("", words.strip())).split())
-        words = words.lower() if words != words.upper() else words  # ICU stays ICU
+        words = words if words == words.upper() and len(words) <= _ACRONYM else words.lower()  # ICU stays ICU
         if not re.fullmatch(r"[^\W\d_][\w ]{1,30}", words) or words.lower() in _TOO_GENERAL:
             return cls("group", "groups")
+        *before, last = words.split()
+        if last in _SAME:
+            return cls(words, words)
+        if last in _IRREGULAR.values():
+            singular = next(one for one, many in _IRREGULAR.items() if many == last)
+            return cls(" ".join([*before, singular]), words)
         if re.search(r"(?<![sui])s$", words):  # patients, and not status, mass or diagnosis
             return cls(words[:-1], words)
-        *before, last = words.split()
         return cls(words, " ".join([*before, _plural(last)]))
 
     def count(self, number: int) -> str:

@@ -117,7 +117,7 @@ def test_what_is_proved_is_said_with_the_name_of_the_unit():
     units = Units.of_groups(pd.Series(list("aabbbc"), name="patient"), 6)
     level = Fraction("0.9")
     proved = GroupJackknifePlus(level, units).guarantee(6)
-    assert proved.startswith("Proved for exchangeable patients and any learner that is blind to their order")
+    assert proved.startswith("Proved for exchangeable patients and any learner that is blind to their order,")
     assert "at a row drawn at random from a new patient: coverage is at least 0.8;" in proved
     assert "coverage is at least 0.9." in GroupJackknifeMinmax(level, units).guarantee(6)
     assert GroupJackknife(level, units).guarantee(6).startswith("Nothing is proved")
@@ -155,3 +155,24 @@ def test_refits_of_a_fitted_model_take_its_groups(clinic):
     assert by_itself.guarantee == told.guarantee
     assert "a new group" in told.guarantee
     np.testing.assert_array_equal(by_itself.upper, told.upper)
+
+
+def test_weights_are_exact_for_many_units():
+    """Where the weight needed is that of whole units, sums of tenths in floats would miss it."""
+    units = Units.of_groups(np.repeat(np.arange(29_999), 10), 299_990)
+    values = np.arange(299_990.0)
+    assert GroupJackknife(Fraction(9, 10), units)._quantile(values[None])[0] == 269_999
+
+
+def test_units_of_so_many_sizes_that_there_is_no_common_multiple_have_intervals(monkeypatch):
+    groups = np.repeat(np.arange(60), np.arange(1, 61))
+    units, rng = Units.of_groups(groups, len(groups)), np.random.default_rng(0)
+    residuals, left_out = rng.random(len(groups)), rng.normal(size=(60, 4))
+    rule = GroupJackknifePlus(Fraction(9, 10), units)
+    lower, upper = rule.intervals(residuals, np.zeros(4), left_out)
+    weights = [Fraction(1, int(size)) for size in units.sizes[units.of_rows]]
+    for point in range(4):
+        at = left_out[units.of_rows, point]
+        assert upper[point] == by_hand(at + residuals, weights, Fraction(9, 10) * 61)
+    monkeypatch.setattr("stablebag.deciding.group_jackknife._BLOCK", 2 * len(groups))  # two points at a time
+    np.testing.assert_array_equal(rule.intervals(residuals, np.zeros(4), left_out)[0], lower)

@@ -20,18 +20,23 @@ from stablebag import (
     BaggedRegressor,
     BernoulliSubbagging,
     ClassicalBagging,
+    PerturbationDisplay,
     PoissonizedBagging,
+    PredictionRange,
     Subbagging,
     certify,
     certify_reused,
     forget,
+    jackknife_intervals_refit,
     learn,
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
     predict_interval,
+    replace_one_refit,
     stream_leave_one_out,
 )
+from stablebag.showing.study import Study
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.4), ClassicalBagging(0.8), PoissonizedBagging(0.7)]
 RNG = np.random.default_rng(0)
@@ -72,6 +77,7 @@ def test_units_of_one_row_each_are_rows_to_the_last_bit(learner, scheme):
     assert leave_one_out_error(units).standard_error == leave_one_out_error(plain).standard_error
     assert certify(units).epsilon(0.1) == certify(plain).epsilon(0.1)
     assert certify_reused(units).epsilon(0.1) == certify_reused(plain).epsilon(0.1)
+    np.testing.assert_array_equal(leave_one_out(units, X).in_sample(), leave_one_out(plain, X).in_sample())
     named = bagged(learner, scheme=scheme).fit(X, Y, row_ids=[f"n{k}" for k in range(len(Y))])
     again = bagged(learner, scheme=scheme).fit(X, Y, groups=[f"n{k}" for k in range(len(Y))])
     np.testing.assert_array_equal(named.predict(X), again.predict(X))
@@ -219,11 +225,19 @@ def test_two_units_are_enough_and_one_is_not():
         bagged().fit(X, Y, groups=np.zeros(len(Y)))
 
 
-def test_every_unit_a_class_of_its_own_is_refused():
-    with pytest.raises(
-        ValueError, match=r"Every class belongs to a single group.*predict something that several groups"
+def test_every_unit_a_class_of_its_own_is_warned_about():
+    with pytest.warns(
+        UserWarning, match=r"Every class belongs to a single group.*predict something that several groups"
     ):
         BaggedClassifier(LogisticRegression(), n_bags=5).fit(X, GROUPS, groups=GROUPS)
+
+
+@pytest.mark.filterwarnings("ignore:Every class belongs to a single group")
+def test_refits_without_a_unit_may_leave_a_class_to_each_of_the_others():
+    y, groups = np.array([0, 1, 0, 0, 1, 1]), [0, 0, 1, 1, 2, 2]
+    model = BaggedClassifier(DecisionTreeClassifier(), scheme=BernoulliSubbagging(0.5), n_bags=40, random_state=0)
+    moved = leave_one_out_refit(model, X[:6], y, X[:2], groups=groups)
+    assert moved.left_out.shape == (3, 2, 2)
 
 
 def test_a_refused_fit_leaves_the_model_as_it_was():
@@ -263,3 +277,77 @@ def test_sentences_are_about_patients():
     assert moved.to_frame().columns[0] == "patient"
     with pytest.raises(ValueError, match="What is left out here are patients"):
         moved.in_sample()
+
+
+def test_units_of_one_row_each_are_replaced_as_rows_are():
+    y = np.where(Y > 0, "up", "down")
+    plain, units = (
+        BaggedClassifier(DecisionTreeClassifier(), scheme=BernoulliSubbagging(0.1), n_bags=9, random_state=0).fit(
+            X, y, **of
+        )
+        for of in ({}, {"groups": np.arange(len(y))})
+    )
+    assert certify(plain).replace_one() == certify(units).replace_one()
+    assert certify(plain).replace_one_in_expectation() == certify(units).replace_one_in_expectation()
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_refits_of_a_pipeline_draw_bags_over_units(routing):
+    pipeline = make_pipeline(
+        StandardScaler(), bagged(RowRecorder(), n_bags=40, scheme=Subbagging(5), prediction_range=None)
+    )
+    with sklearn.config_context(enable_metadata_routing=routing):
+        moved = leave_one_out_refit(pipeline, X, Y, X[:2], groups=GROUPS)
+        intervals = jackknife_intervals_refit(pipeline, X, Y, X[:2], groups=GROUPS)
+        replaced = replace_one_refit(pipeline, X, Y, X, Y, X[:2], groups=GROUPS, groups_replacement=GROUPS)
+    whole = clone(pipeline).fit(X, Y, baggedregressor__groups=GROUPS)
+    assert len(moved.rows) == 14
+    assert "a new group" in intervals.guarantee
+    assert (whole[-1].bags_.sizes == 5).all()
+    np.testing.assert_array_equal(replaced.left_out, np.repeat(replaced.prediction[None], 14, axis=0))
+
+
+def test_a_learner_that_has_the_groups_learns_more_of_them():
+    search = GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, cv=GroupKFold(2))
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = bagged(search, n_bags=5, scheme=Subbagging(6)).fit(X, Y, groups=GROUPS)
+        more = learn(model, X[:2], Y[:2], groups=["new", "p5"])
+        fresh = clone(model).set_params(scheme=more.scheme_).fit(
+            np.vstack([X, X[:2]]), np.concatenate([Y, Y[:2]]), groups=[*GROUPS, "new", "p5"]
+        )  # fmt: skip
+    np.testing.assert_array_equal(more.predict(X), fresh.predict(X))
+
+
+@pytest.mark.parametrize("name", ["class_id", "point", "prediction", "distance"])
+def test_a_noun_that_is_a_column_does_not_collide_with_it(name):
+    y = np.where(Y > 0, "up", "down")
+    model = BaggedClassifier(DecisionTreeClassifier(), n_bags=40, random_state=0)
+    frame = leave_one_out(model.fit(X, y, groups=pd.Series(GROUPS, name=name)), X[:2]).to_frame()
+    assert frame.columns.tolist() == ["unit", "point", "class", "prediction", "left_out", "difference", "distance"]
+    assert set(frame.unit) == set(NAMES)
+
+
+def test_a_bound_of_other_units_is_not_shown_beside_a_measurement():
+    one, other = (bagged(n_bags=50).fit(X, Y, groups=groups) for groups in (GROUPS, np.roll(GROUPS, 7)))
+    assert "belong to other groups" in leave_one_out(one, X).scope.mismatch(certify_reused(other).scope)
+    with pytest.raises(ValueError, match=r"'model' parameter of Study\.of must be about the same 14 groups"):
+        Study.of(leave_one_out(one, X), certify_reused(one), model=bagged().fit(X, Y))
+    with pytest.raises(ValueError, match=r"'anew' parameter of Study\.of"):
+        Study.of(leave_one_out(one, X), certify_reused(one), anew=certify(bagged().fit(X, Y)))
+    with pytest.raises(ValueError, match="cannot be shown together"):
+        PerturbationDisplay.from_perturbations(
+            {"by row": leave_one_out(bagged().fit(X, Y), X), "by group": leave_one_out(one, X)}
+        )
+
+
+def test_a_range_of_ones_own_that_knows_rows_only_is_asked_for_units():
+    class Padded(PredictionRange):
+        def interval(self, y):
+            return float(np.min(y)) - 1, float(np.max(y)) + 1
+
+        def changes(self, y):
+            return super().changes(y)
+
+    model = bagged(prediction_range=Padded()).fit(X, Y, groups=GROUPS)
+    expected = sum((Y[name != GROUPS].min(), Y[name != GROUPS].max()) != (Y.min(), Y.max()) for name in NAMES)
+    assert certify(model).delta_range == expected / 14

@@ -82,7 +82,7 @@ def test_rows_of_a_frame_are_found_by_its_index():
     assert units.take(np.array([0, 2])).positions([20], "forget").tolist() == [1]
     assert units.describe(1) == "row 10"
     twice = Units(RowIds(None, 3), labels=pd.Index([7, 7, 8]))
-    with pytest.raises(ValueError, match=r"'index' parameter of forget .* two rows are called so"):
+    with pytest.raises(ValueError, match=r"two rows are called so"):
         twice.positions([8], "forget")
 
 
@@ -103,12 +103,14 @@ def test_units_survive_pickling(units):
 @pytest.mark.parametrize(("groups", "why"), [
     (["a"] * 6, r"names of two units or more\. Got \"only 'a'\": leaving it out leaves no row"),
     (NAMES[:5], r"6 names of units, one for each row\. Got 5"),
-    ([1.0, np.nan, 2.0, 1.0, 1.0, 2.0], r"row 1 has none\. Leave them out, or give each a unit of its own"),
+    ([1.0, np.nan, 2.0, 1.0, 1.0, 2.0], r"row 1 has none\. Leave it out, or give it a unit of its own"),
     (["a", None, "b", None, None, None], r"4 rows \(1, 3, 4, \.\.\.\) have none"),
     (pd.Series(["a", pd.NA, "b", "a", "a", "a"]), "row 1 has none"),
     (pd.Series(pd.to_datetime(["2020-01-01", None, "2020-01-02", *["2020-01-01"] * 3])), "row 1 has none"),
     ("abcdef", r"take the column of a table: groups=frame\['patient'\]"),
     (7, "a list with the unit of each row"),
+    ({1, 2, 3, 4, 5, 6}, "a list with"),
+    (dict.fromkeys(range(6)), "a list with"),
     (np.ones((6, 1)), "one-dimensional"),
     ([[1], [2], [3], [1], [2], [3]], "labels that can be hashed"),
     ([True, False] * 3, "names, not True or False"),
@@ -138,3 +140,37 @@ def test_units_have_names_of_many_kinds(groups):
 def test_the_name_of_a_column_says_what_a_unit_is(name, noun):
     assert Units.of_groups(pd.Series(NAMES, name=name), 6).noun == noun
     assert noun != ROWS
+
+
+def test_units_that_have_one_row_each_after_others_are_gone_are_rows():
+    units = Units.of_groups(["a", "a", "b", "c"], 4).take(np.array([1, 2]))
+    assert units.are_rows
+    assert units == Units.of_groups(["b", "c"], 2)
+    assert units.are_groups
+
+
+def test_which_rows_belong_together_has_a_fingerprint():
+    one, same, other = (Units.of_groups(list(groups), 4) for groups in ("aabb", "xxyy", "abab"))
+    assert one.fingerprint == same.fingerprint != other.fingerprint
+    assert Units.of_groups(list("abcd"), 4).fingerprint is None
+
+
+def test_years_that_nanoseconds_do_not_reach_are_kept():
+    from datetime import datetime
+
+    far = [datetime(9999, 12, 31), datetime(1500, 1, 1), datetime(2020, 1, 1), np.datetime64("9999-12-31")]
+    units = Units.of_groups(far, 4)
+    assert [str(label)[:4] for label in units.labels] == ["9999", "1500", "2020", "9999"]
+    assert units.positions([datetime(1500, 1, 1)], "here").tolist() == [1]
+
+
+def test_periods_and_intervals_are_names():
+    periods, bins = pd.period_range("2020", periods=3, freq="M").repeat(2), pd.cut(np.arange(6), 3)
+    for groups in (periods, bins):
+        assert len(Units.of_groups(groups, 6)) == 3
+
+
+def test_rows_that_the_index_cannot_tell_apart_are_told_how_to_be_named():
+    units = Units(RowIds(None, 3), labels=pd.Index([1, 1, 2]))
+    with pytest.raises(ValueError, match=r"cannot be told apart by the index.*Fit with row_ids=range\(3\)"):
+        units.positions([2], "forget")

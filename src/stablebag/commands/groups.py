@@ -63,8 +63,8 @@ def held_out_units(X: Any, y: np.ndarray, groups: Any, test_size: float, task: s
     The share is one of the units. If each has one class, they are held out by class where that can be done.
     """
     if not 0 < test_size < 1:
-        raise ValueError(f"--test-size is a share of the rows between 0 and 1. Got {test_size:g}.")
-    units = Units.of_groups(groups, len(y), "held_out_units")
+        raise ValueError(f"--test-size is a share between 0 and 1. Got {test_size:g}.")
+    units = Units.of_groups(groups, len(y), "--group")
     n, n_test = len(units), math.ceil(test_size * len(units))
     if n - n_test < 2:
         left = "none is" if n == n_test else "one is"
@@ -158,7 +158,7 @@ def suggestion(X: Any) -> str:
     quoted = f"'{name}'" if re.search(r"[^\w.-]", name) else name
     return (
         f"The column {name!r} has {found[name]:,} values in {len(X):,} rows: if the rows of {of.any_one} belong "
-        f"together, --group {quoted} holds out and leaves out whole {of.plural} in place of single rows."
+        f"together, --group {quoted} takes whole {of.plural} in place of single rows."
     )
 
 

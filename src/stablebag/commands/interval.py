@@ -59,7 +59,7 @@ def interval(test: Path, confidence: float, method: str, output: Path, **options
     found = predict_interval(model, points, confidence_level=confidence, method=method)
     frame, others = found.to_frame(), other[group] if group in other.columns else None
     if others is not None:
-        frame.insert(0, group, others.to_numpy())
+        frame.insert(0, group if group not in frame else f"{group} (group)", others.to_numpy())
     frame.to_csv(output, index=False)
     say(console, found.explain())
     if units is not None:

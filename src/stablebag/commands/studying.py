@@ -160,7 +160,7 @@ def _print(console: Console, result: Study) -> None:
 
 def _called(name: Any, noun: Noun) -> str:
     """What a row or unit is called in a sentence: "patient 17", and not "patient patient 17"."""
-    text = str(plain(name))
+    text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(plain(name)))
     return text if text.lower().startswith(noun.singular) else f"{noun.singular} {text}"
 
 

@@ -9,7 +9,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from stablebag.measuring.left_out_lines import BagPoints, LeftOutLines
 from stablebag.resampling.units import Units
 
 _ROUNDING = 1e-9  # of sums of weights, in units
+_BLOCK = 2**21  # rows and points that are looked at together
 
 
 @dataclass(frozen=True)
@@ -75,29 +77,37 @@ class GroupJackknife(Jackknife):
     def _quantile(self, values: np.ndarray) -> np.ndarray:
         """The smallest value in each line such that those up to it have the weight needed; a line has all rows."""
         order = np.argsort(values, axis=1)
-        weight = np.cumsum(self._weights[order], axis=1)
-        place = np.minimum((weight < float(self._needed) - _ROUNDING).sum(axis=1), values.shape[1] - 1)
+        weights, needed = self._weights
+        place = np.minimum((np.cumsum(weights[order], axis=1) < needed).sum(axis=1), values.shape[1] - 1)
         lines = np.arange(len(values))
         found: np.ndarray = values[lines, order[lines, place]]
         return found
 
-    @property
-    def _weights(self) -> np.ndarray:
-        """The weight of each row: those of a unit add up to one."""
-        weights: np.ndarray = 1 / self.units.sizes[self.units.of_rows]
-        return weights
+    @cached_property
+    def _weights(self) -> tuple[np.ndarray, Any]:
+        """The weight of each row, and how much is needed; those of a unit add up to the same, and are whole numbers."""
+        sizes = self.units.sizes[self.units.of_rows]
+        whole = math.lcm(*np.unique(sizes).tolist())
+        if whole * (len(self.units) + 1) < 2**62:
+            return whole // sizes, math.ceil(self._needed * whole)
+        return 1 / sizes, float(self._needed) - _ROUNDING  # of many sizes there is no common multiple
 
     @property
     def _needed(self) -> Fraction:
         return self.level * (len(self.units) + 1)
 
     @property
+    def _at_once(self) -> int:
+        """How many points are looked at together, each with a number for every row."""
+        return max(1, _BLOCK // self.units.n_rows)
+
+    @property
     def _whom(self) -> str:
         """For whom something is proved."""
         one, many = self.units.noun.singular, self.units.noun.plural
         return (
-            f"Proved for exchangeable {many} and any learner that is blind to their order and to that of their rows, "
-            f"at a row drawn at random from a new {one}:"
+            f"Proved for exchangeable {many} and any learner that is blind to their order, at a row drawn at random "
+            f"from a new {one}:"
         )
 
 
@@ -115,8 +125,12 @@ class GroupJackknifePlus(GroupJackknife):
         return f"{self._whom} coverage is at least {covered:.3g}; {near}"
 
     def _of_lines(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
-        by_rows = left_out[:, self.units.of_rows]
-        return -self._quantile(residuals - by_rows), self._quantile(residuals + by_rows)
+        lower, upper = np.empty((2, len(left_out)))
+        for first in range(0, len(left_out), self._at_once):
+            some = slice(first, first + self._at_once)
+            by_rows = left_out[some][:, self.units.of_rows]
+            lower[some], upper[some] = -self._quantile(residuals - by_rows), self._quantile(residuals + by_rows)
+        return lower, upper
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import read_only
-from stablebag.learning.ranges import Interval, PredictionRange
+from stablebag.learning.ranges import Interval, PredictionRange, changes_by_units
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.row_ids import RowIds
 from stablebag.resampling.scheme import ResolvedScheme
@@ -185,9 +185,7 @@ class BagAverage:
     @cached_property
     def range_changes(self) -> dict[int, Interval]:
         """The range without a unit, for each unit that changes it."""
-        if self.rule is None:
-            return {}
-        return self.rule.changes(self.y) if self.units.are_rows else self.rule.changes(self.y, self.units)
+        return {} if self.rule is None else changes_by_units(self.rule, self.y, self.units)
 
     @cached_property
     def _empty(self) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Bagged classification: averaged probabilities, or votes, around any learner."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -160,9 +161,10 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         lost = sum(map(len, self.units_.classes_lost(y).values()))
         if not self.units_.are_rows and lost == len(self.classes_):
             one, many = self.units_.noun.singular, self.units_.noun.plural
-            raise ValueError(
-                f"Every class belongs to a single {one}, so nothing can be learned about the class of a {one} that was "
-                f"left out. Leave groups out, or predict something that several {many} share."
+            warnings.warn(
+                f"Every class belongs to a single {one}, so nothing is learned about the class of {many} that are left "
+                f"out, or new. Leave groups out, or predict something that several {many} share.",
+                stacklevel=6,
             )
         return None, self.classes_
 

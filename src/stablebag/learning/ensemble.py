@@ -264,12 +264,13 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         self._check_parameters()
         learner = self._learner()
         resumes = self._resumes()
-        if hasattr(X, "shape") or hasattr(X, "__len__"):  # a fitted model stays as it is if they are refused
-            units_of(X, n_rows(X), row_ids, groups, type(self).__name__)
+        # A fitted model stays as it is if they are refused; what is no table is refused below.
+        is_table = hasattr(X, "shape") or hasattr(X, "__len__")
+        units = units_of(X, n_rows(X), row_ids, groups, type(self).__name__) if is_table else None
         if not resumes:
             self._forget()
         X, y = self._validated(X, y, reset=not resumes)
-        units = units_of(X, len(y), row_ids, groups, type(self).__name__)
+        units = units_of(X, len(y), row_ids, groups, type(self).__name__) if units is None else units
         params = self._routed(learner, len(y), sample_weight, fit_params, groups)
         if resumes:
             law = self._law(y, strata, units)

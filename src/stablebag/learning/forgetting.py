@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import refuse_type, refuse_value
-from stablebag._wording import ROWS, Noun
+from stablebag._wording import Noun
 from stablebag.learning.ensemble import BaggedEnsemble, check_bagged
 from stablebag.learning.rows import index_of, n_rows, stacked, take_rows
 from stablebag.learning.solvers.general import is_per_row
@@ -153,6 +153,8 @@ def learn(
     new = model.checked_points(X)
     if hasattr(model, "X_"):
         before, given = model.training_data()
+        if "groups" in given and groups is not None:  # the learner has them, too
+            fit_params = {"groups": groups, **fit_params}
         _refuse_change_of_meaning(given, n, n + more, "learn")
         params = {name: _longer(name, value, fit_params, n, more) for name, value in given.items()}
         unknown = sorted(set(fit_params) - set(given))
@@ -243,14 +245,14 @@ def _types(table: Any) -> Any:
 def _longer_units(before: Units, row_ids: Any, groups: Any, X: Any, more: int) -> Units:
     """The units of all rows, from those of the rows before and the names of the new ones."""
     if groups is not None:
-        if before.noun == ROWS:
+        if not before.are_groups:
             reason = "the model was fitted without groups. Fit it anew, or give row_ids."
             raise refuse_value("groups", "learn", "None", groups, reason)
         if row_ids is not None:
             reason = "with groups, units have names and rows have none. Leave row_ids out."
             raise refuse_value("row_ids", "learn", "None beside groups", row_ids, reason)
         return before.joined(groups, more, "learn")
-    if before.noun != ROWS:
+    if before.are_groups:
         reason = f"the rows before belong to {before.noun.plural}."
         raise refuse_value("groups", "learn", f"the {before.noun.singular} of each new row", None, reason)
     names = _new_names(before.ids, row_ids, X, more)

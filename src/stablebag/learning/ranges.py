@@ -1,5 +1,6 @@
 """The interval I(D) to which predictions are clipped, and delta_I: the share of rows whose removal changes it."""
 
+import inspect
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -54,7 +55,7 @@ class PredictionRange(ABC):
     def change(self, y: Any, groups: Any = None) -> tuple[float, float]:
         """Return `delta` and `reach`, going through the rows only once."""
         units = as_units(groups, y)
-        changes, (low, high) = self.changes(y) if units.are_rows else self.changes(y, units), self(y)
+        changes, (low, high) = changes_by_units(self, y, units), self(y)
         reach = max(max(high, h) - min(low, l) for l, h in [(low, high), *changes.values()])  # noqa: E741
         return len(changes) / len(units), reach
 
@@ -224,6 +225,15 @@ def as_prediction_range(value: Any, owner: str) -> PredictionRange:
         return FunctionRange(value)
     expected = "a prediction range, such as ObservedRange() or FixedRange(0, 1), or a function from y to (low, high)"
     raise refuse_type("prediction_range", owner, expected, value)
+
+
+def changes_by_units(rule: PredictionRange, y: Any, units: Units) -> dict[int, Interval]:
+    """Return the interval without each unit that changes it; a rule of one's own may know rows only."""
+    if units.are_rows:
+        return rule.changes(y)
+    if "groups" in inspect.signature(rule.changes).parameters:
+        return rule.changes(y, units)
+    return PredictionRange.changes(rule, y, units)
 
 
 def as_units(groups: Any, y: Any) -> Units:

@@ -9,7 +9,6 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 
 from stablebag._checks import refuse_value
-from stablebag._wording import ROWS
 from stablebag.learning.ensemble import BaggedEnsemble, bagged_in, units_of
 from stablebag.learning.strata import refuse_unequal
 from stablebag.resampling.scheme import as_law
@@ -31,7 +30,7 @@ def rows_without(units: Units, unit: int) -> np.ndarray:
 
 def replacing_units(units: Units, groups: Any, n_rows: int, owner: str) -> Units:
     """Return the units of the replacements, in the order of what they replace."""
-    if units.noun == ROWS:
+    if not units.are_groups:
         if groups is not None:
             reason = "rows are replaced here. Give groups as well, or leave it out."
             raise refuse_value("groups_replacement", owner, "None without groups", groups, reason)
@@ -64,15 +63,21 @@ def names_of_rows(estimator: Any, units: Units, *below: Units, prefix: str = "")
     """Return what tells a bagged model, also as a last step, which rows it gets, so that its bags are matched."""
     if isinstance(estimator, BaggedEnsemble):
         names = np.concatenate([part.names_of_rows for part in (units, *below)])
-        return {f"{prefix}{'row_ids' if units.noun == ROWS else 'groups'}": names}
-    if get_config()["enable_metadata_routing"]:  # then it is for users to say who gets what
-        return {}
+        return {f"{prefix}{'groups' if units.are_groups else 'row_ids'}": names}
+    if get_config()["enable_metadata_routing"]:
+        # Groups are requested by bagged models; that names are, is for users to say.
+        return names_of_rows(bagged_last(estimator), units, *below) if units.are_groups else {}
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         return names_of_rows(last, units, *below, prefix=f"{prefix}{name}__")
     if isinstance(estimator, TransformedTargetRegressor):
         return names_of_rows(estimator.regressor, units, *below, prefix=prefix)
     return {}
+
+
+def bagged_last(estimator: Any) -> Any:
+    """Return the bagged model at the heart of pipelines and target transformers, or else None."""
+    return bagged_in(estimator).get(_path_to_last_step(estimator))
 
 
 def for_one_less(estimator: Any, n_samples: int, owner: str) -> Any:

@@ -282,7 +282,7 @@ class Perturbations:
 
     def in_sample(self) -> np.ndarray:
         """Return how far each row moves the prediction *at that row*; the points must be the training rows in order."""
-        if self.noun != ROWS:
+        if self.scope is not None and self.scope.grouping is not None:
             raise ValueError(
                 f"What is left out here are {self.noun.plural}, which have several rows each. In-sample perturbations "
                 "are of single rows: fit without groups."
@@ -469,7 +469,9 @@ class Perturbations:
         """
         import pandas as pd
 
-        heads = [self.noun.singular, "point", "class"][: self.left_out.ndim]
+        taken = ("point", "class", "prediction", "left_out", "difference", "distance")
+        first = "unit" if self.noun.singular in taken else self.noun.singular
+        heads = [first, "point", "class"][: self.left_out.ndim]
         named = (self.names.points, self.names.classes)
         counted = (range(size) for size in self.prediction.shape)
         index = [self.names.of_rows(self.rows), *(b if a is None else a for a, b in zip(named, counted, strict=False))]

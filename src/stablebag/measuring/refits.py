@@ -370,6 +370,7 @@ def _scope(estimator: Any, y: np.ndarray, moved: Perturbations, X_test: Any, uni
     quantity = Quantity.NUMBER if moved.prediction.ndim == 1 else Quantity.CLASS
     length = None if quantity is Quantity.NUMBER else 1.0
     about = {"n_points": len(moved.prediction), "points": fingerprint(X_test), "n_rows": some, "noun": units.noun}
+    about["grouping"] = units.fingerprint
     if not isinstance(estimator, BaggedEnsemble):
         return Scope(n, quantity, Rerun.ALONE, range_length=length, **about)  # type: ignore[arg-type]
     law, drawn = as_law(estimator.scheme, n, "leave_one_out_refit"), estimator.n_bags != "all"

@@ -187,7 +187,8 @@ class Certificate(Spoken):
         labels = Labels.of(y, groups, "Certificate.for_labels")
         n_samples, noun = len(labels.units), labels.units.noun
         law = as_law(with_labels(scheme, y, labels.units), n_samples, "Certificate.for_labels")
-        outputs = ClassOutputs(shift=labels.shift(law.empty_without_a_row), shifted_share=labels.share_lonely)
+        shift, several = labels.shift(law.empty_without_a_row), not labels.units.are_rows
+        outputs = ClassOutputs(shift=shift, shifted_share=labels.share_lonely, several=several)
         return cls(law, n_samples, n_bags, outputs=outputs, coupling=coupling, noun=noun)
 
     @classmethod
@@ -475,7 +476,8 @@ class Certificate(Spoken):
             )
         always, mean = self.replace_one(lipschitz), self.mean()
         if isinstance(self.outputs, ClassOutputs):  # it holds for these labels, but here it must hold for all
-            for_all = ClassOutputs(shift=self._most_of_empty * self.scheme.empty_without_a_row, shifted_share=1.0)
+            shift = self._most_of_empty * self.scheme.empty_without_a_row
+            for_all = replace(self.outputs, shift=shift, shifted_share=1.0)
             mean = self.with_outputs(for_all).mean()
         return min(always, bounds.replace_one_in_expectation(mean, lipschitz))
 
@@ -624,7 +626,7 @@ class Certificate(Spoken):
     @property
     def _most_of_empty(self) -> float:
         """How far a bag without rows can move a class when a row is exchanged, or a unit, which may have several."""
-        return 0.5 if self.noun == ROWS else 1.0
+        return 1.0 if isinstance(self.outputs, ClassOutputs) and self.outputs.several else 0.5
 
     @property
     def _constant(self) -> float:

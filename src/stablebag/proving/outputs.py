@@ -115,10 +115,13 @@ class ClassOutputs(Outputs):
         How far bags without rows alone move the average of a classifier when a class loses its only row.
     shifted_share : float, default=0.0
         The share of the rows that are the only ones of their class.
+    several : bool, default=False
+        Whether units of several rows are left out, which may be of several classes.
     """
 
     shift: float = 0.0  # type: ignore[misc]
     shifted_share: float = 0.0  # type: ignore[misc]
+    several: bool = False
 
     quantity: ClassVar[Quantity] = Quantity.CLASS
 

@@ -65,6 +65,8 @@ class Scope:
         What is left out: rows, or units of several rows, such as patients.
     n_lost : int, default=1
         The most classes that are gone without one of them.
+    grouping : str or None, default=None
+        The fingerprint of which rows belong together, if some do.
 
     Examples
     --------
@@ -90,16 +92,20 @@ drawn anew without the row
     proved: bool = True
     noun: Noun = ROWS
     n_lost: int = 1
+    grouping: str | None = None
 
     def mismatch(self, proved: "Scope") -> str | None:
         """Say why a bound with the scope `proved` is not about what was measured; None if it is."""
-        return next((reason for reason in self._reasons(proved) if reason), None)
+        reason = next((reason for reason in self._reasons(proved) if reason), None)
+        return reason if reason is None or self.noun != proved.noun else self.noun.in_place_of_rows(reason)
 
     def _reasons(self, proved: "Scope") -> Iterator[str | None]:
         """Yield what could be wrong, one thing after another, with None for what is right."""
         yield None if proved.proved else "the bound is only an estimate and proves nothing"
         left_out = (self.noun.count(self.n_samples), proved.noun.count(proved.n_samples))
         yield _unlike("the measurement is of {}, and the bound of {}", *left_out)
+        other = None not in (self.grouping, proved.grouping) and self.grouping != proved.grouping
+        yield f"the rows belong to other {self.noun.plural} in the measurement than in the bound" if other else None
         quantities = self.quantity, proved.quantity
         # A class's probability is a number in [0, 1].
         same = quantities[0] is quantities[1] or set(quantities) == {Quantity.NUMBER, Quantity.CLASS}

@@ -20,4 +20,5 @@ def scope_of(average: Any, *, vector: bool = False) -> Scope:
         rerun, n_bags, which = Rerun.REUSED, len(average.bags), average.bags.fingerprint
     changing = len(average.range_changes) / n
     about = {"delta_range": changing, "shift": shift, "n_lost": n_lost, "noun": average.units.noun}
+    about["grouping"] = average.units.fingerprint
     return Scope(n, quantity, rerun, n_bags, which, length, **about)

@@ -17,6 +17,7 @@ from stablebag._wording import ROWS, Noun
 _LARGEST = 2**62  # of whole numbers
 _KINDS = (str, bytes, int, float, date, time, timedelta, np.datetime64, UUID, Decimal, Fraction)  # of labels
 _SHOWN = 3  # labels in an error message
+_YEARS = range(1678, 2262)  # whose nanoseconds are whole numbers of 64 bits
 
 
 class RowIds:
@@ -63,7 +64,7 @@ class RowIds:
         if names is None:
             self._names: list[Any] | np.ndarray | None = None
             return
-        values = self._listed(names, owner)
+        values = self._listed(names, owner, parameter)
         if len(values) != n_samples:
             reason = "every row has one name."
             raise refuse_value(parameter, owner, f"{n_samples:,} names, one for each row", len(values), reason)
@@ -162,8 +163,8 @@ class RowIds:
             reason = f"no {one} is called so{more}. {called}"
             raise refuse_value("row_ids", owner, f"names of {all_of_them} that are there", unknown[:_SHOWN], reason)
         if len(np.unique(found)) < len(found):
-            one = self._noun.singular
-            raise refuse_value("row_ids", owner, f"each {one} once", values[:_SHOWN], f"a {one} is named twice.")
+            reason = f"{self._noun.any_one} is named twice."
+            raise refuse_value("row_ids", owner, f"each {self._noun.singular} once", values[:_SHOWN], reason)
         return found
 
     def without(self, names: Any, owner: str = "row_ids") -> "RowIds":
@@ -202,12 +203,13 @@ class RowIds:
             seen.add(name)
         raise ValueError(f"Two labels of {self._noun.plural} have the same hash of 64 bits. Use whole numbers.")
 
-    def _listed(self, names: Any, owner: str) -> Any:
+    def _listed(self, names: Any, owner: str, parameter: str = "row_ids") -> Any:
         """Names as an array, or as a list of labels."""
         unordered = isinstance(names, str | bytes | Set | Mapping)
         if unordered or not isinstance(names, Iterable):
-            one = f" For one row write [{names!r}]." if isinstance(names, str | int) else ""
-            raise refuse_type(self._parameter, owner, "a list of names of rows", names, f"names have an order.{one}")
+            one = f" For one {self._noun.singular} write [{names!r}]." if isinstance(names, str | int) else ""
+            expected = f"a list of names of {self._noun.plural}"
+            raise refuse_type(parameter, owner, expected, names, f"names have an order.{one}")
         if isinstance(names, range | np.ndarray):
             array = np.asarray(names)
         elif hasattr(names, "to_numpy"):
@@ -215,7 +217,7 @@ class RowIds:
         else:
             return list(names)
         if array.ndim != 1:
-            raise refuse_value(self._parameter, owner, "one-dimensional", f"an array of {array.ndim} axes")
+            raise refuse_value(parameter, owner, "one-dimensional", f"an array of {array.ndim} axes")
         return array
 
     def _check_number(self, number: int, owner: str) -> None:
@@ -229,6 +231,8 @@ class RowIds:
             raise refuse_value(self._parameter, owner, "a name for each row", value, f"row {row} has none.")
         if isinstance(value, bool):
             reason = "it looks like a mask. Use the names of the rows, such as frame.index[mask]."
+            if self._noun != ROWS:
+                reason = "they look like a mask. Use texts: np.where(mask, 'treated', 'control')."
             raise refuse_type(self._parameter, owner, "names, not True or False", value, reason)
         if isinstance(value, float) and value.is_integer():
             reason = "as a float it cannot be told from its neighbours. Use whole numbers or texts."
@@ -278,15 +282,16 @@ def _is_written_the_same_way(value: Any) -> bool:
     """Whether a label is written the same way in every session, which is known of some kinds."""
     if isinstance(value, tuple):
         return all(map(_is_written_the_same_way, value))
-    return isinstance(value, _KINDS) or type(value).__module__.startswith("pandas.")
+    return isinstance(value, _KINDS) or type(value).__module__.split(".")[0] == "pandas"
 
 
 def plain(value: Any) -> Any:
     """Return a name without the type of the array that it was in; times are all of one type."""
     if isinstance(value, datetime) and value.tzinfo is None and not is_missing(value):
-        return np.datetime64(value.isoformat(), "ns")
+        return np.datetime64(value.isoformat(), "ns") if value.year in _YEARS else value
     if isinstance(value, np.datetime64):
-        return value if np.isnat(value) else value.astype("datetime64[ns]")
+        far = np.isnat(value) or value.astype("datetime64[Y]").astype(int) + 1970 not in _YEARS
+        return value if far else value.astype("datetime64[ns]")
     value = value.item() if isinstance(value, np.generic) else value
     # pandas makes floats of whole numbers when one is missing.
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value

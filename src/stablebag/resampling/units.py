@@ -4,7 +4,8 @@ Bags are drawn over units, and a learner gets all rows of the units in its bag. 
 unit; n is their number.
 """
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Mapping, Set
 from functools import cached_property
 from typing import Any
 
@@ -43,7 +44,8 @@ class Units:
 
     def __init__(self, ids: RowIds, of_rows: np.ndarray | None = None, labels: Any = None, noun: Noun = ROWS) -> None:
         self.ids, self.noun = ids, noun
-        self._of_rows = None if of_rows is None else read_only(of_rows)
+        single = of_rows is None or np.array_equal(of_rows, np.arange(len(ids)))
+        self._of_rows = None if of_rows is None or single else read_only(of_rows)
         self._labels = None if labels is None else [plain(label) for label in labels]
 
     @classmethod
@@ -69,7 +71,7 @@ class Units:
             raise refuse_value("groups", owner, "the names of two units or more", f"only {names[0]!r}", reason)
         noun = Noun.of_column(getattr(groups, "name", None))
         ids = RowIds(names, len(names), owner, parameter="groups", noun=noun, any_number=True)
-        return cls(ids, of_rows if len(names) < n_rows else None, noun=noun)
+        return cls(ids, of_rows, noun=noun)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -91,6 +93,18 @@ class Units:
     def are_rows(self) -> bool:
         """Whether every row is a unit of its own."""
         return self._of_rows is None
+
+    @property
+    def are_groups(self) -> bool:
+        """Whether they were named by groups; each may have one row all the same."""
+        return self.noun != ROWS
+
+    @property
+    def fingerprint(self) -> str | None:
+        """A hash that identifies which rows belong together; None if every row is a unit of its own."""
+        if self._of_rows is None:
+            return None
+        return hashlib.blake2b(self._of_rows.astype(np.int64).tobytes(), digest_size=8).hexdigest()
 
     @property
     def n_rows(self) -> int:
@@ -203,7 +217,13 @@ class Units:
         """What they are called for people, to be looked up."""
         if self._labels is None:
             return self.ids
-        return RowIds(self._labels, len(self), "forget", parameter="index", noun=self.noun, any_number=True)
+        try:
+            return RowIds(self._labels, len(self), "forget", parameter="index", noun=self.noun, any_number=True)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"The rows cannot be told apart by the index of the training frame. {error} Fit with "
+                f"row_ids=range({len(self)}) to call them by position."
+            ) from error
 
     @cached_property
     def _by_unit(self) -> np.ndarray:
@@ -219,7 +239,7 @@ class Units:
 
 def _listed(groups: Any, n_rows: int, owner: str) -> list[Any] | np.ndarray:
     """The name of each row's unit, checked to be there; whole numbers stay an array."""
-    if isinstance(groups, str | bytes) or not isinstance(groups, Iterable):
+    if isinstance(groups, str | bytes | Set | Mapping) or not isinstance(groups, Iterable):
         reason = "take the column of a table: groups=frame['patient']."
         raise refuse_type("groups", owner, "a list with the unit of each row", groups, reason)
     array: Any = np.asarray(groups.to_numpy()) if hasattr(groups, "to_numpy") else groups
@@ -233,8 +253,9 @@ def _listed(groups: Any, n_rows: int, owner: str) -> list[Any] | np.ndarray:
     missing = [] if whole else [row for row, value in enumerate(values) if is_missing(value)]
     if missing:
         some = ", ".join(map(str, missing[:_LISTED])) + (", ..." if len(missing) > _LISTED else "")
-        rows = f"row {some} has" if len(missing) == 1 else f"{len(missing):,} rows ({some}) have"
-        reason = f"{rows} none. Leave them out, or give each a unit of its own."
+        reason = f"{len(missing):,} rows ({some}) have none. Leave them out, or give each a unit of its own."
+        if len(missing) == 1:
+            reason = f"row {some} has none. Leave it out, or give it a unit of its own."
         raise refuse_value("groups", owner, "the name of a unit for each row", values[missing[0]], reason)
     return values
 

@@ -120,9 +120,7 @@ class Study:
         if bagged.prediction.ndim == 2:
             bagged, base = bagged.in_norm(), None if base is None else base.in_norm()
         refuse_mismatch(bagged.scope, proved.scope, "Study.of")
-        if base is not None and base.noun != bagged.noun:
-            expected, reason = f"perturbations by {bagged.noun.plural}", "measure both with the same groups."
-            raise refuse_value("base", "Study.of", expected, f"perturbations by {base.noun.plural}", reason)
+        _refuse_other_units(bagged, base=base, anew=anew, model=model)
         vector = proved.scope.quantity is Quantity.VECTOR
         known = None if targets is None else np.asarray(targets)
         covered = None if intervals is None or known is None else intervals.coverage(known)
@@ -152,7 +150,8 @@ class Study:
         proved = self.proved
         bounds = (np.mean(proved.mean()), np.mean(proved.epsilon(delta)), proved.worst_case())
         # That no prediction leaves its range is known without any proof.
-        mean, most, worst = (float(bound) if bound < proved.range_length else math.nan for bound in bounds)
+        known = proved.range_length * (1 - 1e-9)  # means of the length itself are rounded
+        mean, most, worst = (float(bound) if bound < known else math.nan for bound in bounds)
         many = self.noun.plural
         return [
             (f"mean over {many}", *self._both("mean"), mean),
@@ -386,3 +385,21 @@ def _scores(alone: Any, model: Any, at_tests: Any, X_test: Any, y_test: np.ndarr
         losses = [log_loss(y_test, table, labels=labels) for table in (alone.predict_proba(X_test), averaged)]
         scores["log loss"] = (losses[0], losses[1])
     return scores
+
+
+def _refuse_other_units(bagged: Perturbations, **others: Any) -> None:
+    """Refuse what is about other rows or units than the perturbations of the bagged model."""
+    if bagged.scope is None:
+        return
+    own = (bagged.noun, bagged.scope.n_samples, bagged.scope.grouping)
+    for name, other in others.items():
+        units, scope = getattr(other, "units_", None), getattr(other, "scope", None)
+        if units is not None:
+            theirs = (units.noun, len(units), units.fingerprint)
+        elif scope is not None:
+            theirs = (scope.noun, scope.n_samples, scope.grouping)
+        else:
+            continue
+        if theirs[:2] != own[:2] or (None not in (theirs[2], own[2]) and theirs[2] != own[2]):
+            expected, got = f"about the same {own[0].count(own[1])}", theirs[0].count(theirs[1])
+            raise refuse_value(name, "Study.of", expected, got, "measure and prove with the same groups.")

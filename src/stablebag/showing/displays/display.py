@@ -55,6 +55,9 @@ def by_name(perturbations: Any, owner: str) -> dict[str, Perturbations]:
 
 
 def noun_of(named: Mapping[str, Perturbations]) -> Noun:
-    """Return what all of these leave out; rows, if that differs."""
+    """Return what all of these leave out; a share of rows and one of patients are not drawn on one axis."""
     nouns = {moved.noun for moved in named.values()}
-    return nouns.pop() if len(nouns) == 1 else ROWS
+    if len(nouns) > 1:
+        words = " and ".join(sorted(noun.plural for noun in nouns))
+        raise ValueError(f"Perturbations by {words} cannot be shown together: they are shares of different things.")
+    return nouns.pop() if nouns else ROWS
