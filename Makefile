@@ -27,7 +27,8 @@ lint: .venv/.lint
 	$(BIN)/mypy
 
 bench: .venv/.bench
-	$(BIN)/python -m pytest benchmarks --benchmark-columns=min,median,rounds
+	$(BIN)/python -m pytest benchmarks --benchmark-columns=min,median,rounds --ratios=benchmarks/measured.json
+	$(BIN)/python benchmarks/how_fast.py
 
 # Trees of random tables beside scikit-learn's, byte for byte: N of them, from number FIRST on.
 N ?= 20000

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import how_fast
 import pytest
 
 import stablebag
@@ -48,6 +49,10 @@ def test_the_walks_through_the_house_lead_through_functions_that_are_there():
     for file, name in steps:
         text = (PACKAGE / file).read_text()
         assert re.search(rf"(def|class) {name.split('.')[-1]}\b", text), f"{file}:{name}"
+
+
+def test_the_readme_says_what_was_measured():
+    assert how_fast.section() in (ROOT / "README.md").read_text()
 
 
 def test_links_in_the_documents_lead_somewhere():
