@@ -18,6 +18,7 @@ from stablebag.measuring.leave_one_out import left_out_at_rows, left_out_blocks
 
 _ROUNDING = 1e-12  # of a probability: a tie is not stranger
 _ROUNDING_OF_WEIGHTS = 1e-9  # in units
+_UNSEEN = "A label that no training row has is in no set; the chance of such a label comes on top."
 _PAIRS = 2**22  # rows, points and labels that are compared at once
 
 
@@ -51,7 +52,8 @@ class JackknifeSets:
                 f"Nothing is proved about their coverage, because the bags do not treat all {units.noun.plural} alike."
             )
         rule = JackknifePlus(self.level) if units.are_rows else GroupJackknifePlus(self.level, units)
-        return rule.guarantee(len(units)) + about_bags(model, rule)
+        said = rule.guarantee(len(units)) + about_bags(model, rule)
+        return f"{said} {_UNSEEN}" if said.startswith("Proved") else said
 
     def _inside(self, model: Any, own: np.ndarray, left_out: np.ndarray) -> np.ndarray:
         """Which labels are in the sets at some points; `own` has each row's probability of its label without it."""

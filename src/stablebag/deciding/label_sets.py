@@ -203,7 +203,8 @@ def predict_set(
 
     With "jackknife+", sets cover the true label of a new row instead, whether they are stable or not: a label is left
     out if, in the models without a row, it is less likely than that row's own label for a share 1 - a of the rows. Such
-    a set can be empty, if every label is stranger than most rows were. No learner is fitted again.
+    a set can be empty, if every label is stranger than most rows were; a label that no training row has is in none. No
+    learner is fitted again.
 
     If the model was fitted with groups, all of this is about leaving out units, and coverage about rows of new units.
 
