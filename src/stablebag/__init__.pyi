@@ -1,8 +1,14 @@
 """stablebag, for type checkers: the same names as in __init__.py."""
 
+from stablebag.deciding.inflated_argmax import inflated_argmax as inflated_argmax
+from stablebag.deciding.inflated_argmax import margin_argmax as margin_argmax
 from stablebag.deciding.intervals import Intervals as Intervals
 from stablebag.deciding.intervals import jackknife_intervals_refit as jackknife_intervals_refit
 from stablebag.deciding.intervals import predict_interval as predict_interval
+from stablebag.deciding.label_sets import LabelSets as LabelSets
+from stablebag.deciding.label_sets import predict_set as predict_set
+from stablebag.deciding.selection_stability import SelectionStability as SelectionStability
+from stablebag.deciding.selection_stability import selection_stability as selection_stability
 from stablebag.learning.classifier import BaggedClassifier as BaggedClassifier
 from stablebag.learning.forgetting import forget as forget
 from stablebag.learning.forgetting import learn as learn

@@ -105,6 +105,16 @@ def rounded_up(value: float) -> str:
     return f"{float(Decimal(value).quantize(unit, rounding=ROUND_CEILING)):.4g}"
 
 
+def at_most(value: float) -> str:
+    """Return four digits, rounded up only if that takes more: 0.1 is 0.1, though in binary it is a little more.
+
+    >>> at_most(0.1), at_most(1 / 3), at_most(2 / 3)
+    ('0.1', '0.3334', '0.6667')
+    """
+    written = f"{value:.4g}"
+    return written if float(written) >= value else rounded_up(value)
+
+
 def probability(value: float) -> str:
     """Return four digits, but 1 only for 1.
 

@@ -229,3 +229,42 @@ def test_norms_under_several_seeds_are_those_of_each_seed():
     moved = Perturbations(np.zeros((1, 2)), np.full((1, 1, 2), 0.45), np.arange(1), distances=distances)
     np.testing.assert_allclose(moved.in_norm().values, [[0.75]])
     np.testing.assert_allclose(moved.in_norm().delta(0.6), [0.5])
+
+
+# ------------------------------------------------------------------------------------------------------------ decisions
+
+
+def three_classes(n_rows=5, n_points=7):
+    rng = np.random.default_rng(3)
+    return Perturbations(
+        rng.dirichlet(np.ones(3), n_points), rng.dirichlet(np.ones(3), (n_rows, n_points)), np.arange(n_rows)
+    )
+
+
+def test_a_decision_flips_where_another_class_is_ahead_without_the_row():
+    moved = three_classes()
+    assert (moved.flips() == (moved.left_out.argmax(axis=2) != moved.prediction.argmax(axis=1))).all()
+
+
+def test_a_tie_is_no_flip():
+    prediction = np.array([[0.5, 0.5], [0.6, 0.4]])
+    left_out = np.array([[[0.4, 0.6], [0.5, 0.5]], [[0.5 - 1e-17, 0.5], [0.5 - 1e-16, 0.5 + 1e-16]]])
+    moved = Perturbations(prediction, left_out, np.arange(2))
+    assert moved.flips().tolist() == [[True, False], [False, False]]
+
+
+def test_a_rule_of_ones_own_flips_where_no_label_is_in_both(monkeypatch):
+    moved = three_classes()
+
+    def above(scores):
+        return scores > 0.3
+
+    expected = ~(above(moved.left_out) & above(moved.prediction)).any(axis=2)
+    assert (moved.flips(above) == expected).all()
+    monkeypatch.setattr("stablebag.measuring.perturbations._BLOCK_BYTES", 8 * 5 * 3 * 2)  # two points at a time
+    assert (moved.flips(above) == expected).all()
+
+
+def test_numbers_are_no_decisions():
+    with pytest.raises(ValueError, match="Decisions are between classes"):
+        Perturbations(np.array([0.5]), np.array([[0.4]]), np.arange(1)).flips()

@@ -214,7 +214,7 @@ def predict_interval(
         reason = "for other regressors use jackknife_intervals_refit; classifiers have no intervals."
         raise refuse_type("model", owner, "a fitted BaggedRegressor", model, reason)
     check_bagged(model, owner)
-    level = _check_level(confidence_level, owner)
+    level = check_level(confidence_level, owner)
     _check_method(method, METHODS, owner, delta)
     residuals = np.abs(model.y_ - left_out_at_rows(model))
     rule: Any
@@ -237,7 +237,7 @@ def predict_interval(
         found = list(_in_closed_form(model, X, rule, residuals))
     prediction = np.concatenate([block for block, _ in found])
     lower, upper = (np.concatenate([ends[side] for _, ends in found]) for side in (0, 1))
-    guarantee = rule.guarantee(len(residuals)) + _about_bags(model, rule)
+    guarantee = rule.guarantee(len(residuals)) + about_bags(model, rule)
     if not model.scheme_.is_symmetric:
         unlike = f"the bags do not treat all {units.noun.plural} alike"
         guarantee = f"Nothing is proved about their coverage, because {unlike}."
@@ -331,7 +331,7 @@ def jackknife_intervals_refit(
     """
     owner = "jackknife_intervals_refit"
     refuse_unequal(getattr(estimator, "scheme", None), owner, "Use predict_interval(model, X), which reuses the bags.")
-    level = _check_level(confidence_level, owner)
+    level = check_level(confidence_level, owner)
     _check_method(method, (*METHODS, CVPlus.name), owner, delta)
     if is_classifier(estimator):
         raise refuse_type("estimator", owner, "a regressor", estimator, "intervals are about numbers.")
@@ -365,8 +365,8 @@ def jackknife_intervals_refit(
     return Intervals(lower, upper, prediction, float(level), method, rule.guarantee(n), index_of(X_test))
 
 
-def _about_bags(model: BaggedRegressor, rule: Jackknife) -> str:
-    """What the proof assumes about the bags."""
+def about_bags(model: Any, rule: Jackknife) -> str:
+    """Say what the proof assumes about the bags of a fitted model."""
     if not rule.reuses_bags or model.derandomized_:
         return ""
     if isinstance(rule, StableJackknife):
@@ -401,7 +401,8 @@ def shuffled_folds(n_samples: int, n_folds: int, seeds: Seeds, owner: str, noun:
     return [fold for _, fold in splitter.split(np.empty(n_samples))]
 
 
-def _check_level(confidence_level: float, owner: str) -> Fraction:
+def check_level(confidence_level: float, owner: str) -> Fraction:
+    """Return the level 1 - a as it was written."""
     reason = "it is the level 1 - a. For 90 % write 0.9."
     level = check_real(confidence_level, "confidence_level", owner, low=-math.inf, reason=reason)
     if not 0 < level < 1:

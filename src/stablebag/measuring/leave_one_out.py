@@ -1,5 +1,6 @@
 """The prediction without each training row, from the bags already fitted, without refitting."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,8 @@ from stablebag.learning.rows import fingerprint, index_of
 from stablebag.measuring.names import Names
 from stablebag.measuring.perturbations import BagSpread, Perturbations
 from stablebag.proving.scopes import scope_of
+
+_LEFT_OUT = 2**22  # predictions without rows that are held at once
 
 
 def leave_one_out(model: Any, X: Any) -> Perturbations:
@@ -89,6 +92,18 @@ def stream_leave_one_out(model: Any, X: Any, y: Any, X_test: Any, **fit_params: 
             raw.append(prediction)
             count.one()
     return perturbations_of(job.average, np.stack(raw), *about)
+
+
+def left_out_blocks(model: Any, X: Any) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+    """Yield blocks of points, as a slice, with a fitted model's predictions there with all rows and without each."""
+    average, place = model.average_, 0
+    step = max(1, _LEFT_OUT // (len(model.units_) * (1 if average.classes is None else len(average.classes))))
+    for _, raw in model.raw_blocks(X):
+        for first in range(0, raw.shape[1] if model.has_single_bags else len(raw), step):
+            some = raw[:, first : first + step] if model.has_single_bags else raw[first : first + step]
+            prediction = average.prediction([some])
+            yield slice(place, place + len(prediction)), prediction, average.left_out(some)
+            place += len(prediction)
 
 
 def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:

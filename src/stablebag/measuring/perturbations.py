@@ -350,6 +350,43 @@ class Perturbations:
             total += ((values / largest) ** 2).reshape(len(values), -1).sum(axis=1)
         return np.asarray(np.sqrt(total / self.prediction.size) * largest)
 
+    def flips(self, rule: Callable[[np.ndarray], np.ndarray] | None = None) -> np.ndarray:
+        """Return which rows flip a classifier's decision at which points when they are left out.
+
+        Measured, not proved: what is proved about label sets is in their `guarantee`.
+
+        Parameters
+        ----------
+        rule : callable or None, default=None
+            ``rule(scores)`` returns which labels are chosen, as bool of the same shape (n_points, n_classes); two
+            decisions differ if no label is in both. None is the class with the highest probability, as `predict` has
+            it, which is flipped if it is no longer among the highest, up to rounding.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_rows, n_points)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from stablebag import Perturbations, inflated_argmax
+        >>> left_out = np.array([[[0.45, 0.55]], [[0.7, 0.3]]])
+        >>> moved = Perturbations(np.array([[0.52, 0.48]]), left_out, rows=np.arange(2))
+        >>> moved.flips().ravel(), moved.flips(lambda scores: inflated_argmax(scores, 0.1)).ravel()
+        (array([ True, False]), array([False, False]))
+        """
+        if self.prediction.ndim != 2:
+            raise ValueError(
+                "Decisions are between classes, and here is one number at each point. Use a classifier's probabilities,"
+                " as leave_one_out measures them."
+            )
+        found = np.empty(self.left_out.shape[:2], dtype=bool)
+        step = max(1, _BLOCK_BYTES // max(1, 8 * self.left_out[:, :1].size))
+        for first in range(0, len(self.prediction), step):
+            points = slice(first, first + step)
+            found[:, points] = flipped(self.prediction[points], self.left_out[:, points], rule)
+        return found
+
     # ----------------------------------------------------------------------------- made from it: losses and distances
 
     def loss(self, function: Callable[[np.ndarray, np.ndarray], Any], y_test: Any) -> "Perturbations":
@@ -614,6 +651,24 @@ class Perturbations:
         if len(steps) > _MOST_STEPS:
             steps = steps[np.linspace(0, len(steps) - 1, _MOST_STEPS).round().astype(int)]
         return np.unique(np.concatenate([[0.0], steps]))
+
+
+def flipped(
+    prediction: np.ndarray, left_out: np.ndarray, rule: Callable[[np.ndarray], np.ndarray] | None = None
+) -> np.ndarray:
+    """Return which rows flip the decision at which of some points, as `Perturbations.flips` does.
+
+    >>> flipped(np.array([[0.6, 0.4]]), np.array([[[0.5, 0.5]], [[0.4, 0.6]]])).ravel()
+    array([False,  True])
+    """
+    if rule is not None:
+        with_all = rule(prediction)
+        return np.array([~(with_all & rule(without)).any(axis=1) for without in left_out])
+    rounding = 8 * np.finfo(float).eps * max(1.0, float(np.abs(left_out).max(initial=0.0)))
+    best = prediction.argmax(axis=1)
+    own = np.take_along_axis(left_out, best[None, :, None], axis=2)[..., 0]
+    behind: np.ndarray = left_out.max(axis=2) - own > rounding
+    return behind
 
 
 def _exceeded_by(allowed: int, pooled: np.ndarray) -> np.ndarray:

@@ -1,0 +1,304 @@
+"""Sets of labels in place of one: stable under leaving out a row, or with a guarantee of coverage."""
+
+import html
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import column_or_1d
+
+from stablebag._checks import hold_read_only, refuse_type, refuse_value
+from stablebag._wording import at_most, paragraphs
+from stablebag.deciding.inflated_argmax import inflated_argmax, margin_argmax
+from stablebag.deciding.intervals import check_level
+from stablebag.deciding.jackknife_sets import JackknifeSets
+from stablebag.deciding.stable_sets import SharedLabels
+from stablebag.learning.classifier import BaggedClassifier
+from stablebag.learning.ensemble import check_bagged
+from stablebag.learning.predictions import BagPredictions
+from stablebag.learning.rows import n_rows
+
+_STABLE = {"inflated-argmax": inflated_argmax, "margin": margin_argmax}
+METHODS = (*_STABLE, "jackknife+")
+_ONCE = 2**24  # predictions of single bags that are kept rather than made twice
+_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSets:
+    """Sets of labels at some points, and what is proved about them.
+
+    Made by `predict_set`.
+
+    Attributes
+    ----------
+    members : ndarray of bool, shape (n_points, n_labels)
+        Which labels are in the set of each point.
+    labels : ndarray of shape (n_labels,)
+        The class labels, in the order of the columns.
+    prediction : ndarray of shape (n_points, n_labels)
+        The averaged probabilities with all rows.
+    method : str
+        The method by which they were made.
+    guarantee : str
+        What is proved about them, in words: what is compared with what, and for how many rows.
+    epsilon : ndarray of shape (n_points,) or None, default=None
+        The epsilon of the rule at each point; None for sets with coverage.
+    delta : float or None, default=None
+        The share of the rows without which a set may have no label in common with this one; None for sets with
+        coverage. It is a share of training rows, not a confidence.
+    confidence_level : float or None, default=None
+        The level 1 - a of sets with coverage.
+    index : pandas Index or None, default=None
+        The index of the frame of points, if it names them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stablebag import LabelSets
+    >>> members = np.array([[True, False, False], [True, True, False]])
+    >>> prediction = np.array([[0.8, 0.1, 0.1], [0.4, 0.39, 0.21]])
+    >>> sets = LabelSets(members, np.array(["cat", "dog", "hen"]), prediction, "margin", "none")
+    >>> sets.sizes, sets.contains(["cat", "hen"]), sets.singletons, sets.correct_singletons(["cat", "cat"])
+    (array([1, 2]), array([ True, False]), 0.5, 0.5)
+    """
+
+    members: np.ndarray
+    labels: np.ndarray
+    prediction: np.ndarray
+    method: str
+    guarantee: str
+    epsilon: np.ndarray | None = None
+    delta: float | None = None
+    confidence_level: float | None = None
+    index: Any = None
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The number of labels in each set."""
+        sizes: np.ndarray = self.members.sum(axis=1)
+        return sizes
+
+    @property
+    def singletons(self) -> float:
+        """The share of the sets that have one label."""
+        return float(np.mean(self.sizes == 1))
+
+    def contains(self, y: Any) -> np.ndarray:
+        """Return whether each label is in its set; a label that the model does not know is in none.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_points,)
+            The true labels of the points.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_points,)
+        """
+        true = self._true(y, "LabelSets.contains")
+        inside: np.ndarray = (self.members & true).any(axis=1)
+        return inside
+
+    def coverage(self, y: Any) -> float:
+        """Return the share of the labels that are in their sets.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_points,)
+            The true labels of the points.
+
+        Returns
+        -------
+        float
+        """
+        return float(self.contains(y).mean())
+
+    def correct_singletons(self, y: Any) -> float:
+        """Return the share of the points whose set has one label, the true one.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_points,)
+            The true labels of the points.
+
+        Returns
+        -------
+        float
+        """
+        return float(np.mean((self.sizes == 1) & self.contains(y)))
+
+    def to_list(self) -> list[list[Any]]:
+        """Return the labels of each set, the likeliest first."""
+        order = np.argsort(-self.prediction, axis=1, kind="stable")
+        return [self.labels[line[inside[line]]].tolist() for line, inside in zip(order, self.members, strict=True)]
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a line per point, under the index of the points, and a column per label."""
+        import pandas as pd
+
+        return pd.DataFrame(self.members, index=self.index, columns=self.labels)
+
+    def explain(self) -> str:
+        """Explain in sentences what the sets are, and what is proved about them."""
+        number = "1 set" if len(self) == 1 else f"{len(self):,} sets"
+        how = "" if self.confidence_level is None else f" at level {self.confidence_level:g}"
+        if self.epsilon is not None and len(self):
+            up_to = "up to " if self.epsilon.min() < self.epsilon.max() else ""
+            how = f" with epsilon {up_to}{at_most(float(self.epsilon.max()))}"
+        size = f"{np.mean(self.sizes):.3g} of {len(self.labels)} labels on average"
+        one = f"{100 * self.singletons:.3g} % have one label"
+        return paragraphs([f"{number} of labels by {self.method}{how}: {size}, {one}.", self.guarantee])
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what is proved, and the first sets."""
+        names = range(len(self)) if self.index is None else self.index
+        lines = list(zip(names, self.to_list()[:_SHOWN], strict=False))
+        cells = "".join(f"<tr><td>{_text(name)}</td><td>{_text(*some)}</td></tr>" for name, some in lines)
+        more = f"<p>and {len(self) - _SHOWN:,} more</p>" if len(self) > _SHOWN else ""
+        head = "<tr><th>point</th><th>labels</th></tr>"
+        return f"<p>{html.escape(self.explain())}</p><table>{head}{cells}</table>{more}"
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def _true(self, y: Any, owner: str) -> np.ndarray:
+        """One line per point, true in the column of its label."""
+        y = np.asarray(column_or_1d(y))
+        if len(y) != len(self):
+            raise refuse_value("y", owner, f"{len(self)} labels, one for each point", len(y))
+        true: np.ndarray = y[:, None] == self.labels
+        if len(y) and not true.any():
+            known = ", ".join(map(repr, self.labels[:3].tolist()))
+            reason = f"the model knows {known}{', ...' if len(self.labels) > 3 else '.'}"
+            raise refuse_value("y", owner, "labels of the model's classes", y[0], reason)
+        return true
+
+
+def predict_set(
+    model: Any,
+    X: Any,
+    *,
+    method: str = "inflated-argmax",
+    epsilon: float | None = None,
+    delta: float = 0.05,
+    certificate: Any = None,
+    confidence_level: float = 0.9,
+) -> LabelSets:
+    """Predict sets of labels that no single training row can turn over, or that cover the true label.
+
+    The label with the largest probability is not stable, however stable the probabilities are. By the inflated argmax,
+    a set has every label that leads after a small change of the probabilities. For all but a share delta of the
+    training rows, the set without the row has a label in common with this one. The sets that are compared are made with
+    the same epsilon, one point at a time. What "without the row" means depends on the certificate: with
+    `certify_reused`, the average over the fitted bags that do not contain it, which `selection_stability` measures;
+    with `certify`, a model fitted anew. A class that is gone without a row has probability zero there.
+
+    With "jackknife+", sets cover the true label of a new row instead, whether they are stable or not: a label is left
+    out if, in the models without a row, it is less likely than that row's own label for a share 1 - a of the rows. Such
+    a set can be empty, if every label is stranger than most rows were; a label that no training row has is in none. No
+    learner is fitted again.
+
+    If the model was fitted with groups, all of this is about leaving out units, and coverage about rows of new units.
+
+    Parameters
+    ----------
+    model : BaggedClassifier
+        A fitted model.
+    X : array-like, sparse array or data frame of shape (n_points, n_features), or BagPredictions
+        The points at which to predict, or what `model.predict_once` predicted at them.
+    method : {"inflated-argmax", "margin", "jackknife+"}, default="inflated-argmax"
+        "inflated-argmax": the smallest sets that are known to be stable. "margin": all labels less than
+        epsilon / sqrt(2) behind the likeliest, a simpler rule with the same guarantee and larger sets. "jackknife+":
+        sets with coverage.
+    epsilon : float or None, default=None
+        The distance between vectors of probabilities up to which sets share a label. None takes the smallest for which
+        the certificate proves the share `delta`, which may differ between points. If it is given, the share follows
+        from the certificate.
+    delta : float, default=0.05
+        The share of the training rows without which sets may be disjoint. Not used if epsilon is given.
+    certificate : VectorCertificate, PointCertificate, ReusedBagsCertificate or None, default=None
+        What is proved about the probabilities, made with ``vector=True``: by ``certify(model)`` of refits, for all data
+        sets and points; by ``certify(model, X)`` of refits at these points; by ``certify_reused(model)`` of the bags as
+        they were drawn. None is ``certify_reused(model, X)``, which holds for certain, and at each point is the
+        sharpest of what is proved about the bags as they were drawn.
+    confidence_level : float, default=0.9
+        For "jackknife+": the level 1 - a; coverage is proved to be at least 1 - 2a.
+
+    Returns
+    -------
+    LabelSets
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from stablebag import BaggedClassifier, predict_set
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = BaggedClassifier(n_bags=500, random_state=0).fit(X[::2], y[::2])
+    >>> sets = predict_set(model, X[1::2], delta=0.1)
+    >>> print(sets)
+    89 sets of labels by inflated-argmax with epsilon up to 0.3608: 1.03 of 3 labels on average,
+    96.6 % have one label.
+    Proved for these 500 bags as they were drawn and each of these 89 points: at most 8 of the 89
+    rows (delta = 0.1), when left out, give a set that has no label in common with this one. The
+    set without a row is that of the average over the bags that do not contain it, and is made
+    with the same epsilon. Epsilon is from the largest eigenvalue of the bags' own covariance and
+    the variance over bags at each point (docs/proofs.md, 7 and 13).
+    >>> sets.to_list()[:3], round(sets.correct_singletons(y[1::2]), 3)
+    ([[0], [0], [0]], 0.933)
+    """
+    owner = "predict_set"
+    points = asked_once(model, X, owner)
+    index = model.index_of(points)
+    if method not in METHODS:
+        raise refuse_value("method", owner, f"one of {METHODS}", method)
+    level = check_level(confidence_level, owner)
+    if method == "jackknife+":
+        for name, value in (("epsilon", epsilon), ("certificate", certificate)):
+            if value is not None:
+                reason = "sets with coverage have no epsilon. Use the inflated argmax for stable sets."
+                raise refuse_value(name, owner, "None for the jackknife+", value, reason)
+        rule = JackknifeSets(level)
+        _warn_if_everything(rule, model)
+        prediction, members = rule.members(model, points)
+        about = {"confidence_level": float(level), "index": index}
+        return LabelSets(members, model.classes_, prediction, method, rule.guarantee(model), **about)
+    shared = SharedLabels.of(model, points, epsilon, delta, certificate, owner)
+    prediction = np.concatenate([model.average_.prediction([raw]) for _, raw in model.raw_blocks(points)])
+    members = _STABLE[method](prediction, shared.epsilon)
+    about = {"epsilon": shared.epsilon, "delta": shared.delta, "index": index}
+    return LabelSets(members, model.classes_, prediction, method, shared.words, **about)
+
+
+def asked_once(model: Any, X: Any, owner: str) -> Any:
+    """Return what the bags predict at the points, if that is small enough to be kept; else the points themselves."""
+    if not isinstance(model, BaggedClassifier):
+        reason = "regressors have intervals: use predict_interval."
+        raise refuse_type("model", owner, "a fitted BaggedClassifier", model, reason)
+    check_bagged(model, owner)
+    if isinstance(X, BagPredictions) or not model.has_single_bags:
+        return X
+    size = len(model.bags_) * len(model.classes_) * n_rows(model.checked_points(X))
+    return model.predict_once(X) if size <= _ONCE else X
+
+
+def _warn_if_everything(rule: JackknifeSets, model: BaggedClassifier) -> None:
+    """Warn about sets that say nothing, on behalf of the function that the user called."""
+    n = len(model.units_)
+    if (needed := rule.needed(n)) > n:
+        text = (
+            f"The sets have all labels: level {float(rule.level):g} asks for {float(needed):g} of {n} training rows. "
+            "Use more rows, or a lower level."
+        )
+        warnings.warn(model.units_.noun.in_place_of_rows(text), stacklevel=3)
+
+
+def _text(*values: Any) -> str:
+    return html.escape(", ".join(map(str, values)))

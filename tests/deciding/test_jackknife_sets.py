@@ -1,0 +1,85 @@
+"""Label sets of the jackknife+, against their definition."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from stablebag import BaggedClassifier, ClusterSubbagging, Subbagging, leave_one_out, predict_set, random_n_bags
+from stablebag.deciding.jackknife_sets import JackknifeSets
+
+
+def table(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, (X[:, 0] + rng.normal(size=n) > 0).astype(int) + (X[:, 1] > 0.5)
+
+
+def by_definition(model, X, level):
+    """Label by label, row by row; each unit has weight one, in fractions."""
+    units, at_rows = model.units_, leave_one_out(model, model.X_).left_out
+    left_out, n_labels = leave_one_out(model, X).left_out, len(model.classes_)
+    inside = np.empty((len(X), n_labels), dtype=bool)
+    for point in range(len(X)):
+        for label in range(n_labels):
+            beaten = Fraction(0)
+            for row, unit in enumerate(units.of_rows):
+                own = at_rows[unit, row, np.searchsorted(model.classes_, model.y_[row])]
+                if left_out[unit, point, label] < own - 1e-12:
+                    beaten += Fraction(1, int(units.sizes[unit]))
+            inside[point, label] = beaten < Fraction(str(level)) * (len(units) + 1)
+    return inside
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
+@pytest.mark.parametrize("groups", [None, np.repeat(np.arange(12), [1, 2, 3, 4] * 3)])
+def test_sets_are_those_of_the_definition(level, groups):
+    X, y = table(30)
+    model = BaggedClassifier(LogisticRegression(), n_bags=60, random_state=1).fit(X, y, groups=groups)
+    points = table(20, seed=1)[0]
+    found = predict_set(model, points, method="jackknife+", confidence_level=level)
+    assert (found.members == by_definition(model, points, level)).all()
+    assert (found.prediction == model.predict_proba(points)).all()
+    assert found.confidence_level == level
+    assert found.epsilon is None
+    assert found.delta is None
+
+
+def test_blocks_do_not_matter(monkeypatch):
+    X, y = table(40)
+    groups = np.arange(40) // 2
+    points = table(25, seed=1)[0]
+    for unit in (None, groups):
+        model = BaggedClassifier(LogisticRegression(), n_bags=60, random_state=1).fit(X, y, groups=unit)
+        whole = JackknifeSets(Fraction(8, 10)).members(model, points)[1]
+        with monkeypatch.context() as patch:
+            patch.setattr("stablebag.deciding.jackknife_sets._PAIRS", 100)
+            patch.setattr("stablebag.measuring.leave_one_out._LEFT_OUT", 500)
+            assert (JackknifeSets(Fraction(8, 10)).members(model, points)[1] == whole).all()
+
+
+def test_sets_grow_with_the_level():
+    X, y = table(60)
+    model = BaggedClassifier(LogisticRegression(), n_bags=60, random_state=1).fit(X, y)
+    sets = [
+        predict_set(model, X, method="jackknife+", confidence_level=level).members for level in (0.3, 0.6, 0.9, 0.98)
+    ]
+    assert all((smaller <= larger).all() for smaller, larger in itertools.pairwise(sets))
+
+
+def test_the_proof_says_what_it_needs():
+    X, y = table(40)
+    fixed = BaggedClassifier(LogisticRegression(), n_bags=60, random_state=0).fit(X, y)
+    drawn = BaggedClassifier(LogisticRegression(), n_bags=random_n_bags(Subbagging(0.5), 40, 60), random_state=0)
+    clusters = ClusterSubbagging(5, clusters=np.arange(40) // 4)
+    unequal = BaggedClassifier(LogisticRegression(), scheme=clusters, n_bags=60, random_state=0).fit(X, y)
+    said = {name: JackknifeSets(Fraction(9, 10)).guarantee(m) for name, m in (("fixed", fixed), ("unequal", unequal))}
+    assert "coverage is at least 0.8" in said["fixed"]
+    assert "holds only approximately" in said["fixed"]
+    assert said["unequal"].startswith("Nothing is proved")
+    assert (
+        JackknifeSets(Fraction(4, 10)).guarantee(fixed).startswith("Nothing is proved about their coverage at so low")
+    )
+    assert "approximately" not in JackknifeSets(Fraction(9, 10)).guarantee(drawn.fit(X, y))
