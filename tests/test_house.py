@@ -32,9 +32,9 @@ PUBLIC = [
     "PhaseDiagramDisplay", "Plan", "PointCertificate", "PoissonizedBagging", "PredictionRange", "RandomBags",
     "ResamplingScheme", "ReusedBagsCertificate", "RowIds", "StabilityCurveDisplay", "StabilityTest",
     "StratifiedSubbagging", "Subbagging", "TrimmedRange", "UnequalScheme", "VectorCertificate", "certify",
-    "certify_reused", "forget", "jackknife_intervals_refit", "learn", "leave_one_out", "leave_one_out_error",
-    "leave_one_out_refit", "on_progress", "plan", "predict_interval", "random_n_bags", "replace_one_refit",
-    "stability_test", "stream_leave_one_out", "unstable_epsilon",
+    "certify_reused", "forget", "inflated_argmax", "jackknife_intervals_refit", "learn", "leave_one_out",
+    "leave_one_out_error", "leave_one_out_refit", "margin_argmax", "on_progress", "plan", "predict_interval",
+    "random_n_bags", "replace_one_refit", "stability_test", "stream_leave_one_out", "unstable_epsilon",
 ]  # fmt: skip
 
 

@@ -1,0 +1,154 @@
+"""Which labels have about the largest score: rules whose answers with and without a training row have one in common.
+
+The largest of several scores is not stable, however stable the scores are: where two are nearly equal, the smallest
+change swaps them. Soloff, Barber and Willett (2024), "Building a stable classifier with the inflated argmax", return a
+set of labels, which has one label in most cases. The proofs are in docs/proofs.md, 13.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from stablebag._checks import check_real, refuse_value
+
+_BLOCK = 2**20  # scores at a time, so that they stay in the processor's cache
+_REASON = "it is the distance of scores up to which sets share a label. Use a small one, such as 0.05."
+
+
+def inflated_argmax(scores: Any, epsilon: Any) -> np.ndarray:
+    """Return the labels whose score would be the largest by a margin after a small change of the scores.
+
+    Label j is in the set if scores at a Euclidean distance below epsilon have j ahead of every other label by at least
+    epsilon / sqrt(2). If two vectors of scores are less than epsilon apart, their sets have a label in common: in this
+    sense the rule is epsilon-compatible. It has a single label exactly where the largest score leads by at least
+    epsilon / sqrt(2), and no rule that treats labels alike and is epsilon-compatible has a single label more often.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_labels,) or (n_points, n_labels)
+        The scores, such as class probabilities.
+    epsilon : float, or array-like of shape (n_points,)
+        The distance of scores up to which sets share a label; zero gives the labels with the largest score. Two sets
+        are only known to share a label if both were made with the same epsilon.
+
+    Returns
+    -------
+    ndarray of bool, shaped like scores
+        Which labels are in the set; labels with equal scores are both in it or both not.
+
+    Notes
+    -----
+    Let d be how far each score is behind the largest, mu = epsilon / sqrt(2), and t the solution of
+    sum (t - d)_+^2 + (sum (t - d)_+)^2 = epsilon^2. A label is in the set exactly if d < t + sum (t - d)_+ - mu
+    (docs/proofs.md, 13). So a sort and one quadratic equation answer for all labels of a point.
+
+    Examples
+    --------
+    >>> from stablebag import inflated_argmax
+    >>> inflated_argmax([0.40, 0.37, 0.15, 0.08], epsilon=0.05)
+    array([ True,  True, False, False])
+    >>> inflated_argmax([[0.36, 0.34, 0.30], [0.8, 0.1, 0.1]], epsilon=0.1)
+    array([[ True,  True,  True],
+           [ True, False, False]])
+    """
+    scores, mu = _checked(scores, epsilon, "inflated_argmax")
+    lines = scores.reshape(-1, scores.shape[-1])
+    found = np.empty(lines.shape, dtype=bool)
+    step = max(1, _BLOCK // lines.shape[1])
+    for first in range(0, len(lines), step):
+        some = slice(first, first + step)
+        found[some] = _inflated(lines[some], mu if mu.ndim == 0 else mu[some, None])
+    return found.reshape(scores.shape)
+
+
+def margin_argmax(scores: Any, epsilon: Any) -> np.ndarray:
+    """Return the labels whose score is less than epsilon / sqrt(2) behind the largest.
+
+    The simpler rule. It contains the `inflated_argmax`, so it is epsilon-compatible, too; for two labels they are the
+    same, and for more its sets can be larger.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_labels,) or (n_points, n_labels)
+        The scores, such as class probabilities.
+    epsilon : float, or array-like of shape (n_points,)
+        As in `inflated_argmax`.
+
+    Returns
+    -------
+    ndarray of bool, shaped like scores
+
+    Examples
+    --------
+    >>> from stablebag import inflated_argmax, margin_argmax
+    >>> margin_argmax([0.40, 0.37, 0.15, 0.08], epsilon=0.4), inflated_argmax([0.40, 0.37, 0.15, 0.08], epsilon=0.4)
+    (array([ True,  True,  True, False]), array([ True,  True, False, False]))
+    """
+    scores, mu = _checked(scores, epsilon, "margin_argmax")
+    behind = _behind(scores)
+    found: np.ndarray = (behind < (mu if mu.ndim == 0 else mu[:, None])) | (behind == 0)
+    return found
+
+
+def _inflated(scores: np.ndarray, mu: Any) -> np.ndarray:
+    """The rule for one line of scores per point; `mu` is one number, or one for each line."""
+    behind = _behind(scores)
+    near: np.ndarray = (behind < mu) | (behind == 0)  # the margin rule, which contains the set
+    n_near = near.sum(axis=1)
+    several = np.flatnonzero(n_near > 2)  # the first two of the near labels are in the set
+    if not len(several):
+        return near
+    unit = mu if np.ndim(mu) == 0 else mu[several]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        d = np.where(near[several], np.divide(behind[several], unit), 1.0)
+    d = np.where(np.isnan(d), 0.0, d)  # 0 / 0, or a finite score beside an infinite epsilon
+    ordered = np.sort(d, axis=1)[:, : n_near[several].max()]
+    near[several] &= d < np.maximum(_threshold(ordered), np.nextafter(ordered[:, 1], 2.0))[:, None]
+    return near
+
+
+def _threshold(d: np.ndarray) -> np.ndarray:
+    """How far behind a label of the set can be, in units of mu, where `d` is sorted and those from 1 on do not count.
+
+    With the k nearest labels ahead of t, and D and E the sums of their d and d^2, the equation for t is
+    k (k + 1) t^2 - 2 (k + 1) D t + D^2 + E = 2.
+    """
+    k = np.arange(1, d.shape[1] + 1)
+    first, second = np.cumsum(d, axis=1), np.cumsum(d**2, axis=1)
+    at_label = k * (k + 1) * d**2 - 2 * (k + 1) * first * d + first**2 + second
+    count = np.maximum(((at_label < 2) & (d < 1)).sum(axis=1), 1)
+    lines = np.arange(len(d))
+    first, second = first[lines, count - 1], second[lines, count - 1]
+    root = np.sqrt(np.maximum((first * (count + 1)) ** 2 - count * (count + 1) * (first**2 + second - 2), 0.0))
+    t = (first * (count + 1) + root) / (count * (count + 1))
+    threshold: np.ndarray = t + (count * t - first) - 1
+    return threshold
+
+
+def _behind(scores: np.ndarray) -> np.ndarray:
+    """How far each score is behind the largest of its line."""
+    with np.errstate(over="ignore"):
+        behind: np.ndarray = scores.max(axis=-1, keepdims=True) - scores
+    return behind
+
+
+def _checked(scores: Any, epsilon: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
+    """The scores as floats, and epsilon / sqrt(2) as one number or one for each point."""
+    scores = np.asarray(scores, dtype=float)
+    if scores.ndim not in (1, 2) or scores.shape[-1] == 0:
+        reason = "there is one score for each label."
+        raise refuse_value("scores", owner, "of shape (n_labels,) or (n_points, n_labels)", scores.shape, reason)
+    if not np.isfinite(scores).all():
+        wrong = float(scores[~np.isfinite(scores)][0])
+        raise refuse_value("scores", owner, "finite numbers", wrong, "leave out labels without a score.")
+    if np.ndim(epsilon) == 0:
+        epsilon = epsilon.item() if isinstance(epsilon, np.ndarray | np.generic) else epsilon
+        return scores, np.asarray(check_real(epsilon, "epsilon", owner, reason=_REASON) / math.sqrt(2))
+    each = np.asarray(epsilon, dtype=float)
+    if scores.ndim != 2 or each.shape != scores.shape[:1]:
+        expected = "one number, or one for each point"
+        raise refuse_value("epsilon", owner, expected, each.shape, f"the scores have shape {scores.shape}.")
+    if not (each >= 0).all():
+        raise refuse_value("epsilon", owner, "numbers in [0, inf]", float(each[~(each >= 0)][0]), _REASON)
+    return scores, each / math.sqrt(2)
