@@ -30,11 +30,11 @@ PUBLIC = [
     "ClassicalBagging", "ClusterSubbagging", "FixedRange", "FunctionClassifier", "FunctionRange", "FunctionRegressor",
     "IntervalDisplay", "Intervals", "LeaveOneOutError", "ObservedRange", "PerturbationDisplay", "Perturbations",
     "PhaseDiagramDisplay", "Plan", "PointCertificate", "PoissonizedBagging", "PredictionRange", "RandomBags",
-    "ResamplingScheme", "ReusedBagsCertificate", "RowIds", "StabilityCurveDisplay", "StabilityTest",
+    "RankSets", "ResamplingScheme", "ReusedBagsCertificate", "RowIds", "StabilityCurveDisplay", "StabilityTest",
     "StratifiedSubbagging", "Subbagging", "TrimmedRange", "UnequalScheme", "VectorCertificate", "certify",
     "certify_reused", "forget", "inflated_argmax", "jackknife_intervals_refit", "learn", "leave_one_out",
     "leave_one_out_error", "leave_one_out_refit", "margin_argmax", "on_progress", "plan", "predict_interval",
-    "random_n_bags", "replace_one_refit", "stability_test", "stream_leave_one_out", "unstable_epsilon",
+    "random_n_bags", "replace_one_refit", "stability_test", "stream_leave_one_out", "top_k_sets", "unstable_epsilon",
 ]  # fmt: skip
 
 

@@ -40,6 +40,8 @@ _ROOMS = {
     "stablebag.measuring.refits": ["leave_one_out_refit", "replace_one_refit"],
     "stablebag.deciding.inflated_argmax": ["inflated_argmax", "margin_argmax"],
     "stablebag.deciding.intervals": ["Intervals", "jackknife_intervals_refit", "predict_interval"],
+    "stablebag.deciding.rank_sets": ["RankSets"],
+    "stablebag.deciding.top_k": ["top_k_sets"],
     "stablebag.showing.displays.curve": ["StabilityCurveDisplay"],
     "stablebag.showing.displays.histogram": ["PerturbationDisplay"],
     "stablebag.showing.displays.intervals": ["IntervalDisplay"],

@@ -5,6 +5,8 @@ from stablebag.deciding.inflated_argmax import margin_argmax as margin_argmax
 from stablebag.deciding.intervals import Intervals as Intervals
 from stablebag.deciding.intervals import jackknife_intervals_refit as jackknife_intervals_refit
 from stablebag.deciding.intervals import predict_interval as predict_interval
+from stablebag.deciding.rank_sets import RankSets as RankSets
+from stablebag.deciding.top_k import top_k_sets as top_k_sets
 from stablebag.learning.classifier import BaggedClassifier as BaggedClassifier
 from stablebag.learning.forgetting import forget as forget
 from stablebag.learning.forgetting import learn as learn

@@ -150,5 +150,6 @@ def find_in_bags(
         raise refuse_type("function", owner, "a function of X and y", finder.function)
     if y is None:
         y = np.zeros(X.shape[0] if hasattr(X, "shape") else len(X))
-    about = {"scheme": scheme, "n_bags": n_bags, "n_jobs": n_jobs, "random_state": random_state}
-    return BaggedFindings(finder, **about).fit(X, y, groups=groups)
+    about: dict[str, Any] = {"scheme": scheme, "n_bags": n_bags, "n_jobs": n_jobs, "random_state": random_state}
+    model: BaggedFindings = BaggedFindings(finder, **about).fit(X, y, groups=groups)
+    return model
