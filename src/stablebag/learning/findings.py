@@ -144,10 +144,11 @@ def find_in_bags(
     groups: Any,
     n_jobs: int | None,
     random_state: RandomState,
+    name: str = "function",
 ) -> BaggedFindings:
     """Draw bags and call a function on each; without targets, the function gets None in their place."""
     if not callable(finder.function):
-        raise refuse_type("function", owner, "a function of X and y", finder.function)
+        raise refuse_type(name, owner, "a function of X and y", finder.function)
     if y is None:
         y = np.zeros(X.shape[0] if hasattr(X, "shape") else len(X))
     about: dict[str, Any] = {"scheme": scheme, "n_bags": n_bags, "n_jobs": n_jobs, "random_state": random_state}
