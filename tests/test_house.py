@@ -28,14 +28,14 @@ MODULES = sorted(
 PUBLIC = [
     "BagPredictions", "BaggedClassifier", "BaggedRegressor", "Bags", "BernoulliSubbagging", "Certificate",
     "ClassicalBagging", "ClusterSubbagging", "FixedRange", "FunctionClassifier", "FunctionRange", "FunctionRegressor",
-    "IntervalDisplay", "Intervals", "LeaveOneOutError", "LeftOutSelections", "ObservedRange", "PerturbationDisplay",
-    "Perturbations", "PhaseDiagramDisplay", "Plan", "PointCertificate", "PoissonizedBagging", "PredictionRange",
-    "RandomBags", "RankSets", "ResamplingScheme", "ReusedBagsCertificate", "RowIds", "Selection",
-    "StabilityCurveDisplay", "StabilityTest", "StratifiedSubbagging", "Subbagging", "TrimmedRange", "UnequalScheme",
-    "VectorCertificate", "certify", "certify_reused", "forget", "inflated_argmax", "jackknife_intervals_refit", "learn",
-    "leave_one_out", "leave_one_out_error", "leave_one_out_refit", "margin_argmax", "on_progress", "plan",
-    "predict_interval", "random_n_bags", "replace_one_refit", "search_winner", "select_model", "stability_test",
-    "stream_leave_one_out", "top_k_sets", "unstable_epsilon",
+    "IntervalDisplay", "Intervals", "LeaveOneOutError", "LeftOutRankings", "LeftOutSelections", "ObservedRange",
+    "PerturbationDisplay", "Perturbations", "PhaseDiagramDisplay", "Plan", "PointCertificate", "PoissonizedBagging",
+    "PredictionRange", "RandomBags", "RankSets", "ResamplingScheme", "ReusedBagsCertificate", "RowIds", "Selection",
+    "StabilityCurveDisplay", "StabilityTest", "StableRanking", "StratifiedSubbagging", "Subbagging", "TrimmedRange",
+    "UnequalScheme", "VectorCertificate", "certify", "certify_reused", "forget", "inflated_argmax",
+    "jackknife_intervals_refit", "learn", "leave_one_out", "leave_one_out_error", "leave_one_out_refit",
+    "margin_argmax", "on_progress", "plan", "predict_interval", "random_n_bags", "replace_one_refit", "search_winner",
+    "select_model", "stability_test", "stable_ranking", "stream_leave_one_out", "top_k_sets", "unstable_epsilon",
 ]  # fmt: skip
 
 
@@ -261,7 +261,7 @@ def test_every_parameter_of_a_public_name_is_documented(name):
     made = (
         "Bags", "Perturbations", "Plan", "PointCertificate", "ReusedBagsCertificate", "Intervals", "StabilityTest",
         "LeaveOneOutError", "BagPredictions", "RandomBags", "ResamplingScheme", "PredictionRange", "ObservedRange",
-        "LeftOutSelections", "Selection",
+        "LeftOutSelections", "Selection", "LeftOutRankings", "StableRanking",
     )  # fmt: skip
     parameters = [p for p in inspect.signature(thing).parameters.values() if p.kind is not p.VAR_KEYWORD]
     if name not in made and parameters:
@@ -279,6 +279,7 @@ def test_every_public_name_has_an_example_or_is_made_by_one_that_has(name):
         "RandomBags",
         "BagPredictions",
         "LeftOutSelections",
+        "LeftOutRankings",
     )
     assert ">>>" in docstring or name in made
 

@@ -5,8 +5,11 @@ from stablebag.deciding.inflated_argmax import margin_argmax as margin_argmax
 from stablebag.deciding.intervals import Intervals as Intervals
 from stablebag.deciding.intervals import jackknife_intervals_refit as jackknife_intervals_refit
 from stablebag.deciding.intervals import predict_interval as predict_interval
+from stablebag.deciding.left_out_rankings import LeftOutRankings as LeftOutRankings
 from stablebag.deciding.left_out_selections import LeftOutSelections as LeftOutSelections
 from stablebag.deciding.rank_sets import RankSets as RankSets
+from stablebag.deciding.ranking import StableRanking as StableRanking
+from stablebag.deciding.ranking import stable_ranking as stable_ranking
 from stablebag.deciding.search_winner import search_winner as search_winner
 from stablebag.deciding.selection import Selection as Selection
 from stablebag.deciding.selection import select_model as select_model
