@@ -28,14 +28,15 @@ MODULES = sorted(
 PUBLIC = [
     "BagPredictions", "BaggedClassifier", "BaggedRegressor", "Bags", "BernoulliSubbagging", "Certificate",
     "ClassicalBagging", "ClusterSubbagging", "FixedRange", "FunctionClassifier", "FunctionRange", "FunctionRegressor",
-    "IntervalDisplay", "Intervals", "LabelSets", "LeaveOneOutError", "ObservedRange", "PerturbationDisplay",
-    "Perturbations", "PhaseDiagramDisplay", "Plan", "PointCertificate", "PoissonizedBagging", "PredictionRange",
-    "RandomBags", "ResamplingScheme", "ReusedBagsCertificate", "RowIds", "SelectionStability", "StabilityCurveDisplay",
-    "StabilityTest", "StratifiedSubbagging", "Subbagging", "TrimmedRange", "UnequalScheme", "VectorCertificate",
-    "certify", "certify_reused", "forget", "inflated_argmax", "jackknife_intervals_refit", "learn", "leave_one_out",
+    "IntervalDisplay", "Intervals", "LabelSets", "LeaveOneOutError", "LeftOutRankings", "LeftOutSelections",
+    "ObservedRange", "PerturbationDisplay", "Perturbations", "PhaseDiagramDisplay", "Plan", "PointCertificate",
+    "PoissonizedBagging", "PredictionRange", "RandomBags", "RankSets", "ResamplingScheme", "ReusedBagsCertificate",
+    "RowIds", "Selection", "SelectionStability", "StabilityCurveDisplay", "StabilityTest", "StableRanking",
+    "StratifiedSubbagging", "Subbagging", "TrimmedRange", "UnequalScheme", "VectorCertificate", "certify",
+    "certify_reused", "forget", "inflated_argmax", "jackknife_intervals_refit", "learn", "leave_one_out",
     "leave_one_out_error", "leave_one_out_refit", "margin_argmax", "on_progress", "plan", "predict_interval",
-    "predict_set", "random_n_bags", "replace_one_refit", "selection_stability", "stability_test",
-    "stream_leave_one_out", "unstable_epsilon",
+    "predict_set", "random_n_bags", "replace_one_refit", "search_winner", "select_model", "selection_stability",
+    "stability_test", "stable_ranking", "stream_leave_one_out", "top_k_sets", "unstable_epsilon",
 ]  # fmt: skip
 
 
@@ -262,6 +263,7 @@ def test_every_parameter_of_a_public_name_is_documented(name):
         "Bags", "Perturbations", "Plan", "PointCertificate", "ReusedBagsCertificate", "Intervals", "StabilityTest",
         "LeaveOneOutError", "BagPredictions", "RandomBags", "ResamplingScheme", "PredictionRange", "ObservedRange",
         "LabelSets", "SelectionStability",
+        "LeftOutSelections", "Selection", "LeftOutRankings", "StableRanking",
     )  # fmt: skip
     parameters = [p for p in inspect.signature(thing).parameters.values() if p.kind is not p.VAR_KEYWORD]
     if name not in made and parameters:
@@ -273,6 +275,7 @@ def test_every_public_name_has_an_example_or_is_made_by_one_that_has(name):
     docstring = inspect.getdoc(getattr(stablebag, name))
     made = ("Plan", "PredictionRange", "LeaveOneOutError", "StabilityTest", "RandomBags", "BagPredictions")
     made += ("SelectionStability",)
+    made += ("LeftOutSelections", "LeftOutRankings")
     assert ">>>" in docstring or name in made
 
 

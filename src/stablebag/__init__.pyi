@@ -7,8 +7,17 @@ from stablebag.deciding.intervals import jackknife_intervals_refit as jackknife_
 from stablebag.deciding.intervals import predict_interval as predict_interval
 from stablebag.deciding.label_sets import LabelSets as LabelSets
 from stablebag.deciding.label_sets import predict_set as predict_set
+from stablebag.deciding.left_out_rankings import LeftOutRankings as LeftOutRankings
+from stablebag.deciding.left_out_selections import LeftOutSelections as LeftOutSelections
+from stablebag.deciding.rank_sets import RankSets as RankSets
+from stablebag.deciding.ranking import StableRanking as StableRanking
+from stablebag.deciding.ranking import stable_ranking as stable_ranking
+from stablebag.deciding.search_winner import search_winner as search_winner
+from stablebag.deciding.selection import Selection as Selection
+from stablebag.deciding.selection import select_model as select_model
 from stablebag.deciding.selection_stability import SelectionStability as SelectionStability
 from stablebag.deciding.selection_stability import selection_stability as selection_stability
+from stablebag.deciding.top_k import top_k_sets as top_k_sets
 from stablebag.learning.classifier import BaggedClassifier as BaggedClassifier
 from stablebag.learning.forgetting import forget as forget
 from stablebag.learning.forgetting import learn as learn

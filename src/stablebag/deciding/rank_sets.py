@@ -1,0 +1,211 @@
+"""Rankings of items whose scores are close: all those that would do, so that two such sets have one in common."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stablebag._checks import check_integer, check_real, hold_read_only, refuse_type, refuse_value
+from stablebag.deciding.inflated_argmax import inflated_argmax
+
+_MOST_STATES = 100_000  # sets of items that a search for a common ranking looks at
+_SHOWN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class RankSets:
+    """All rankings in which every item is about the best of those that are not yet ranked.
+
+    A ranking is in the set if each of its items is in the `inflated_argmax` of the scores of itself and of all items
+    after it. If two vectors of scores are less than epsilon apart, their sets have a ranking in common: they have a
+    first item in common, without it they are no further apart, and so on (Liang, Soloff, Barber and Willett 2025,
+    arXiv 2506.02257). There can be as many as n_items! rankings, so they are not listed.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_items,)
+        The scores of the items.
+    epsilon : float
+        The distance of scores up to which two sets have a ranking in common.
+
+    Examples
+    --------
+    >>> from stablebag import RankSets
+    >>> rankings = RankSets([0.5, 0.45, 0.2], epsilon=0.1)
+    >>> list(rankings)
+    [(0, 1, 2), (1, 0, 2)]
+    >>> (2, 0, 1) in rankings, rankings.size()
+    (False, 2)
+    >>> rankings.intersects(RankSets([0.45, 0.5, 0.2], epsilon=0.1))
+    True
+    """
+
+    scores: np.ndarray
+    epsilon: float
+    _order: list[int] = field(init=False, repr=False)
+    _known: dict[frozenset[int], tuple[int, ...]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        scores = np.array(self.scores, dtype=float)
+        if scores.ndim != 1 or not len(scores) or not np.isfinite(scores).all():
+            raise refuse_value("scores", "RankSets", "finite numbers, one for each item", self.scores)
+        object.__setattr__(self, "scores", scores)
+        object.__setattr__(self, "epsilon", check_real(self.epsilon, "epsilon", "RankSets"))
+        object.__setattr__(self, "_order", np.argsort(-scores, kind="stable").tolist())
+        object.__setattr__(self, "_known", {})
+        hold_read_only(self)
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return len(self.scores)
+
+    def candidates(self, remaining: Any) -> tuple[int, ...]:
+        """Return which of some items may be ranked first among them, those with the largest scores first.
+
+        Parameters
+        ----------
+        remaining : collection of int
+            The numbers of the items that are not yet ranked.
+
+        Returns
+        -------
+        tuple of int
+        """
+        items = frozenset(remaining)
+        if items not in self._known:
+            numbers = np.array([item for item in self._order if item in items], dtype=np.intp)
+            self._known[items] = tuple(numbers[inflated_argmax(self.scores[numbers], self.epsilon)].tolist())
+        return self._known[items]
+
+    def __contains__(self, ranking: object) -> bool:
+        if not isinstance(ranking, Sequence | np.ndarray) or isinstance(ranking, str):
+            raise refuse_type("ranking", "RankSets", "a sequence of the numbers of all items", ranking)
+        items = np.asarray(ranking).tolist()
+        if sorted(items) != list(range(self.n_items)):
+            reason = f"the best item comes first, and there are {self.n_items}."
+            raise refuse_value("ranking", "RankSets", "every item once, by its number", ranking, reason)
+        return all(item in self.candidates(items[place:]) for place, item in enumerate(items))
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        """Yield the rankings, beginning with that by the scores."""
+        ranking: list[int] = []
+        remaining = set(range(self.n_items))
+        choices = [iter(self.candidates(remaining))]
+        while choices:
+            item = next(choices[-1], None)
+            if item is None:
+                choices.pop()
+                remaining.update(ranking[-1:])
+                del ranking[-1:]
+            elif len(remaining) == 1:
+                yield (*ranking, item)
+            else:
+                ranking.append(item)
+                remaining.discard(item)
+                choices.append(iter(self.candidates(remaining)))
+
+    def first(self, count: int = 10) -> list[tuple[int, ...]]:
+        """Return some of the rankings, beginning with that by the scores.
+
+        Parameters
+        ----------
+        count : int, default=10
+            How many to return, if there are so many.
+
+        Returns
+        -------
+        list of tuples of int
+        """
+        return list(itertools.islice(self, check_integer(count, "count", "RankSets.first", minimum=0)))
+
+    def size(self, most: int = 10_000) -> int:
+        """Return the number of rankings, if they are few.
+
+        Parameters
+        ----------
+        most : int, default=10_000
+            The largest number up to which they are counted; more are refused.
+
+        Returns
+        -------
+        int
+        """
+        most = check_integer(most, "most", "RankSets.size", minimum=1)
+        counted = sum(1 for _ in itertools.islice(self, most + 1))
+        if counted > most:
+            raise ValueError(
+                f"There are more than {most:,} rankings. Ask for some of them (first), for one (in), or whether two "
+                "sets have one in common (intersects)."
+            )
+        return counted
+
+    def common(self, other: "RankSets") -> tuple[int, ...] | None:
+        """Return a ranking that two sets have in common, or None if there is none.
+
+        It is searched for item by item among common candidates; sets of remaining items from which none can be
+        completed are remembered. If the scores are less than epsilon apart, the first try succeeds.
+
+        Parameters
+        ----------
+        other : RankSets
+            Rankings of the same items.
+
+        Returns
+        -------
+        tuple of int, or None
+        """
+        if not isinstance(other, RankSets):
+            raise refuse_type("other", "RankSets", "RankSets of the same items", other)
+        if other.n_items != self.n_items:
+            reason = f"these are rankings of {self.n_items} items."
+            raise refuse_value("other", "RankSets", "rankings of the same items", other.n_items, reason)
+        ranking: list[int] = []
+        remaining, failed = set(range(self.n_items)), set[frozenset[int]]()
+        choices = [self._shared(other, remaining)]
+        while remaining:
+            item = next(choices[-1], None)
+            if item is not None:
+                if frozenset(remaining - {item}) not in failed:
+                    ranking.append(item)
+                    remaining.discard(item)
+                    choices.append(self._shared(other, remaining))
+                continue
+            failed.add(frozenset(remaining))
+            if len(failed) > _MOST_STATES:
+                raise ValueError(
+                    f"Whether two sets of rankings of {self.n_items} items have one in common was not decided after "
+                    f"{_MOST_STATES:,} dead ends. Rank fewer items, or ask for the first k (top_k_sets)."
+                )
+            choices.pop()
+            if not choices:
+                return None
+            remaining.add(ranking.pop())
+        return tuple(ranking)
+
+    def intersects(self, other: "RankSets") -> bool:
+        """Return whether two sets of rankings have one in common.
+
+        Parameters
+        ----------
+        other : RankSets
+            Rankings of the same items.
+
+        Returns
+        -------
+        bool
+        """
+        return self.common(other) is not None
+
+    def __repr__(self) -> str:
+        some = ", ".join(map(str, self.first(_SHOWN)))
+        more = ", ..." if len(self.first(_SHOWN + 1)) > _SHOWN else ""
+        return f"RankSets of {self.n_items} items at epsilon={self.epsilon:g}: {some}{more}"
+
+    def _shared(self, other: "RankSets", remaining: set[int]) -> Iterator[int]:
+        """Yield the items that both sets may rank next."""
+        if remaining:
+            theirs = other.candidates(remaining)
+            yield from (item for item in self.candidates(remaining) if item in theirs)

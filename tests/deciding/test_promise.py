@@ -1,0 +1,51 @@
+import math
+
+import numpy as np
+import pytest
+
+from stablebag import Subbagging
+from stablebag.deciding.promise import Promise, share_of
+from stablebag.learning.findings import BaggedFindings, Finder
+
+
+def fitted(n, scheme=Subbagging(0.5), n_bags=20, groups=None):  # noqa: B008 (frozen)
+    model = BaggedFindings(Finder(lambda X, y: 0), scheme=scheme, n_bags=n_bags, random_state=0)
+    return model.fit(np.zeros((n, 1)), np.zeros(n), groups=groups)
+
+
+def promised(model, epsilon=None, delta=0.05):
+    return Promise.of(model, 1.0, math.sqrt(2), epsilon, delta, "test")
+
+
+def test_epsilon_is_just_above_that_of_the_certificate_because_decisions_agree_only_below_it():
+    promise = promised(fitted(300, Subbagging(25)))
+    assert promise.certificate.epsilon(0.05) < promise.epsilon < 1.0001 * promise.certificate.epsilon(0.05)
+    assert promise.certificate.coupling.name == "matched"
+
+
+def test_a_given_epsilon_has_its_own_delta():
+    promise = promised(fitted(8, Subbagging(4), "all"), epsilon=0.4)
+    # c = p / (1 - p) / (n - 1) = 1 / 7, and 8 c / 0.16 = 7.1, so that at most 7 of 8 rows.
+    assert promise.delta == 7 / 8
+    assert promised(fitted(8, Subbagging(4), "all"), epsilon=1.5).delta == 0
+    # At a distance of exactly epsilon decisions may differ: no row exceeds p times the diameter, but one may reach it.
+    assert promised(fitted(8, Subbagging(4), "all"), epsilon=math.sqrt(2) / 2).delta == 2 / 8
+
+
+def test_words_say_of_whom_and_under_which_chance():
+    drawn = promised(fitted(6, groups=list("aabbccddeeff")[:6]))
+    assert "without a group" in drawn.words("agrees")
+    assert "a chance of at most 0.05, over the draw of bags" in drawn.words("agrees")
+    listed = promised(fitted(8, Subbagging(4), "all"), delta=0.25)
+    assert "for all but at most 2 of them (delta = 0.25)" in listed.words("agrees")
+    assert promised(fitted(8, Subbagging(4), "all"), epsilon=1e-3).words("agrees").startswith("Nothing is proved")
+
+
+def test_shares_are_written_as_they_were_or_rounded_up():
+    assert (share_of(0.05), share_of(0.123401)) == ("0.05", "0.1235")
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
+def test_an_epsilon_without_meaning_is_refused(epsilon):
+    with pytest.raises(ValueError, match="distance of scores up to which decisions agree"):
+        promised(fitted(8), epsilon=epsilon)

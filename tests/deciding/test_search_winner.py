@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from stablebag import Subbagging, search_winner, select_model
+
+
+def test_the_choice_is_the_searchs_own_and_gives_its_parameters_back(data):
+    search = GridSearchCV(Ridge(), {"alpha": [0.1, 1000.0], "fit_intercept": [True, False]})
+    choice = search_winner(search)(*data, seed=0)
+    assert dict(choice) == search.fit(*data).best_params_
+    assert hash(choice) == hash(search_winner(search)(*data, seed=1))
+
+
+def test_values_that_are_not_hashable_become_so(data):
+    pipeline = make_pipeline(StandardScaler(), Ridge())
+    grid = {"standardscaler": [StandardScaler(), MinMaxScaler(feature_range=(0, 2))], "ridge__alpha": np.array([0.1])}
+    choice = search_winner(GridSearchCV(pipeline, grid))(*data, seed=0)
+    assert choice[0] == ("ridge__alpha", 0.1)
+    assert choice[1][1] in ("StandardScaler()", "MinMaxScaler(feature_range=(0, 2))")
+
+
+def test_seeds_within_a_search_come_from_the_bag(data):
+    folds = KFold(3, shuffle=True)
+    search = RandomizedSearchCV(DecisionTreeRegressor(), {"max_depth": range(1, 9)}, n_iter=3, cv=folds)
+    winner = search_winner(search)
+    assert winner(*data, seed=5) == winner(*data, seed=5)
+    assert len({winner(*data, seed=seed) for seed in range(8)}) > 1
+    assert search.random_state is None
+    assert folds.random_state is None
+
+
+def test_bags_vote_on_the_winner_the_same_for_any_number_of_jobs(data):
+    winner = search_winner(GridSearchCV(Ridge(), {"alpha": [1.0, 10.0, 100.0]}, cv=3))
+    about = {"scheme": Subbagging(0.3), "n_bags": 20, "random_state": 0}
+    one, two = (select_model(winner, *data, n_jobs=jobs, **about) for jobs in (1, 2))
+    assert one.choices == two.choices
+    assert (one.shares == two.shares).all()
+    assert "alpha=" in one.explain()
+
+
+def test_what_has_no_best_parameters_is_refused():
+    with pytest.raises(TypeError, match="an unfitted search"):
+        search_winner(GridSearchCV)
+    several = GridSearchCV(Ridge(), {"alpha": [1.0]}, scoring=["r2", "max_error"], refit=False)
+    with pytest.raises(ValueError, match="which one decides"):
+        search_winner(several)

@@ -1,0 +1,145 @@
+import math
+
+import numpy as np
+import pytest
+
+from stablebag import BernoulliSubbagging, Subbagging, VectorCertificate, inflated_argmax, select_model
+from stablebag.deciding.selection import with_phantom
+from stablebag.proving import bounds
+
+X = np.arange(8.0)[:, None]
+
+
+def largest(X, y):
+    return int(X.max())
+
+
+def test_shares_of_all_bags_are_probabilities():
+    """Of three of eight rows, the largest is 7 with probability 3 / 8, and 6 with 5 / 8 * 3 / 7 = 15 / 56."""
+    selection = select_model(largest, X, None, scheme=Subbagging(3), n_bags="all", epsilon=0.1)
+    assert selection.choices == [7, 6, 5, 4, 3, 2]
+    assert selection.shares == pytest.approx([21 / 56, 15 / 56, 10 / 56, 6 / 56, 3 / 56, 1 / 56])
+    assert selection.selected == [7]
+    assert selection.winner == 7
+    assert not selection.everything
+    assert (7 in selection, 6 in selection, len(selection)) == (True, False, 1)
+
+
+def test_epsilon_is_that_of_the_theorem_with_infinitely_many_bags():
+    constant = Subbagging(25).resolve(300).constant
+    assert bounds.vector_epsilon(0.05, constant, radius=1.0) == pytest.approx(0.0779799695184, abs=1e-12)
+    # Counting whole rows, 16 of 300 cannot be moved as far as sqrt(15 / 16) of it.
+    counted = VectorCertificate(Subbagging(25), 300, radius=1.0, diameter=math.sqrt(2)).epsilon(0.05)
+    assert counted == pytest.approx(0.0779799695184 * math.sqrt(15 / 16), abs=1e-12)
+
+
+def test_without_the_phantom_near_votes_can_have_nothing_in_common():
+    """What a reference implementation does: two sets of 23 choices, hardly apart and with none in common."""
+    votes = np.zeros((2, 46))
+    votes[0, :23] = votes[1, 23:] = 1 / 23
+    assert np.linalg.norm(votes[0] - votes[1]) == pytest.approx(0.2948839, abs=1e-7)
+    with_votes = [inflated_argmax(line[line > 0], 0.3) for line in votes]
+    assert all(found.all() for found in with_votes)  # all 23, and none of the other 23
+    selected, everything = with_phantom(votes, 0.3)
+    assert selected.all()
+    assert everything.all()
+    assert inflated_argmax([*votes[0, :23], 0.0], 0.250228 * 1.2)[-1]  # its distance is .2502284231
+
+
+def test_one_phantom_stands_for_any_number_of_choices_without_votes():
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        shares = rng.dirichlet(np.full(rng.integers(1, 12), 0.7))
+        epsilon = rng.uniform(0.01, 1.41)
+        many = inflated_argmax(np.concatenate([shares, np.zeros(30)]), epsilon)
+        selected, everything = with_phantom(shares, epsilon)
+        assert (many[: len(shares)] == selected).all()
+        assert (many[len(shares) :] == everything).all()
+
+
+def test_from_a_distance_of_sqrt_2_on_everything_is_selected():
+    assert with_phantom(np.array([1.0, 0.0]), math.sqrt(2) * (1 + 1e-9))[1]
+    assert select_model(largest, X, None, n_bags=10, delta=0.0, random_state=0).everything
+
+
+def test_thin_votes_select_everything_and_say_so():
+    selection = select_model(lambda X, y: tuple(X[:, 0]), X, None, n_bags=30, random_state=0)
+    assert selection.everything
+    assert len(selection) == len(selection.choices)
+    assert "a choice that no bag made" in selection
+    assert "nothing is decided" in " ".join(str(selection).split())
+
+
+def test_leaving_out_from_the_same_bags_is_selecting_under_the_law_without_the_row():
+    about = {"n_bags": "all", "epsilon": 0.3}
+    selection = select_model(largest, X, None, scheme=Subbagging(3), **about)
+    measured = selection.leave_one_out()
+    for row in range(8):
+        other = select_model(largest, np.delete(X, row, axis=0), None, scheme=Subbagging(3), **about)
+        assert measured.changes_winner[row] == (other.winner != selection.winner)
+        assert measured.overlaps[row] == bool(set(other.selected) & set(selection.selected))
+        shares = dict(zip(other.choices, other.shares, strict=True))
+        moved = [
+            shares.get(choice, 0.0) - share for choice, share in zip(selection.choices, selection.shares, strict=True)
+        ]
+        assert measured.distance[row] == pytest.approx(np.linalg.norm(moved))
+    assert measured.rows_that_change_the_winner().tolist() == [7]
+
+
+def test_drawn_bags_count_the_votes_of_those_without_the_row():
+    selection = select_model(largest, X, None, scheme=Subbagging(3), n_bags=60, random_state=0)
+    bags = Subbagging(3).resolve(8).draw(60, 0)
+    without = [int(max(bag)) for bag in bags if 4 not in bag]
+    shares = [without.count(choice) / len(without) for choice in selection.choices]
+    assert selection.leave_one_out().distance[4] == pytest.approx(np.linalg.norm(shares - selection.shares))
+
+
+def test_votes_give_a_smaller_delta_only_with_all_bags_and_an_epsilon_given_before():
+    selection = select_model(largest, X, None, scheme=Subbagging(4), n_bags="all", epsilon=0.5)
+    gini = 1 - (selection.shares**2).sum()
+    assert selection.vote_delta == pytest.approx(gini / 7 / 0.25)
+    assert selection.vote_delta < selection.delta
+    assert "Proved for this data set, from its votes" in selection.guarantee
+    assert select_model(largest, X, None, scheme=Subbagging(4), n_bags="all").vote_delta is None
+    assert select_model(largest, X, None, n_bags=20, epsilon=0.5, random_state=0).vote_delta is None
+
+
+def test_units_are_left_out_in_place_of_rows():
+    pd = pytest.importorskip("pandas")
+    patients = pd.Series(list("aabbccdd"), name="patient")
+    selection = select_model(largest, X, None, scheme=Subbagging(2), n_bags="all", groups=patients, delta=0.25)
+    assert selection.shares == pytest.approx([1 / 2, 1 / 3, 1 / 6])
+    assert "of 4 patients: for all but at most 1 of them" in " ".join(selection.guarantee.split())
+    assert selection.leave_one_out().rows_that_change_the_winner().tolist() == ["d"]
+
+
+def test_a_bag_without_rows_chooses_none():
+    selection = select_model(largest, X, None, scheme=BernoulliSubbagging(0.1), n_bags=50, random_state=0)
+    assert None in selection.choices
+
+
+def test_the_lines_of_the_frame_are_the_choices():
+    frame = select_model(lambda X, y: frozenset(X[:2, 0]), X, None, n_bags=5, random_state=0).to_frame()
+    assert list(frame) == ["choice", "share", "selected"]
+    assert frame["share"].sum() == pytest.approx(1)
+
+
+def test_targets_reach_the_selector_with_their_rows():
+    labels = np.array(list("ababcbab"))
+    seen = select_model(lambda X, y: (y == labels[X[:, 0].astype(int)]).all(), X, labels, n_bags=9, random_state=0)
+    assert seen.choices == [True]
+    assert type(seen.winner) is bool
+
+
+def test_a_choice_that_cannot_be_voted_on_is_refused_with_its_bag():
+    with pytest.raises(TypeError, match=r"Selector failed to fit on bag 0 .*hashable.*Return a tuple"):
+        select_model(lambda X, y: [1], X, None, n_bags=3, random_state=0)
+    with pytest.raises(ValueError, match="equal to itself"):
+        select_model(lambda X, y: math.nan, X, None, n_bags=3, random_state=0)
+    with pytest.raises(TypeError, match="The 'selector' parameter of select_model must be a function"):
+        select_model("lasso", X, None)
+
+
+def test_a_row_in_every_bag_is_told():
+    with pytest.raises(ValueError, match="is in all 1 bags"):
+        select_model(largest, X, None, n_bags=1, random_state=0).leave_one_out()
