@@ -129,6 +129,8 @@ def test_targets_reach_the_selector_with_their_rows():
     seen = select_model(lambda X, y: (y == labels[X[:, 0].astype(int)]).all(), X, labels, n_bags=9, random_state=0)
     assert seen.choices == [True]
     assert type(seen.winner) is bool
+    agreed = select_model(lambda X, y: "same", X, labels, n_bags=9, epsilon=0.5, random_state=0)
+    assert agreed.explain().startswith("All bags make the same choice (9 bags), which is selected: same (100.0%).")
 
 
 def test_a_choice_that_cannot_be_voted_on_is_refused_with_its_bag():
