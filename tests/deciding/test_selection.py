@@ -43,7 +43,9 @@ def test_without_the_phantom_near_votes_can_have_nothing_in_common():
     selected, everything = with_phantom(votes, 0.3)
     assert selected.all()
     assert everything.all()
-    assert inflated_argmax([*votes[0, :23], 0.0], 0.250228 * 1.2)[-1]  # its distance is .2502284231
+    level = (1 - 0.3 / math.sqrt(2)) / 24  # where the nearest scores with the phantom ahead have all the others
+    distance = math.hypot(math.sqrt(23) * (1 / 23 - level), level + 0.3 / math.sqrt(2))
+    assert distance == pytest.approx(0.2502284231, abs=1e-10)
 
 
 def test_one_phantom_stands_for_any_number_of_choices_without_votes():
