@@ -43,7 +43,9 @@ def test_without_the_phantom_near_votes_can_have_nothing_in_common():
     selected, everything = with_phantom(votes, 0.3)
     assert selected.all()
     assert everything.all()
-    assert inflated_argmax([*votes[0, :23], 0.0], 0.250228 * 1.2)[-1]  # its distance is .2502284231
+    level = (1 - 0.3 / math.sqrt(2)) / 24  # where the nearest scores with the phantom ahead have all the others
+    distance = math.hypot(math.sqrt(23) * (1 / 23 - level), level + 0.3 / math.sqrt(2))
+    assert distance == pytest.approx(0.2502284231, abs=1e-10)
 
 
 def test_one_phantom_stands_for_any_number_of_choices_without_votes():
@@ -129,6 +131,8 @@ def test_targets_reach_the_selector_with_their_rows():
     seen = select_model(lambda X, y: (y == labels[X[:, 0].astype(int)]).all(), X, labels, n_bags=9, random_state=0)
     assert seen.choices == [True]
     assert type(seen.winner) is bool
+    agreed = select_model(lambda X, y: "same", X, labels, n_bags=9, epsilon=0.5, random_state=0)
+    assert agreed.explain().startswith("All bags make the same choice (9 bags), which is selected: same (100.0%).")
 
 
 def test_a_choice_that_cannot_be_voted_on_is_refused_with_its_bag():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from stablebag import BernoulliSubbagging, Subbagging, on_progress
+from stablebag import BernoulliSubbagging, StratifiedSubbagging, Subbagging, on_progress
 from stablebag.learning.findings import BaggedFindings, Finder, call_with_seed, find_in_bags
 
 X, Y = np.arange(20.0)[:, None], np.array(list("ab" * 10))
@@ -65,3 +65,11 @@ def test_progress_is_told_and_nothing_is_predicted():
     assert told == [(done, 8) for done in range(9)]
     with pytest.raises(TypeError, match="predicts nothing"):
         Finder(draws).predict(X)
+
+
+def test_what_is_refused_is_refused_in_the_name_of_the_function_that_was_called():
+    about = {"scheme": Subbagging(2), "n_bags": 0, "groups": None, "n_jobs": None, "random_state": None}
+    with pytest.raises(ValueError, match="The 'n_bags' parameter of select_model must be"):
+        find_in_bags(Finder(draws), X, Y, "select_model", **about)
+    with pytest.raises(ValueError, match="stratified by labels of its own"):
+        find_in_bags(Finder(draws), X, Y, "select_model", **{**about, "scheme": StratifiedSubbagging(0.5)})

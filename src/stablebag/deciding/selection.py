@@ -3,7 +3,8 @@
 Adrian, Soloff and Willett (2025), arXiv 2410.18268, give each bag's choice a coordinate and take the inflated argmax
 of the shares of the votes. Their code keeps only choices with votes, which can void the guarantee: two data sets
 may vote for many choices each, none of them the same, with shares that are hardly apart. Here a phantom choice without
-votes stands for all the others; where it is selected, so is every choice that there is.
+votes stands for all the others; where it is selected, so is every choice that there is. The proofs are in
+docs/proofs.md, 14.
 """
 
 import math
@@ -173,6 +174,8 @@ class Selection:
                 f"{rounded_up(self.epsilon)}. Use a selector with fewer possible choices, smaller bags, more of them, "
                 "or a larger delta."
             )
+        elif len(self.choices) == 1:
+            selected = f"All bags make the same choice ({bags}), which is selected: {some}."
         else:
             selected = (
                 f"{len(chosen):,} of the {len(self.choices):,} choices of {bags} {'is' if len(chosen) == 1 else 'are'} "

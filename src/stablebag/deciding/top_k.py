@@ -14,7 +14,7 @@ def top_k_sets(scores: Any, k: int, epsilon: float) -> np.ndarray:
     If two vectors of scores are less than epsilon apart, their sets have at least k items in common. Liang, Soloff,
     Barber and Willett (2025), arXiv 2506.02257: the k - 1 largest, and the `inflated_argmax` of the others.
     Equivalently, an item is in the set if it is in the inflated argmax of the scores without the k - 1 largest of the
-    other items; so how ties are broken does not matter.
+    other items; so how ties are broken does not matter. The proofs are in docs/proofs.md, 14.
 
     Parameters
     ----------

@@ -7,11 +7,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from stablebag._checks import refuse_type
+from stablebag._checks import refuse_type, refuse_value
 from stablebag._seeds import RandomState
 from stablebag.learning.ensemble import BaggedEnsemble
 from stablebag.learning.ranges import PredictionRange
 from stablebag.resampling.scheme import ResamplingScheme
+from stablebag.resampling.stratified import StratifiedSubbagging
 from stablebag.resampling.subbagging import Subbagging
 
 
@@ -149,8 +150,18 @@ def find_in_bags(
     """Draw bags and call a function on each; without targets, the function gets None in their place."""
     if not callable(finder.function):
         raise refuse_type(name, owner, "a function of X and y", finder.function)
+    if isinstance(scheme, StratifiedSubbagging) and scheme.strata is None:
+        reason = "there are no classes to take their place. Give them: StratifiedSubbagging(bag_size, strata=...)."
+        raise refuse_value("scheme", owner, "stratified by labels of its own", scheme, reason)
     if y is None:
         y = np.zeros(X.shape[0] if hasattr(X, "shape") else len(X))
     about: dict[str, Any] = {"scheme": scheme, "n_bags": n_bags, "n_jobs": n_jobs, "random_state": random_state}
-    model: BaggedFindings = BaggedFindings(finder, **about).fit(X, y, groups=groups)
+    try:
+        model: BaggedFindings = BaggedFindings(finder, **about).fit(X, y, groups=groups)
+    except (TypeError, ValueError) as error:
+        if BaggedFindings.__name__ not in str(error):
+            raise
+        # What is said of the class is meant of the function that the user has called.
+        words = str(error).replace(f"{BaggedFindings.__name__}.fit", owner).replace(BaggedFindings.__name__, owner)
+        raise type(error)(words) from error
     return model
