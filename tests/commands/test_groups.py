@@ -170,7 +170,8 @@ def test_columns_that_are_called_like_identities_and_repeat_are_noticed(name):
 def test_the_suggestion_says_what_would_change(frame):
     assert suggestion(frame) == (
         "The column 'patient_id' has 40 values in 120 rows: if the rows of a patient belong together, --group "
-        "patient_id holds out and leaves out whole patients in place of single rows."
+        "patient_id takes whole patients in place of single rows. Without it the column is a feature, and errors and "
+        "intervals are too small for new patients."
     )
 
 

@@ -351,3 +351,12 @@ def test_a_range_of_ones_own_that_knows_rows_only_is_asked_for_units():
     model = bagged(prediction_range=Padded()).fit(X, Y, groups=GROUPS)
     expected = sum((Y[name != GROUPS].min(), Y[name != GROUPS].max()) != (Y.min(), Y.max()) for name in NAMES)
     assert certify(model).delta_range == expected / 14
+
+
+def test_groups_in_another_order_than_the_rows_are_refused():
+    frame = pd.DataFrame(X, columns=list("abc"), index=RNG.permutation(len(Y)) + 5)
+    patient = pd.Series(GROUPS, index=frame.index, name="patient")
+    with pytest.raises(ValueError, match=r"in the order of the rows of X.*Use groups\.loc\[X\.index\]"):
+        bagged().fit(frame, Y, groups=patient.sort_index())
+    again = bagged().fit(frame, Y, groups=patient.sort_index().loc[frame.index])
+    assert again.units_ == bagged().fit(frame, Y, groups=patient.reset_index(drop=True)).units_

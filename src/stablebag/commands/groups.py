@@ -158,7 +158,8 @@ def suggestion(X: Any) -> str:
     quoted = f"'{name}'" if re.search(r"[^\w.-]", name) else name
     return (
         f"The column {name!r} has {found[name]:,} values in {len(X):,} rows: if the rows of {of.any_one} belong "
-        f"together, --group {quoted} takes whole {of.plural} in place of single rows."
+        f"together, --group {quoted} takes whole {of.plural} in place of single rows. Without it the column is a "
+        f"feature, and errors and intervals are too small for new {of.plural}."
     )
 
 

@@ -639,7 +639,18 @@ def units_of(X: Any, n_samples: int, row_ids: Any, groups: Any, owner: str) -> U
     if row_ids is not None:
         reason = "with groups, units have names and rows have none. Leave row_ids out."
         raise refuse_value("row_ids", owner, "None beside groups", row_ids, reason)
+    _refuse_another_order(X, groups, owner)
     return Units.of_groups(groups, n_samples, owner)
+
+
+def _refuse_another_order(X: Any, groups: Any, owner: str) -> None:
+    """Refuse groups whose index has the labels of the table's index in another order: they go by position."""
+    index, theirs = index_of(X), index_of(groups)
+    if index is None or theirs is None or len(index) != len(theirs) or index.equals(theirs):
+        return
+    if index.is_unique and theirs.is_unique and theirs.isin(index).all():
+        reason = "groups are taken by position. Use groups.loc[X.index]."
+        raise refuse_value("groups", owner, "in the order of the rows of X", theirs[:3].tolist(), reason)
 
 
 def check_bagged(model: Any, owner: str, *, fitted: bool = True, reason: str = "") -> None:

@@ -206,8 +206,9 @@ class ReusedBagsCertificate(Spoken):
         learner = "every learner and" if self.standard_deviation is None else "the learner as fitted, at"
         vector = self.scope.quantity is Quantity.VECTOR
         moved = "the vector of outputs by a distance of" if vector else "the prediction by"
-        by = "" if math.isinf(largest) else f"at most {rows:,} of the {self.n_samples:,} rows (delta = {delta:g}) move "
-        by += "nothing is promised" if math.isinf(largest) else f"{moved} more than {rounded_up(largest)}"
+        vacuous = math.isinf(largest) or largest >= self.range_length > 0
+        by = f"at most {rows:,} of the {self.n_samples:,} rows (delta = {delta:g}) move {moved} more than "
+        by = f"nothing is promised for delta = {delta:g}" if vacuous else by + rounded_up(largest)
         bags = "all bags" if self.scope.n_bags is None else f"these {count_bags(self.scope.n_bags)} as they were drawn"
         sentences = [
             f"For {bags}, {learner} {where}: {by}, where the prediction without a row is the average over the bags "

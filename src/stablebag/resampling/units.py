@@ -184,7 +184,7 @@ class Units:
             raise refuse_value(name, owner, f"the same for all rows of a {self.noun.singular}", values, reason)
         return first
 
-    def positions(self, names: Any, owner: str) -> np.ndarray:
+    def positions(self, names: Any, owner: str = "Units.positions") -> np.ndarray:
         """Return the numbers of the units that are called so; unknown ones are refused."""
         return self._called.positions(names, owner)
 
