@@ -60,7 +60,7 @@ def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
     arguments = ("--target", "pressure", "--test", new, "--output", tmp_path / "i.csv", "--n-bags", 20, "--jobs", 1)
     result = run("interval", clinic, *arguments)
     assert result.exit_code == 0, result.output
-    assert "--group patient_id holds out and leaves out whole patients" in words(result)
+    assert "--group patient_id takes whole patients" in words(result)
 
 
 def test_the_stable_jackknife_is_refused_for_units_before_anything_is_fitted(run, clinic, tmp_path):

@@ -102,7 +102,7 @@ def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
     report = tmp_path / "report.html"
     result = run("measure", clinic, "--target", "pressure", *QUICK, "--output", report)
     assert result.exit_code == 0, result.output
-    told = "--group patient_id holds out and leaves out whole patients in place of single rows."
+    told = "--group patient_id takes whole patients in place of single rows."
     assert told in words(result)
     assert told in report.read_text()
 
