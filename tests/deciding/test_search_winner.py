@@ -1,3 +1,6 @@
+import copy
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
@@ -7,6 +10,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import Subbagging, search_winner, select_model
+from stablebag.deciding.search_winner import _hashable
 
 
 def test_the_choice_is_the_searchs_own_and_gives_its_parameters_back(data):
@@ -41,6 +45,12 @@ def test_bags_vote_on_the_winner_the_same_for_any_number_of_jobs(data):
     assert one.choices == two.choices
     assert (one.shares == two.shares).all()
     assert "alpha=" in one.explain()
+
+
+@pytest.mark.parametrize("values", [[np.nan], [KFold(2)], [partial(max, 1)]], ids=str)
+def test_values_that_are_other_objects_in_every_bag_are_one_choice(values):
+    assert len({_hashable(copy.deepcopy(value)) for value in values * 3}) == 1
+    assert _hashable(KFold(2)) != _hashable(KFold(3))
 
 
 def test_what_has_no_best_parameters_is_refused():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from stablebag import BaggedClassifier, Certificate, Subbagging, certify, certify_reused
+from stablebag import BaggedClassifier, Certificate, Subbagging, VectorCertificate, certify, certify_reused
 from stablebag.deciding.stable_sets import SharedLabels
 
 
@@ -104,3 +104,12 @@ def test_a_certificate_of_something_else_is_refused(fitted):
     ):
         with pytest.raises((TypeError, ValueError), match=said):
             shared(fitted, certificate=certificate)
+
+
+def test_a_certificate_of_shorter_vectors_is_refused(fitted):
+    model, _ = fitted
+    small = VectorCertificate(Subbagging(0.5), len(model.y_), 100, radius=0.1, coupling="matched")
+    with pytest.raises(
+        ValueError, match="it is about vectors within 0.1 of a point, and probabilities of 3 classes are not"
+    ):
+        shared(fitted, certificate=small)

@@ -76,7 +76,7 @@ class Promise:
             rows = whole_rows(self.delta, n)
             said = (
                 f"Proved for every data set of {n:,} rows: for all but at most {rows:,} of them (delta = "
-                f"{share_of(self.delta)}), what is found without the row, with the same epsilon and law of bags, "
+                f"{share_of(self.delta)}), what is found without the row, with the same epsilon, law and seed, "
                 f"{agreement}."
             )
         else:

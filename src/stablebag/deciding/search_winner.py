@@ -1,8 +1,10 @@
 """The winner of a scikit-learn search as a choice that can be voted on."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+import joblib
 import numpy as np
 
 from stablebag._checks import refuse_type, refuse_value
@@ -69,12 +71,15 @@ def search_winner(search: Any) -> SearchWinner:
 
 def _hashable(value: Any) -> Any:
     """A value that is equal in all bags where the parameter is."""
-    if isinstance(value, np.generic):
-        return value.item()
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and value != value:
+        return "nan"  # which would not be equal to itself
     if isinstance(value, list | tuple | np.ndarray):
         return tuple(map(_hashable, value))
     if isinstance(value, dict):
         return tuple((name, _hashable(part)) for name, part in value.items())
     if hasattr(value, "get_params"):
         return repr(value)
-    return value if type(value).__hash__ is not None else repr(value)
+    # What is hashed by identity is another in every bag; its content is the same.
+    plain = type(value).__hash__ not in (None, object.__hash__) and not isinstance(value, partial)
+    return value if plain else f"{type(value).__name__} {joblib.hash(value)[:8]}"

@@ -9,6 +9,7 @@ from stablebag._checks import check_delta, check_epsilon, hold_read_only, refuse
 from stablebag._wording import at_most, count_bags, count_points
 from stablebag.learning.predictions import BagPredictions
 from stablebag.learning.rows import n_rows
+from stablebag.proving.bounds import simplex_radius
 from stablebag.proving.certify import certify_reused
 from stablebag.proving.points import PointCertificate
 from stablebag.proving.reused_bags import ReusedBagsCertificate
@@ -79,10 +80,21 @@ def _scope(model: Any, X: Any, certificate: Any, owner: str) -> Scope:
     if proved.rerun is Rerun.ANEW and own.rerun is Rerun.REUSED:
         law = model.scheme_.fingerprint
         own = replace(own, rerun=Rerun.ANEW, bags=law, coupling=proved.coupling, shift=0.0)
-    if why := own.mismatch(proved):
+    why = own.mismatch(proved) or _too_small(certificate, len(model.classes_))
+    if why:
         reason = f"{why}. Make it by certify or certify_reused of this model, with vector=True."
         raise refuse_value("certificate", owner, "of this model and these points", type(certificate).__name__, reason)
     return own
+
+
+def _too_small(certificate: Any, n_classes: int) -> str | None:
+    """Why a certificate is not about the probabilities of so many classes, if they reach further than it says."""
+    of = certificate.certificate if isinstance(certificate, PointCertificate) else certificate
+    if isinstance(of, VectorCertificate) and of.radius < simplex_radius(n_classes) * (1 - 1e-9):
+        return (
+            f"it is about vectors within {of.radius:.4g} of a point, and probabilities of {n_classes} classes are not"
+        )
+    return None
 
 
 def _words(certificate: Any, n_points: int, delta: float, unsure: float) -> str:

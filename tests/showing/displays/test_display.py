@@ -82,7 +82,8 @@ def test_displays_name_what_is_left_out(measured):
     moved = {name: replace(each, scope=scope) for name, each in measured.items()}
     assert noun_of(measured) == ROWS
     assert noun_of(moved) == patients
-    assert noun_of({"a": measured["bagged"], "b": moved["bagged"]}) == ROWS
+    with pytest.raises(ValueError, match="Perturbations by patients and rows cannot be shown together"):
+        noun_of({"a": measured["bagged"], "b": moved["bagged"]})
     assert PerturbationDisplay.from_perturbations(moved).ax_.get_ylabel() == "share of patients"
     assert "share of patients that" in StabilityCurveDisplay.from_perturbations(moved).ax_.get_ylabel()
     phases = PhaseDiagramDisplay.from_certificate(Certificate(Subbagging(2), 4, noun=patients))
