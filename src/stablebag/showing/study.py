@@ -140,7 +140,7 @@ class Study:
         error = None if model is None else leave_one_out_error(model, None if vector else "absolute")
         task = "classification" if vector else "regression"
         parts = {"intervals": intervals, "points": None, "targets": known, "coverage": covered, **of_classes}
-        return cls(task, len(bagged.rows), model, base, bagged, proved, anew, {}, error, **parts)  # type: ignore[arg-type]
+        return cls(task, len(bagged.rows), model, base, bagged, proved, anew, {}, error, **parts)
 
     @property
     def noun(self) -> Noun:
