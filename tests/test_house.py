@@ -28,7 +28,8 @@ MODULES = sorted(
 PUBLIC = [
     "BagPredictions", "BaggedClassifier", "BaggedRegressor", "Bags", "BernoulliSubbagging", "Certificate",
     "ClassicalBagging", "ClusterSubbagging", "FixedRange", "FunctionClassifier", "FunctionRange", "FunctionRegressor",
-    "IntervalDisplay", "Intervals", "LabelSets", "LeaveOneOutError", "LeftOutRankings", "LeftOutSelections",
+    "IntervalDisplay", "Intervals", "LabelSetDisplay", "LabelSets", "LeaveOneOutError", "LeftOutRankings",
+    "LeftOutSelections",
     "ObservedRange", "PerturbationDisplay", "Perturbations", "PhaseDiagramDisplay", "Plan", "PointCertificate",
     "PoissonizedBagging", "PredictionRange", "RandomBags", "RankSets", "ResamplingScheme", "ReusedBagsCertificate",
     "RowIds", "Selection", "SelectionStability", "StabilityCurveDisplay", "StabilityTest", "StableRanking",

@@ -52,6 +52,7 @@ _ROOMS = {
     "stablebag.showing.displays.curve": ["StabilityCurveDisplay"],
     "stablebag.showing.displays.histogram": ["PerturbationDisplay"],
     "stablebag.showing.displays.intervals": ["IntervalDisplay"],
+    "stablebag.showing.displays.label_sets": ["LabelSetDisplay"],
     "stablebag.showing.displays.phase_diagram": ["PhaseDiagramDisplay"],
 }
 HOMES = {name: module for module, names in _ROOMS.items() for name in names}

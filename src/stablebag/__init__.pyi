@@ -64,6 +64,7 @@ from stablebag.resampling.unequal import UnequalScheme as UnequalScheme
 from stablebag.showing.displays.curve import StabilityCurveDisplay as StabilityCurveDisplay
 from stablebag.showing.displays.histogram import PerturbationDisplay as PerturbationDisplay
 from stablebag.showing.displays.intervals import IntervalDisplay as IntervalDisplay
+from stablebag.showing.displays.label_sets import LabelSetDisplay as LabelSetDisplay
 from stablebag.showing.displays.phase_diagram import PhaseDiagramDisplay as PhaseDiagramDisplay
 
 HOMES: dict[str, str]

@@ -26,7 +26,7 @@ def words(result):
     (("measure", "TABLE", "--target", "cost", "--output", "/no/such/folder/x.html"), "There is no folder"),
     (("measure", "TABLE", "--target", "city", "--test", "WRONG"), "'age' has numbers in the training table"),
     (("measure", "TABLE", "--target", "cost", "--bag-size", "1.5"), "write 1"),
-    (("interval", "TABLE", "--target", "ill", "--test", "TABLE", "--output", "x.csv"), "Intervals are for numbers"),
+    (("interval", "TABLE", "--target", "ill", "--test", "TABLE", "--output", "x.csv"), "Use stablebag sets"),
     (("interval", "TABLE", "--target", "cost", "--test", "none.csv", "--output", "x.csv"), "There is no file"),
 ])  # fmt: skip
 def test_bad_input_ends_with_two_and_one_sentence(run, table, arguments, sentence):
@@ -48,7 +48,7 @@ def test_debug_shows_the_traceback(run):
     assert "Traceback" in run("--debug", "measure", "none.csv", "--target", "y").output
 
 
-@pytest.mark.parametrize("command", ["certify", "plan", "measure", "interval", "demo", "reproduce"])
+@pytest.mark.parametrize("command", ["certify", "plan", "measure", "interval", "sets", "demo", "reproduce"])
 def test_every_command_has_an_example(run, command):
     result = run(command, "--help")
     assert result.exit_code == 0

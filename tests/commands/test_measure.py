@@ -86,8 +86,26 @@ def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
 def test_classes_of_units_are_measured(run, clinic):
     result = run("measure", clinic, "--target", "ill", "--group", "patient_id", *QUICK)
     assert result.exit_code == 0, result.output
-    assert "moves the bagged vector of class probabilities" in words(result)
+    assert "a decision that some single patient flips when all rows of that patient are left out" in words(result)
+    assert "moves the bagged probability of any class" in words(result)
     assert "Leaving out all rows of a patient" in words(result)
+
+
+def test_of_classes_decisions_come_first_in_terminal_report_and_numbers(run, table, tmp_path):
+    report, numbers = tmp_path / "report.html", tmp_path / "numbers.json"
+    result = run("measure", table, "--target", "ill", *QUICK, "--output", report, "--json", numbers)
+    assert result.exit_code == 0, result.output
+    found = json.loads(numbers.read_text())
+    assert next(iter(found)) == "decisions"
+    decisions = found["decisions"]
+    assert result.stdout.startswith(decisions["conclusion"])
+    assert decisions["conclusion"].startswith("Of 24 held-out rows, ")
+    assert decisions["n_flipped"] + decisions["n_not_flipped"] == decisions["n_held_out"] == 24
+    assert decisions["at_the_first"]["n_held_out"] == 4
+    assert f'id="verdict">{decisions["conclusion"]}' in report.read_text()
+    assert "as the distance between vectors of all classes (at most 1.41)" in words(result)
+    run("measure", table, "--target", "cost", *QUICK, "--json", numbers)
+    assert "decisions" not in json.loads(numbers.read_text())
 
 
 def test_held_out_rows_of_units_that_were_trained_on_are_told(run, clinic):

@@ -41,6 +41,8 @@ def test_a_study_measures_proves_and_holds_out(diabetes, cancer):
         for name, _, after, proved in result.comparison():
             assert np.isnan(proved) or after <= proved, name
     assert "the largest move of all is" in cancer.verdict()
+    assert regression.decisions is None
+    assert regression.distance == "the prediction"
     rows, effects = cancer.most_influential(3)
     assert effects.tolist() == sorted(effects, reverse=True)
     assert len(rows) == 3
@@ -78,9 +80,22 @@ def test_a_classifiers_study_is_of_vectors_of_probabilities():
     classes = Study.of(moved, certify_reused(voter, vector=True), model=voter)
     assert classes.task == "classification"
     np.testing.assert_allclose(classes.bagged.values, np.sqrt(2) * moved.values[:, :, 0])
-    assert "vector of class probabilities" in classes.verdict()
+    assert "moves the bagged probability of any class by at most" in classes.verdict()
+    assert classes.verdict().startswith("Of 5 points, ")
     with pytest.raises(ValueError, match=r"in_norm\(\) goes with vector=True"):
         Study.of(moved, certify_reused(voter))
+
+
+def test_a_classifiers_verdict_speaks_of_all_held_out_decisions_first_and_of_no_distance(cancer):
+    assert len(cancer.decisions) == 60
+    assert len(cancer.decisions.base) == 6
+    assert cancer.verdict().startswith(f"{cancer.decisions.conclusion()} At the first 6 of them the base learner")
+    assert "at most 1.41" in cancer.distance
+    assert "1.41" not in cancer.verdict()
+    after, before = cancer.largest_class
+    for largest, distances in ((after, cancer.bagged), (before, cancer.base)):  # two classes move alike
+        np.testing.assert_allclose(np.sqrt(2) * largest.values, distances.values, atol=1e-12)
+    assert f"the largest move of all is {np.max(after.max()):.3g}." in cancer.verdict()
 
 
 def made_by_hand():

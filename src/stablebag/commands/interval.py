@@ -36,7 +36,10 @@ def interval(test: Path, confidence: float, method: str, output: Path, **options
     target, group = options["target"], options["group"]
     X, y, task, _ = tables.split_target(tables.read_table(options["table"]), target, options["task"])
     if task != "regression":
-        raise tables.TableError(f"Intervals are for numbers, but the target {target!r} has classes.")
+        raise tables.TableError(
+            f"Intervals are for numbers, but the target {target!r} has classes. Use stablebag sets, or --task "
+            "regression if they are numbers."
+        )
     X, units = (X, None) if group is None else groups.split_group(X, group, target)
     if units is not None and not units.is_unique and method == "stable-jackknife":
         many = groups.noun(units).plural

@@ -16,6 +16,7 @@ from stablebag.commands.interval import interval
 from stablebag.commands.measure import measure
 from stablebag.commands.plan import plan_command
 from stablebag.commands.reproduce import reproduce
+from stablebag.commands.sets import sets
 from stablebag.learning.solvers.native import why_not
 
 _SPEED = f"scikit-learn's speed, because {why_not()}".replace("%", "%%") if why_not() else "compiled solvers"
@@ -54,5 +55,5 @@ def main(debug: bool) -> None:
     """
 
 
-for command in (certify, plan_command, measure, interval, demo, reproduce):
+for command in (certify, plan_command, measure, interval, sets, demo, reproduce):
     main.add_command(command)

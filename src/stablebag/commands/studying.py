@@ -19,6 +19,7 @@ from stablebag.commands.options import scheme_of
 from stablebag.commands.printing import finite, progress, say
 from stablebag.resampling.row_ids import plain
 from stablebag.resampling.scheme import ResamplingScheme
+from stablebag.showing.decisions import Decisions
 from stablebag.showing.study import Study, study
 
 
@@ -110,6 +111,8 @@ class StudyOrder:
                 n_jobs=self.jobs,
                 random_state=self.seed,
             )
+        if result.decisions is not None:
+            _print_decisions(console, result)
         for note in notes:
             say(console, note)
         _print(console, result)
@@ -136,7 +139,7 @@ def held_out(X: Any, y: Any, test_size: float, task: str, seed: int) -> tuple[An
 def _print(console: Console, result: Study) -> None:
     noun = result.noun
     one, whose = ("training row", "training rows") if noun == ROWS else (noun.singular, noun.plural)
-    table = Table(title=f"How far one {one} moves the prediction (averages over the test points)")
+    table = Table(title=f"How far one {one} moves {result.distance}; averages over the test points")
     table.add_column(f"over the {noun.plural}")
     for name in ("base learner", "bagged", "bagged, proved"):
         table.add_column(name, justify="right")
@@ -147,7 +150,8 @@ def _print(console: Console, result: Study) -> None:
     if result.coverage is not None:
         table.add_row("held out: coverage of 90 % intervals", "", f"{result.coverage:.3g}", "")
     console.print(table)
-    say(console, result.verdict())
+    if result.decisions is None:
+        say(console, result.verdict())
     if result.anew is not None:
         told = " ".join(result.anew.explain().split())
         again = f"Fitted again with the same seed, {told[0].lower()}{told[1:]}"
@@ -156,6 +160,20 @@ def _print(console: Console, result: Study) -> None:
     rows, effects = result.most_influential(5)
     named = ", ".join(f"{_called(row, noun)} ({effect:.3g})" for row, effect in zip(rows, effects, strict=True))
     say(console, f"The {whose} that move the predictions most: {named}.")
+
+
+def _print_decisions(console: Console, result: Study) -> None:
+    """The conclusion about classes: decisions first, then probabilities, and which rows flip most."""
+    assert result.decisions is not None
+    say(console, result.verdict())
+    names, counts = result.decisions.most_flips(5)
+    if len(names):
+        whose = "training rows" if result.noun == ROWS else result.noun.plural
+        named = ", ".join(
+            f"{_called(name, result.noun)} ({count:,})" for name, count in zip(names, counts, strict=True)
+        )
+        say(console, f"The {whose} that flip most decisions: {named}.")
+    say(console, "This is measured; `stablebag sets` gives sets of labels that are proved to be stable.")
 
 
 def _called(name: Any, noun: Noun) -> str:
@@ -168,7 +186,9 @@ def _numbers(result: Study) -> dict[str, Any]:
     assert result.base is not None
     assert result.anew is not None
     assert result.error is not None
+    decisions = {} if result.decisions is None else {"decisions": _decisions(result.decisions)}
     return {
+        **decisions,
         "task": result.task,
         "unit": result.noun.singular,
         "n_samples": result.n_samples,
@@ -189,6 +209,27 @@ def _numbers(result: Study) -> dict[str, Any]:
         "leave_one_out_error": {"value": result.error.value, "standard_error": result.error.standard_error},
         "coverage": result.coverage,
     }
+
+
+def _decisions(decisions: Decisions) -> dict[str, Any]:
+    numbers: dict[str, Any] = {
+        "conclusion": decisions.conclusion(),
+        "n_held_out": len(decisions),
+        "n_flipped": decisions.n_flipped,
+        "n_not_flipped": len(decisions) - decisions.n_flipped,
+        "most_flips": [
+            {decisions.noun.singular: _written(name), "decisions": int(count)}
+            for name, count in zip(*decisions.most_flips(15), strict=True)
+        ],
+    }
+    if decisions.base is not None:
+        first = len(decisions.base)
+        numbers["at_the_first"] = {
+            "n_held_out": first,
+            "base": int((decisions.base > 0).sum()),
+            "bagged": int((decisions.by_point[:first] > 0).sum()),
+        }
+    return numbers
 
 
 def _written(name: Any) -> Any:

@@ -27,6 +27,7 @@ from stablebag.proving.protocol import StabilityCertificate
 from stablebag.proving.scope import Quantity, refuse_mismatch
 from stablebag.resampling.scheme import ResamplingScheme
 from stablebag.resampling.subbagging import Subbagging
+from stablebag.showing.decisions import Decisions
 
 _MOST_KEPT = 2**30  # the most bytes of predictions of all bags at all held-out rows that are kept
 
@@ -35,7 +36,8 @@ _MOST_KEPT = 2**30  # the most bytes of predictions of all bags at all held-out 
 class Study:
     """What was measured and proved about a learner and its bagged version.
 
-    Made by `study`. Perturbations of a classifier are Euclidean distances between the vectors of class probabilities.
+    Made by `study`. Perturbations of a classifier are Euclidean distances between the vectors of class probabilities,
+    which are at most sqrt(2); in sentences there are decisions, and changes of the probability of a class.
 
     Attributes
     ----------
@@ -65,6 +67,10 @@ class Study:
         The targets of the points.
     coverage : float or None
         The share of held-out rows in their intervals.
+    decisions : Decisions or None, default=None
+        For a classifier, how many decisions hinge on one row: of the study's held-out rows, or of the points.
+    largest_class : tuple of Perturbations, default=()
+        For a classifier, how far the probability of the class that moves most does: bagged, then of the base learner.
     """
 
     task: str
@@ -80,6 +86,8 @@ class Study:
     points: Any
     targets: np.ndarray | None
     coverage: float | None
+    decisions: Decisions | None = None
+    largest_class: tuple[Perturbations, ...] = ()
 
     @classmethod
     def of(
@@ -117,7 +125,12 @@ class Study:
         -------
         Study
         """
+        of_classes: dict[str, Any] = {}
         if bagged.prediction.ndim == 2:
+            of_classes = {
+                "decisions": Decisions.of_perturbations(bagged, base),
+                "largest_class": _largest_class(bagged, base),
+            }
             bagged, base = bagged.in_norm(), None if base is None else base.in_norm()
         refuse_mismatch(bagged.scope, proved.scope, "Study.of")
         _refuse_other_units(bagged, base=base, anew=anew, model=model)
@@ -126,13 +139,20 @@ class Study:
         covered = None if intervals is None or known is None else intervals.coverage(known)
         error = None if model is None else leave_one_out_error(model, None if vector else "absolute")
         task = "classification" if vector else "regression"
-        parts = {"intervals": intervals, "points": None, "targets": known, "coverage": covered}
-        return cls(task, len(bagged.rows), model, base, bagged, proved, anew, {}, error, **parts)  # type: ignore[arg-type]
+        parts = {"intervals": intervals, "points": None, "targets": known, "coverage": covered, **of_classes}
+        return cls(task, len(bagged.rows), model, base, bagged, proved, anew, {}, error, **parts)
 
     @property
     def noun(self) -> Noun:
         """What is left out: rows, or units such as patients."""
         return self.bagged.noun
+
+    @property
+    def distance(self) -> str:
+        """What the perturbations are, for the heading of a table."""
+        if self.task == "regression":
+            return "the prediction"
+        return "the probabilities, as the distance between vectors of all classes (at most 1.41)"
 
     def comparison(self, delta: float = 0.05) -> list[tuple[str, float, float, float]]:
         """Return the lines of a table: what, for the base learner, for the bagged one, and proved for the bagged one.
@@ -162,7 +182,7 @@ class Study:
         ]  # fmt: skip
 
     def verdict(self, delta: float = 0.05) -> str:
-        """Say in a sentence what leaving out one row, or unit, does.
+        """Say in sentences what leaving out one row, or unit, does: to decisions, if there are any, and to predictions.
 
         Parameters
         ----------
@@ -174,14 +194,18 @@ class Study:
         str
         """
         of = "prediction" if self.task == "regression" else "vector of class probabilities"
-        after, worst = float(np.mean(self.bagged.epsilon(delta))), float(np.max(self.bagged.max()))
+        moved: list[Perturbations] = [self.bagged, *([] if self.base is None else [self.base])]
+        if self.largest_class:
+            of, moved = "probability of any class", list(self.largest_class)
+        (after, worst), *befores = [(float(np.mean(one.epsilon(delta))), float(np.max(one.max()))) for one in moved]
         beside, many = "", self.noun.plural
-        if self.base is not None:
-            before, worst_before = float(np.mean(self.base.epsilon(delta))), float(np.max(self.base.max()))
-            some = "" if len(self.base.rows) == self.n_samples else f", by {len(self.base.rows):,} of the {many}"
+        for before, worst_before in befores:
+            n_base = len(moved[1].rows)
+            some = "" if n_base == self.n_samples else f", by {n_base:,} of the {many}"
             beside = f" For the base learner these are {before:.3g} and {worst_before:.3g}{some}."
+        decided = "" if self.decisions is None else f"{self.decisions.explain()} "
         return (
-            f"{self._leaving_one_out} moves the bagged {of} by at most {after:.3g} for {1 - delta:.0%} of the "
+            f"{decided}{self._leaving_one_out} moves the bagged {of} by at most {after:.3g} for {1 - delta:.0%} of the "
             f"{self.n_samples:,} {many}, on average over the test points; the largest move of all is {worst:.3g}."
             f"{beside}"
         )
@@ -315,7 +339,12 @@ def study(
     bagged = leave_one_out(model, at_points)
     targets = None if y_test is None else np.asarray(y_test)
     intervals = coverage = None
+    of_classes: dict[str, Any] = {}
     if classifies:
+        of_classes = {
+            "decisions": Decisions.of_model(model, at_tests, base),
+            "largest_class": _largest_class(bagged, base),
+        }
         base, bagged = base.in_norm(), bagged.in_norm()
     else:
         everywhere = predict_interval(model, at_tests, confidence_level=confidence_level)
@@ -339,6 +368,16 @@ def study(
         points=points,
         targets=None if targets is None else targets[:n_points],
         coverage=coverage,
+        **of_classes,
+    )
+
+
+def _largest_class(*moved: Perturbations | None) -> tuple[Perturbations, ...]:
+    """How far each row moves the probability of the class that it moves most, in place of one number per class."""
+    return tuple(
+        Perturbations(np.zeros(len(one.prediction)), one.values.max(axis=-1), one.rows)
+        for one in moved
+        if one is not None
     )
 
 

@@ -76,6 +76,7 @@ def write(
         study=study,
         noun=study.noun,
         of_units=study.noun != ROWS,
+        flips=_flips(study),
         comparison=[(name, _number(a), _number(b), _number(c)) for name, a, b, c in study.comparison(delta)],
         scores=[(name, _number(a), _number(b)) for name, (a, b) in study.scores.items()],
         charts=static_charts(named, guarantee, study.intervals, _numbers(study)),
@@ -134,6 +135,14 @@ def _influential(study: Study, rows: Any) -> dict[str, Any]:
         "noise": _number(noise),
         "have_rows": rows_of is not None,
     }
+
+
+def _flips(study: Study) -> list[tuple[str, str]]:
+    """The rows, or units, that flip most decisions, with how many; none if there are no decisions."""
+    if study.decisions is None:
+        return []
+    names, counts = study.decisions.most_flips(_MOST_ROWS)
+    return [(_text(name), f"{count:,}") for name, count in zip(names, counts, strict=True)]
 
 
 def _rows_of(study: Study) -> Callable[[int], list[int]] | None:

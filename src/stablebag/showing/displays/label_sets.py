@@ -1,0 +1,139 @@
+"""Sets of labels: the two labels that lead at each point, and which points hinge on one row."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from stablebag._checks import refuse_type, refuse_value
+from stablebag.deciding.label_sets import LabelSets
+from stablebag.deciding.selection_stability import SelectionStability
+from stablebag.showing.displays.display import Display
+
+
+class LabelSetDisplay(Display):
+    """The probabilities of the two leading labels at each point, and which of them are in the set.
+
+    Points are in the order of how far the first label leads, the closest decision first. Labels in the set are filled,
+    others hollow; points whose decision some single row flips have a cross.
+
+    Parameters
+    ----------
+    sets : LabelSets
+        What to show.
+    hinges : ndarray of bool, shape (n_points,), or None, default=None
+        Whether some single row flips the decision at each point; None if that was not measured.
+    noun : str, default="row"
+        What is left out, in the singular.
+
+    Attributes
+    ----------
+    ax_ : Axes
+        Where it is drawn.
+    figure_ : Figure
+        The figure that contains it.
+    order_ : ndarray of int, shape (n_points,)
+        The points from left to right.
+    first_ : PathCollection
+        The probabilities of the leading labels.
+    second_ : PathCollection
+        Those of the labels in second place.
+    hinges_ : PathCollection
+        The points whose decision hinges on one row, if that was measured.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stablebag import LabelSetDisplay, LabelSets
+    >>> members = np.array([[True, False], [True, True]])
+    >>> sets = LabelSets(members, np.array(["cat", "dog"]), np.array([[0.9, 0.1], [0.55, 0.45]]), "margin", "none")
+    >>> LabelSetDisplay.from_sets(sets).ax_.get_title()
+    'margin: 1 of 2 points with one label'
+    """
+
+    def __init__(self, sets: LabelSets, hinges: np.ndarray | None = None, noun: str = "row") -> None:
+        self.sets = sets
+        self.hinges = hinges
+        self.noun = noun
+
+    @classmethod
+    def from_sets(cls, sets: LabelSets, stability: SelectionStability | None = None, *, ax: Any = None) -> Self:
+        """Draw sets of labels.
+
+        Parameters
+        ----------
+        sets : LabelSets
+            What to show.
+        stability : SelectionStability or None, default=None
+            Which rows flip the decision at the same points, as `selection_stability` measures it; None marks no points.
+        ax : Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        LabelSetDisplay
+        """
+        if not isinstance(sets, LabelSets):
+            raise refuse_type("sets", cls.__name__, "LabelSets, as predict_set returns them", sets)
+        if len(sets.labels) < 2:
+            raise refuse_value("sets", cls.__name__, "sets of two labels or more", len(sets.labels))
+        if stability is None:
+            return cls(sets).plot(ax=ax)
+        if not isinstance(stability, SelectionStability):
+            expected = "SelectionStability, as selection_stability returns it"
+            raise refuse_type("stability", cls.__name__, expected, stability)
+        theirs = stability.sets.prediction
+        if theirs.shape != sets.prediction.shape or not np.allclose(theirs, sets.prediction):
+            reason = "measure it with the same model at the same points."
+            raise refuse_value("stability", cls.__name__, f"about these {len(sets):,} points", theirs.shape, reason)
+        return cls(sets, stability.delta("argmax") > 0, stability.noun.singular).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw the sets.
+
+        Parameters
+        ----------
+        ax : Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        self
+        """
+        ax, lines = self.start(ax), np.arange(len(self.sets))
+        leading = np.argsort(-self.sets.prediction, axis=1, kind="stable")[:, :2]
+        likely, inside = (
+            np.take_along_axis(part, leading, axis=1) for part in (self.sets.prediction, self.sets.members)
+        )
+        self.order_ = np.argsort(likely[:, 0] - likely[:, 1], kind="stable")
+        likely, inside = likely[self.order_], inside[self.order_]
+        size = float(np.clip(2000 / max(1, len(lines)), 6, 36))
+        ax.vlines(
+            lines,
+            likely[:, 1],
+            likely[:, 0],
+            color="tab:gray",
+            alpha=0.3,
+            linewidth=min(1.0, 60 / max(1, len(lines))),
+            zorder=1,
+        )
+        drawn = []
+        for place, colour, marker, name in ((0, "tab:blue", "o", "leading label"), (1, "tab:red", "s", "second label")):
+            face = np.where(inside[:, place], colour, "white")
+            style = {"s": size, "marker": marker, "facecolors": face, "edgecolors": colour, "linewidths": 0.8}
+            drawn.append(ax.scatter(lines, likely[:, place], zorder=2, **style))
+            for among, fill in ((True, colour), (False, "white")):
+                if (inside[:, place] == among).any():
+                    label = f"{name}, {'in the set' if among else 'not in it'}"
+                    ax.scatter([], [], marker=marker, facecolors=fill, edgecolors=colour, label=label)
+        self.first_, self.second_ = drawn
+        one = int((self.sets.sizes == 1).sum())
+        title = f"{self.sets.method}: {one:,} of {len(lines):,} points with one label"
+        if self.hinges is not None:
+            marked = np.flatnonzero(self.hinges[self.order_])
+            title += f", {len(marked):,} hinge{'s' if len(marked) == 1 else ''} on one {self.noun}"
+            cross = {"marker": "x", "color": "black", "s": 30, "zorder": 3}
+            label = f"decision hinges on one {self.noun}"
+            self.hinges_ = ax.scatter(marked, np.full(len(marked), -0.05), label=label, **cross)
+        ax.set(xlabel="points, the closest decision first", ylabel="probability", title=title, ylim=(-0.1, 1.05))
+        ax.legend(loc="center right", fontsize="small")
+        return self

@@ -1,0 +1,89 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from stablebag import LabelSets
+from stablebag.commands.sets import _conclusion, _table, _with_sets
+
+QUICK = ("--n-bags", 40, "--jobs", 1)
+
+
+def words(result):
+    return " ".join(result.output.split())
+
+
+def by_hand(members):
+    members = np.array(members, dtype=bool)
+    prediction = np.tile([0.5, 0.3, 0.2], (len(members), 1))
+    return LabelSets(members, np.array(["cat", "dog", "[hen]"]), prediction, "margin", "none")
+
+
+def test_sets_are_told_and_written_beside_the_columns_of_the_rows(run, table, tmp_path):
+    output, new = tmp_path / "sets.csv", table.with_name("new-ill.csv")
+    result = run("sets", table, "--target", "ill", "--test", new, "--output", output, "--delta", 0.2, *QUICK)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("Of 7 rows, ")
+    assert "at most 24 of the 120 rows (delta = 0.2), when left out, give a set that has no label" in words(result)
+    frame, own = pd.read_csv(output), pd.read_csv(new)
+    added = ["labels", "n_labels", "probability of no", "probability of yes"]
+    assert frame.columns.tolist() == [*own.columns, *added]
+    pd.testing.assert_frame_equal(frame[own.columns], own)
+    assert frame["labels"].str.split(" | ", regex=False).str.len().tolist() == frame["n_labels"].tolist()
+    np.testing.assert_allclose(frame[added[2:]].sum(axis=1), 1)
+    assert "7 sets are in" in words(result)
+
+
+def test_known_labels_are_held_against_the_sets(run, table, tmp_path):
+    pd.read_csv(table)[:9].to_csv(tmp_path / "known.csv", index=False)
+    result = run("sets", table, "--target", "ill", "--test", tmp_path / "known.csv", "--delta", 0.2, *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "of the known labels are in their sets;" in words(result)
+
+
+def test_sets_with_coverage_are_for_rows_of_new_units(run, clinic):
+    new = clinic.with_name("new.csv")
+    arguments = ("--target", "ill", "--group", "patient_id", "--test", new, "--method", "jackknife+", *QUICK)
+    result = run("sets", clinic, *arguments, "--confidence", 0.8)
+    assert result.exit_code == 0, result.output
+    assert "2 of the 9 rows to predict belong to patients that were trained on (ann-0" in words(result)
+    assert "The guarantee is not about these rows." in words(result)
+
+
+def test_stable_sets_of_units_are_stable_for_patients(run, clinic):
+    new = clinic.with_name("new.csv")
+    result = run("sets", clinic, "--target", "ill", "--group", "patient_id", "--test", new, "--delta", 0.2, *QUICK)
+    assert result.exit_code == 0, result.output
+    assert "at most 6 of the 30 patients (delta = 0.2), when left out" in words(result)
+    assert "The guarantee is not about" not in words(result)
+
+
+@pytest.mark.parametrize(("options", "sentence"), [
+    (("--target", "cost"), "the target 'cost' has numbers. Use stablebag interval, or --task classification"),
+    (("--target", "ill", "--confidence", 0.9), "--confidence is for sets that cover the true label. Leave it out, or"),
+    (("--target", "ill", "--method", "jackknife+", "--delta", 0.1), "--delta is for stable sets. Leave it out, or"),
+    (("--target", "ill", "--output", "/no/such/folder/x.csv"), "There is no folder /no/such/folder to write x.csv to."),
+])  # fmt: skip
+def test_what_cannot_be_is_refused_before_anything_is_fitted(run, table, options, sentence):
+    result = run("sets", table, "--test", table, "--n-bags", 10**6, *options)
+    assert result.exit_code == 2
+    assert sentence in words(result)
+
+
+def test_the_conclusion_counts_one_label_several_and_none():
+    assert _conclusion(by_hand([[1, 0, 0], [1, 1, 0], [0, 1, 0]])) == "Of 3 rows, 2 get one label; 1 gets several."
+    assert _conclusion(by_hand([[1, 0, 0]])) == "Of 1 row, 1 gets one label."
+    none = "; 1 gets none, because every label is stranger there than most training rows were."
+    assert _conclusion(by_hand([[1, 1, 1], [0, 0, 0]])) == f"Of 2 rows, 0 get one label; 1 gets several{none}"
+
+
+def test_the_table_has_the_first_rows_and_says_how_many_it_leaves_out():
+    table = _table(by_hand([[1, 0, 1]] * 8))
+    assert table.title == "Sets of labels; 3 more rows are not shown"
+    assert list(table.columns[1].cells) == [r"cat | \[hen]"] * 5
+    assert next(iter(table.columns[2].cells)) == "cat 0.5, dog 0.3"
+
+
+def test_columns_that_are_called_like_the_sets_are_kept():
+    frame = _with_sets(pd.DataFrame({"labels": [7]}), by_hand([[1, 0, 0]]))
+    assert frame.columns.tolist()[:3] == ["labels", "labels (set)", "n_labels"]
+    assert frame["labels"].tolist() == [7]

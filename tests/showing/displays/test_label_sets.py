@@ -1,0 +1,56 @@
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgba
+
+from stablebag import LabelSetDisplay, LabelSets, SelectionStability
+from stablebag._wording import Noun
+from stablebag.measuring.names import Names
+
+PREDICTION = np.array([[0.8, 0.15, 0.05], [0.1, 0.42, 0.48]])
+
+
+def sets(prediction=PREDICTION):
+    return LabelSets(prediction > 0.4, np.array(["cat", "dog", "hen"]), prediction, "margin", "none")
+
+
+def stability(about):
+    flips = np.array([[False, True], [False, False]])
+    rules = dict.fromkeys(("argmax", "margin", "inflated-argmax"), flips)
+    return SelectionStability(rules, about, Names(), Noun("patient", "patients"))
+
+
+def test_the_two_leading_labels_are_drawn_the_closest_decision_first():
+    display = LabelSetDisplay.from_sets(sets())
+    assert display.order_.tolist() == [1, 0]
+    np.testing.assert_allclose(display.first_.get_offsets(), [[0, 0.48], [1, 0.8]])
+    np.testing.assert_allclose(display.second_.get_offsets(), [[0, 0.42], [1, 0.15]])
+    assert display.ax_.get_title() == "margin: 1 of 2 points with one label"
+    assert not hasattr(display, "hinges_")
+
+
+def test_labels_in_the_set_are_filled_and_others_hollow():
+    filled = LabelSetDisplay.from_sets(sets()).second_.get_facecolors()
+    np.testing.assert_allclose(filled, [to_rgba("tab:red"), to_rgba("white")])
+
+
+def test_the_legend_has_what_is_drawn():
+    labels = [text.get_text() for text in LabelSetDisplay.from_sets(sets()).ax_.get_legend().get_texts()]
+    assert labels == ["leading label, in the set", "second label, in the set", "second label, not in it"]
+
+
+def test_points_that_hinge_on_one_unit_are_marked():
+    display = LabelSetDisplay.from_sets(sets(), stability(sets()))
+    assert display.hinges_.get_offsets()[:, 0].tolist() == [0]  # the second point, which is drawn first
+    assert display.ax_.get_title() == "margin: 1 of 2 points with one label, 1 hinges on one patient"
+
+
+def test_what_is_not_about_the_same_points_is_refused():
+    with pytest.raises(ValueError, match="measure it with the same model at the same points"):
+        LabelSetDisplay.from_sets(sets(), stability(sets(PREDICTION[::-1])))
+    with pytest.raises(TypeError, match="'stability'"):
+        LabelSetDisplay.from_sets(sets(), np.zeros(2))
+    with pytest.raises(TypeError, match="'sets'"):
+        LabelSetDisplay.from_sets(PREDICTION)
+    alone = LabelSets(np.ones((1, 1), dtype=bool), np.array(["cat"]), np.ones((1, 1)), "margin", "none")
+    with pytest.raises(ValueError, match="two labels or more"):
+        LabelSetDisplay.from_sets(alone)
