@@ -109,7 +109,5 @@ def test_a_certificate_of_something_else_is_refused(fitted):
 def test_a_certificate_of_shorter_vectors_is_refused(fitted):
     model, _ = fitted
     small = VectorCertificate(Subbagging(0.5), len(model.y_), 100, radius=0.1, coupling="matched")
-    with pytest.raises(
-        ValueError, match="it is about vectors within 0.1 of a point, and probabilities of 3 classes are not"
-    ):
+    with pytest.raises(ValueError, match=r"vectors within 0\.1 of a point, unlike probabilities of 3 classes"):
         shared(fitted, certificate=small)

@@ -81,5 +81,5 @@ def _hashable(value: Any) -> Any:
     if hasattr(value, "get_params"):
         return repr(value)
     # What is hashed by identity is another in every bag; its content is the same.
-    plain = type(value).__hash__ not in (None, object.__hash__) and not isinstance(value, partial)
-    return value if plain else f"{type(value).__name__} {joblib.hash(value)[:8]}"
+    by_identity = getattr(type(value), "__hash__", None) in (None, object.__hash__) or isinstance(value, partial)
+    return value if not by_identity else f"{type(value).__name__} {joblib.hash(value)[:8]}"

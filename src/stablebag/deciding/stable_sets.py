@@ -91,9 +91,7 @@ def _too_small(certificate: Any, n_classes: int) -> str | None:
     """Why a certificate is not about the probabilities of so many classes, if they reach further than it says."""
     of = certificate.certificate if isinstance(certificate, PointCertificate) else certificate
     if isinstance(of, VectorCertificate) and of.radius < simplex_radius(n_classes) * (1 - 1e-9):
-        return (
-            f"it is about vectors within {of.radius:.4g} of a point, and probabilities of {n_classes} classes are not"
-        )
+        return f"it is about vectors within {of.radius:.4g} of a point, unlike probabilities of {n_classes} classes"
     return None
 
 
