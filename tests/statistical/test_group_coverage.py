@@ -115,7 +115,6 @@ def test_the_formulas_for_units_agree_with_those_for_rows(grouped, plain, level,
     """Units of one row are not treated as groups at all, so the formulas are compared by themselves, too."""
     rng = np.random.default_rng(seed)
     units = Units(RowIds(None, 19, "test"), np.arange(19), noun=Noun("patient", "patients"))
-    assert not units.are_rows
     residuals, prediction, left_out = rng.random(19), rng.normal(size=7), rng.normal(size=(19, 7))
     found = grouped(as_fraction(level), units).intervals(residuals, prediction, left_out)
     expected = plain(as_fraction(level)).intervals(residuals, prediction, left_out)
