@@ -247,7 +247,7 @@ def _nullable(state: State) -> Any:
 
 def _arrow_bytes(values: Any) -> np.ndarray:
     """A column of Arrow's in Arrow's own format."""
-    import pyarrow as pa  # type: ignore[import-untyped]
+    import pyarrow as pa
 
     table, sink = pa.table({"values": pa.chunked_array(values.__arrow_array__())}), io.BytesIO()
     with pa.ipc.new_file(sink, table.schema) as writer:
