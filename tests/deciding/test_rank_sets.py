@@ -1,10 +1,11 @@
 import itertools
+import pickle
 
 import numpy as np
 import pytest
 
 from stablebag import RankSets, inflated_argmax
-from stablebag.deciding import rank_sets
+from stablebag.deciding.rank_sets import common_rounds
 
 
 def listed(scores, epsilon):
@@ -73,13 +74,31 @@ def test_many_items_are_searched_without_listing_their_rankings():
     assert repr(one).endswith(", ...")
 
 
-def test_a_search_that_takes_too_long_says_so(monkeypatch):
-    monkeypatch.setattr(rank_sets, "_MOST_STATES", 2)
-    scores = np.array([1.0, 0.95, 0.9, 0.85, 0.3, 0.0])
+def test_near_ties_among_many_items_are_decided_without_trying_their_orders():
+    """Items 38 and 39 are swapped far apart, behind 38 others that may be ranked in any order: 2^38 sets of them."""
+    scores = np.concatenate([np.linspace(1.0, 1.001, 38), [0.5, 0.0]])
     other = scores.copy()
-    other[4:] = other[4:][::-1]
-    with pytest.raises(ValueError, match="not decided after 2 dead ends"):
-        RankSets(scores, 0.2).intersects(RankSets(other, 0.2))
+    other[38:] = other[38:][::-1]
+    one = RankSets(scores, 0.1)
+    assert not one.intersects(RankSets(other, 0.1))
+    assert one.common(RankSets(scores, 0.1)) in one
+    rounds = common_rounds(scores, np.stack([scores, other]), 0.1)
+    assert (rounds[0] >= 0).all()
+    assert np.flatnonzero(rounds[1] < 0).tolist() == [38, 39]
+
+
+def test_sets_of_different_epsilon_are_compared_each_with_its_own():
+    wide, narrow = RankSets([0.5, 0.45], 0.1), RankSets([0.4, 0.5], 0.01)
+    assert wide.common(narrow) == narrow.common(wide) == (1, 0)
+    assert not RankSets([0.5, 0.45], 0.01).intersects(narrow)
+
+
+def test_asking_leaves_nothing_behind_that_would_be_stored():
+    rankings = RankSets(np.linspace(0, 0.01, 60), 0.1)
+    before = len(pickle.dumps(rankings))
+    rankings.first(50)
+    rankings.intersects(RankSets(np.linspace(0.01, 0, 60), 0.1))
+    assert len(pickle.dumps(rankings)) == before
 
 
 def test_what_is_no_ranking_of_these_items_is_refused():
@@ -94,3 +113,6 @@ def test_what_is_no_ranking_of_these_items_is_refused():
         rankings.intersects([(0, 1, 2)])
     with pytest.raises(ValueError, match="finite numbers, one for each item"):
         RankSets([[0.5]], 0.1)
+    for scores in (["a", "b"], [[0.1], [0.2, 0.3]]):
+        with pytest.raises(ValueError, match="'scores' parameter of RankSets must be an array of numbers"):
+            RankSets(scores, 0.1)

@@ -48,6 +48,18 @@ def test_leaving_out_from_the_same_bags_is_ranking_under_the_law_without_the_row
         assert measured.keeps_ranking[row] == RankSets(other.scores, 0.12).intersects(ranking.rankings)
 
 
+def test_what_is_kept_is_decided_for_every_row_however_many_items_are_close():
+    """Of 12 rows, each has a vote for one of 30 items, and all are nearly even: no order has to be tried."""
+    rng = np.random.default_rng(0)
+    votes = rng.dirichlet(np.full(30, 200.0), size=12)
+    about = {"scheme": Subbagging(1), "n_bags": "all", "epsilon": 0.02}
+    ranking = stable_ranking(lambda X, y: votes[int(X[0, 0])], np.arange(12.0)[:, None], None, **about)
+    measured = ranking.leave_one_out()
+    for row in range(12):
+        others = np.delete(votes, row, axis=0).mean(axis=0)
+        assert measured.keeps_ranking[row] == RankSets(others, 0.02).intersects(ranking.rankings)
+
+
 def test_a_learner_ranks_the_columns_of_a_frame(data):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(data[0], columns=list("abcde"))

@@ -1,8 +1,10 @@
 import copy
+import pickle
 from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.ensemble import BaggingRegressor
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV
 from sklearn.pipeline import make_pipeline
@@ -10,6 +12,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import Subbagging, search_winner, select_model
+from stablebag.deciding.choices import key_of
 from stablebag.deciding.search_winner import _hashable
 
 
@@ -49,8 +52,31 @@ def test_bags_vote_on_the_winner_the_same_for_any_number_of_jobs(data):
 
 @pytest.mark.parametrize("values", [[np.nan], [KFold(2)], [partial(max, 1)]], ids=str)
 def test_values_that_are_other_objects_in_every_bag_are_one_choice(values):
-    assert len({_hashable(copy.deepcopy(value)) for value in values * 3}) == 1
+    keys = {key_of(_hashable(pickle.loads(pickle.dumps(value))), "search", "search_winner") for value in values * 3}
+    assert len(keys) == 1
     assert _hashable(KFold(2)) != _hashable(KFold(3))
+
+
+def test_values_of_other_types_are_other_models():
+    """A tree that looks at 1 feature in a split, and one that looks at all of them (1.0)."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4))
+    y = X.sum(axis=1)
+    search = GridSearchCV(DecisionTreeRegressor(random_state=0), {"max_features": [1, 1.0]}, cv=2)
+    found = select_model(search_winner(search), X, y, scheme=Subbagging(0.5), n_bags=12, random_state=0)
+    values = [dict(choice)["max_features"] for choice in found.choices]
+    assert sorted(map(repr, values)) == ["1", "1.0"]
+
+
+def test_a_missing_number_is_not_the_text_that_names_it():
+    assert key_of(_hashable(np.nan), "a", "b") != key_of(_hashable("nan"), "a", "b")
+
+
+def test_estimators_that_look_alike_when_shortened_are_two_choices():
+    long = [make_pipeline(*[MinMaxScaler((0, k + n)) for k in range(1, 40)]) for n in (0, 1)]
+    assert "..." in repr(long[0])
+    assert _hashable(long[0]) != _hashable(long[1])
+    assert _hashable(long[0]) == _hashable(copy.deepcopy(long[0]))
 
 
 def test_what_has_no_best_parameters_is_refused():
@@ -59,3 +85,7 @@ def test_what_has_no_best_parameters_is_refused():
     several = GridSearchCV(Ridge(), {"alpha": [1.0]}, scoring=["r2", "max_error"], refit=False)
     with pytest.raises(ValueError, match="which one decides"):
         search_winner(several)
+    with pytest.raises(TypeError, match=r"an unfitted search.*it has no best_params_ after fit"):
+        search_winner(Ridge())
+    with pytest.raises(TypeError, match=r"an unfitted search.*it has no best_params_ after fit"):
+        select_model(search_winner(BaggingRegressor(n_estimators=2)), np.ones((9, 1)), np.arange(9.0), n_bags=2)

@@ -138,10 +138,46 @@ def test_targets_reach_the_selector_with_their_rows():
 def test_a_choice_that_cannot_be_voted_on_is_refused_with_its_bag():
     with pytest.raises(TypeError, match=r"Selector failed to fit on bag 0 .*hashable.*Return a tuple"):
         select_model(lambda X, y: [1], X, None, n_bags=3, random_state=0)
-    with pytest.raises(ValueError, match="equal to itself"):
-        select_model(lambda X, y: math.nan, X, None, n_bags=3, random_state=0)
+    with pytest.raises(TypeError, match=r"compared by value.*Return its name or its parameters"):
+        select_model(lambda X, y: object(), X, None, n_bags=3, random_state=0)
     with pytest.raises(TypeError, match="The 'selector' parameter of select_model must be a function"):
         select_model("lasso", X, None)
+
+
+def of_size(X, y):
+    """The same choice in every bag, with a missing number and numpy's own numbers in it."""
+    return ("none", (np.float64("nan"), frozenset([float("nan"), np.int64(len(X))])))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_choice_with_a_missing_number_is_one_in_whichever_process_it_is_made(jobs):
+    selection = select_model(of_size, X, None, n_bags=12, n_jobs=jobs, random_state=0)
+    assert len(selection.choices) == 1
+    assert of_size(X[:4], None) in selection
+    assert of_size(X[:3], None) not in select_model(of_size, X, None, n_bags=12, epsilon=0.1, random_state=0)
+
+
+def test_choices_of_other_types_are_other_choices():
+    """Of the eight rows, bag b has the first row or not; whether 1, 1.0 or True is chosen hangs on the first row."""
+    kinds = [1, 1.0, True, np.int64(1)]
+    selection = select_model(lambda X, y: kinds[int(X.min()) % 4], X, None, scheme=Subbagging(1), n_bags="all")
+    assert sorted(map(str, selection.choices)) == ["1", "1.0", "True"]
+    assert sorted(selection.shares) == pytest.approx([1 / 4, 1 / 4, 1 / 2])
+    few = select_model(lambda X, y: 1, X, None, n_bags=9, epsilon=0.1, random_state=0)
+    assert [choice in few for choice in (1, 1.0, True, np.int64(1))] == [True, False, False, True]
+
+
+def test_pandas_missing_value_is_a_choice():
+    pd = pytest.importorskip("pandas")
+    selection = select_model(lambda X, y: pd.NA, X, None, n_bags=9, epsilon=0.5, random_state=0)
+    assert selection.choices == [pd.NA]
+    assert "<NA> (100.0%)" in str(selection)
+
+
+@pytest.mark.parametrize(("rows", "targets"), [(None, None), (None, [1, 2]), ((row for row in X), None), (3.0, [1, 2])])
+def test_rows_that_are_no_table_are_refused(rows, targets):
+    with pytest.raises((TypeError, ValueError), match=r"The 'X' parameter of select_model must be .* rows"):
+        select_model(largest, rows, targets, n_bags=3)
 
 
 def test_a_row_in_every_bag_is_told():

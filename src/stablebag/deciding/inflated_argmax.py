@@ -91,6 +91,24 @@ def margin_argmax(scores: Any, epsilon: Any) -> np.ndarray:
     return found
 
 
+def as_scores(scores: Any, owner: str) -> np.ndarray:
+    """Return scores as an array of floats; texts, and lines of unequal lengths, are refused."""
+    try:
+        given = np.asarray(scores)
+        numbers: np.ndarray = given.astype(float, copy=False) if given.dtype.kind in "biuf" else _from_objects(given)
+    except (TypeError, ValueError):
+        reason = "scores are numbers, and every point has one for each of the same labels."
+        raise refuse_value("scores", owner, "an array of numbers", scores, reason) from None
+    return numbers
+
+
+def _from_objects(given: np.ndarray) -> np.ndarray:
+    """An array of Python objects, such as fractions or the columns of a frame, as floats; texts are no numbers."""
+    if given.dtype.kind != "O" or any(isinstance(value, str | bytes | complex) for value in given.flat):
+        raise TypeError
+    return given.astype(float)
+
+
 def _inflated(scores: np.ndarray, mu: Any) -> np.ndarray:
     """The rule for one line of scores per point; `mu` is one number, or one for each line."""
     behind = _behind(scores)
@@ -100,7 +118,7 @@ def _inflated(scores: np.ndarray, mu: Any) -> np.ndarray:
     if not len(several):
         return near
     unit = mu if np.ndim(mu) == 0 else mu[several]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         d = np.where(near[several], np.divide(behind[several], unit), 1.0)
     d = np.where(np.isnan(d), 0.0, d)  # 0 / 0, or a finite score beside an infinite epsilon
     ordered = np.sort(d, axis=1)[:, : n_near[several].max()]
@@ -135,7 +153,7 @@ def _behind(scores: np.ndarray) -> np.ndarray:
 
 def _checked(scores: Any, epsilon: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
     """The scores as floats, and epsilon / sqrt(2) as one number or one for each point."""
-    scores = np.asarray(scores, dtype=float)
+    scores = as_scores(scores, owner)
     if scores.ndim not in (1, 2) or scores.shape[-1] == 0:
         reason = "there is one score for each label."
         raise refuse_value("scores", owner, "of shape (n_labels,) or (n_points, n_labels)", scores.shape, reason)

@@ -2,15 +2,18 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from stablebag._checks import check_integer, check_real, hold_read_only, refuse_type, refuse_value
-from stablebag.deciding.inflated_argmax import inflated_argmax
+from stablebag.deciding.inflated_argmax import as_scores, inflated_argmax
 
-_MOST_STATES = 100_000  # sets of items that a search for a common ranking looks at
+_NEVER = -1  # the round of an item that stays
+_OUT = -np.finfo(float).max  # the score of an item that is gone: further behind than any epsilon
+_REMEMBERED = 2**14  # sets of items, while rankings are listed
 _SHOWN = 3
 
 
@@ -44,17 +47,13 @@ class RankSets:
 
     scores: np.ndarray
     epsilon: float
-    _order: list[int] = field(init=False, repr=False)
-    _known: dict[frozenset[int], tuple[int, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        scores = np.array(self.scores, dtype=float)
+        scores = as_scores(self.scores, "RankSets").copy()
         if scores.ndim != 1 or not len(scores) or not np.isfinite(scores).all():
             raise refuse_value("scores", "RankSets", "finite numbers, one for each item", self.scores)
         object.__setattr__(self, "scores", scores)
         object.__setattr__(self, "epsilon", check_real(self.epsilon, "epsilon", "RankSets"))
-        object.__setattr__(self, "_order", np.argsort(-scores, kind="stable").tolist())
-        object.__setattr__(self, "_known", {})
         hold_read_only(self)
 
     @property
@@ -74,11 +73,9 @@ class RankSets:
         -------
         tuple of int
         """
-        items = frozenset(remaining)
-        if items not in self._known:
-            numbers = np.array([item for item in self._order if item in items], dtype=np.intp)
-            self._known[items] = tuple(numbers[inflated_argmax(self.scores[numbers], self.epsilon)].tolist())
-        return self._known[items]
+        numbers = np.array(sorted(remaining), dtype=np.intp)
+        numbers = numbers[np.argsort(-self.scores[numbers], kind="stable")]
+        return tuple(numbers[inflated_argmax(self.scores[numbers], self.epsilon)].tolist())
 
     def __contains__(self, ranking: object) -> bool:
         if not isinstance(ranking, Sequence | np.ndarray) or isinstance(ranking, str):
@@ -91,9 +88,10 @@ class RankSets:
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         """Yield the rankings, beginning with that by the scores."""
+        candidates = lru_cache(_REMEMBERED)(self.candidates)  # the same items remain after many beginnings
         ranking: list[int] = []
         remaining = set(range(self.n_items))
-        choices = [iter(self.candidates(remaining))]
+        choices = [iter(candidates(frozenset(remaining)))]
         while choices:
             item = next(choices[-1], None)
             if item is None:
@@ -105,7 +103,7 @@ class RankSets:
             else:
                 ranking.append(item)
                 remaining.discard(item)
-                choices.append(iter(self.candidates(remaining)))
+                choices.append(iter(candidates(frozenset(remaining))))
 
     def first(self, count: int = 10) -> list[tuple[int, ...]]:
         """Return some of the rankings, beginning with that by the scores.
@@ -145,8 +143,8 @@ class RankSets:
     def common(self, other: "RankSets") -> tuple[int, ...] | None:
         """Return a ranking that two sets have in common, or None if there is none.
 
-        It is searched for item by item among common candidates; sets of remaining items from which none can be
-        completed are remembered. If the scores are less than epsilon apart, the first try succeeds.
+        In each step, the items that both sets may rank next are ranked and taken away. Nothing has to be tried twice:
+        an item that may be ranked next still may after others are gone (docs/proofs.md, 14).
 
         Parameters
         ----------
@@ -162,28 +160,8 @@ class RankSets:
         if other.n_items != self.n_items:
             reason = f"these are rankings of {self.n_items} items."
             raise refuse_value("other", "RankSets", "rankings of the same items", other.n_items, reason)
-        ranking: list[int] = []
-        remaining, failed = set(range(self.n_items)), set[frozenset[int]]()
-        choices = [self._shared(other, remaining)]
-        while remaining:
-            item = next(choices[-1], None)
-            if item is not None:
-                if frozenset(remaining - {item}) not in failed:
-                    ranking.append(item)
-                    remaining.discard(item)
-                    choices.append(self._shared(other, remaining))
-                continue
-            failed.add(frozenset(remaining))
-            if len(failed) > _MOST_STATES:
-                raise ValueError(
-                    f"Whether two sets of rankings of {self.n_items} items have one in common was not decided after "
-                    f"{_MOST_STATES:,} dead ends. Rank fewer items, or ask for the first k (top_k_sets)."
-                )
-            choices.pop()
-            if not choices:
-                return None
-            remaining.add(ranking.pop())
-        return tuple(ranking)
+        rounds = common_rounds(self.scores, other.scores[None], self.epsilon, other.epsilon)[0]
+        return None if (rounds == _NEVER).any() else tuple(np.lexsort((-self.scores, rounds)).tolist())
 
     def intersects(self, other: "RankSets") -> bool:
         """Return whether two sets of rankings have one in common.
@@ -204,8 +182,47 @@ class RankSets:
         more = ", ..." if len(self.first(_SHOWN + 1)) > _SHOWN else ""
         return f"RankSets of {self.n_items} items at epsilon={self.epsilon:g}: {some}{more}"
 
-    def _shared(self, other: "RankSets", remaining: set[int]) -> Iterator[int]:
-        """Yield the items that both sets may rank next."""
-        if remaining:
-            theirs = other.candidates(remaining)
-            yield from (item for item in self.candidates(remaining) if item in theirs)
+
+def common_rounds(scores: np.ndarray, others: np.ndarray, epsilon: float, theirs: float | None = None) -> np.ndarray:
+    """Return in which round items are ranked, if in each round all go that both of two sets of rankings may rank next.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_items,)
+        The scores of the one set.
+    others : ndarray of shape (n_sets, n_items)
+        The scores of others.
+    epsilon : float
+        The epsilon of the one set.
+    theirs : float or None, default=None
+        That of the others; None if it is the same.
+
+    Returns
+    -------
+    ndarray of int, shape (n_sets, n_items)
+        The rounds from 0 on; -1 for items that are left when there is no such item, which is so exactly if the two
+        have no ranking in common.
+
+    Examples
+    --------
+    >>> common_rounds(np.array([0.5, 0.45, 0.2]), np.array([[0.45, 0.5, 0.2], [0.1, 0.9, 0.2]]), 0.1)
+    array([[ 0,  0,  1],
+           [-1,  0, -1]])
+    """
+    rounds: np.ndarray = np.full(others.shape, _NEVER)
+    busy = np.arange(len(others))
+    for number in range(others.shape[1]):
+        left = rounds[busy] == _NEVER
+        mine = inflated_argmax(np.where(left, scores, _OUT), epsilon)
+        both = left & mine & inflated_argmax(np.where(left, others[busy], _OUT), epsilon if theirs is None else theirs)
+        rounds[busy] = np.where(both, number, rounds[busy])
+        busy = busy[both.any(axis=1) & (left & ~both).any(axis=1)]
+        if not len(busy):
+            break
+    return rounds
+
+
+def have_common_ranking(scores: np.ndarray, others: np.ndarray, epsilon: float) -> np.ndarray:
+    """Return whether the set of rankings of some scores has one in common with those of others, one line each."""
+    found: np.ndarray = (common_rounds(scores, others, epsilon) != _NEVER).all(axis=1)
+    return found

@@ -13,7 +13,7 @@ from stablebag._wording import count_bags, paragraphs, rounded_up
 from stablebag.deciding.importances import Importances
 from stablebag.deciding.left_out_rankings import LeftOutRankings
 from stablebag.deciding.promise import Promise
-from stablebag.deciding.rank_sets import RankSets
+from stablebag.deciding.rank_sets import RankSets, have_common_ranking
 from stablebag.deciding.score_sets import ScoreSet
 from stablebag.deciding.top_k import top_k_sets
 from stablebag.learning.averaging import BagAverage
@@ -155,15 +155,12 @@ class StableRanking:
         orders = np.argsort(-left_out, axis=1, kind="stable")
         first, firsts = set(self._order[: self.k].tolist()), orders[:, : self.k].tolist()
         common = (top_k_sets(left_out, self.k, self.epsilon) & self.is_in_top_k).sum(axis=1)
-        rankings = self.rankings
-        keeps = [
-            bool(moved < self.epsilon) or rankings.intersects(RankSets(scores, self.epsilon))  # by the theorem
-            for moved, scores in zip(distance, left_out, strict=True)
-        ]
+        keeps = distance < self.epsilon  # by the theorem; else it is looked for
+        keeps[~keeps] = have_common_ranking(self.scores, left_out[~keeps], self.epsilon)
         return LeftOutRankings(
             (orders != self._order).any(axis=1),
             np.array([set(line) != first for line in firsts]),
-            np.array(keeps),
+            keeps,
             common >= self.k,
             distance,
             self.k,

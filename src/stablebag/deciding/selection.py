@@ -8,16 +8,16 @@ docs/proofs.md, 14.
 """
 
 import math
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from stablebag._checks import hold_read_only, refuse_type
+from stablebag._checks import hold_read_only
 from stablebag._seeds import RandomState
 from stablebag._wording import count_bags, paragraphs, rounded_up
+from stablebag.deciding.choices import key_of, plain_choice
 from stablebag.deciding.inflated_argmax import inflated_argmax
 from stablebag.deciding.left_out_selections import LeftOutSelections
 from stablebag.deciding.promise import Promise, share_of
@@ -36,18 +36,10 @@ _SHOWN = 5
 class Selector(Finder):
     """A function from data to a choice, as a learner."""
 
-    def read(self, found: Any) -> Hashable:
+    def read(self, found: Any) -> Any:
         """Return the choice, checked to be one that can be voted on."""
-        found = found.item() if isinstance(found, np.generic) else found
-        try:
-            hash(found)
-        except TypeError:
-            reason = "votes for it are counted. Return a tuple, a frozenset or a text in place of a list, set or array."
-            expected = "a function that returns something hashable"
-            raise refuse_type("selector", "select_model", expected, found, reason) from None
-        if found != found:
-            raise ValueError(f"A choice must be equal to itself, and {found!r} is not. Return None for no choice.")
-        choice: Hashable = found
+        choice = plain_choice(found)
+        key_of(choice, "selector", "select_model")
         return choice
 
 
@@ -191,7 +183,8 @@ class Selection:
 
     def __contains__(self, choice: object) -> bool:
         """Whether a choice is selected; if everything is, any choice."""
-        return self.everything or choice in self.selected
+        name, owner = "choice", "Selection"
+        return self.everything or key_of(choice, name, owner) in {key_of(one, name, owner) for one in self.selected}
 
 
 def select_model(
@@ -216,7 +209,8 @@ def select_model(
     ----------
     selector : callable
         ``selector(X, y)`` returns a hashable choice; ``selector(X, y, seed)`` if its third parameter has no default or
-        is called seed. It gets the rows of a bag as they came. A bag without rows chooses None.
+        is called seed. It gets the rows of a bag as they came. A bag without rows chooses None. Two choices are the
+        same if their types and values are: 1, 1.0 and True are three, and a missing value is one.
     X : array-like, sparse array or data frame of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,), or None
@@ -268,8 +262,9 @@ def select_model(
         "random_state": random_state,
     }
     model = find_in_bags(finder, X, y, "select_model", name="selector", **about)
-    numbers: dict[Any, int] = {}
-    votes = np.array([numbers.setdefault(choice, len(numbers)) for choice in model.found], dtype=np.intp)
+    first: dict[Any, tuple[int, Any]] = {}  # the number of each choice, and as the earliest bag made it
+    made = [(key_of(choice, "selector", "select_model"), choice) for choice in model.found]
+    votes = np.array([first.setdefault(key, (len(first), choice))[0] for key, choice in made], dtype=np.intp)
     average: BagAverage = model.average_
     shares = np.bincount(votes) / len(votes) if average.drawn else np.bincount(votes, average.weights)
     order = np.argsort(-shares.round(12), kind="stable")
@@ -280,7 +275,7 @@ def select_model(
     of_votes = None
     if epsilon is not None and model.derandomized_:
         of_votes = bounds.vote_delta(promise.epsilon, model.scheme_.constant, (shares / shares.sum()).tolist())
-    choices = list(numbers)
+    choices = [choice for _, choice in first.values()]
     ordered = [choices[number] for number in order]
     return Selection(ordered, shares, selected, bool(everything), promise, votes, average, of_votes)
 

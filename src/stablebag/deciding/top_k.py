@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import check_integer, refuse_value
-from stablebag.deciding.inflated_argmax import inflated_argmax
+from stablebag.deciding.inflated_argmax import as_scores, inflated_argmax
 
 
 def top_k_sets(scores: Any, k: int, epsilon: float) -> np.ndarray:
@@ -39,7 +39,7 @@ def top_k_sets(scores: Any, k: int, epsilon: float) -> np.ndarray:
     >>> top_k_sets([0.9, 0.6, 0.55, 0.52, 0.1], k=3, epsilon=0.1)
     array([ True,  True,  True,  True, False])
     """
-    scores = np.asarray(scores, dtype=float)
+    scores = as_scores(scores, "top_k_sets")
     k = check_integer(k, "k", "top_k_sets", minimum=1, reason="it is how many items are wanted.")
     if scores.ndim in (1, 2) and 0 < scores.shape[-1] < k:
         reason = f"there are {scores.shape[-1]} items."

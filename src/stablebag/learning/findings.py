@@ -153,6 +153,9 @@ def find_in_bags(
     if isinstance(scheme, StratifiedSubbagging) and scheme.strata is None:
         reason = "there are no classes to take their place. Give them: StratifiedSubbagging(bag_size, strata=...)."
         raise refuse_value("scheme", owner, "stratified by labels of its own", scheme, reason)
+    if np.ndim(X) == 0 and not hasattr(X, "shape"):  # also a generator
+        reason = "bags are drawn from its rows. Make it an array, a list of rows or a data frame."
+        raise refuse_type("X", owner, "a table with two rows or more", X, reason)
     if y is None:
         y = np.zeros(X.shape[0] if hasattr(X, "shape") else len(X))
     about: dict[str, Any] = {"scheme": scheme, "n_bags": n_bags, "n_jobs": n_jobs, "random_state": random_state}
