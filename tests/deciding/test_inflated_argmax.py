@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from stablebag import inflated_argmax, margin_argmax
+from stablebag import inflated_argmax, margin_argmax, top_k_sets
 
 RULES = [inflated_argmax, margin_argmax]
 SIXTEENTHS = st.integers(-64, 64).map(lambda k: k / 16)  # with many ties, and sums without rounding
@@ -193,3 +193,12 @@ def test_what_makes_no_sense_is_refused(rule, scores, epsilon, said):
 def test_an_epsilon_that_is_no_number_is_refused(epsilon):
     with pytest.raises(TypeError, match="'epsilon'"):
         inflated_argmax([0.1, 0.2], epsilon)
+
+
+@pytest.mark.parametrize("scores", [["a", "b"], [[0.1], [0.2, 0.3]], ["0.4", "0.6"], [0.4, "x"], [1j, 2.0]], ids=str)
+@pytest.mark.parametrize(
+    "rule", [inflated_argmax, margin_argmax, lambda scores, epsilon: top_k_sets(scores, 1, epsilon)]
+)
+def test_scores_that_are_no_numbers_are_refused_in_a_sentence(rule, scores):
+    with pytest.raises(ValueError, match=r"The 'scores' parameter of .* must be an array of numbers"):
+        rule(scores, 0.1)

@@ -90,20 +90,27 @@ def test_summaries_are_what_they_say():
         sets.members[0, 0] = False
 
 
-def test_a_label_that_the_model_does_not_know_is_in_no_set_and_other_labels_are_refused(sets):
+def test_a_label_that_the_model_does_not_know_is_in_no_set_and_labels_of_another_kind_are_refused(sets):
     y = ["barolo"] * 88 + ["merlot"]
     assert not sets.contains(y)[-1]
-    with pytest.raises(ValueError, match="'barbera', 'barolo', 'grignolino'"):
+    assert not sets.contains(["merlot"] * 89).any()
+    assert sets.coverage(["merlot"] * 89) == sets.correct_singletons(["merlot"] * 89) == 0
+    with pytest.raises(ValueError, match=r"same kind as the model's.*'barbera', 'barolo', 'grignolino'"):
         sets.contains(np.zeros(89))
-    with pytest.raises(ValueError, match="89 labels"):
-        sets.contains(["barolo"])
+    for wrong in (["barolo"], None, "barolo", [["barolo", "merlot"]] * 89):
+        with pytest.raises(ValueError, match=r"'y' parameter of LabelSets\.contains must be 89 labels"):
+            sets.contains(wrong)
+
+
+def test_a_given_epsilon_is_printed_as_it_was_given(model, wine):
+    assert "with epsilon 0.9:" in predict_set(model, wine[0][1::2], epsilon=0.9).explain()
 
 
 def test_sets_say_what_they_are(sets, model, wine):
     said = sets.explain()
     assert str(sets) == said
     assert "89 sets of labels by inflated-argmax with epsilon up to" in said
-    assert "no label in common" in said
+    assert "a label in common" in said
     one = predict_set(model, wine[0][1:2], epsilon=0.25)
     assert "1 set of labels by inflated-argmax with epsilon 0.25:" in one.explain()
     page = sets._repr_html_()
@@ -121,7 +128,7 @@ def test_groups_are_what_is_left_out(wine):
     groups = pd.Series(np.arange(89) // 3, name="estate")
     model = BaggedClassifier(n_bags=100, random_state=0).fit(X[::2], y[::2], groups=groups.to_numpy())
     said = predict_set(model, X[1::2], delta=0.1).guarantee
-    assert "at most 3 of the 30 groups" in said
+    assert "for all but at most 3 of the 30 groups" in said
     assert "row" not in said
     assert "a row drawn at random from a new group" in predict_set(model, X[1::2], method="jackknife+").guarantee
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stablebag import Subbagging
-from stablebag.deciding.promise import Promise, share_of
+from stablebag.deciding.promise import Promise, as_given, just_above, just_below
 from stablebag.learning.findings import BaggedFindings, Finder
 
 
@@ -37,12 +37,25 @@ def test_words_say_of_whom_and_under_which_chance():
     assert "without a group" in drawn.words("agrees")
     assert "a chance of at most 0.05, over the draw of bags" in drawn.words("agrees")
     listed = promised(fitted(8, Subbagging(4), "all"), delta=0.25)
-    assert "for all but at most 2 of them (delta = 0.25)" in listed.words("agrees")
+    assert "for all but at most 2 of the 8 rows (delta = 0.25)" in listed.words("agrees")
     assert promised(fitted(8, Subbagging(4), "all"), epsilon=1e-3).words("agrees").startswith("Nothing is proved")
 
 
-def test_shares_are_written_as_they_were_or_rounded_up():
-    assert (share_of(0.05), share_of(0.123401)) == ("0.05", "0.1235")
+def test_numbers_are_written_as_they_were_or_rounded_up():
+    assert [as_given(number) for number in (0.05, 0.9, 0.123401)] == ["0.05", "0.9", "0.123401"]
+    assert as_given(0.12340100001) == "0.1235"
+    assert "at epsilon = 0.0009:" in promised(fitted(8), epsilon=0.0009).words("agrees")
+
+
+def test_no_row_is_left_over_where_none_is_promised():
+    assert "for each of the 8 rows (delta = 0.1), what is" in promised(
+        fitted(8, Subbagging(4), "all"), delta=0.1
+    ).words("")
+
+
+def test_the_two_distances_are_on_either_side():
+    assert just_below(just_above(0.3)) == pytest.approx(0.3, abs=1e-15)
+    assert just_below(0.3) < 0.3 < just_above(0.3)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])

@@ -2,6 +2,10 @@ import math
 
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import BernoulliSubbagging, RankSets, Subbagging, VectorCertificate, stable_ranking, top_k_sets
@@ -71,6 +75,26 @@ def test_a_learner_ranks_the_columns_of_a_frame(data):
     assert stable_ranking(DecisionTreeRegressor(), *data, items=list("vwxyz"), **about).ranking[0] == "v"
 
 
+def test_items_have_the_names_of_what_was_scored_and_no_others():
+    """As many components as columns are no columns; scaled columns are."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(30, 2)), columns=["age", "bmi"])
+    y = frame["bmi"].to_numpy()
+    about = {"n_bags": 4, "random_state": 0, "within": 10.0}
+    named = {}
+    for name, before in (("pca", PCA()), ("scaled", StandardScaler())):
+        named[name] = set(stable_ranking(make_pipeline(before, LinearRegression()), frame, y, **about).items)
+    assert named == {"pca": {"pca0", "pca1"}, "scaled": {"age", "bmi"}}
+    nameless = stable_ranking(lambda X, y: np.abs(X.to_numpy()).mean(axis=0), frame, y, **about)
+    assert nameless.items == [0, 1]
+    for scored in (lambda X, y: X.abs().mean(), lambda X, y: {"age": 0.5, "bmi": 0.7}):
+        assert stable_ranking(scored, frame, y, **about).items == ["age", "bmi"]
+    with pytest.raises(ValueError, match="scores of other items on bag"):
+        stable_ranking(lambda X, y: {X.index[0]: 0.5, -1: 0.5}, frame, y, **about)
+    assert stable_ranking(make_pipeline(PCA(), LinearRegression()), frame.to_numpy(), y, **about).items == [0, 1]
+
+
 def test_units_are_left_out_in_place_of_rows():
     pd = pytest.importorskip("pandas")
     patients = pd.Series(list("aabbcc"), name="patient")
@@ -94,6 +118,9 @@ def test_scores_that_are_no_scores_are_refused_with_their_bag():
         stable_ranking(lambda X, y: [1.0, 1.0], X, None, n_bags=2, random_state=0)
     with pytest.raises(ValueError, match="one for each of two items or more"):
         stable_ranking(lambda X, y: [1.0], X, None, n_bags=2, random_state=0)
+    for wrong in (["a", "b"], [[0.5], [0.2, 0.3]], None):
+        with pytest.raises(ValueError, match="Scores must be finite numbers"):
+            stable_ranking(lambda X, y, wrong=wrong: wrong, X, None, n_bags=2, random_state=0)
     with pytest.raises(ValueError, match="scores on bag 1, and"):
         stable_ranking(lambda X, y: np.eye(int(X.sum()) + 2)[0], X, None, n_bags=2, random_state=0)
 
@@ -103,3 +130,6 @@ def test_names_and_numbers_of_items_must_fit():
         stable_ranking(shares, X, None, k=4, n_bags=2, random_state=0)
     with pytest.raises(ValueError, match="3 different names"):
         stable_ranking(shares, X, None, items=["a", "a", "b"], n_bags=2, random_state=0)
+    for items in ([[1], [2], [3]], 7):
+        with pytest.raises(ValueError, match="'items' parameter of stable_ranking must be 3 different names"):
+            stable_ranking(shares, X, None, items=items, n_bags=2, random_state=0)

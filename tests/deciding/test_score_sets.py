@@ -51,3 +51,9 @@ def test_sentences_name_the_set():
         "scores between 0 and 1",
         "scores within 1.5 of the origin",
     ]
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200, 3.0, 1e308])
+def test_scores_of_any_size_keep_their_direction_in_a_ball(size):
+    held = ScoreSet(min(1.0, size)).held(np.array([3.0, -4.0]) * (size / 4))
+    assert held == pytest.approx(np.array([0.6, -0.8]) * min(1.0, size))

@@ -96,6 +96,79 @@ def test_drawn_bags_count_the_votes_of_those_without_the_row():
     assert selection.leave_one_out().distance[4] == pytest.approx(np.linalg.norm(shares - selection.shares))
 
 
+def brute_force(selection, bags, row):
+    """The winners and the selected choices from the votes of the bags without a row, counted one by one."""
+    made = [int(max(bag)) for bag in bags if row not in bag]
+    shares = {choice: made.count(choice) / len(made) for choice in selection.choices}
+    most = max(shares.values())
+    inside, everything = with_phantom(np.array(list(shares.values())), selection.epsilon)
+    chosen = {choice for choice, one in zip(shares, inside, strict=True) if one}
+    return {choice for choice, share in shares.items() if share == most}, chosen, bool(everything)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.2, 0.6])
+def test_what_is_measured_is_what_the_bags_own_choices_say(epsilon):
+    about = {"scheme": Subbagging(3), "n_bags": 60, "random_state": 1}
+    selection = select_model(largest, X, None, epsilon=epsilon, **about)
+    bags, measured = Subbagging(3).resolve(8).draw(60, 1), selection.leave_one_out()
+    for row in range(8):
+        winners, chosen, everything = brute_force(selection, bags, row)
+        assert measured.changes_winner[row] == (selection.winner not in winners)
+        overlaps = bool(chosen & set(selection.selected)) or everything or selection.everything
+        assert measured.overlaps[row] == overlaps
+    assert measured.changes_winner.any()
+
+
+def choose(X, y, seed):
+    """The largest row of a bag, or any number, if its learner's seed says so."""
+    return int(X.max()) if seed % 5 else int(seed % 3)
+
+
+def test_a_run_without_a_row_with_the_same_seed_and_names_keeps_the_choices_of_all_bags_without_it():
+    """And if no row of the others takes its place, it is what is measured from the same bags."""
+    about = {"scheme": BernoulliSubbagging(0.5), "n_bags": 40, "random_state": 3, "epsilon": 0.3}
+    selection = select_model(choose, X, None, row_ids=np.arange(8), **about)
+    bags = BernoulliSubbagging(0.5).resolve(8).draw(40, 3)
+    for row in range(8):
+        rest = np.delete(np.arange(8), row)
+        again = select_model(choose, X[rest], None, row_ids=rest, **about)
+        for number, bag in enumerate(bags):
+            if row not in bag:
+                assert again.choices[again.votes[number]] == selection.choices[selection.votes[number]]
+    total = select_model(choose, X, None, row_ids=np.arange(8), **{**about, "n_bags": "all"})
+    measured = total.leave_one_out()
+    for row in range(8):
+        rest = np.delete(np.arange(8), row)
+        again = select_model(choose, X[rest], None, row_ids=rest, **{**about, "n_bags": "all"})
+        shares = dict(zip(again.choices, again.shares, strict=True))
+        moved = [share - shares.get(choice, 0.0) for choice, share in zip(total.choices, total.shares, strict=True)]
+        assert measured.distance[row] == pytest.approx(np.linalg.norm(moved))
+        assert measured.overlaps[row] == bool({*again.selected} & {*total.selected})
+
+
+@pytest.mark.parametrize("scheme", [Subbagging(3), BernoulliSubbagging(0.4)], ids=str)
+def test_runs_without_a_row_lose_all_selected_choices_at_most_as_often_as_promised(scheme):
+    """In 5 pairs of runs for each row, matched by seed and names; nothing is random, as the seeds are fixed."""
+    lost, moved, delta = [], [], 1.0
+    for seed in range(5):
+        about = {"scheme": scheme, "n_bags": 20, "epsilon": 0.7, "random_state": seed}
+        selection = select_model(choose, X, None, row_ids=np.arange(8), **about)
+        delta = selection.delta
+        for row in range(8):
+            rest = np.delete(np.arange(8), row)
+            again = select_model(choose, X[rest], None, row_ids=rest, **about)
+            both = set(selection.choices) | set(again.choices)
+            mine, theirs = (dict(zip(one.choices, one.shares, strict=True)) for one in (selection, again))
+            moved.append(math.dist([mine.get(c, 0.0) for c in both], [theirs.get(c, 0.0) for c in both]))
+            everything = selection.everything or again.everything
+            lost.append(not everything and not {*selection.selected} & {*again.selected})
+            assert moved[-1] >= 0.7 or not lost[-1]
+    assert 0 < delta < 1
+    assert np.mean(lost) <= delta
+    assert np.mean(np.square(moved)) <= delta * 0.7**2 * (1 + 1e-6)  # which the promise rests on
+    assert max(moved) > 0.2  # the largest row matters
+
+
 def test_votes_give_a_smaller_delta_only_with_all_bags_and_an_epsilon_given_before():
     selection = select_model(largest, X, None, scheme=Subbagging(4), n_bags="all", epsilon=0.5)
     gini = 1 - (selection.shares**2).sum()
@@ -111,7 +184,7 @@ def test_units_are_left_out_in_place_of_rows():
     patients = pd.Series(list("aabbccdd"), name="patient")
     selection = select_model(largest, X, None, scheme=Subbagging(2), n_bags="all", groups=patients, delta=0.25)
     assert selection.shares == pytest.approx([1 / 2, 1 / 3, 1 / 6])
-    assert "of 4 patients: for all but at most 1 of them" in " ".join(selection.guarantee.split())
+    assert "for all but at most 1 of the 4 patients" in " ".join(selection.guarantee.split())
     assert selection.leave_one_out().rows_that_change_the_winner().tolist() == ["d"]
 
 
@@ -178,6 +251,16 @@ def test_pandas_missing_value_is_a_choice():
 def test_rows_that_are_no_table_are_refused(rows, targets):
     with pytest.raises((TypeError, ValueError), match=r"The 'X' parameter of select_model must be .* rows"):
         select_model(largest, rows, targets, n_bags=3)
+
+
+def test_what_is_said_of_all_bags_and_of_nothing():
+    thin = select_model(lambda X, y: tuple(X[:, 0]), X, None, scheme=Subbagging(4), n_bags="all", epsilon=0.9)
+    assert "also those that no bag made: the votes of all bags are spread over 70 choices" in " ".join(
+        str(thin).split()
+    )
+    assert "at epsilon = 0.9." in " ".join(str(thin).split())
+    vain = select_model(largest, X, None, scheme=Subbagging(4), n_bags="all", epsilon=0.05)
+    assert vain.guarantee == "Nothing is proved at epsilon = 0.05: it is too small for 8 rows."
 
 
 def test_a_row_in_every_bag_is_told():

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from stablebag import BaggedClassifier, Certificate, Subbagging, VectorCertificate, certify, certify_reused
+from stablebag import (
+    BaggedClassifier,
+    BernoulliSubbagging,
+    Certificate,
+    Subbagging,
+    VectorCertificate,
+    certify,
+    certify_reused,
+)
 from stablebag.deciding.stable_sets import SharedLabels
 
 
@@ -46,13 +54,14 @@ def test_what_is_compared_is_said(fitted):
     model = fitted[0]
     reused, everywhere = shared(fitted).words, shared(fitted, certificate=certify_reused(model, vector=True)).words
     assert "these 100 bags as they were drawn and each of these 89 points" in reused
-    assert "at most 8 of the 89 rows" in reused
-    assert "the average over the bags that do not contain it" in reused
+    assert "for all but at most 8 of the 89 rows (delta = 0.1)" in reused
+    assert "the set from the bags without the row, with the same epsilon, has a label in common with this one" in reused
+    assert reused.count(". ") == 1  # the promise, and its proof
     assert "every point" in everywhere
     anew = shared(fitted, certificate=certify(model, vector=True)).words
     assert "every learner, every data set of 89 rows and every point" in anew
-    assert "a model fitted anew without it" in anew
-    assert "at most 0.1 on average" in anew
+    assert "a model fitted anew without a row, with the same epsilon" in anew
+    assert "a chance of at most 0.1, over the draw of bags and seeds and on average over the rows" in anew
     independent = shared(fitted, certificate=certify(model, vector=True, coupling="independent")).words
     assert "same seed" in anew
     assert "same seed" not in independent
@@ -62,10 +71,27 @@ def test_a_confidence_is_paid_for_out_of_delta(fitted):
     certificate = certify(*fitted, vector=True, confidence=0.99)
     promise = shared(fitted, certificate=certificate)
     assert promise.epsilon == pytest.approx(certificate.epsilon(0.09), rel=1e-8)
-    assert "Of this share, 0.01 is for the chance that the bags understate" in promise.words
-    assert shared(fitted, 0.5, certificate=certificate).delta == pytest.approx(certificate.delta(0.5).max() + 0.01)
-    with pytest.raises(ValueError, match=r"above 0.05 .* Certify with a higher one"):
-        shared(fitted, delta=0.05, certificate=certify(*fitted, vector=True))
+    assert "Of this chance, 0.01 is that the bags understate" in promise.words
+    assert "confidence" not in promise.words
+    for delta in (0.05, 0.0):
+        with pytest.raises(ValueError, match=r"delta.* must be above 0.05 .* Certify with a higher one"):
+            shared(fitted, delta=delta, certificate=certify(*fitted, vector=True))
+
+
+def test_of_a_given_epsilon_a_certificate_that_is_not_sure_says_how_sure_it_is(fitted):
+    """Epsilon is fixed and delta comes from the bags, so what is said of delta holds with the confidence only."""
+    certificate = certify(*fitted, vector=True, confidence=0.99)
+    promise = shared(fitted, 0.9, certificate=certificate)
+    assert promise.delta == pytest.approx(certificate.delta(0.9).max())
+    assert promise.words.startswith("Proved, with a confidence of 0.99 over the draw of the bags, for this data set")
+    assert "understate" not in promise.words
+
+
+def test_where_nothing_is_proved_it_is_said(fitted):
+    for certificate in (None, certify(fitted[0], vector=True), certify(*fitted, vector=True)):
+        assert shared(fitted, 0.01, certificate=certificate).words == (
+            "Nothing is proved at epsilon = 0.01: it is too small for 89 rows."
+        )
 
 
 def test_all_bags_are_for_certain_and_about_refits_and_reuse_alike():
@@ -73,13 +99,15 @@ def test_all_bags_are_for_certain_and_about_refits_and_reuse_alike():
     model = BaggedClassifier(scheme=Subbagging(3), n_bags="all", random_state=0).fit(X, y)
     ways = [None, certify(model, vector=True), certify(model, X, vector=True), certify_reused(model, vector=True)]
     for certificate in ways:
-        assert "Proved for the average over all bags" in shared((model, X), delta=0.4, certificate=certificate).words
+        words = shared((model, X), delta=0.4, certificate=certificate).words
+        assert "Proved for the average over all bags" in words
+        assert "the set from all bags without the row, with the same seed and epsilon" in words
 
 
 def test_one_bag_and_one_point_have_their_words():
     X, y = np.arange(6.0)[:, None], np.array(list("aabbcc"))
     model = BaggedClassifier(n_bags=30, random_state=0).fit(X, y)
-    assert "and this point: at most 0 of the 6 rows" in shared((model, X[:1])).words
+    assert "and this point: for each of the 6 rows (delta = 0.1)" in shared((model, X[:1])).words
 
 
 def test_without_any_row_promised_epsilon_is_zero_and_with_all_it_is_the_worst_case(fitted):
@@ -107,7 +135,24 @@ def test_a_certificate_of_something_else_is_refused(fitted):
 
 
 def test_a_certificate_of_shorter_vectors_is_refused(fitted):
-    model, _ = fitted
-    small = VectorCertificate(Subbagging(0.5), len(model.y_), 100, radius=0.1, coupling="matched")
-    with pytest.raises(ValueError, match=r"vectors within 0\.1 of a point, unlike probabilities of 3 classes"):
-        shared(fitted, certificate=small)
+    law, about = Subbagging(0.5), {"coupling": "matched"}
+    n = len(fitted[0].y_)
+    with pytest.raises(ValueError, match=r"its radius is 0\.1, and probabilities of these classes have 0\.8165"):
+        shared(fitted, certificate=VectorCertificate(law, n, 100, radius=0.1, **about))
+    with pytest.raises(ValueError, match=r"its diameter is 1, and probabilities of these classes have 1\.414"):
+        shared(fitted, certificate=VectorCertificate(law, n, 100, radius=math.sqrt(2 / 3), diameter=1.0, **about))
+
+
+def test_a_certificate_without_the_shift_of_classes_that_can_be_lost_is_refused():
+    """A bag without rows says 1 / 3 for each class, and 1 / 2 if one class has lost its only row."""
+    X, y = np.arange(9.0)[:, None], np.array(list("aaaabbbbc"))
+    model = BaggedClassifier(scheme=BernoulliSubbagging(0.3), n_bags=50, random_state=0).fit(X, y)
+    own = certify(model, vector=True)
+    assert own.shift > 0
+    sizes = {"radius": own.radius, "diameter": own.diameter, "coupling": "matched"}
+    with pytest.raises(ValueError, match="its shift is 0, and"):
+        shared((model, X), certificate=VectorCertificate(BernoulliSubbagging(0.3), 9, 50, **sizes))
+    less = VectorCertificate(BernoulliSubbagging(0.3), 9, 50, shift=own.shift, shifted_share=0.01, **sizes)
+    with pytest.raises(ValueError, match=r"its shifted share is 0\.01, and"):
+        shared((model, X), certificate=less)
+    assert shared((model, X), certificate=own).delta == 0.1

@@ -55,10 +55,11 @@ def test_the_base_learner_is_compared_at_the_same_points():
     told = by_hand([0, 2, 1, 1], base=np.array([1, 1, 0]), n_refits=2).beside()
     assert told == (
         "At the first 3 of them the base learner, refitted without each of 2 of the 3 rows, has 2 such decisions, and "
-        "the bagged model, without each of all 3, has 2."
+        "the bagged model, without each of the 3, has 2."
     )
     everywhere = by_hand([0, 2], base=np.array([1, 1]), n_refits=3)
     assert everywhere.beside().startswith("At the same held-out rows the base learner, refitted without each of the 3 ")
+    assert everywhere.beside().endswith("has 2 such decisions, and the bagged model, likewise, has 1.")
     assert by_hand([0, 2]).beside() == ""
     assert everywhere.explain() == f"{everywhere.conclusion()} {everywhere.beside()}"
 

@@ -26,11 +26,19 @@ class Importances:
 
     estimator: Any
 
-    def __call__(self, X: Any, y: Any, seed: int) -> np.ndarray:
-        """Fit a copy to these rows, and return its scores of the features."""
+    def __call__(self, X: Any, y: Any, seed: int) -> np.ndarray | dict[str, float]:
+        """Fit a copy to these rows, and return its scores of the features, by name if the learner saw their names."""
         model = Copies(self.estimator).copy(seed)
         model.fit(X, y)
-        last = model.steps[-1][1] if hasattr(model, "steps") else model
+        last, names = model, getattr(model, "feature_names_in_", None)
+        if hasattr(model, "steps"):
+            last, names = model.steps[-1][1], _names_after(model)
+        scores = self._scores(last)
+        return scores if names is None or len(names) != len(scores) else dict(zip(names, scores, strict=True))
+
+    @staticmethod
+    def _scores(last: Any) -> np.ndarray:
+        """What a fitted learner makes of the features that it saw."""
         if hasattr(last, "feature_importances_"):
             return np.asarray(last.feature_importances_, dtype=float)
         if not hasattr(last, "coef_"):
@@ -45,3 +53,14 @@ class Importances:
                 "makes one score of them for each feature."
             )
         return size.reshape(-1)
+
+
+def _names_after(pipeline: Any) -> Any:
+    """What the steps before the last call the features that they make; None if they do not say, or saw no names."""
+    before = pipeline[:-1]
+    if not hasattr(pipeline, "feature_names_in_"):
+        return None
+    try:
+        return before.get_feature_names_out() if len(before) else pipeline.feature_names_in_
+    except (AttributeError, ValueError, TypeError):
+        return None

@@ -91,6 +91,9 @@ def margin_argmax(scores: Any, epsilon: Any) -> np.ndarray:
     return found
 
 
+INFLATED = {"inflated-argmax": inflated_argmax, "margin": margin_argmax}  # the rules by name
+
+
 def as_scores(scores: Any, owner: str) -> np.ndarray:
     """Return scores as an array of floats; texts, and lines of unequal lengths, are refused."""
     try:

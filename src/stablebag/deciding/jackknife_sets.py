@@ -58,13 +58,13 @@ class JackknifeSets:
     def _inside(self, model: Any, own: np.ndarray, left_out: np.ndarray) -> np.ndarray:
         """Which labels are in the sets at some points; `own` has each row's probability of its label without it."""
         units = model.units_
-        weights = np.ones(len(own)) if units.are_rows else 1 / units.sizes[units.of_rows]
+        weights = None if units.are_rows else 1 / units.sizes[units.of_rows]
         beaten = np.zeros(left_out.shape[1:])
         step = max(1, _PAIRS // max(1, beaten.size))
         for first in range(0, len(own), step):
             some = slice(first, first + step)
             without = left_out[some] if units.are_rows else left_out[units.of_rows[some]]
             stranger = without < own[some, None, None] - _ROUNDING
-            beaten += np.tensordot(weights[some], stranger, axes=1)
+            beaten += stranger.sum(axis=0) if weights is None else np.tensordot(weights[some], stranger, axes=1)
         inside: np.ndarray = beaten < float(self.needed(len(units))) - (0.0 if units.are_rows else _ROUNDING_OF_WEIGHTS)
         return inside

@@ -9,18 +9,18 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from stablebag._checks import hold_read_only, refuse_type, refuse_value
-from stablebag._wording import at_most, paragraphs
-from stablebag.deciding.inflated_argmax import inflated_argmax, margin_argmax
+from stablebag._wording import paragraphs
+from stablebag.deciding.inflated_argmax import INFLATED
 from stablebag.deciding.intervals import check_level
 from stablebag.deciding.jackknife_sets import JackknifeSets
+from stablebag.deciding.promise import as_given
 from stablebag.deciding.stable_sets import SharedLabels
 from stablebag.learning.classifier import BaggedClassifier
 from stablebag.learning.ensemble import check_bagged
 from stablebag.learning.predictions import BagPredictions
 from stablebag.learning.rows import n_rows
 
-_STABLE = {"inflated-argmax": inflated_argmax, "margin": margin_argmax}
-METHODS = (*_STABLE, "jackknife+")
+METHODS = (*INFLATED, "jackknife+")
 _ONCE = 2**24  # predictions of single bags that are kept rather than made twice
 _SHOWN = 10
 
@@ -149,7 +149,7 @@ class LabelSets:
         how = "" if self.confidence_level is None else f" at level {self.confidence_level:g}"
         if self.epsilon is not None and len(self):
             up_to = "up to " if self.epsilon.min() < self.epsilon.max() else ""
-            how = f" with epsilon {up_to}{at_most(float(self.epsilon.max()))}"
+            how = f" with epsilon {up_to}{as_given(float(self.epsilon.max()))}"
         size = f"{np.mean(self.sizes):.3g} of {len(self.labels)} labels on average"
         one = f"{100 * self.singletons:.3g} % have one label"
         return paragraphs([f"{number} of labels by {self.method}{how}: {size}, {one}.", self.guarantee])
@@ -171,14 +171,18 @@ class LabelSets:
 
     def _true(self, y: Any, owner: str) -> np.ndarray:
         """One line per point, true in the column of its label."""
-        y = np.asarray(column_or_1d(y))
+        expected = f"{len(self)} labels, one for each point"
+        try:
+            y = np.asarray(column_or_1d(y))
+        except (TypeError, ValueError):
+            raise refuse_value("y", owner, expected, y) from None
         if len(y) != len(self):
-            raise refuse_value("y", owner, f"{len(self)} labels, one for each point", len(y))
+            raise refuse_value("y", owner, expected, len(y))
         true: np.ndarray = y[:, None] == self.labels
-        if len(y) and not true.any():
+        if len(y) and not true.any() and _are_texts(y) != _are_texts(self.labels):
             known = ", ".join(map(repr, self.labels[:3].tolist()))
             reason = f"the model knows {known}{', ...' if len(self.labels) > 3 else '.'}"
-            raise refuse_value("y", owner, "labels of the model's classes", y[0], reason)
+            raise refuse_value("y", owner, "labels of the same kind as the model's", y[0], reason)
         return true
 
 
@@ -246,11 +250,10 @@ def predict_set(
     >>> print(sets)
     89 sets of labels by inflated-argmax with epsilon up to 0.3608: 1.03 of 3 labels on average,
     96.6 % have one label.
-    Proved for these 500 bags as they were drawn and each of these 89 points: at most 8 of the 89
-    rows (delta = 0.1), when left out, give a set that has no label in common with this one. The
-    set without a row is that of the average over the bags that do not contain it, and is made
-    with the same epsilon. Epsilon is from the largest eigenvalue of the bags' own covariance and
-    the variance over bags at each point (docs/proofs.md, 7 and 13).
+    Proved for these 500 bags as they were drawn and each of these 89 points: for all but at most
+    8 of the 89 rows (delta = 0.1), the set from the bags without the row, with the same epsilon,
+    has a label in common with this one. Proof: the bags' own covariance and their variance at
+    each point (docs/proofs.md, 7 and 13).
     >>> sets.to_list()[:3], round(sets.correct_singletons(y[1::2]), 3)
     ([[0], [0], [0]], 0.933)
     """
@@ -272,7 +275,7 @@ def predict_set(
         return LabelSets(members, model.classes_, prediction, method, rule.guarantee(model), **about)
     shared = SharedLabels.of(model, points, epsilon, delta, certificate, owner)
     prediction = np.concatenate([model.average_.prediction([raw]) for _, raw in model.raw_blocks(points)])
-    members = _STABLE[method](prediction, shared.epsilon)
+    members = INFLATED[method](prediction, shared.epsilon)
     about = {"epsilon": shared.epsilon, "delta": shared.delta, "index": index}
     return LabelSets(members, model.classes_, prediction, method, shared.words, **about)
 
@@ -287,6 +290,10 @@ def asked_once(model: Any, X: Any, owner: str) -> Any:
         return X
     size = len(model.bags_) * len(model.classes_) * n_rows(model.checked_points(X))
     return model.predict_once(X) if size <= _ONCE else X
+
+
+def _are_texts(labels: np.ndarray) -> bool:
+    return all(isinstance(label, str | bytes) for label in labels.tolist())
 
 
 def _warn_if_everything(rule: JackknifeSets, model: BaggedClassifier) -> None:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from stablebag._checks import check_delta, check_real, whole_rows
-from stablebag._wording import rounded_up
+from stablebag._wording import at_most
 from stablebag.learning.findings import BaggedFindings
 from stablebag.proving.vector import VectorCertificate
 
-_ABOVE = 1 + 1e-9  # decisions agree for scores less than epsilon apart, and a certificate is about more than epsilon
+_RELATIVE, _ROUNDING = 1e-9, 1e-12  # of distances
+_AS_GIVEN = 8  # characters of a number that somebody has written
 
 
 @dataclass(frozen=True)
@@ -62,28 +63,25 @@ class Promise:
         certificate = VectorCertificate(law, law.n_samples, n_bags, **sets, coupling=coupling, noun=model.units_.noun)
         if epsilon is None:
             delta = check_delta(delta, owner)
-            return cls(certificate.epsilon(delta) * _ABOVE, delta, certificate)
+            return cls(just_above(certificate.epsilon(delta)), delta, certificate)
         reason = "it is the distance of scores up to which decisions agree. Use a small one, or None with a delta."
         epsilon = check_real(epsilon, "epsilon", owner, open_low=True, finite=True, reason=reason)
-        return cls(epsilon, certificate.delta(epsilon / _ABOVE), certificate)
+        return cls(epsilon, certificate.delta(just_below(epsilon)), certificate)
 
     def words(self, agreement: str) -> str:
         """Say for how many rows decisions agree; `agreement` completes "what is found without the row"."""
         n, noun = self.certificate.n_samples, self.certificate.noun
         if self.delta >= 1:
-            said = f"Nothing is proved at epsilon = {self.epsilon:.4g}: it is too small for {n:,} rows."
+            said = nothing_proved(self.epsilon, n)
         elif math.isinf(self.certificate.n_bags):
-            rows = whole_rows(self.delta, n)
             said = (
-                f"Proved for every data set of {n:,} rows: for all but at most {rows:,} of them (delta = "
-                f"{share_of(self.delta)}), what is found without the row, with the same epsilon, law and seed, "
-                f"{agreement}."
+                f"Proved for every data set of {n:,} rows: {for_most_rows(self.delta, n)}, what is found without the "
+                f"row, with the same epsilon, law and seed, {agreement}."
             )
         else:
             said = (
                 f"Proved for every data set of {n:,} rows: what is found without a row, with the same epsilon and "
-                f"{self._same}, {agreement}, except with a chance of at most {share_of(self.delta)}, over the draw "
-                "of bags and seeds and on average over the rows."
+                f"{self._same}, {agreement}, {but_for_a_chance(self.delta)}."
             )
         return noun.in_place_of_rows(said)
 
@@ -93,10 +91,68 @@ class Promise:
         return "law of bags, seed and names of rows" if matched else "law of bags"
 
 
-def share_of(value: float) -> str:
-    """Return a share as it was written, or else four digits rounded up.
+class Promised:
+    """A decision with a promise."""
 
-    >>> share_of(0.05), share_of(1 / 3)
-    ('0.05', '0.3334')
+    promise: Promise
+
+    @property
+    def epsilon(self) -> float:
+        """The distance of scores, or of shares of votes, below which decisions agree."""
+        return self.promise.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The share of rows without which decisions may disagree; a share of rows, not a confidence."""
+        return self.promise.delta
+
+
+def just_above(proved: Any) -> Any:
+    """Return an epsilon such that decisions agree where a certificate proves that scores move by no more than `proved`.
+
+    Decisions agree for scores that are *less* than epsilon apart. The rest pays for rounding.
     """
-    return f"{value:.4g}" if float(f"{value:.4g}") == value else rounded_up(value)
+    return proved * (1 + _RELATIVE) + _ROUNDING
+
+
+def just_below(epsilon: float) -> float:
+    """Return the distance to ask a certificate about, so that scores that move by no more are less than epsilon apart.
+
+    >>> just_below(just_above(0.25)) >= 0.25 - 1e-15, just_below(0.0)
+    (True, 0.0)
+    """
+    return max(0.0, epsilon * (1 - _RELATIVE) - _ROUNDING)
+
+
+def as_given(value: float) -> str:
+    """Return a number as it was written, if it is short; else four digits rounded up, so that what is said is proved.
+
+    >>> as_given(0.9), as_given(0.123456), as_given(1 / 3)
+    ('0.9', '0.123456', '0.3334')
+    """
+    written = f"{value:.{_AS_GIVEN - 2}g}"
+    return written if float(written) == value else at_most(value)
+
+
+def nothing_proved(epsilon: float, n_samples: int) -> str:
+    """Say that an epsilon is too small for a promise."""
+    return f"Nothing is proved at epsilon = {as_given(epsilon)}: it is too small for {n_samples:,} rows."
+
+
+def for_most_rows(delta: float, n_samples: int) -> str:
+    """Say for which rows a promise holds, in the middle of a sentence.
+
+    >>> for_most_rows(0.05, 89), for_most_rows(0.001, 89)
+    ('for all but at most 4 of the 89 rows (delta = 0.05)', 'for each of the 89 rows (delta = 0.001)')
+    """
+    rows = whole_rows(delta, n_samples)
+    which = f"all but at most {rows:,}" if rows else "each"
+    return f"for {which} of the {n_samples:,} rows (delta = {as_given(delta)})"
+
+
+def but_for_a_chance(delta: float) -> str:
+    """Say how rarely a promise about bags that are drawn anew fails, at the end of a sentence."""
+    return (
+        f"except with a chance of at most {as_given(delta)}, over the draw of bags and seeds and on average over the "
+        "rows"
+    )

@@ -1,7 +1,7 @@
 """Rankings of items that do not hinge on single rows: scores averaged over bags, and the orders that would do."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,10 +9,11 @@ import numpy as np
 
 from stablebag._checks import check_integer, hold_read_only, refuse_value
 from stablebag._seeds import RandomState
-from stablebag._wording import count_bags, paragraphs, rounded_up
+from stablebag._wording import count_bags, paragraphs
 from stablebag.deciding.importances import Importances
+from stablebag.deciding.inflated_argmax import as_scores
 from stablebag.deciding.left_out_rankings import LeftOutRankings
-from stablebag.deciding.promise import Promise
+from stablebag.deciding.promise import Promise, Promised, as_given
 from stablebag.deciding.rank_sets import RankSets, have_common_ranking
 from stablebag.deciding.score_sets import ScoreSet
 from stablebag.deciding.top_k import top_k_sets
@@ -47,17 +48,25 @@ class Scorer(Finder):
         super().__init__(function, has_targets, random_state)
         self.within = within
 
-    def read(self, found: Any) -> np.ndarray:
-        """Return the scores, checked to be in their set."""
-        scores: np.ndarray = np.array(found, dtype=float)
+    def read(self, found: Any) -> tuple[np.ndarray, list[Any] | None]:
+        """Return the scores, checked to be in their set, and the names of their items, if they have any."""
+        names = None
+        if isinstance(found, Mapping):
+            names, found = list(found), list(found.values())
+        elif hasattr(found, "index") and hasattr(found, "to_numpy"):  # a series
+            names, found = list(found.index), found.to_numpy()
+        try:
+            scores: np.ndarray = as_scores(found, "stable_ranking")
+        except ValueError:
+            scores = np.empty(0)
         if scores.ndim != 1 or len(scores) < 2 or not np.isfinite(scores).all():
             raise ValueError(f"Scores must be finite numbers, one for each of two items or more. Got {found!r}.")
         assert self.within is not None
-        return self.within.held(scores)
+        return self.within.held(scores), names
 
 
 @dataclass(frozen=True, eq=False)
-class StableRanking:
+class StableRanking(Promised):
     """Scores of items averaged over bags, the orders that would do, and what is proved; made by `stable_ranking`.
 
     Attributes
@@ -102,16 +111,6 @@ class StableRanking:
 
     def __post_init__(self) -> None:
         hold_read_only(self)
-
-    @property
-    def epsilon(self) -> float:
-        """The distance of scores below which sets have k items, and a ranking, in common."""
-        return self.promise.epsilon
-
-    @property
-    def delta(self) -> float:
-        """The share of rows without which the sets may have fewer in common."""
-        return self.promise.delta
 
     @property
     def ranking(self) -> list[Any]:
@@ -183,7 +182,7 @@ class StableRanking:
         found = (
             f"About the first {self.k} of {len(self.items):,} items, by {self.within} (radius "
             f"{self.within.radius(len(self.items)):.4g}) averaged over {bags}, at epsilon = "
-            f"{rounded_up(self.epsilon)}: {some}."
+            f"{as_given(self.epsilon)}: {some}."
         )
         return paragraphs([found, self.guarantee])
 
@@ -208,6 +207,7 @@ def stable_ranking(
     epsilon: float | None = None,
     delta: float = 0.05,
     groups: Any = None,
+    row_ids: Any = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> StableRanking:
@@ -220,7 +220,8 @@ def stable_ranking(
     ----------
     function : callable or estimator
         ``function(X, y, seed)`` or ``function(X, y)`` returns the scores of the items, always the same ones in the same
-        order. A learner ranks features, by its `feature_importances_` or by the sizes of its `coef_` after fit.
+        order; a dictionary or a pandas Series of them has the names of the items, too. A learner ranks features, by its
+        `feature_importances_` or by the sizes of its `coef_` after fit.
     X : array-like, sparse array or data frame of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,), or None
@@ -233,8 +234,8 @@ def stable_ranking(
         sqrt(L) / 2), a number for a ball of this radius around the origin. In a bag, scores beyond the ball are
         shortened to its radius, and those outside of a simplex or a box are refused.
     items : sequence or None, default=None
-        What the items are called. None takes the names of the columns of a frame, if there are as many, and else
-        counts.
+        What the items are called. None takes the names that the scores have, for a learner those of the features that
+        it saw, and else counts.
     scheme : ResamplingScheme, default=Subbagging(0.5)
         How bags are drawn. Smaller bags give a smaller epsilon, and scores from less data.
     n_bags : int, RandomBags or "all", default=500
@@ -246,6 +247,9 @@ def stable_ranking(
         The share of rows, not a confidence, without which the sets may have fewer in common.
     groups : sequence of int or labels, of length n_samples, default=None
         The unit of each row, as in `BaggedRegressor.fit`: units are then left out in place of rows.
+    row_ids : None, "index", or sequence of int or labels, default=None
+        What the rows are called, as in `BaggedRegressor.fit`: with the same seed and a row less, the bags without it
+        are the same.
     n_jobs : int or None, default=None
         The number of bags to work on in parallel; the result is the same.
     random_state : None, int, RandomState or Generator, default=None
@@ -257,12 +261,12 @@ def stable_ranking(
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import pandas as pd
     >>> from sklearn.datasets import load_diabetes
     >>> from stablebag import Subbagging, stable_ranking
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> def correlations(X, y):
-    ...     return np.abs(np.corrcoef(X.to_numpy().T, y)[-1, :-1])
+    ...     return X.corrwith(pd.Series(y, X.index)).abs()
     >>> ranking = stable_ranking(correlations, X, y, k=3, within="box", scheme=Subbagging(0.2), random_state=0)
     >>> print(ranking)
     About the first 3 of 10 items, by scores between 0 and 1 (radius 1.581) averaged over 500
@@ -277,39 +281,44 @@ def stable_ranking(
     learner = hasattr(function, "fit") and hasattr(function, "get_params")
     finder = Scorer(Importances(function) if learner else function, scores_in, has_targets=y is not None)
     about: dict[str, Any] = {"scheme": scheme, "n_bags": n_bags, "groups": groups, "n_jobs": n_jobs}
-    model = find_in_bags(finder, X, y, "stable_ranking", random_state=random_state, **about)
-    raw = _stacked(model, scores_in)
+    model = find_in_bags(finder, X, y, "stable_ranking", row_ids=row_ids, random_state=random_state, **about)
+    raw, names = _stacked(model, scores_in)
     n_items = raw.shape[1]
     if k > n_items:
         raise refuse_value("k", "stable_ranking", "at most the number of items", k, f"there are {n_items} items.")
-    named = _named(items, X, n_items)
+    named = _named(items, names, n_items)
     sizes = scores_in.radius(n_items), scores_in.diameter(n_items)
     promise = Promise.of(model, *sizes, epsilon, delta, "stable_ranking")
     average: BagAverage = model.average_
     return StableRanking(named, average.prediction([raw]), k, scores_in, promise, raw, average)
 
 
-def _stacked(model: BaggedFindings, scores_in: ScoreSet) -> np.ndarray:
-    """The scores of each bag; a bag without rows has the same for all items."""
+def _stacked(model: BaggedFindings, scores_in: ScoreSet) -> tuple[np.ndarray, list[Any] | None]:
+    """The scores of each bag, and what the items are called; a bag without rows has the same for all items."""
     found = model.found
-    first = next((number for number, scores in enumerate(found) if scores is not None), None)
+    first = next((number for number, one in enumerate(found) if one is not None), None)
     if first is None:
         raise ValueError("No bag has any rows, so there are no scores. Draw larger bags, or more of them.")
-    n_items = len(found[first])
-    for number, scores in enumerate(found):
-        if scores is not None and len(scores) != n_items:
+    n_items, names = len(found[first][0]), found[first][1]
+    for number, one in enumerate(found):
+        if one is not None and (len(one[0]) != n_items or one[1] != names):
+            what = f"{len(one[0])} scores" if len(one[0]) != n_items else "scores of other items"
             raise ValueError(
-                f"The function returned {len(scores)} scores on bag {number}, and {n_items} on bag {first}. Return a "
-                "score for each of the same items, whatever the rows."
+                f"The function returned {what} on bag {number}, and {n_items} on bag {first}. Return a score for each "
+                "of the same items in the same order, whatever the rows."
             )
-    return np.stack([scores_in.centre(n_items) if scores is None else scores for scores in found])
+    return np.stack([scores_in.centre(n_items) if one is None else one[0] for one in found]), names
 
 
-def _named(items: Sequence[Any] | None, X: Any, n_items: int) -> list[Any]:
+def _named(items: Any, names: list[Any] | None, n_items: int) -> list[Any]:
+    """What items are called: as the user says, as their scores do, or by number."""
     if items is None:
-        columns = list(X.columns) if hasattr(X, "columns") else []
-        return columns if len(columns) == n_items else list(range(n_items))
-    if len(items) != n_items or len(set(items)) != n_items:
+        return list(range(n_items)) if names is None else [plain(name) for name in names]
+    try:
+        fit = len(items) == n_items == len(set(items))
+    except TypeError:  # no sequence, or of what cannot be told apart
+        fit = False
+    if not fit:
         expected = f"{n_items} different names, one for each score"
         raise refuse_value("items", "stable_ranking", expected, items, "the function returns so many scores.")
     return [plain(item) for item in items]

@@ -79,8 +79,9 @@ class ScoreSet:
                     "any data is seen, or give the radius of a ball: within=2.0."
                 )
             return scores
-        length = float(np.linalg.norm(scores))
-        return scores if length <= self.within else scores * (self.within / length)
+        largest = float(np.abs(scores).max()) or 1.0  # the unit, so that no square is too large or too small
+        length = float(np.linalg.norm(scores / largest))
+        return scores if length * largest <= self.within else scores / largest * (self.within / length)
 
     def __str__(self) -> str:
         words = {"simplex": "scores that add up to 1", "box": "scores between 0 and 1"}

@@ -16,11 +16,11 @@ from scipy import sparse
 
 from stablebag._checks import hold_read_only
 from stablebag._seeds import RandomState
-from stablebag._wording import count_bags, paragraphs, rounded_up
+from stablebag._wording import count_bags, paragraphs
 from stablebag.deciding.choices import key_of, plain_choice
 from stablebag.deciding.inflated_argmax import inflated_argmax
 from stablebag.deciding.left_out_selections import LeftOutSelections
-from stablebag.deciding.promise import Promise, share_of
+from stablebag.deciding.promise import Promise, Promised, as_given, for_most_rows
 from stablebag.learning.averaging import BagAverage
 from stablebag.learning.findings import Finder, find_in_bags
 from stablebag.measuring.names import Names
@@ -44,7 +44,7 @@ class Selector(Finder):
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(Promised):
     """The choices with about the most votes of the bags, and what is proved about them; made by `select_model`.
 
     Attributes
@@ -101,23 +101,13 @@ class Selection:
         return self.choices[0]
 
     @property
-    def epsilon(self) -> float:
-        """The distance of shares below which collections have a choice in common."""
-        return self.promise.epsilon
-
-    @property
-    def delta(self) -> float:
-        """The share of rows without which the collection may have no choice in common with this one."""
-        return self.promise.delta
-
-    @property
     def guarantee(self) -> str:
         """What is proved, in words."""
         said = self.promise.words("has a choice in common with what is selected here")
-        if self.vote_delta is None:
+        if self.vote_delta is None or self.vote_delta >= min(1.0, self.delta):
             return said
-        noun = self.promise.certificate.noun
-        more = f" Proved for this data set, from its votes: at most a share {share_of(self.vote_delta)} of the rows."
+        n, noun = self.promise.certificate.n_samples, self.promise.certificate.noun
+        more = f" Proved for this data set, from its votes: {for_most_rows(self.vote_delta, n)}."
         return said + noun.in_place_of_rows(more)
 
     def leave_one_out(self) -> LeftOutSelections:
@@ -158,12 +148,14 @@ class Selection:
         first = zip(chosen[:_SHOWN], self.shares[self.is_selected], strict=False)
         some = ", ".join(f"{_text(choice)} ({share:.1%})" for choice, share in first)
         some += f" and {len(chosen) - _SHOWN:,} others" if len(chosen) > _SHOWN else ""
-        bags = count_bags(certificate.n_bags) if math.isfinite(certificate.n_bags) else "all bags"
+        drawn = math.isfinite(certificate.n_bags)
+        bags = count_bags(certificate.n_bags) if drawn else "all bags"
         if self.everything:
             selected = (
-                f"Every choice is selected, also those that none of {bags} made: the votes are spread over "
+                f"Every choice is selected, also those that {f'none of {bags}' if drawn else 'no bag'} made: the votes "
+                f"of {bags} are spread over "
                 f"{len(self.choices):,} choices, the first of which are {some}, and nothing is decided at epsilon = "
-                f"{rounded_up(self.epsilon)}. Use a selector with fewer possible choices, smaller bags, more of them, "
+                f"{as_given(self.epsilon)}. Use a selector with fewer possible choices, smaller bags, more of them, "
                 "or a larger delta."
             )
         elif len(self.choices) == 1:
@@ -171,7 +163,7 @@ class Selection:
         else:
             selected = (
                 f"{len(chosen):,} of the {len(self.choices):,} choices of {bags} {'is' if len(chosen) == 1 else 'are'} "
-                f"selected at epsilon = {rounded_up(self.epsilon)}: {some}."
+                f"selected at epsilon = {as_given(self.epsilon)}: {some}."
             )
         return paragraphs([selected, self.guarantee])
 
@@ -183,8 +175,11 @@ class Selection:
 
     def __contains__(self, choice: object) -> bool:
         """Whether a choice is selected; if everything is, any choice."""
-        name, owner = "choice", "Selection"
-        return self.everything or key_of(choice, name, owner) in {key_of(one, name, owner) for one in self.selected}
+        about = "choice", "Selection"
+        try:
+            return self.everything or key_of(choice, *about) in {key_of(one, *about) for one in self.selected}
+        except TypeError:  # nothing that a bag can choose
+            return False
 
 
 def select_model(
@@ -197,6 +192,7 @@ def select_model(
     epsilon: float | None = None,
     delta: float = 0.05,
     groups: Any = None,
+    row_ids: Any = None,
     n_jobs: int | None = None,
     random_state: RandomState = None,
 ) -> Selection:
@@ -226,6 +222,9 @@ def select_model(
         The share of rows, not a confidence, without which the collection may have no choice in common.
     groups : sequence of int or labels, of length n_samples, default=None
         The unit of each row, as in `BaggedRegressor.fit`: units are then left out in place of rows.
+    row_ids : None, "index", or sequence of int or labels, default=None
+        What the rows are called, as in `BaggedRegressor.fit`: with the same seed and a row less, the bags without it
+        are the same.
     n_jobs : int or None, default=None
         The number of bags to work on in parallel; the result is the same.
     random_state : None, int, RandomState or Generator, default=None
@@ -258,6 +257,7 @@ def select_model(
         "scheme": scheme,
         "n_bags": n_bags,
         "groups": groups,
+        "row_ids": row_ids,
         "n_jobs": n_jobs,
         "random_state": random_state,
     }

@@ -8,14 +8,13 @@ import numpy as np
 
 from stablebag._checks import check_integer, read_only, refuse_value
 from stablebag._wording import Noun, paragraphs, preformatted
-from stablebag.deciding.inflated_argmax import inflated_argmax, margin_argmax
+from stablebag.deciding.inflated_argmax import INFLATED
 from stablebag.deciding.label_sets import LabelSets, asked_once, predict_set
 from stablebag.measuring.leave_one_out import left_out_blocks
 from stablebag.measuring.names import Names
 from stablebag.measuring.perturbations import flipped
 
-_INFLATED = {"margin": margin_argmax, "inflated-argmax": inflated_argmax}
-RULES = ("argmax", *_INFLATED)
+RULES = ("argmax", *reversed(INFLATED))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,8 +153,9 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
     - margin: some row flips the decision at 0 of them; at the worst a share 0 of the rows do.
     - inflated-argmax: some row flips the decision at 0 of them; at the worst a share 0 of the
     rows do.
-    Proved for these 500 bags as they were drawn and each of these 89 points: at most 8 of the 89
-    rows (delta = 0.1), when left out, give a set that has no label in common with this one. ...
+    Proved for these 500 bags as they were drawn and each of these 89 points: for all but at most
+    8 of the 89 rows (delta = 0.1), the set from the bags without the row, with the same epsilon,
+    has a label in common with this one. ...
     >>> point = int(measured.delta().argmax())
     >>> measured.rows_that_flip(point), measured.rows_that_flip(point, "inflated-argmax")
     (array([33, 49]), array([], dtype=int64))
@@ -166,7 +166,7 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
     flips = {rule: np.empty((len(model.units_), len(sets)), dtype=bool) for rule in RULES}
     for some, prediction, left_out in left_out_blocks(model, points):
         for rule, flips_by_rule in flips.items():
-            chosen = None if rule == "argmax" else partial(_INFLATED[rule], epsilon=each[some])
+            chosen = None if rule == "argmax" else partial(INFLATED[rule], epsilon=each[some])
             flips_by_rule[:, some] = flipped(prediction, left_out, chosen)
     names = Names.of(model.units_, model.index_of(X), model.classes_)
     return SelectionStability(flips, sets, names, model.units_.noun)

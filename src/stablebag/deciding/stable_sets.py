@@ -5,20 +5,25 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_delta, check_epsilon, hold_read_only, refuse_type, refuse_value, whole_rows
-from stablebag._wording import at_most, count_bags, count_points
+from stablebag._checks import check_delta, check_epsilon, hold_read_only, refuse_type, refuse_value
+from stablebag._wording import count_bags, count_points
+from stablebag.deciding.promise import (
+    but_for_a_chance,
+    for_most_rows,
+    just_above,
+    just_below,
+    nothing_proved,
+)
 from stablebag.learning.predictions import BagPredictions
 from stablebag.learning.rows import n_rows
-from stablebag.proving.bounds import simplex_radius
-from stablebag.proving.certify import certify_reused
+from stablebag.proving.certify import certify, certify_reused
 from stablebag.proving.points import PointCertificate
 from stablebag.proving.reused_bags import ReusedBagsCertificate
 from stablebag.proving.scope import Rerun, Scope
 from stablebag.proving.scopes import scope_of
 from stablebag.proving.vector import VectorCertificate
 
-_ABOVE = 1e-9  # sets share a label at distances strictly below epsilon, and a certificate speaks of those up to it
-_ROUNDING = 1e-12  # of a distance between probabilities
+_SIZES = {"radius": "scale", "diameter": "range_length", "shift": "shift", "shifted_share": "shifted_share"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,20 +57,17 @@ class SharedLabels:
         measured = _scope(model, X, certificate, owner)
         n_points = measured.n_points or 0
         unsure = 1 - certificate.confidence if isinstance(certificate, PointCertificate) else 0.0
-        if epsilon is None:
-            delta = check_delta(delta, owner)
-            if unsure >= delta > 0:
-                reason = (
-                    f"of it, {unsure:.3g} is for the confidence {certificate.confidence:g}. Certify with a higher one."
-                )
-                raise refuse_value("delta", owner, f"above {unsure:.3g} with this certificate", delta, reason)
-            proved = certificate.epsilon(delta - unsure if delta < 1 else 1.0)
-            each = np.broadcast_to(proved * (1 + _ABOVE) + _ROUNDING, n_points)
-        else:
+        if epsilon is not None:  # of the certificate's confidence, the words speak
             each = np.full(n_points, check_epsilon(epsilon, owner))
-            below = max(0.0, float(epsilon) * (1 - _ABOVE) - _ROUNDING)
-            delta = min(1.0, float(np.max(certificate.delta(below))) + unsure)
-        return cls(each.copy(), delta, _words(certificate, n_points, delta, unsure))
+            delta = float(np.max(certificate.delta(just_below(float(epsilon))), initial=0.0))
+            return cls(each, delta, _words(certificate, each, delta, confidence=1 - unsure))
+        delta = check_delta(delta, owner)
+        if unsure and delta <= unsure:
+            reason = f"of it, {unsure:.3g} is for the confidence {certificate.confidence:g}. Certify with a higher one."
+            raise refuse_value("delta", owner, f"above {unsure:.3g} with this certificate", delta, reason)
+        proved = certificate.epsilon(delta - unsure if delta < 1 else 1.0)
+        each = np.broadcast_to(just_above(proved), n_points).copy()
+        return cls(each, delta, _words(certificate, each, delta, unsure=unsure))
 
 
 def _scope(model: Any, X: Any, certificate: Any, owner: str) -> Scope:
@@ -80,47 +82,51 @@ def _scope(model: Any, X: Any, certificate: Any, owner: str) -> Scope:
     if proved.rerun is Rerun.ANEW and own.rerun is Rerun.REUSED:
         law = model.scheme_.fingerprint
         own = replace(own, rerun=Rerun.ANEW, bags=law, coupling=proved.coupling, shift=0.0)
-    why = own.mismatch(proved) or _too_small(certificate, len(model.classes_))
+    why = own.mismatch(proved) or _too_small(model, certificate)
     if why:
         reason = f"{why}. Make it by certify or certify_reused of this model, with vector=True."
         raise refuse_value("certificate", owner, "of this model and these points", type(certificate).__name__, reason)
     return own
 
 
-def _too_small(certificate: Any, n_classes: int) -> str | None:
-    """Why a certificate is not about the probabilities of so many classes, if they reach further than it says."""
-    of = certificate.certificate if isinstance(certificate, PointCertificate) else certificate
-    if isinstance(of, VectorCertificate) and of.radius < simplex_radius(n_classes) * (1 - 1e-9):
-        return f"it is about vectors within {of.radius:.4g} of a point, unlike probabilities of {n_classes} classes"
+def _too_small(model: Any, certificate: Any) -> str | None:
+    """Why a certificate is not about this model's probabilities, if they reach or jump further than it says."""
+    given = certificate.certificate if isinstance(certificate, PointCertificate) else certificate
+    reused = isinstance(given, ReusedBagsCertificate)
+    own = certify_reused(model, vector=True) if reused else certify(model, vector=True)
+    for name, of_bags in _SIZES.items():
+        theirs, needed = (float(getattr(of, of_bags if reused else name)) for of in (given, own))
+        if theirs < needed * (1 - 1e-9):
+            what = name.replace("_", " ")
+            return f"its {what} is {theirs:.4g}, and probabilities of these classes have {needed:.4g}"
     return None
 
 
-def _words(certificate: Any, n_points: int, delta: float, unsure: float) -> str:
-    """The promise in words."""
+def _words(certificate: Any, epsilon: np.ndarray, delta: float, *, unsure: float = 0.0, confidence: float = 1.0) -> str:
+    """The promise in words; of delta, a part may be for a certificate that is not sure, or all of it be so."""
     scope: Scope = certificate.scope
-    n, everywhere = scope.n_samples, scope.n_points is None
+    n, n_points, everywhere = scope.n_samples, len(epsilon), scope.n_points is None
+    if delta >= 1:
+        return scope.noun.in_place_of_rows(nothing_proved(float(epsilon.max(initial=0.0)), n))
     where = "every point" if everywhere else f"each of {count_points(n_points)}"
     where = "this point" if not everywhere and n_points == 1 else where
-    disjoint = "a set that has no label in common with this one"
+    proved = "Proved" if confidence == 1 else f"Proved, with a confidence of {confidence:g} over the draw of the bags,"
+    shares = "has a label in common with this one"
     if scope.rerun is Rerun.ANEW:
         by: Any = certificate.certificate if isinstance(certificate, PointCertificate) else certificate
         data = f"every learner, every data set of {n:,} rows{by.such} and" if everywhere else "this data set and"
         promise = (
-            f"Proved for {data} {where}: the chance, over the draw of bags and seeds, that leaving out a row gives "
-            f"{disjoint} is at most {at_most(delta)} on average over the rows. The set without a row is that of a "
-            f"model fitted anew without it, {by.coupling.assumed}, and is made with the same epsilon."
+            f"{proved} for {data} {where}: the set of a model fitted anew without a row, with the same epsilon "
+            f"({by.coupling.assumed}), {shares}, {but_for_a_chance(delta)}."
         )
     else:
-        rows = whole_rows(delta, n)
-        bags = "the average over all bags" if scope.n_bags is None else f"{_these(scope.n_bags)} as they were drawn"
-        others = "all bags" if scope.n_bags is None else "the bags"
-        promise = (
-            f"Proved for {bags} and {where}: at most {rows:,} of the {n:,} rows (delta = {at_most(delta)}), when left "
-            f"out, give {disjoint}. The set without a row is that of the average over {others} that do not contain it, "
-            "and is made with the same epsilon."
-        )
+        bags, without = "the average over all bags", "all bags without the row, with the same seed and epsilon"
+        if scope.n_bags is not None:
+            bags = f"{_these(scope.n_bags)} as they were drawn"
+            without = "the bags without the row, with the same epsilon"
+        promise = f"{proved} for {bags} and {where}: {for_most_rows(delta, n)}, the set from {without}, {shares}."
     if unsure:
-        promise += f" Of this share, {unsure:.3g} is for the chance that the bags understate how much they differ."
+        promise += f" Of this chance, {unsure:.3g} is that the bags understate how much they differ."
     return scope.noun.in_place_of_rows(f"{promise} {_proof(certificate)}")
 
 
@@ -131,8 +137,8 @@ def _these(n_bags: int) -> str:
 def _proof(certificate: Any) -> str:
     """Which certificate it is, by name."""
     if isinstance(certificate, ReusedBagsCertificate):
-        own = "" if certificate.standard_deviation is None else " and the variance over bags at each point"
-        return f"Epsilon is from the largest eigenvalue of the bags' own covariance{own} (docs/proofs.md, 7 and 13)."
+        own = "" if certificate.standard_deviation is None else " and their variance at each point"
+        return f"Proof: the bags' own covariance{own} (docs/proofs.md, 7 and 13)."
     if isinstance(certificate, PointCertificate):
-        return "Epsilon is from the variance over bags at each point (docs/proofs.md, 6 and 13)."
-    return "Epsilon is from the certificate of vectors for all data sets (docs/proofs.md, 5 and 13)."
+        return "Proof: the variance over bags at each point (docs/proofs.md, 6 and 13)."
+    return "Proof: the certificate of vectors for all data sets (docs/proofs.md, 5 and 13)."

@@ -145,6 +145,7 @@ def find_in_bags(
     groups: Any,
     n_jobs: int | None,
     random_state: RandomState,
+    row_ids: Any = None,
     name: str = "function",
 ) -> BaggedFindings:
     """Draw bags and call a function on each; without targets, the function gets None in their place."""
@@ -160,7 +161,7 @@ def find_in_bags(
         y = np.zeros(X.shape[0] if hasattr(X, "shape") else len(X))
     about: dict[str, Any] = {"scheme": scheme, "n_bags": n_bags, "n_jobs": n_jobs, "random_state": random_state}
     try:
-        model: BaggedFindings = BaggedFindings(finder, **about).fit(X, y, groups=groups)
+        model: BaggedFindings = BaggedFindings(finder, **about).fit(X, y, groups=groups, row_ids=row_ids)
     except (TypeError, ValueError) as error:
         if BaggedFindings.__name__ not in str(error):
             raise

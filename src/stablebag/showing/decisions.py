@@ -108,7 +108,8 @@ class Decisions:
         some = f"{self.n_refits:,} of " if self.n_refits < many else ""
         number = f"each of {some}the {self.noun.count(many)}"
         before, after = int((self.base > 0).sum()), int((self.by_point[:n] > 0).sum())
-        rest = f", and the bagged model, without each of all {many:,}, has {after:,}"
+        every = f"without each of the {many:,}" if some else "likewise"
+        rest = f", and the bagged model, {every}, has {after:,}"
         return f"{where} the base learner, refitted without {number}, has {before:,} such decisions{rest}."
 
     def most_flips(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:

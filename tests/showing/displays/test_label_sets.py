@@ -44,6 +44,25 @@ def test_points_that_hinge_on_one_unit_are_marked():
     assert display.ax_.get_title() == "margin: 1 of 2 points with one label, 1 hinges on one patient"
 
 
+def test_of_many_points_only_the_closest_decisions_are_drawn_and_the_rest_is_counted():
+    first = np.linspace(0.99, 0.51, 300)
+    many = sets(np.column_stack([first, 1 - first, np.zeros(300)]))
+    flips = np.zeros((1, 300), dtype=bool)
+    flips[0, [0, 299]] = True  # of the farthest and the closest decision
+    rules = dict.fromkeys(("argmax", "margin", "inflated-argmax"), flips)
+    display = LabelSetDisplay.from_sets(many, SelectionStability(rules, many, Names(), Noun()))
+    assert display.order_.tolist() == list(range(299, 219, -1))
+    assert len(display.first_.get_offsets()) == 80
+    assert "300 points" in display.ax_.get_title()
+    assert display.ax_.get_title().endswith(", 2 hinge on one row")
+    assert display.hinges_.get_label() == "decision hinges on one row (1 more not drawn)"
+    lead = 2 * first[219] - 1
+    assert display.ax_.get_xlabel().endswith(f"the first label leads by {lead:.2g} or more")
+    assert len(LabelSetDisplay.from_sets(many, most=300).order_) == 300
+    with pytest.raises(ValueError, match="'most' parameter of LabelSetDisplay"):
+        LabelSetDisplay.from_sets(many, most=0)
+
+
 def test_what_is_not_about_the_same_points_is_refused():
     with pytest.raises(ValueError, match="measure it with the same model at the same points"):
         LabelSetDisplay.from_sets(sets(), stability(sets(PREDICTION[::-1])))

@@ -4,17 +4,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from stablebag._checks import refuse_type, refuse_value
+from stablebag._checks import check_integer, refuse_type, refuse_value
 from stablebag.deciding.label_sets import LabelSets
 from stablebag.deciding.selection_stability import SelectionStability
 from stablebag.showing.displays.display import Display
+
+_MOST = 80  # points side by side that can be told apart
 
 
 class LabelSetDisplay(Display):
     """The probabilities of the two leading labels at each point, and which of them are in the set.
 
-    Points are in the order of how far the first label leads, the closest decision first. Labels in the set are filled,
-    others hollow; points whose decision some single row flips have a cross.
+    Points are in the order of how far the first label leads, the closest decision first; of many points, only the
+    closest are drawn, which are those in doubt. Labels in the set are filled, others hollow; points whose decision some
+    single row flips have a cross.
 
     Parameters
     ----------
@@ -24,6 +27,8 @@ class LabelSetDisplay(Display):
         Whether some single row flips the decision at each point; None if that was not measured.
     noun : str, default="row"
         What is left out, in the singular.
+    most : int, default=80
+        The largest number of points that are drawn; more run together.
 
     Attributes
     ----------
@@ -31,7 +36,7 @@ class LabelSetDisplay(Display):
         Where it is drawn.
     figure_ : Figure
         The figure that contains it.
-    order_ : ndarray of int, shape (n_points,)
+    order_ : ndarray of int, shape (n_drawn,)
         The points from left to right.
     first_ : PathCollection
         The probabilities of the leading labels.
@@ -50,13 +55,16 @@ class LabelSetDisplay(Display):
     'margin: 1 of 2 points with one label'
     """
 
-    def __init__(self, sets: LabelSets, hinges: np.ndarray | None = None, noun: str = "row") -> None:
+    def __init__(self, sets: LabelSets, hinges: np.ndarray | None = None, noun: str = "row", most: int = _MOST) -> None:
         self.sets = sets
         self.hinges = hinges
         self.noun = noun
+        self.most = most
 
     @classmethod
-    def from_sets(cls, sets: LabelSets, stability: SelectionStability | None = None, *, ax: Any = None) -> Self:
+    def from_sets(
+        cls, sets: LabelSets, stability: SelectionStability | None = None, *, most: int = _MOST, ax: Any = None
+    ) -> Self:
         """Draw sets of labels.
 
         Parameters
@@ -65,6 +73,8 @@ class LabelSetDisplay(Display):
             What to show.
         stability : SelectionStability or None, default=None
             Which rows flip the decision at the same points, as `selection_stability` measures it; None marks no points.
+        most : int, default=80
+            The largest number of points that are drawn, the closest decisions.
         ax : Axes or None, default=None
             Where to draw; None makes a new figure.
 
@@ -76,8 +86,9 @@ class LabelSetDisplay(Display):
             raise refuse_type("sets", cls.__name__, "LabelSets, as predict_set returns them", sets)
         if len(sets.labels) < 2:
             raise refuse_value("sets", cls.__name__, "sets of two labels or more", len(sets.labels))
+        most = check_integer(most, "most", cls.__name__, minimum=1)
         if stability is None:
-            return cls(sets).plot(ax=ax)
+            return cls(sets, most=most).plot(ax=ax)
         if not isinstance(stability, SelectionStability):
             expected = "SelectionStability, as selection_stability returns it"
             raise refuse_type("stability", cls.__name__, expected, stability)
@@ -85,7 +96,7 @@ class LabelSetDisplay(Display):
         if theirs.shape != sets.prediction.shape or not np.allclose(theirs, sets.prediction):
             reason = "measure it with the same model at the same points."
             raise refuse_value("stability", cls.__name__, f"about these {len(sets):,} points", theirs.shape, reason)
-        return cls(sets, stability.delta("argmax") > 0, stability.noun.singular).plot(ax=ax)
+        return cls(sets, stability.delta("argmax") > 0, stability.noun.singular, most).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the sets.
@@ -99,23 +110,17 @@ class LabelSetDisplay(Display):
         -------
         self
         """
-        ax, lines = self.start(ax), np.arange(len(self.sets))
+        ax, n = self.start(ax), len(self.sets)
         leading = np.argsort(-self.sets.prediction, axis=1, kind="stable")[:, :2]
         likely, inside = (
             np.take_along_axis(part, leading, axis=1) for part in (self.sets.prediction, self.sets.members)
         )
-        self.order_ = np.argsort(likely[:, 0] - likely[:, 1], kind="stable")
-        likely, inside = likely[self.order_], inside[self.order_]
-        size = float(np.clip(2000 / max(1, len(lines)), 6, 36))
-        ax.vlines(
-            lines,
-            likely[:, 1],
-            likely[:, 0],
-            color="tab:gray",
-            alpha=0.3,
-            linewidth=min(1.0, 60 / max(1, len(lines))),
-            zorder=1,
-        )
+        lead = likely[:, 0] - likely[:, 1]
+        order = np.argsort(lead, kind="stable")
+        self.order_ = order[: self.most]
+        likely, inside, lines = likely[self.order_], inside[self.order_], np.arange(len(self.order_))
+        ax.vlines(lines, likely[:, 1], likely[:, 0], color="tab:gray", alpha=0.3, linewidth=1.0, zorder=1)
+        size = float(np.clip(2000 / max(1, len(lines)), 12, 36))
         drawn = []
         for place, colour, marker, name in ((0, "tab:blue", "o", "leading label"), (1, "tab:red", "s", "second label")):
             face = np.where(inside[:, place], colour, "white")
@@ -127,13 +132,18 @@ class LabelSetDisplay(Display):
                     ax.scatter([], [], marker=marker, facecolors=fill, edgecolors=colour, label=label)
         self.first_, self.second_ = drawn
         one = int((self.sets.sizes == 1).sum())
-        title = f"{self.sets.method}: {one:,} of {len(lines):,} points with one label"
+        title = f"{self.sets.method}: {one:,} of {n:,} points with one label"
         if self.hinges is not None:
-            marked = np.flatnonzero(self.hinges[self.order_])
-            title += f", {len(marked):,} hinge{'s' if len(marked) == 1 else ''} on one {self.noun}"
+            marked, total = np.flatnonzero(self.hinges[self.order_]), int(self.hinges.sum())
+            title += f", {total:,} hinge{'s' if total == 1 else ''} on one {self.noun}"
             cross = {"marker": "x", "color": "black", "s": 30, "zorder": 3}
-            label = f"decision hinges on one {self.noun}"
+            beyond = "" if total == len(marked) else f" ({total - len(marked):,} more not drawn)"
+            label = f"decision hinges on one {self.noun}{beyond}"
             self.hinges_ = ax.scatter(marked, np.full(len(marked), -0.05), label=label, **cross)
-        ax.set(xlabel="points, the closest decision first", ylabel="probability", title=title, ylim=(-0.1, 1.05))
-        ax.legend(loc="center right", fontsize="small")
+        about = "points, the closest decision first"
+        if n > len(lines):
+            about = f"the {len(lines):,} closest decisions; at the others the first label leads by "
+            about += f"{lead[order[len(lines)]]:.2g} or more"
+        ax.set(xlabel=about, ylabel="probability", title=title, ylim=(-0.1, 1.05))
+        ax.legend(loc="best", fontsize="small")
         return self
