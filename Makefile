@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test quick lint bench fuzz sanitize wheels clean
+.PHONY: demo test quick lint bench engines fuzz sanitize wheels clean
 
 # What is compiled into the package: with the system's compiler, or one from the package index, or not at all.
 NATIVE := hatch_build.py $(wildcard src/stablebag/learning/solvers/native/*.[ch])
@@ -20,6 +20,11 @@ test: .venv/.test
 # The fast tests of every room, a minute or two: for the working day. tests/conftest.py lists what is left out as slow.
 quick: .venv/.test
 	$(BIN)/python -m pytest tests -m "not slow"
+
+# Bags fitted by dask, ray and Spark, in an environment of their own, which takes a gigabyte. Spark needs Java.
+engines: .venv-engines/.project
+	STABLEBAG_ENGINES=$(ENGINES) .venv-engines/bin/python -m pytest tests/engines
+ENGINES ?= dask,ray,spark
 
 lint: .venv/.lint
 	$(BIN)/ruff check .
@@ -54,7 +59,7 @@ wheels: .venv/.wheels
 	$(BIN)/python hatch_build.py dist
 
 clean:
-	rm -rf .venv build dist src/stablebag/learning/solvers/native/_native.*
+	rm -rf .venv .venv-engines build dist src/stablebag/learning/solvers/native/_native.*
 
 # One stamp per purpose: a second run installs nothing until pyproject.toml or a C file changes.
 .venv/.pip:
@@ -72,4 +77,10 @@ clean:
 
 .venv/.%: pyproject.toml | .venv/.project
 	$(BIN)/python -m pip install --quiet --editable . --group $*
+	touch $@
+
+.venv-engines/.project: pyproject.toml $(NATIVE)
+	$(PYTHON) -m venv .venv-engines
+	.venv-engines/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venv-engines/bin/python -m pip install --quiet --editable . --group engines
 	touch $@

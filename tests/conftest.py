@@ -11,6 +11,7 @@ hypothesis.settings.load_profile("unhurried")
 # What `make quick` leaves out. Every room keeps most of its tests; `make test` runs them all.
 SLOW_PLACES = (
     "statistical",  # many repetitions
+    "engines",  # starts clusters
     "theorems",  # lists of all bags
     "properties",  # random examples, many learners, pools of processes
     "test_documents.py",  # runs the examples
@@ -45,7 +46,6 @@ SLOW_TESTS = {  # the slowest of the others, of a second or more
     "test_the_same_bits_for_any_batching",
     "test_the_same_bits_for_any_number_of_jobs_and_backend",
     "test_the_same_bits_however_predictions_are_handed_out",
-    "test_the_same_bits_on_a_dask_cluster",
     "test_what_an_impossible_request_is_told_is_indeed_possible",
     "test_with_all_bags_reuse_is_exactly_refitting_under_the_law_without_one",
 }

@@ -175,18 +175,6 @@ def test_the_same_bits_however_predictions_are_handed_out(monkeypatch):
     np.testing.assert_array_equal(fitted_bits(n_jobs=2), serial)
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_the_same_bits_on_a_dask_cluster():
-    distributed = pytest.importorskip("distributed")
-    serial = fitted_bits(n_jobs=1)
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        distributed.Client(cluster),
-        joblib.parallel_config(backend="dask"),
-    ):
-        np.testing.assert_array_equal(fitted_bits(n_jobs=-1), serial)
-
-
 SOLVED = {
     "trees": DecisionTreeRegressor(max_features=2),
     "linear": make_pipeline(StandardScaler(), Ridge()),

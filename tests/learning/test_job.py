@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,29 @@ def test_errors_in_a_part_name_the_bag_by_its_number_in_the_whole(job):
     failing = FitJob(FailsOn(row=4.0), job.X, job.y, job.bags, job.seeds)
     with pytest.raises(RuntimeError, match=r"failed to fit on bag 3 \(2 rows\)"):
         list(fit_bags(failing.part(2, 5)))
+
+
+def test_a_part_on_its_own_rows_fits_the_same_models_and_has_no_others(job):
+    own = job.part(2, 4).on_own_rows()
+    assert (own.X.ravel().tolist(), own.y.tolist()) == ([3.0, 4.0, 5.0], [3.0, 4.0, 5.0])
+    assert [rows.tolist() for rows in own.bags] == [[0, 0], [1, 2]]
+    assert (own.first, own.seeds.tolist()) == (2, [12, 13])
+    for model, same in zip(fit_bags(own), list(fit_bags(job))[2:4], strict=True):
+        np.testing.assert_array_equal(model.X_, same.X_)
+
+
+def test_on_its_own_rows_a_job_knows_which_parameters_were_given_by_row(job):
+    given = replace(job, fit_params={"sample_weight": np.arange(6.0), "three": [7, 8, 9]})
+    own = given.part(2, 4).on_own_rows()  # has three rows, like the parameter that has nothing to do with rows
+    assert own.params_by_row() == own.part(0, 1).params_by_row() == {"sample_weight"}
+    assert own.fit_params["sample_weight"].tolist() == [3.0, 4.0, 5.0]
+    assert own.fit_params["three"] == [7, 8, 9]
+
+
+def test_bags_that_are_all_empty_have_one_row_that_no_one_sees(job):
+    own = replace(job, bags=Bags([[], []], n_samples=6), seeds=np.arange(2)).on_own_rows()
+    assert (len(own.X), [len(rows) for rows in own.bags]) == (1, [0, 0])
+    assert [model.predict([[0.0]]).tolist() for model in fit_bags(own)] == [[3.0], [3.0]]
 
 
 def test_without_rows_everything_but_the_data_is_left(job):

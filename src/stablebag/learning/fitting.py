@@ -18,7 +18,7 @@ from stablebag.learning import outputs
 from stablebag.learning.job import FitJob
 from stablebag.learning.learners import Surroundings
 from stablebag.learning.models import Models
-from stablebag.learning.parallel import BagError, Pace, n_workers, one_thread, results
+from stablebag.learning.parallel import BagError, Pace, n_workers, on_this_machine, one_thread, results
 from stablebag.learning.rows import Points
 from stablebag.learning.solvers.choice import chosen, warns_of_many_classes
 from stablebag.learning.solvers.conversion import ask, converted
@@ -194,9 +194,8 @@ def _one_by_one(
     threads = solved and job.choice.kind.releases_lock
     beside_others = Surroundings(job.learner).may_run_beside_others
     workers = n_workers(n_jobs, threads=threads, beside_others=beside_others)
-    pace, light = Pace(workers), job.without_rows()
-    # X and y are separate arguments, because there backends look for large ones to send only once.
-    batches = ((each, job.X, job.y, light.part(*ends), *more) for ends in pace.batches(len(job)))
+    pace = Pace(workers)
+    batches = ((each, *sent, *more) for sent in _sent(job, pace, on_this_machine=on_this_machine()))
     try:
         if workers == 1:
             yield from each(job, *more)
@@ -214,6 +213,21 @@ def _one_by_one(
         if job.numbers is not None:
             failure.number = int(job.numbers[failure.number - job.first])
         raise failure.explained(what, about) from failure.cause
+
+
+def _sent(job: FitJob, pace: Pace, *, on_this_machine: bool) -> Iterator[tuple[Any, np.ndarray, FitJob]]:
+    """What travels to a worker with each batch of bags: rows and targets, and the rest of the job.
+
+    X and y are separate arguments, because there backends look for large ones to send only once. Workers of this
+    machine share them. To those of others a batch takes the rows of its bags, and no more.
+    """
+    light = job.without_rows()
+    for ends in pace.batches(len(job)):
+        if on_this_machine:
+            yield job.X, job.y, light.part(*ends)
+        else:
+            part = job.part(*ends).on_own_rows()
+            yield part.X, part.y, part.without_rows()
 
 
 def _fit_remotely(

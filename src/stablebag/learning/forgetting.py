@@ -7,8 +7,7 @@ import numpy as np
 from stablebag._checks import refuse_type, refuse_value
 from stablebag._wording import Noun
 from stablebag.learning.ensemble import BaggedEnsemble, check_bagged
-from stablebag.learning.rows import index_of, n_rows, stacked, take_rows
-from stablebag.learning.solvers.general import is_per_row
+from stablebag.learning.rows import index_of, is_per_row, n_rows, stacked, take_rows
 from stablebag.learning.strata import law_with_more
 from stablebag.resampling.row_ids import RowIds, as_row_ids
 from stablebag.resampling.scheme import ResolvedScheme

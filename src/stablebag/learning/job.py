@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stablebag.learning.rows import is_per_row, take_rows
 from stablebag.resampling.bags import Bags
 
 
@@ -43,6 +44,8 @@ class FitJob:
         As the parameter `solver` of the ensembles.
     choice : Choice or None, default=None
         Which solver fits the bags, once that is decided; None is the learner itself.
+    by_row : frozenset of str or None, default=None
+        The names of the fit parameters that have one entry per training row; None finds them by their lengths.
     """
 
     learner: Any
@@ -58,6 +61,7 @@ class FitJob:
     numbers: np.ndarray | None = None
     solver_wanted: str = "auto"
     choice: Any = None
+    by_row: frozenset[str] | None = None
 
     def __len__(self) -> int:
         return len(self.bags)
@@ -69,6 +73,22 @@ class FitJob:
     def only(self, numbers: np.ndarray) -> "FitJob":
         """Return the job of some of the bags."""
         return replace(self, bags=self.bags.take(numbers), seeds=self.seeds[numbers], numbers=numbers)
+
+    def params_by_row(self) -> frozenset[str]:
+        """Return the names of the fit parameters that have one entry per training row."""
+        if self.by_row is not None:
+            return self.by_row
+        given = self.fit_params or {}
+        return frozenset(name for name, value in given.items() if is_per_row(value, len(self.y)))
+
+    def on_own_rows(self) -> "FitJob":
+        """Return the same job with the rows of its bags alone, so that no others have to travel with it."""
+        rows, bags = self.bags.on_own_rows()
+        if not len(rows):  # all bags are empty; a table of no rows is more than some libraries take
+            rows, bags = np.zeros(1, np.intp), Bags.from_flat(rows, np.zeros(len(bags) + 1, np.int64), 1)
+        by_row, given = self.params_by_row(), self.fit_params or {}
+        params = {name: take_rows(value, rows) if name in by_row else value for name, value in given.items()}
+        return replace(self, X=take_rows(self.X, rows), y=self.y[rows], bags=bags, fit_params=params, by_row=by_row)
 
     def without_rows(self) -> "FitJob":
         """Return the job without the data, which are sent separately."""

@@ -33,6 +33,11 @@ def n_workers(n_jobs: int | None, *, threads: bool = False, beside_others: bool 
     return 1 if threads and not beside_others else int(effective_n_jobs(n_jobs))
 
 
+def on_this_machine() -> bool:
+    """Return whether the workers are threads or processes of this machine, started by joblib itself."""
+    return type(get_active_backend()[0]).__module__.startswith("joblib._parallel_backends")
+
+
 class Pace:
     """How many bags to hand out at a time: one at first, and then as many as take about half a second.
 
@@ -192,8 +197,7 @@ one_thread = _OneThread()
 
 def _jobs_of_learners() -> Any:
     """One job for learners that do not ask for a number; on a cluster, those that do stay on their machine."""
-    backend = get_active_backend()[0]
-    if type(backend).__module__.startswith("joblib._parallel_backends"):
+    if on_this_machine():
         return parallel_config(n_jobs=1)
     return parallel_config(backend="threading", n_jobs=1)
 

@@ -43,6 +43,14 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     return _safe_indexing(X, rows)
 
 
+def is_per_row(value: Any, n_samples: int) -> bool:
+    """Whether a fit parameter has one entry per training row: an array, a column or a list of that length."""
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return len(shape) >= 1 and shape[0] == n_samples
+    return isinstance(value, list | tuple) and len(value) == n_samples
+
+
 def stacked(X: Any, more: Any) -> Any:
     """Put two tables of the same kind one below the other."""
     if hasattr(X, "iloc"):

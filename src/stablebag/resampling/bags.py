@@ -142,6 +142,17 @@ class Bags:
         places = np.arange(ends[-1]) + np.repeat(self._ends[:-1][numbers] - ends[:-1], sizes)
         return Bags.from_flat(self._rows[places], ends, self.n_samples).called(self._noun)
 
+    def on_own_rows(self) -> "tuple[np.ndarray, Bags]":
+        """Return the rows that are in some bag, in order, and the same bags with these rows numbered 0, 1, ...
+
+        >>> rows, bags = Bags([[7, 2], [7, 7]], n_samples=9).on_own_rows()
+        >>> rows, list(bags)
+        (array([2, 7]), [array([1, 0]), array([1, 1])])
+        """
+        rows, places = np.unique(self._rows, return_inverse=True)
+        kind = np.min_scalar_type(max(len(rows) - 1, 0))
+        return rows.astype(np.intp), Bags.from_flat(places.astype(kind), self._ends, len(rows)).called(self._noun)
+
     def with_any(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers of the bags that contain any of these rows, in increasing order."""
         marked = np.zeros(self.n_samples, dtype=bool)

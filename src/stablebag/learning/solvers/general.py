@@ -22,7 +22,7 @@ class General:
         self.X, self.y = job.X, job.y
         self.fresh, self.surroundings = Copies(job.learner), Surroundings(job.learner)
         self.given = job.fit_params or {}
-        self.by_row = {name for name, value in self.given.items() if is_per_row(value, len(job.y))}
+        self.by_row = job.params_by_row()
         self.validated, self.mutable = False, has_mutable_cells(job.X)
 
     def fit(self, rows: np.ndarray, seed: int) -> Any:
@@ -34,14 +34,6 @@ class General:
             model.fit(copy.deepcopy(X) if self.mutable else X, y, **params)  # fit may return nothing
         self.validated = self.fresh.validated_once
         return _as_after_a_journey(model)
-
-
-def is_per_row(value: Any, n_samples: int) -> bool:
-    """Whether a fit parameter has one entry per training row: an array, a column or a list of that length."""
-    shape = getattr(value, "shape", None)
-    if shape is not None:
-        return len(shape) >= 1 and shape[0] == n_samples
-    return isinstance(value, list | tuple) and len(value) == n_samples
 
 
 def _validation_skipped() -> AbstractContextManager[None]:
