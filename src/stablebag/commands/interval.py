@@ -6,6 +6,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from stablebag._writing import whole
 from stablebag.commands.options import scheme_of, table_options
 from stablebag.commands.printing import progress, say
 
@@ -63,7 +64,8 @@ def interval(test: Path, confidence: float, method: str, output: Path, **options
     frame, others = found.to_frame(), other[group] if group in other.columns else None
     if others is not None:
         frame.insert(0, group if group not in frame else f"{group} (group)", others.to_numpy())
-    frame.to_csv(output, index=False)
+    with whole(output) as partial:
+        frame.to_csv(partial, index=False)
     say(console, found.explain())
     if units is not None:
         many = groups.noun(units).plural

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from stablebag._writing import refuse_unwritable, whole
 from stablebag.commands.options import scheme_of, table_options
 from stablebag.commands.printing import progress, say
 
@@ -50,8 +51,7 @@ def sets(
         raise ValueError(
             "--confidence is for sets that cover the true label. Leave it out, or use --method jackknife+."
         )
-    if output is not None and not output.resolve().parent.is_dir():
-        raise tables.TableError(f"There is no folder {output.resolve().parent} to write {output.name} to.")
+    refuse_unwritable(output)
     X, y, task, _ = tables.split_target(tables.read_table(options["table"]), target, options["task"])
     if task != "classification":
         raise tables.TableError(
@@ -94,7 +94,8 @@ def sets(
             one = f"{found.correct_singletons(true):.1%} have it as the only one"
             say(console, f"{found.coverage(true):.1%} of the known labels are in their sets; {one}.")
     if output is not None:
-        _with_sets(other, found).to_csv(output, index=False)
+        with whole(output) as partial:
+            _with_sets(other, found).to_csv(partial, index=False)
         say(console, f"{len(found):,} sets are in {output}.")
 
 

@@ -14,6 +14,7 @@ from rich.table import Table
 from sklearn.model_selection import train_test_split
 
 from stablebag._wording import ROWS, Noun
+from stablebag._writing import refuse_unwritable, write_text
 from stablebag.commands import tables
 from stablebag.commands.options import scheme_of
 from stablebag.commands.printing import finite, progress, say
@@ -91,8 +92,7 @@ class StudyOrder:
     ) -> None:
         """Run the study with progress, print it, and write what was asked for; groups are the units of the rows."""
         for path in (self.output, self.numbers):
-            if path is not None and not path.resolve().parent.is_dir():
-                raise tables.TableError(f"There is no folder {path.resolve().parent} to write {path.name} to.")
+            refuse_unwritable(path)
         learner = tables.make_learner(self.model, task, tables.parse_parameters(self.parameters))
         pipeline = tables.Columns.of(X).pipeline(learner)
         console, n_refits = Console(), min(self.n_refits, len(y) if groups is None else groups.nunique())
@@ -117,7 +117,7 @@ class StudyOrder:
             say(console, note)
         _print(console, result)
         if self.numbers is not None:
-            self.numbers.write_text(json.dumps(_numbers(result), indent=1) + "\n")
+            write_text(self.numbers, json.dumps(_numbers(result), indent=1) + "\n")
             say(console, f"The numbers are in {self.numbers}.")
         if self.output is not None:
             from stablebag.showing.report.page import write
