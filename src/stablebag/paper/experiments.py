@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_integer
+from stablebag._checks import check_integer, check_jobs
 from stablebag.learning.fitting import fit_and_predict_bags
 from stablebag.learning.job import FitJob
 from stablebag.learning.progress import Count, counted
@@ -88,6 +88,7 @@ def run(
     [True, True]
     """
     owner = "run"
+    check_jobs(n_jobs, owner)
     chosen = setting if isinstance(setting, Setting) else SETTINGS[_check_setting(setting)]
     check_variant(variant, owner)
     n_bags = check_integer(n_bags, "n_bags", owner, minimum=2)

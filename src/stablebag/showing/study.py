@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, root_mean_squared_error
 
-from stablebag._checks import check_integer, refuse_value
+from stablebag._checks import check_integer, check_jobs, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import ROWS, Noun
 from stablebag.deciding.intervals import Intervals, predict_interval
@@ -321,6 +321,7 @@ def study(
     'Leaving out a training row moves the bagged prediction by '
     """
     owner = "study"
+    check_jobs(n_jobs, owner)
     n_points = check_integer(n_points, "n_points", owner, minimum=1)
     n_refits = check_integer(n_refits, "n_refits", owner, minimum=1)
     classifies = is_classifier(learner)
