@@ -20,15 +20,20 @@ def test_a_file_is_replaced_when_all_of_it_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def half_write(path, error):
+    with whole(path) as partial:
+        partial.write_text("half")
+        raise error
+
+
 @pytest.mark.parametrize("error", [OSError("No space left on device"), KeyboardInterrupt(), SystemExit(143)])
 def test_what_fails_leaves_what_was_there_and_nothing_else(tmp_path, error):
     path = tmp_path / "a.json"
     for before in (None, "before"):
         if before is not None:
             path.write_text(before)
-        with pytest.raises(type(error)), whole(path) as partial:
-            partial.write_text("half")
-            raise error
+        with pytest.raises(type(error)):
+            half_write(path, error)
         assert list(tmp_path.iterdir()) == ([] if before is None else [path])
     assert path.read_text() == "before"
 

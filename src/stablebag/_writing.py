@@ -8,11 +8,10 @@ from pathlib import Path
 
 
 @contextmanager
-def whole(path: str | Path, *, durable: bool = True) -> Iterator[Path]:
+def whole(path: str | Path) -> Iterator[Path]:
     """Provide another path to write to; its file takes the place of `path` when the ``with`` block ends without error.
 
-    It is in the same folder and has the same ending, because some writers look at it. A link is followed. What has a
-    checksum need not be durable, that is, on the disk before it has its name.
+    It is in the same folder and has the same ending, because some writers look at it. A link is followed.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -26,18 +25,23 @@ def whole(path: str | Path, *, durable: bool = True) -> Iterator[Path]:
     if path.exists() and not path.is_file():  # a terminal, a pipe or /dev/null: there is nothing to replace
         yield path
         return
-    number, name = tempfile.mkstemp(prefix=".partial-", suffix=f"-{path.name[-100:]}", dir=path.parent)
-    os.close(number)
-    partial = Path(name)
-    try:
+    with partial_file(path.parent, f"-{path.name[-100:]}") as partial:
         yield partial
         partial.chmod(path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_mask())
-        if durable:  # or else the new name could outlive what was written, if the machine stops
-            with partial.open("rb") as file:
-                os.fsync(file.fileno())
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())  # or else the new name could outlive what was written, if the machine stops
         partial.replace(path)
+
+
+@contextmanager
+def partial_file(folder: Path, ending: str) -> Iterator[Path]:
+    """Provide the path of a new file in a folder, for its owner alone; at the end it is gone, unless it was renamed."""
+    number, name = tempfile.mkstemp(prefix=".partial-", suffix=ending, dir=folder)
+    os.close(number)
+    try:
+        yield Path(name)
     finally:
-        partial.unlink(missing_ok=True)
+        Path(name).unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -11,6 +11,12 @@ from stablebag.resampling.schemes import SCHEMES
 SEED = click.IntRange(0, 2**32 - 1)
 
 
+def _jobs(ctx: click.Context, param: click.Parameter, value: int) -> int:
+    if value == 0:
+        raise click.BadParameter("0 fits in parallel are none. Use 1, or -1 for all processors.")
+    return value
+
+
 def scheme_options(command: Any) -> Any:
     """Add the options that choose a scheme."""
     size = click.option("--bag-size", help="Rows in a bag (250), or a fraction of the rows (0.5).")
@@ -26,7 +32,9 @@ def scheme_options(command: Any) -> Any:
 
 def run_options(command: Any) -> Any:
     """Add the options of every command that fits: jobs and seed."""
-    jobs = click.option("--jobs", type=int, default=2, show_default=True, help="The number of fits in parallel.")
+    jobs = click.option("--jobs", type=int, default=2, show_default=True, callback=_jobs,
+                        help="The number of fits in parallel; -1 is one for each processor, and two for each are the "
+                        "most.")  # fmt: skip
     seed = click.option("--seed", type=SEED, default=0, show_default=True, help="The seed of everything.")
     return jobs(seed(command))
 

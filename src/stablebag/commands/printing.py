@@ -6,13 +6,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from stablebag._wording import about_time
-from stablebag.learning.progress import on_progress, on_step
+from stablebag.learning.progress import on_notice, on_progress, on_step
 
 _EVERY = 30.0  # seconds between two lines if there is no terminal for a bar
 _WINDOW = 60.0  # seconds over which the speed is measured
@@ -43,7 +44,8 @@ def progress(console: Console, name: str, share: Callable[[int], float] | None =
     """
     work = _Work(name, share)
     shown = _bar(console, work) if console.is_terminal else _lines(beside(console), work)
-    with shown, on_progress(work.count), on_step(work.begin):
+    told = on_notice(lambda sentence: say(beside(console), sentence))
+    with shown, on_progress(work.count), on_step(work.begin), told:
         yield
 
 
@@ -51,7 +53,8 @@ class _Work:
     """What is being done, how much of it, and how long it will take."""
 
     def __init__(self, name: str, share: Callable[[int], float] | None) -> None:
-        self.name, self.share, self.changed = name, share, lambda: None
+        self.name, self.share = name, share
+        self.changed: Callable[[], Any] = list  # what is called when another step begins
         self.done, self.total = 0, 0  # fits; a total of zero is work that is not counted
         self.seen = deque[tuple[float, float]]()
 

@@ -45,7 +45,7 @@ def n_workers(n_jobs: int | None, *, threads: bool = False, beside_others: bool 
 
 
 def _most_workers() -> int:
-    return _PER_PROCESSOR * cpu_count()
+    return _PER_PROCESSOR * int(cpu_count())
 
 
 def _is_here(backend: Any) -> bool:
