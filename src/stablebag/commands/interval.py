@@ -31,6 +31,7 @@ def interval(test: Path, confidence: float, method: str, output: Path, **options
       stablebag interval visits.csv --target outcome --group patient_id --test new.csv --output intervals.csv
     """
     from stablebag.commands import groups, tables
+    from stablebag.commands.budget import settled
     from stablebag.deciding.intervals import predict_interval
     from stablebag.learning.regressor import BaggedRegressor
 
@@ -50,15 +51,19 @@ def interval(test: Path, confidence: float, method: str, output: Path, **options
     other = tables.read_table(test)
     learner = tables.make_learner(options["model"], task, tables.parse_parameters(options["parameters"]))
     points = tables.same_columns(X, other, str(test))
+    console, pipeline = Console(), tables.Columns.of(X).pipeline(learner)
+    law, number = scheme_of(options["scheme"], options["bag_size"]), None if units is None else units.nunique()
+    about = {"n_bags": options["n_bags"], "n_refits": 0, "size_is_given": options["bag_size"] is not None}
+    run = {"jobs": options["jobs"], "limit": options["time_limit"], "seed": options["seed"], "units": number}
+    load = settled(console, pipeline, X, y, law, **about, **run)
     model = BaggedRegressor(
-        tables.Columns.of(X).pipeline(learner),
-        scheme=scheme_of(options["scheme"], options["bag_size"]),
-        n_bags=options["n_bags"],
+        pipeline,
+        scheme=load.scheme,
+        n_bags=load.n_bags,
         n_jobs=options["jobs"],
         random_state=options["seed"],
     )
-    console = Console()
-    with progress(console, "bags"):
+    with progress(console, "Fitting"):
         model.fit(X, y, groups=units)
     found = predict_interval(model, points, confidence_level=confidence, method=method)
     frame, others = found.to_frame(), other[group] if group in other.columns else None

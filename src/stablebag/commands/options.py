@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from stablebag.commands.auto import duration, number_or_auto
 from stablebag.resampling.scheme import ResamplingScheme
 from stablebag.resampling.schemes import SCHEMES
 
@@ -50,7 +51,10 @@ def table_options(command: Any) -> Any:
         click.option("--model", default="tree", show_default=True,
                      help="tree, forest, boosting, logistic, ridge, knn, mlp, svm, or package.module:Class."),
         click.option("--param", "parameters", multiple=True, help="A parameter of the model, name=value; repeatable."),
-        click.option("--n-bags", type=click.IntRange(2), default=500, show_default=True, help="The number of bags."),
+        click.option("--n-bags", default="auto", show_default=True, callback=number_or_auto(2),
+                     help="The number of bags; auto is 500, 200, 100 or 50, by the time of the first fits."),
+        click.option("--time-limit", default="3m", show_default=True, callback=duration,
+                     help="How long auto may take, about: 90s, 3m, 1h."),
     ]  # fmt: skip
     command = scheme_options(run_options(command))
     for option in reversed(options):

@@ -41,6 +41,7 @@ def sets(
       stablebag sets patients.csv --target diagnosis --test new.csv --method jackknife+ --confidence 0.9
     """
     from stablebag.commands import groups, tables
+    from stablebag.commands.budget import settled
     from stablebag.deciding.label_sets import predict_set
     from stablebag.learning.classifier import BaggedClassifier
 
@@ -62,15 +63,19 @@ def sets(
     other = tables.read_table(test)
     learner = tables.make_learner(options["model"], task, tables.parse_parameters(options["parameters"]))
     points = tables.same_columns(X, other, str(test))
+    console, pipeline = Console(), tables.Columns.of(X).pipeline(learner)
+    law, number = scheme_of(options["scheme"], options["bag_size"]), None if units is None else units.nunique()
+    about = {"n_bags": options["n_bags"], "n_refits": 0, "size_is_given": options["bag_size"] is not None}
+    run = {"jobs": options["jobs"], "limit": options["time_limit"], "seed": options["seed"], "units": number}
+    load = settled(console, pipeline, X, y, law, **about, **run)
     model = BaggedClassifier(
-        tables.Columns.of(X).pipeline(learner),
-        scheme=scheme_of(options["scheme"], options["bag_size"]),
-        n_bags=options["n_bags"],
+        pipeline,
+        scheme=load.scheme,
+        n_bags=load.n_bags,
         n_jobs=options["jobs"],
         random_state=options["seed"],
     )
-    console = Console()
-    with progress(console, "bags"):
+    with progress(console, "Fitting"):
         model.fit(X, y, groups=units)
     level = {"confidence_level": 0.9 if confidence is None else confidence}
     found = predict_set(
