@@ -20,7 +20,7 @@ LADDER = ((500, 200), (200, 100), (100, 50), (50, 20))
 FULL_SIZE = 20_000  # rows from which on bags have as many as with so many: half of them, 10,000
 _FIRST = 1_000  # rows of the first fit that is timed
 _GROWTH = 4  # by how much the next one is larger
-_QUICK = 0.2  # seconds of a first fit that is timed again, because much of it was loading
+_QUICK = 0.1  # seconds of a fit that is timed again
 _SPENT = 0.05  # of the time there is, after which no larger fit is timed
 _POWERS = (1.0, 3.0)  # of the number of rows, with which the time of a fit grows: at least and at most
 _LIKELY = 0.5  # rows in every bag, from which on there are too few bags
@@ -174,29 +174,36 @@ def _timed(learner: Any, X: Any, y: np.ndarray, share: float, limit: float, seed
     sizes: list[int] = []
     seconds: list[float] = []
     size, spent = min(_FIRST, n), 0.0
-    while spent <= _SPENT * limit:
+    while spent <= _SPENT * limit and (not sizes or sizes[-1] < n):
         rows = np.sort(order[:size])
-        start = time.perf_counter()
-        try:
-            with one_thread():
-                clone(learner).fit(X.iloc[rows] if hasattr(X, "iloc") else X[rows], y[rows])
-        except Exception:  # few rows may have one class only; what is wrong with all of them is told by the real fits
+        took = _time_of(learner, X.iloc[rows] if hasattr(X, "iloc") else X[rows], y[rows])
+        if took is None:  # few rows may have one class only; what is wrong with all of them is told by the real fits
             if size == n:
                 break
         else:
-            took = time.perf_counter() - start
-            if not sizes and took < _QUICK and not spent:
-                spent = took
-                continue
+            spent += took
             sizes.append(size)
             seconds.append(took)
-        spent += time.perf_counter() - start
-        if size == n:
-            break
         size = min(_GROWTH * size, n)
     if not sizes:
         return 0.0, 0.0
     return _at(share * n, sizes, seconds), _at(n, sizes, seconds)
+
+
+def _time_of(learner: Any, X: Any, y: np.ndarray) -> float | None:
+    """How long a fit takes; None if it fails. A quick one is done twice, because much of the first is loading."""
+    took = 0.0
+    for _ in range(2):
+        start = time.perf_counter()
+        try:
+            with one_thread():
+                clone(learner).fit(X, y)
+        except Exception:
+            return None
+        took = time.perf_counter() - start
+        if took > _QUICK:
+            break
+    return took
 
 
 def _at(size: float, sizes: list[int], seconds: list[float]) -> float:
@@ -224,7 +231,7 @@ def _sentence(load: Workload, usual: tuple[int, int], size: int, noun: Noun, lim
     """What was chosen, why, how long it takes and what to change."""
     takes = f" take {about_time(load.seconds)} with {load.workers} job{'s' * (load.workers != 1)}"
     words = [f"{_numbers(load.n_bags, load.n_refits, noun, size)}{takes if load.bag_seconds else ''}."]
-    names = [name for name in load.chosen if name != "--bag-size"]
+    names = [name for name in load.chosen if name in ("--n-bags", "--refits")]
     most = f"--time-limit ({about_time(limit).removeprefix('about ')})"
     if names and load.seconds > limit:
         words.append(
