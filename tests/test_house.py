@@ -72,7 +72,7 @@ def imported_modules(path):
 
 def test_every_file_is_in_a_room():
     alone = {path.name for path in FILES if path.parent == PACKAGE}
-    assert alone == {"_checks.py", "_seeds.py", "_wording.py", "__main__.py"}
+    assert alone == {"_checks.py", "_seeds.py", "_wording.py", "_writing.py", "__main__.py"}
     assert {path.relative_to(PACKAGE).parts[0] for path in FILES if path.parent != PACKAGE} == set(ROOMS[1:])
 
 
@@ -107,7 +107,7 @@ def test_no_private_name_crosses_the_border_of_a_file(path):
     assert foreign == []
 
 
-SHARED = {"_checks", "_seeds", "_wording"}
+SHARED = {"_checks", "_seeds", "_wording", "_writing"}
 SHARED |= {"_replace"}  # of named tuples, where it is public
 SHARED |= {"_validate_params"}  # of scikit-learn's estimators, which have no public way to ask before a fit
 

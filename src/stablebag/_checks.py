@@ -57,6 +57,18 @@ def check_real(
     return number
 
 
+def check_jobs(value: Any, owner: str) -> int | None:
+    """Return a number of jobs: None, or a whole number that is not zero; -1 is one for each processor."""
+    if value is None:
+        return None
+    expected, reason = "None or an integer other than 0", "use 1, or -1 for all processors."
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise refuse_type("n_jobs", owner, expected, value, reason)
+    if value == 0:
+        raise refuse_value("n_jobs", owner, expected, 0, reason)
+    return int(value)
+
+
 def check_delta(value: Any, owner: str, name: str = "delta") -> float:
     """Return a share of the training rows."""
     reason = "it is a share of the training rows. For one row in twenty use 0.05."

@@ -124,6 +124,20 @@ def probability(value: float) -> str:
     return f"{value:.4g}" if value < 0.99995 else f"1 - {1 - value:.2g}"
 
 
+def about_time(seconds: float) -> str:
+    """Say about how long something takes.
+
+    >>> about_time(3), about_time(42), about_time(61), about_time(200), about_time(5000), about_time(20_000)
+    ('a few seconds', 'about 50 seconds', 'about 70 seconds', 'about 4 minutes', 'about 84 minutes', 'about 6 hours')
+    """
+    if seconds < 8:
+        return "a few seconds"
+    for unit, name, step, most in ((1, "seconds", 10, 90), (60, "minutes", 1, 90), (3600, "hours", 1, 48)):
+        if (number := step * math.ceil(seconds / unit / step - 1e-6)) <= most:
+            return f"about {number} {name}"
+    return f"about {math.ceil(seconds / 86_400):,} days"
+
+
 def count_bags(n_bags: int | float) -> str:
     """Say how many bags there are.
 

@@ -1,5 +1,9 @@
 """The command line: what bad input gets."""
 
+import signal
+import subprocess
+import sys
+
 import pandas as pd
 import pytest
 
@@ -63,6 +67,36 @@ def test_an_interrupt_ends_with_130_and_without_a_traceback(run, monkeypatch):
     result = run("certify", "--n-samples", 50)
     assert result.exit_code == 130
     assert result.output.strip() == "Interrupted."
+
+
+def test_sigterm_ends_a_command_like_an_interrupt_and_is_left_as_it_was(run, monkeypatch):
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr("stablebag.commands.certify.Certificate", lambda *given, **more: signal.raise_signal(15))
+    result = run("certify", "--n-samples", 50)
+    assert (result.exit_code, result.output.strip()) == (143, "Terminated.")
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_an_interrupt_says_what_is_kept(run, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt("What was done is kept.")
+
+    monkeypatch.setattr("stablebag.commands.certify.Certificate", interrupted)
+    assert run("certify", "--n-samples", 50).output.strip() == "Interrupted. What was done is kept."
+
+
+def test_a_command_that_takes_long_says_at_once_that_it_is_loading():
+    code = [sys.executable, "-m", "stablebag", "measure", "none.csv", "--target", "y"]
+    done = subprocess.run(code, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[0] == "Loading scikit-learn ..."
+    assert done.stderr.splitlines()[-1] == "Error: There is no file none.csv."
+
+
+def test_the_command_itself_is_light():
+    code = "import sys, stablebag.commands.main; print([name for name in ('numpy', 'scipy') if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
 
 
 def test_of_an_error_of_many_lines_the_first_is_shown_and_of_one_without_words_its_name(run, monkeypatch):

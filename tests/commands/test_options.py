@@ -39,7 +39,8 @@ def test_a_table_needs_a_target_and_everything_else_has_a_default():
         None,
         ("a=1", "b=2"),
     )
-    assert (seen["model"], seen["n_bags"], seen["scheme"], seen["bag_size"]) == ("tree", 500, "subbagging", None)
+    assert (seen["model"], seen["n_bags"], seen["scheme"], seen["bag_size"]) == ("tree", None, "subbagging", None)
+    assert seen["time_limit"] == 180.0
     assert (seen["jobs"], seen["seed"]) == (2, 0)
     seen, result = read(table_options, "t.csv")
     assert (seen, result.exit_code) == ({}, 2)
@@ -52,3 +53,9 @@ def test_seeds_that_are_none_are_refused(seed):
     seen, result = read(run_options, "--seed", seed)
     assert (seen, result.exit_code) == ({}, 2)
     assert "--seed" in result.output
+
+
+def test_no_fits_in_parallel_are_refused():
+    seen, result = read(run_options, "--jobs", "0")
+    assert (seen, result.exit_code) == ({}, 2)
+    assert "0 fits in parallel are none. Use 1, or -1 for all processors." in " ".join(result.output.split())

@@ -1,12 +1,13 @@
 import io
 import math
+import time
 
 import pytest
 from rich.console import Console
 
 from stablebag.commands import printing
-from stablebag.commands.printing import finite, progress, say
-from stablebag.learning.progress import counted
+from stablebag.commands.printing import beside, finite, progress, say
+from stablebag.learning.progress import counted, step
 
 
 @pytest.fixture
@@ -32,22 +33,75 @@ def test_json_gets_no_infinity():
     assert [finite(value) for value in (0.5, 0.0, math.inf, -math.inf, math.nan)] == [0.5, 0.0, None, None, None]
 
 
-def test_without_a_terminal_there_is_a_line_now_and_then_beside_the_results(pipe, clock, capsys):
-    with progress(pipe, "bags"), counted(100) as count:
-        for second in (1.0, 10.0, 29.0, 40.0, 50.0, 80.0):
-            clock[0] = second
-            count.one()
+def test_without_a_terminal_there_is_a_line_at_once_and_one_for_each_step_beside_the_results(pipe, capsys):
+    with progress(pipe, "Fitting"), counted(100) as count:
+        count.one()
+        step("Predicting 7 rows")
+    step("Nobody listens")
     assert pipe.file.getvalue() == ""
-    assert capsys.readouterr().err.splitlines() == [
-        "bags: 0 of 100 fits.",
-        "bags: 4 of 100 fits, about 960 s left.",
-        "bags: 6 of 100 fits, about 1253 s left.",
-    ]
+    assert capsys.readouterr().err.splitlines() == ["Fitting ...", "Predicting 7 rows ..."]
 
 
-def test_in_a_terminal_there_is_a_bar():
+def test_without_a_terminal_there_are_lines_also_while_one_fit_takes_long(pipe, monkeypatch, capsys):
+    assert printing._EVERY == 30.0
+    monkeypatch.setattr(printing, "_EVERY", 0.05)
+    lines = []
+    with progress(pipe, "Fitting"), counted(4) as count:
+        count.one()
+        while len(lines) < 3:
+            time.sleep(0.05)
+            lines += capsys.readouterr().err.splitlines()
+    assert lines[0] == "Fitting ..."
+    assert set(lines[1:]) <= {"Fitting ...", "Fitting: 0 of 4 fits.", "Fitting: 1 of 4 fits."}
+    assert lines[-1] == "Fitting: 1 of 4 fits."
+
+
+def test_the_time_left_is_told_after_a_few_fits_and_weighs_them(clock):
+    work = printing._Work("Fitting", None)
+    for done in range(3):
+        clock[0] = 10.0 * done
+        work.count(done, 6)
+    assert work.left == ""
+    clock[0] = 30.0
+    work.count(3, 6)
+    assert work.left == "about 30 seconds left"
+    work = printing._Work("Fitting", lambda done: done / 30)  # three quick ones, and three that take nine times as long
+    for done in range(4):
+        clock[0] = 30.0 + 10.0 * done
+        work.count(done, 6)
+    assert work.left == "about 5 minutes left"
+    work.count(6, 6)
+    assert work.left == ""
+
+
+def test_the_speed_is_that_of_the_last_minute(clock):
+    work = printing._Work("Fitting", None)
+    work.count(0, 1000)
+    work.count(500, 1000)  # kept from before: at once
+    for second in range(1, 201):
+        clock[0] = float(second)
+        work.count(500 + second, 1000)
+    assert work.left == "about 5 minutes left"
+
+
+def test_in_a_terminal_there_is_a_bar_and_it_is_gone_at_the_end():
     console = Console(file=io.StringIO(), width=120, force_terminal=True)
-    with progress(console, "bags"), counted(7) as count:
-        for _ in range(7):
-            count.one()
-    assert "7 of 7 fits" in console.file.getvalue()
+    with progress(console, "Reading [a].csv"):
+        time.sleep(0.15)
+        with counted(7) as count:
+            for _ in range(7):
+                count.one()
+            time.sleep(0.15)
+        step("Predicting")
+        time.sleep(0.15)
+    shown = console.file.getvalue()
+    assert "Reading [a].csv" in shown
+    assert "7 of 7 fits" in shown
+    assert "Predicting" in shown
+    assert shown.endswith("\x1b[2K")  # the line is erased
+
+
+def test_what_is_being_done_is_said_beside_results_that_go_to_a_file(pipe):
+    assert beside(pipe).stderr
+    terminal = Console(file=io.StringIO(), force_terminal=True)
+    assert beside(terminal) is terminal

@@ -34,10 +34,13 @@ def test_the_command_keeps_what_is_done_when_interrupted(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("arguments", "words"), [
     (["--quick", "--n-bags", "10"], "--quick and --n-bags both set the number"),
     (["--setting", "5"], "5 is not in the range"),
+    (["--n-bags", "2"], "is in all 2 bags, so its leave-one-out prediction is undefined"),
+    (["--jobs", "0"], "--jobs"),
     (["--n-bags", "1"], "1 is not in the range"), (["--variant", "paper"], "'paper' is not one of"),
 ])  # fmt: skip
-def test_bad_options_end_with_two_and_a_sentence(arguments, words):
-    done = CliRunner().invoke(main, ["reproduce", *arguments])
+def test_bad_options_end_with_two_and_a_sentence_before_any_work(arguments, words, tmp_path):
+    done = CliRunner().invoke(main, ["reproduce", *arguments, "--output", str(tmp_path / "new")])
     assert done.exit_code == 2
     assert words in done.output
     assert "Traceback" not in done.output
+    assert not (tmp_path / "new").exists()

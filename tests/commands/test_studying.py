@@ -6,8 +6,8 @@ import pytest
 
 from stablebag import BernoulliSubbagging
 from stablebag._wording import ROWS, Noun
+from stablebag.commands import budget
 from stablebag.commands.studying import StudyOrder, _called, _written, held_out
-from stablebag.commands.tables import TableError
 
 QUICK = ("--n-bags", 20, "--refits", 5, "--points", 4, "--jobs", 1)
 
@@ -50,20 +50,57 @@ def test_an_order_asks_for_what_the_options_say(monkeypatch):
     monkeypatch.setattr("sys.argv", ["/bin/stablebag", "measure", "my table.csv", "--target", "y"])
     chosen = {"model": "ridge", "parameters": ("alpha=2",), "scheme": "bernoulli", "bag_size": "0.3", "n_bags": 70}
     run = {"points": 3, "refits": 4, "jobs": 1, "seed": 5, "output": None, "json_path": None}
+    run |= {"time_limit": 60.0, "cache": None}
     order = StudyOrder.from_options({**chosen, **run}, title="A title")
     assert order.command == "stablebag measure 'my table.csv' --target y"
     assert order.scheme == BernoulliSubbagging(0.3)
     assert (order.model, order.parameters, order.n_bags, order.n_points, order.n_refits) == (
         "ridge", ("alpha=2",), 70, 3, 4,
     )  # fmt: skip
+    assert (order.size_is_given, order.limit, order.cache) == (True, 60.0, None)
     assert (order.title, order.jobs, order.seed, order.output, order.numbers) == ("A title", 1, 5, None, None)
 
 
 def test_a_study_without_the_folder_to_write_to_is_not_begun(tmp_path, monkeypatch):
     monkeypatch.setattr("stablebag.commands.studying.study", lambda *arguments, **options: pytest.fail("begun"))
     order = StudyOrder("title", "command", numbers=tmp_path / "none" / "numbers.json")
-    with pytest.raises(TableError, match=r"There is no folder .*none to write numbers.json to"):
+    with pytest.raises(FileNotFoundError, match=r"There is no folder .*none to write numbers.json to"):
         order.carry_out(pd.DataFrame({"a": range(9)}), np.arange(9.0), None, None, "regression", [])
+
+
+def test_what_was_chosen_is_in_the_command_of_the_report_and_chooses_it_again(run, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(budget, "LADDER", ((30, 7),))
+    paths, numbers = [tmp_path / "a.html", tmp_path / "b.html"], [tmp_path / "a.json", tmp_path / "b.json"]
+    given = ["measure", table, "--target", "cost", "--model", "ridge", "--points", 4, "--jobs", 1]
+    chosen = ("--n-bags", 30, "--refits", 7)
+    for more, path, number in zip(((), chosen), paths, numbers, strict=True):
+        monkeypatch.setattr("sys.argv", ["stablebag", *map(str, [*given, *more])])
+        done = run(*given, *more, "--output", path, "--json", number)
+        assert done.exit_code == 0, done.output
+        assert "30 bags of 48 rows and 7 refits of the base learner take " in done.output
+        assert "--points 4 --jobs 1 --n-bags 30 --refits 7</" in path.read_text()
+    assert numbers[0].read_text() == numbers[1].read_text()
+
+
+def test_with_a_cache_nothing_is_fitted_twice_and_the_numbers_are_the_same(run, table, tmp_path):
+    given = ["measure", table, "--target", "ill", *QUICK, "--cache", tmp_path / "kept"]
+    outputs = [run(*given, "--json", tmp_path / f"{k}.json").output for k in range(2)]
+    assert "fits are taken from" not in outputs[0]
+    assert "20 of 20 fits are taken from" in outputs[1]
+    assert "5 of 5 fits are taken from" in outputs[1]
+    assert (tmp_path / "0.json").read_text() == (tmp_path / "1.json").read_text()
+
+
+def test_an_interrupt_says_where_fits_are_kept(run, table, tmp_path, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stablebag.commands.studying.study", interrupted)
+    given = ["measure", table, "--target", "ill", *QUICK]
+    assert run(*given).output.splitlines()[-1] == "Interrupted."
+    done = run(*given, "--cache", tmp_path / "kept")
+    kept = f"What was done is kept in {tmp_path / 'kept'}; the same command continues from there."
+    assert (done.exit_code, done.output.splitlines()[-1]) == (130, f"Interrupted. {kept}")
 
 
 def test_rows_and_units_are_called_once_and_written_for_machines():

@@ -10,10 +10,11 @@ from contextlib import closing
 import joblib
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_info
 
 from learners import FailsOn, RowRecorder, Sleeper, UnpicklableError
-from stablebag import BaggedRegressor, FunctionRegressor, Subbagging
+from stablebag import BaggedRegressor, FunctionRegressor, Subbagging, leave_one_out_refit, stability_test
 from stablebag._seeds import Seeds
 from stablebag.learning.fitting import fit_and_predict_bags, fit_bags
 from stablebag.learning.job import FitJob
@@ -154,3 +155,74 @@ def test_what_a_task_yields_comes_in_order_up_to_the_first_error():
     with pytest.raises(BagError), results(squares, [(0,), (6,), (9,)], n_jobs=2, require="sharedmem") as found:
         seen.extend(found)  # which keeps what came before the error
     assert seen == [0, 1, 4, 36]
+
+
+@pytest.mark.parametrize("wrong", [0, "a", 1.5, True, [2]])
+def test_a_number_of_jobs_that_is_none_is_refused_before_any_fit(data, wrong):
+    X, y = data
+    sentence = r"The 'n_jobs' parameter of {} must be None or an integer other than 0\. Got .*: use 1, or -1 for all"
+    with pytest.raises((TypeError, ValueError), match=sentence.format("BaggedRegressor")):
+        BaggedRegressor(n_bags=2, n_jobs=wrong).fit(X, y)
+    with pytest.raises((TypeError, ValueError), match=sentence.format("leave_one_out_refit")):
+        leave_one_out_refit(LinearRegression(), X, y, X[:1], n_jobs=wrong)
+    with pytest.raises((TypeError, ValueError), match=sentence.format("stability_test")):
+        stability_test(LinearRegression(), X, y, n_samples=5, n_jobs=wrong, epsilon=1.0, delta=0.1)
+
+
+def test_there_are_at_most_two_workers_for_each_processor_of_this_machine(data, tmp_path):
+    X, y = data
+    most = 2 * joblib.cpu_count()
+    assert n_workers(10**9) == most
+    assert n_workers(-1) == joblib.cpu_count()
+    assert n_workers(-(10**9)) == 1
+    with joblib.parallel_config(backend="threading", n_jobs=10**6):
+        assert n_workers(None) == most
+        model = BaggedRegressor(FunctionRegressor(_number_of_threads), n_bags=50, prediction_range=None)
+        assert model.fit(X, y).predict(X).max() < most + 20
+
+
+def _number_of_threads(X, y, seed):
+    number = threading.active_count()
+    return lambda points: np.full(len(points), number)
+
+
+def _until(true, process):
+    """Wait for workers; a process that ends before is an error."""
+    while not true():
+        time.sleep(0.05)
+        assert process.poll() is None
+
+
+def _is_alive(number):
+    try:
+        with open(f"/proc/{number}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_workers_end_with_the_process_that_started_them(number, tmp_path):
+    code = INTERRUPTED.format(tests=os.path.dirname(os.path.dirname(__file__)), folder=str(tmp_path), n_jobs=2)
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL) as process:
+        _until(lambda: len(list(tmp_path.iterdir())) == 2, process)
+        process.send_signal(number)
+        assert process.wait(timeout=60) == -number
+    workers = [int(name.name) for name in tmp_path.iterdir()]
+    for _ in range(200):
+        if not any(map(_is_alive, workers)):
+            return
+        time.sleep(0.1)
+    pytest.fail("workers live on")
+
+
+def test_a_worker_that_is_killed_is_named_in_a_sentence(tmp_path):
+    code = INTERRUPTED.format(tests=os.path.dirname(os.path.dirname(__file__)), folder=str(tmp_path), n_jobs=2)
+    code += "except RuntimeError as error:\n    print(error)\n"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        _until(lambda: len(list(tmp_path.iterdir())) == 2, process)
+        os.kill(int(next(tmp_path.iterdir()).name), signal.SIGKILL)
+        output, _ = process.communicate(timeout=60)
+    assert output.splitlines()[1].startswith("A worker process was ended from outside or crashed. Most often this is")
+    assert "memory ran out: use fewer jobs (n_jobs=1)" in output

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from stablebag import BaggedRegressor, on_progress
-from stablebag.learning.progress import counted
+from stablebag.learning.progress import counted, notice, on_notice, on_step, step
 
 
 @pytest.fixture
@@ -61,3 +61,14 @@ def test_of_two_blocks_the_inner_one_is_told(told):
 def test_a_listener_that_is_none_is_refused():
     with pytest.raises(TypeError, match="'listener' parameter of on_progress"), on_progress("bar"):
         pass
+
+
+def test_steps_are_told_to_whoever_listens_and_notices_are_warnings_otherwise(told):
+    with on_step(told.append), on_notice(told.append):
+        step("Predicting")
+        notice("A file was set aside.")
+    assert told == ["Predicting", "A file was set aside."]
+    step("Nobody listens")
+    with pytest.warns(UserWarning, match="set aside"):
+        notice("A file was set aside.")
+    assert len(told) == 2

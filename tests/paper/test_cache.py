@@ -1,3 +1,6 @@
+import re
+import warnings
+
 import numpy as np
 import pytest
 
@@ -34,15 +37,37 @@ def test_without_a_folder_nothing_is_kept():
     assert make.made == 2
 
 
+@pytest.mark.parametrize("kind", ["array", "perturbations"])
+def test_every_byte_that_is_changed_is_noticed_and_the_file_made_again(tmp_path, kind):
+    moved = Perturbations(np.zeros(2), np.ones((3, 2)), np.arange(3))
+    make = Maker() if kind == "array" else lambda: moved
+    getattr(Cache(tmp_path, "run"), kind)("a", make)
+    (path,) = tmp_path.iterdir()
+    good = path.read_bytes()
+    for place in range(0, len(good), max(1, len(good) // 100)):
+        path.write_bytes(good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :])
+        with pytest.warns(UserWarning, match=rf"^The file {re.escape(str(path))} is damaged\. It was set aside as dam"):
+            getattr(Cache(tmp_path, "run"), kind)("a", make)
+        for left in tmp_path.iterdir():
+            if left != path:
+                left.unlink()
+        path.write_bytes(good)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        getattr(Cache(tmp_path, "run"), kind)("a", lambda: pytest.fail("made again"))
+
+
 @pytest.mark.parametrize("damage", [b"", b"not a zip file", None])
-def test_a_damaged_file_is_made_again(tmp_path, damage):
+def test_a_damaged_file_is_set_aside_and_made_again(tmp_path, damage):
     make, cache = Maker(), Cache(tmp_path, "run")
     cache.array("a", make)
     (path,) = tmp_path.iterdir()
     path.write_bytes(path.read_bytes()[:50] if damage is None else damage)
-    assert cache.array("a", make).tolist() == [2.0, 3.0, 4.0]
+    with pytest.warns(UserWarning, match="damaged"):
+        assert cache.array("a", make).tolist() == [2.0, 3.0, 4.0]
     assert cache.array("a", make).tolist() == [2.0, 3.0, 4.0]  # and kept
     assert make.made == 2
+    assert path.with_name(f"damaged-{path.name}").exists()
 
 
 def test_an_interrupted_write_leaves_nothing_behind(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from stablebag._writing import whole
 from stablebag.commands.options import scheme_of, table_options
 from stablebag.commands.printing import progress, say
 
@@ -30,6 +31,7 @@ def interval(test: Path, confidence: float, method: str, output: Path, **options
       stablebag interval visits.csv --target outcome --group patient_id --test new.csv --output intervals.csv
     """
     from stablebag.commands import groups, tables
+    from stablebag.commands.budget import settled
     from stablebag.deciding.intervals import predict_interval
     from stablebag.learning.regressor import BaggedRegressor
 
@@ -49,21 +51,26 @@ def interval(test: Path, confidence: float, method: str, output: Path, **options
     other = tables.read_table(test)
     learner = tables.make_learner(options["model"], task, tables.parse_parameters(options["parameters"]))
     points = tables.same_columns(X, other, str(test))
+    console, pipeline = Console(), tables.Columns.of(X).pipeline(learner)
+    law, number = scheme_of(options["scheme"], options["bag_size"]), None if units is None else units.nunique()
+    about = {"n_bags": options["n_bags"], "n_refits": 0, "size_is_given": options["bag_size"] is not None}
+    run = {"jobs": options["jobs"], "limit": options["time_limit"], "seed": options["seed"], "units": number}
+    load = settled(console, pipeline, X, y, law, **about, **run)
     model = BaggedRegressor(
-        tables.Columns.of(X).pipeline(learner),
-        scheme=scheme_of(options["scheme"], options["bag_size"]),
-        n_bags=options["n_bags"],
+        pipeline,
+        scheme=load.scheme,
+        n_bags=load.n_bags,
         n_jobs=options["jobs"],
         random_state=options["seed"],
     )
-    console = Console()
-    with progress(console, "bags"):
+    with progress(console, "Fitting"):
         model.fit(X, y, groups=units)
     found = predict_interval(model, points, confidence_level=confidence, method=method)
     frame, others = found.to_frame(), other[group] if group in other.columns else None
     if others is not None:
         frame.insert(0, group if group not in frame else f"{group} (group)", others.to_numpy())
-    frame.to_csv(output, index=False)
+    with whole(output) as partial:
+        frame.to_csv(partial, index=False)
     say(console, found.explain())
     if units is not None:
         many = groups.noun(units).plural

@@ -4,8 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 
+from stablebag._writing import refuse_unwritable
+from stablebag.commands.auto import number_or_auto
 from stablebag.commands.options import table_options
+from stablebag.commands.printing import progress
 
 
 @click.command()
@@ -13,8 +17,11 @@ from stablebag.commands.options import table_options
 @click.option("--test", type=click.Path(path_type=Path), help="A table of held-out rows.")
 @click.option("--test-size", type=float, default=0.2, show_default=True, help="The share to hold out without --test.")
 @click.option("--points", type=click.IntRange(1), default=20, show_default=True, help="Test points to measure at.")
-@click.option("--refits", type=click.IntRange(1), default=200, show_default=True,
-              help="The number of rows, or units, without which the base learner is refitted.")  # fmt: skip
+@click.option("--refits", default="auto", show_default=True, callback=number_or_auto(1),
+              help="The number of rows, or units, without which the base learner is refitted; auto is 200, 100, 50 or "
+              "20, by the time of the first fits.")  # fmt: skip
+@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="A folder of your own to keep fits in: "
+              "the same command goes on from there if it was interrupted.")  # fmt: skip
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the report (HTML).")
 @click.option(
     "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the numbers."
@@ -32,11 +39,14 @@ def measure(**options: Any) -> None:
       stablebag measure patients.csv --target outcome --model tree --output report.html
       stablebag measure visits.csv --target outcome --group patient_id --output report.html
     """
-    from stablebag.commands import groups, tables
-    from stablebag.commands.studying import StudyOrder, held_out
-
     table, target, group, test, size = (options[name] for name in ("table", "target", "group", "test", "test_size"))
-    X, y, task, dropped = tables.split_target(tables.read_table(table), target, options["task"])
+    for path in (options["output"], options["json_path"]):
+        refuse_unwritable(path)
+    with progress(Console(), f"Reading {table.name}"):
+        from stablebag.commands import groups, tables
+        from stablebag.commands.studying import StudyOrder, held_out
+
+        X, y, task, dropped = tables.split_target(tables.read_table(table), target, options["task"])
     notes = [f"{len(y) + dropped:,} rows of {table.name}; the target is {target!r} ({task})."]
     if dropped:
         notes.append(f"{dropped:,} rows without a target were left out.")

@@ -5,10 +5,17 @@ from typing import Any
 
 import click
 
+from stablebag.commands.auto import duration, number_or_auto
 from stablebag.resampling.scheme import ResamplingScheme
 from stablebag.resampling.schemes import SCHEMES
 
 SEED = click.IntRange(0, 2**32 - 1)
+
+
+def _jobs(ctx: click.Context, param: click.Parameter, value: int) -> int:
+    if value == 0:
+        raise click.BadParameter("0 fits in parallel are none. Use 1, or -1 for all processors.")
+    return value
 
 
 def scheme_options(command: Any) -> Any:
@@ -26,7 +33,9 @@ def scheme_options(command: Any) -> Any:
 
 def run_options(command: Any) -> Any:
     """Add the options of every command that fits: jobs and seed."""
-    jobs = click.option("--jobs", type=int, default=2, show_default=True, help="The number of fits in parallel.")
+    jobs = click.option("--jobs", type=int, default=2, show_default=True, callback=_jobs,
+                        help="The number of fits in parallel; -1 is one for each processor, and two for each are the "
+                        "most.")  # fmt: skip
     seed = click.option("--seed", type=SEED, default=0, show_default=True, help="The seed of everything.")
     return jobs(seed(command))
 
@@ -42,7 +51,10 @@ def table_options(command: Any) -> Any:
         click.option("--model", default="tree", show_default=True,
                      help="tree, forest, boosting, logistic, ridge, knn, mlp, svm, or package.module:Class."),
         click.option("--param", "parameters", multiple=True, help="A parameter of the model, name=value; repeatable."),
-        click.option("--n-bags", type=click.IntRange(2), default=500, show_default=True, help="The number of bags."),
+        click.option("--n-bags", default="auto", show_default=True, callback=number_or_auto(2),
+                     help="The number of bags; auto is 500, 200, 100 or 50, by the time of the first fits."),
+        click.option("--time-limit", default="3m", show_default=True, callback=duration,
+                     help="How long auto may take, about: 90s, 3m, 1h."),
     ]  # fmt: skip
     command = scheme_options(run_options(command))
     for option in reversed(options):

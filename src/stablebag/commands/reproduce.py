@@ -1,6 +1,5 @@
 """`stablebag reproduce`: the experiments and figures of the paper, from scratch."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -76,15 +75,16 @@ def reproduce(
     console = Console()
     options: dict[str, Any] = {"variant": variant, "n_bags": number, "seed": seed, "n_jobs": jobs}
     options |= {"literal_rows": literal_rows, "cache": output / "cache"}
+    for k in chosen:
+        experiments.refuse_too_few_bags(SETTINGS[k], number, variant, seed)
     results = []
     try:
         for k in chosen:
             with progress(console, f"Setting {k}: {SETTINGS[k].title}"):
                 results.append(experiments.run(k, **options))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         where = f"What was done is kept in {output / 'cache'}; the same command continues from there."
-        say(console, f"\nInterrupted. {where}")
-        sys.exit(130)
+        raise type(interrupt)(where) from None
     write_numbers(results, output / "numbers.json")
     made = []
     if results[0].setting.number == 1:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from stablebag._writing import refuse_unwritable, whole
 from stablebag.commands.options import scheme_of, table_options
 from stablebag.commands.printing import progress, say
 
@@ -40,6 +41,7 @@ def sets(
       stablebag sets patients.csv --target diagnosis --test new.csv --method jackknife+ --confidence 0.9
     """
     from stablebag.commands import groups, tables
+    from stablebag.commands.budget import settled
     from stablebag.deciding.label_sets import predict_set
     from stablebag.learning.classifier import BaggedClassifier
 
@@ -50,8 +52,7 @@ def sets(
         raise ValueError(
             "--confidence is for sets that cover the true label. Leave it out, or use --method jackknife+."
         )
-    if output is not None and not output.resolve().parent.is_dir():
-        raise tables.TableError(f"There is no folder {output.resolve().parent} to write {output.name} to.")
+    refuse_unwritable(output)
     X, y, task, _ = tables.split_target(tables.read_table(options["table"]), target, options["task"])
     if task != "classification":
         raise tables.TableError(
@@ -62,15 +63,19 @@ def sets(
     other = tables.read_table(test)
     learner = tables.make_learner(options["model"], task, tables.parse_parameters(options["parameters"]))
     points = tables.same_columns(X, other, str(test))
+    console, pipeline = Console(), tables.Columns.of(X).pipeline(learner)
+    law, number = scheme_of(options["scheme"], options["bag_size"]), None if units is None else units.nunique()
+    about = {"n_bags": options["n_bags"], "n_refits": 0, "size_is_given": options["bag_size"] is not None}
+    run = {"jobs": options["jobs"], "limit": options["time_limit"], "seed": options["seed"], "units": number}
+    load = settled(console, pipeline, X, y, law, **about, **run)
     model = BaggedClassifier(
-        tables.Columns.of(X).pipeline(learner),
-        scheme=scheme_of(options["scheme"], options["bag_size"]),
-        n_bags=options["n_bags"],
+        pipeline,
+        scheme=load.scheme,
+        n_bags=load.n_bags,
         n_jobs=options["jobs"],
         random_state=options["seed"],
     )
-    console = Console()
-    with progress(console, "bags"):
+    with progress(console, "Fitting"):
         model.fit(X, y, groups=units)
     level = {"confidence_level": 0.9 if confidence is None else confidence}
     found = predict_set(
@@ -94,7 +99,8 @@ def sets(
             one = f"{found.correct_singletons(true):.1%} have it as the only one"
             say(console, f"{found.coverage(true):.1%} of the known labels are in their sets; {one}.")
     if output is not None:
-        _with_sets(other, found).to_csv(output, index=False)
+        with whole(output) as partial:
+            _with_sets(other, found).to_csv(partial, index=False)
         say(console, f"{len(found):,} sets are in {output}.")
 
 

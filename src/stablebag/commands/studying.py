@@ -4,6 +4,8 @@ import json
 import math
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,9 +16,12 @@ from rich.table import Table
 from sklearn.model_selection import train_test_split
 
 from stablebag._wording import ROWS, Noun
+from stablebag._writing import refuse_unwritable, write_text
 from stablebag.commands import tables
+from stablebag.commands.budget import Workload, settled
 from stablebag.commands.options import scheme_of
 from stablebag.commands.printing import finite, progress, say
+from stablebag.learning.kept_fits import keep_fits
 from stablebag.resampling.row_ids import plain
 from stablebag.resampling.scheme import ResamplingScheme
 from stablebag.showing.decisions import Decisions
@@ -39,12 +44,12 @@ class StudyOrder:
         The parameters of the learner, as ``name=value``.
     scheme : ResamplingScheme
         How bags are drawn.
-    n_bags : int
-        The number of bags.
+    n_bags : int or None
+        The number of bags; None is chosen by the time that fits take.
     n_points : int
         The number of held-out rows at which perturbations are measured.
-    n_refits : int
-        The number of training rows, or units, without which the base learner is refitted.
+    n_refits : int or None
+        The number of training rows, or units, without which the base learner is refitted; None is chosen, too.
     jobs : int
         The number of fits in parallel.
     seed : int
@@ -53,6 +58,12 @@ class StudyOrder:
         Where the report goes.
     numbers : Path or None
         Where the numbers go.
+    size_is_given : bool
+        Whether the size of the bags was given; otherwise those of large tables are smaller than usual.
+    limit : float
+        The seconds that what is chosen should take.
+    cache : Path or None
+        The folder in which fits are kept.
     """
 
     title: str
@@ -60,13 +71,16 @@ class StudyOrder:
     model: str = "tree"
     parameters: tuple[str, ...] = ()
     scheme: ResamplingScheme = scheme_of("subbagging", None)  # noqa: RUF009 (frozen)
-    n_bags: int = 500
+    n_bags: int | None = 500
     n_points: int = 20
-    n_refits: int = 200
+    n_refits: int | None = 200
     jobs: int = 2
     seed: int = 0
     output: Path | None = None
     numbers: Path | None = None
+    size_is_given: bool = False
+    limit: float = 180.0
+    cache: Path | None = None
 
     @classmethod
     def from_options(cls, options: dict[str, Any], title: str) -> "StudyOrder":
@@ -84,6 +98,9 @@ class StudyOrder:
             seed=options["seed"],
             output=options["output"],
             numbers=options["json_path"],
+            size_is_given=options["bag_size"] is not None,
+            limit=options["time_limit"],
+            cache=options["cache"],
         )
 
     def carry_out(
@@ -91,12 +108,12 @@ class StudyOrder:
     ) -> None:
         """Run the study with progress, print it, and write what was asked for; groups are the units of the rows."""
         for path in (self.output, self.numbers):
-            if path is not None and not path.resolve().parent.is_dir():
-                raise tables.TableError(f"There is no folder {path.resolve().parent} to write {path.name} to.")
+            refuse_unwritable(path)
         learner = tables.make_learner(self.model, task, tables.parse_parameters(self.parameters))
         pipeline = tables.Columns.of(X).pipeline(learner)
-        console, n_refits = Console(), min(self.n_refits, len(y) if groups is None else groups.nunique())
-        with progress(console, f"{self.n_bags:,} bags, and {n_refits:,} refits of the base learner"):
+        console = Console()
+        load = self._settled(console, pipeline, X, y, groups)
+        with self._kept(), progress(console, "Fitting", load.share):
             result = study(
                 pipeline,
                 X,
@@ -104,10 +121,10 @@ class StudyOrder:
                 X_test,
                 y_test,
                 groups=groups,
-                scheme=self.scheme,
-                n_bags=self.n_bags,
+                scheme=load.scheme,
+                n_bags=load.n_bags,
                 n_points=self.n_points,
-                n_refits=n_refits,
+                n_refits=load.n_refits,
                 n_jobs=self.jobs,
                 random_state=self.seed,
             )
@@ -117,13 +134,35 @@ class StudyOrder:
             say(console, note)
         _print(console, result)
         if self.numbers is not None:
-            self.numbers.write_text(json.dumps(_numbers(result), indent=1) + "\n")
+            write_text(self.numbers, json.dumps(_numbers(result), indent=1) + "\n")
             say(console, f"The numbers are in {self.numbers}.")
         if self.output is not None:
             from stablebag.showing.report.page import write
 
-            write(self.output, result, title=self.title, rows=X, command=self.command, notes=tuple(notes))
+            command = " ".join([self.command, *load.chosen])
+            with progress(console, f"Writing {self.output.name}"):
+                write(self.output, result, title=self.title, rows=X, command=command, notes=tuple(notes))
             say(console, f"The report is in {self.output}.")
+
+    def _settled(self, console: Console, pipeline: Any, X: Any, y: Any, groups: Any) -> Workload:
+        """How much is fitted, chosen where it was left open."""
+        units = {} if groups is None else {"units": groups.nunique(), "noun": Noun.of_column(groups.name)}
+        numbers = {"n_bags": self.n_bags, "n_refits": self.n_refits, "size_is_given": self.size_is_given}
+        run = {"jobs": self.jobs, "limit": self.limit, "seed": self.seed}
+        return settled(console, pipeline, X, y, self.scheme, **numbers, **units, **run)
+
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        """Keep fits in the cache, if there is one, and say so when interrupted."""
+        if self.cache is None:
+            yield
+            return
+        try:
+            with keep_fits(self.cache):
+                yield
+        except KeyboardInterrupt as interrupt:
+            where = f"What was done is kept in {self.cache}; the same command continues from there."
+            raise type(interrupt)(where) from None
 
 
 def held_out(X: Any, y: Any, test_size: float, task: str, seed: int) -> tuple[Any, Any, Any, Any]:

@@ -18,7 +18,15 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import KFold
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from stablebag._checks import as_fraction, check_integer, check_real, hold_read_only, refuse_type, refuse_value
+from stablebag._checks import (
+    as_fraction,
+    check_integer,
+    check_jobs,
+    check_real,
+    hold_read_only,
+    refuse_type,
+    refuse_value,
+)
 from stablebag._seeds import RandomState, Seeds
 from stablebag._wording import ROWS, Noun, paragraphs
 from stablebag.deciding.group_jackknife import GroupCVPlus, GroupJackknife, GroupJackknifeMinmax, GroupJackknifePlus
@@ -330,6 +338,7 @@ def jackknife_intervals_refit(
     (3.981, 5.0958)
     """
     owner = "jackknife_intervals_refit"
+    check_jobs(n_jobs, owner)
     refuse_unequal(getattr(estimator, "scheme", None), owner, "Use predict_interval(model, X), which reuses the bags.")
     level = check_level(confidence_level, owner)
     _check_method(method, (*METHODS, CVPlus.name), owner, delta)

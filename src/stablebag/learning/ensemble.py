@@ -17,7 +17,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from stablebag._checks import check_integer, read_only, refuse_type, refuse_value
+from stablebag._checks import check_integer, check_jobs, read_only, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
 from stablebag.learning.averaging import BagAverage
 from stablebag.learning.fitting import fit_bags, predict_bags
@@ -462,6 +462,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if not isinstance(self.scheme, ResamplingScheme | ResolvedScheme):
             raise refuse_type("scheme", name, "a resampling scheme, such as Subbagging(bag_size=0.5)", self.scheme)
         check_wanted(self.solver, name)
+        check_jobs(self.n_jobs, name)
 
     def _learner(self) -> Any:
         learner = self._default_learner() if self.estimator is None else self.estimator

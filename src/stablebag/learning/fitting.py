@@ -16,6 +16,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from stablebag.learning import outputs
 from stablebag.learning.job import FitJob
+from stablebag.learning.kept_fits import KeptFits
 from stablebag.learning.learners import Surroundings
 from stablebag.learning.models import Models
 from stablebag.learning.parallel import BagError, Pace, n_workers, on_this_machine, one_thread, results
@@ -188,7 +189,30 @@ def _model_without_learner(job: FitJob, rows: np.ndarray) -> Any:
 def _one_by_one(
     each: Callable[..., Iterator[Any]], job: FitJob, n_jobs: int | None, *more: Any
 ) -> Generator[Any, None, None]:
+    """Yield what `each` yields for all bags, in bag order; what is kept from before is not made again."""
+    kept = KeptFits.of(job, each.__name__, more)
+    if kept is None:
+        yield from _from_workers(each, job, n_jobs, *more)
+        return
+    places = kept.places
+    missing = np.array([place for place in range(len(job)) if place not in places], dtype=np.intp)
+    with closing(_from_workers(each, job.only(missing) if places else job, n_jobs, *more)) as made:
+        for place in range(len(job)):
+            found = kept.read(place) if place in places else None
+            if found is None:
+                (found,) = (
+                    [next(made)] if place not in places else _from_workers(each, job.only(np.array([place])), 1, *more)
+                )
+                kept.write(place, found)
+            yield found
+
+
+def _from_workers(
+    each: Callable[..., Iterator[Any]], job: FitJob, n_jobs: int | None, *more: Any
+) -> Generator[Any, None, None]:
     """Yield what `each` yields for all bags, in bag order, from as many workers as there are."""
+    if not len(job):
+        return
     solved = job.choice is not None and job.choice.kind is not None
     job = job if solved else converted(job)
     threads = solved and job.choice.kind.releases_lock

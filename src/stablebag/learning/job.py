@@ -72,7 +72,8 @@ class FitJob:
 
     def only(self, numbers: np.ndarray) -> "FitJob":
         """Return the job of some of the bags."""
-        return replace(self, bags=self.bags.take(numbers), seeds=self.seeds[numbers], numbers=numbers)
+        named = numbers + self.first if self.numbers is None else self.numbers[numbers]
+        return replace(self, bags=self.bags.take(numbers), seeds=self.seeds[numbers], numbers=named)
 
     def params_by_row(self) -> frozenset[str]:
         """Return the names of the fit parameters that have one entry per training row."""

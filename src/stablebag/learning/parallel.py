@@ -2,35 +2,50 @@
 
 import itertools
 import math
+import os
 import pickle
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 from uuid import uuid4
 
-from joblib import effective_n_jobs, parallel_config
+from joblib import cpu_count, effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel, delayed
 from threadpoolctl import ThreadpoolController
 
+from stablebag._checks import check_jobs
+
 _stopped = set[str]()  # the tokens of parallel work that was given up
 _SECONDS = 0.5  # how long a batch should take
 _ROUNDS = 2  # batches per worker that are handed out together to backends that return all results at once
+_PER_PROCESSOR = 2  # workers on this machine for each of its processors, at most: more would only take memory
+_LOOK = 0.5  # seconds between two looks of a worker at who started it
+_watched = set[int]()  # processes whose end ends this one
 
 
 def n_workers(n_jobs: int | None, *, threads: bool = False, beside_others: bool = True) -> int:
-    """Return how many workers there are.
+    """Return how many workers there are: as many as asked for, but on this machine at most two for each processor.
 
     It is one if the workers are threads, either by the backend or because `threads` asks for them, and the learner must
     not run beside others.
     """
-    threads = threads or bool(getattr(get_active_backend()[0], "uses_threads", False))
-    return 1 if threads and not beside_others else int(effective_n_jobs(n_jobs))
+    backend = get_active_backend()[0]
+    threads = threads or bool(getattr(backend, "uses_threads", False))
+    if threads and not beside_others:
+        return 1
+    wanted = int(effective_n_jobs(check_jobs(n_jobs, "fit")))
+    return min(wanted, _most_workers()) if on_this_machine() else wanted
+
+
+def _most_workers() -> int:
+    return _PER_PROCESSOR * int(cpu_count())
 
 
 def on_this_machine() -> bool:
@@ -73,10 +88,19 @@ def results(
 ) -> Iterator[Iterator[Any]]:
     """Provide what a task yields for many arguments, in order, as it comes; leaving the block stops the workers."""
     token = uuid4().hex  # unique, because a worker may itself hand out work
-    work = (delayed(_listed)(token, task, *some) for some in arguments)
+    work = (delayed(_listed)(token, os.getpid(), task, *some) for some in arguments)
+    here = _is_here(get_active_backend()[0]) or options.get("require") == "sharedmem"
+    if here and effective_n_jobs(n_jobs) > _most_workers():
+        n_jobs = _most_workers()
     found = _as_they_come(work, n_jobs, **options)
     try:
         yield _in_order(found, pace)
+    except BrokenExecutor as error:
+        _stopped.add(token)
+        raise RuntimeError(
+            "A worker process was ended from outside or crashed. Most often this is the system, because memory ran "
+            "out: use fewer jobs (n_jobs=1), smaller bags or fewer columns."
+        ) from error
     except (TypeError, AttributeError, pickle.PicklingError) as error:
         _stopped.add(token)
         if "pickle" in str(error):
@@ -107,11 +131,14 @@ def _in_rounds(work: Iterator[Any], parallel: Any) -> Iterator[Any]:
             yield from parallel(some)
 
 
-def _listed(token: str, task: Callable[..., Iterator[Any]], *arguments: Any) -> tuple[list[Any], float]:
+def _listed(token: str, owner: int, task: Callable[..., Iterator[Any]], *arguments: Any) -> tuple[list[Any], float]:
     """What a task yields and how long it takes; it stops if its results are no longer wanted.
 
-    Threads cannot be ended from outside, so they look for themselves.
+    Threads cannot be ended from outside, so they look for themselves. A process ends with its owner.
     """
+    if os.getppid() == owner and owner not in _watched:
+        _watched.add(owner)
+        threading.Thread(target=_end_with, args=(owner,), daemon=True).start()
     found: list[Any] = []
     start = time.perf_counter()
     try:
@@ -122,6 +149,13 @@ def _listed(token: str, task: Callable[..., Iterator[Any]], *arguments: Any) -> 
     except BagError as failure:
         found.append(failure)  # in its place, so that the first bag to fail is reported for any n_jobs
     return found, time.perf_counter() - start
+
+
+def _end_with(owner: int) -> None:
+    """End this process when the one that started it is gone, even if that was killed and could tell nobody."""
+    while os.getppid() == owner:
+        time.sleep(_LOOK)
+    os._exit(1)
 
 
 def _in_order(batches: Iterable[tuple[list[Any], float]], pace: Pace | None) -> Iterator[Any]:

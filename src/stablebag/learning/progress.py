@@ -1,5 +1,6 @@
-"""Progress: every long piece of work reports how many of its fits are done to whoever listens."""
+"""Progress: every long piece of work tells whoever listens how many of its fits are done, and what it does beside."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -8,7 +9,10 @@ from typing import TypeAlias
 from stablebag._checks import refuse_type
 
 OnProgress: TypeAlias = Callable[[int, int], None]
+OnStep: TypeAlias = Callable[[str], None]
 _listener: ContextVar[OnProgress | None] = ContextVar("stablebag progress", default=None)
+_told: ContextVar[OnStep | None] = ContextVar("stablebag steps", default=None)
+_noticed: ContextVar[OnStep | None] = ContextVar("stablebag notices", default=None)
 
 
 @contextmanager
@@ -40,6 +44,42 @@ def on_progress(listener: OnProgress) -> Iterator[None]:
         yield
     finally:
         _listener.reset(token)
+
+
+@contextmanager
+def on_step(listener: OnStep) -> Iterator[None]:
+    """Listen, inside a ``with`` block, to what long work does beside fitting; `step` calls ``listener(words)``."""
+    token = _told.set(listener)
+    try:
+        yield
+    finally:
+        _told.reset(token)
+
+
+def step(words: str) -> None:
+    """Tell whoever listens what is done from now on, such as "Predicting 10,000 held-out rows"."""
+    listener = _told.get()
+    if listener is not None:
+        listener(words)
+
+
+@contextmanager
+def on_notice(listener: OnStep) -> Iterator[None]:
+    """Hear, inside a ``with`` block, the sentences that are warnings otherwise; ``listener(sentence)`` is called."""
+    token = _noticed.set(listener)
+    try:
+        yield
+    finally:
+        _noticed.reset(token)
+
+
+def notice(sentence: str) -> None:
+    """Say what somebody should know but need not do anything about: to whoever listens, or else as a warning."""
+    listener = _noticed.get()
+    if listener is None:
+        warnings.warn(sentence, UserWarning, stacklevel=3)
+    else:
+        listener(sentence)
 
 
 class Count:

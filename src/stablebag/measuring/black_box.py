@@ -13,7 +13,15 @@ from scipy.stats import binom
 from sklearn.base import is_classifier
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from stablebag._checks import check_delta, check_real, check_samples, hold_read_only, refuse_type, refuse_value
+from stablebag._checks import (
+    check_delta,
+    check_jobs,
+    check_real,
+    check_samples,
+    hold_read_only,
+    refuse_type,
+    refuse_value,
+)
 from stablebag._seeds import RandomState, Seeds
 from stablebag._wording import paragraphs
 from stablebag.learning.fitting import fit_and_predict_bags
@@ -205,6 +213,7 @@ def stability_test(
     construction: see certify.
     """
     owner = "stability_test"
+    check_jobs(n_jobs, owner)
     epsilon = check_real(epsilon, "epsilon", owner, reason="it is how far a prediction may move, in its own units.")
     reason = "it is the chance with which a prediction may move further, such as 0.1."
     delta = check_real(delta, "delta", owner, high=1.0, reason=reason)

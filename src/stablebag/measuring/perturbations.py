@@ -20,6 +20,7 @@ from stablebag._checks import (
     whole_rows,
 )
 from stablebag._wording import ROWS, Noun, preformatted
+from stablebag._writing import whole, write_text
 from stablebag.measuring.names import Names
 from stablebag.proving.bounds import empty_bags_shift
 from stablebag.proving.scope import Quantity, Rerun, Scope
@@ -520,7 +521,7 @@ class Perturbations:
         return frame
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one file, a ``.npz`` or a ``.json`` file depending on its ending.
+        """Write everything to one file, a ``.npz`` or a ``.json`` file depending on its ending; whole or not at all.
 
         Parameters
         ----------
@@ -534,10 +535,11 @@ class Perturbations:
         values["names"] = json.dumps(self.names.to_dict())
         values = {name: value for name, value in values.items() if value is not None}
         if _ending(path) == ".npz":
-            np.savez_compressed(path, **values)
+            with whole(path) as partial:
+                np.savez_compressed(partial, **values)
         else:
             plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
-            Path(path).write_text(json.dumps(plain))
+            write_text(path, json.dumps(plain))
 
     @classmethod
     def load(cls, path: str | Path) -> "Perturbations":

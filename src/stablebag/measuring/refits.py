@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 
-from stablebag._checks import check_integer, refuse_type, refuse_value
+from stablebag._checks import check_integer, check_jobs, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
 from stablebag.learning.ensemble import BaggedEnsemble, bagged_in, units_of
 from stablebag.learning.fitting import fit_and_predict_bags, fit_bags, predict_bags
@@ -103,6 +103,7 @@ def leave_one_out_refit(
     ([2.0], [3.0, 2.5, 0.5])
     """
     owner = "leave_one_out_refit"
+    check_jobs(n_jobs, owner)
     X, y, classes = _checked(estimator, X, y, owner)
     units = units_for(estimator, X, len(y), row_ids, groups, owner)
     estimator = with_strata(estimator, y, units)
@@ -185,6 +186,7 @@ def replace_one_refit(
     [1.0, 0.0, 0.0]
     """
     owner = "replace_one_refit"
+    check_jobs(n_jobs, owner)
     X, y, _ = _checked(estimator, X, y, owner)
     units = units_for(estimator, X, len(y), None, groups, owner)
     if groups is None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_integer
+from stablebag._checks import check_integer, check_jobs
 from stablebag.learning.fitting import fit_and_predict_bags
 from stablebag.learning.job import FitJob
 from stablebag.learning.progress import Count, counted
@@ -33,6 +33,7 @@ N_POINTS = 10
 _BAGS_AT_ONCE = 500
 _ROWS_AT_ONCE = 250
 _SINGLE_BAGS = 5
+_MANY_BAGS = 100  # with so many, no row is in every one: the chance is below 1e-27
 
 
 def n_fits(setting: Setting, n_bags: int, literal_rows: int = 0) -> int:
@@ -44,6 +45,13 @@ def n_fits(setting: Setting, n_bags: int, literal_rows: int = 0) -> int:
     single = _SINGLE_BAGS * (setting.n_samples // 2 + 1) if setting.number == 2 else 0
     refits = setting.n_samples + len(_portions(setting.n_samples))
     return refits + n_bags + single + 2 * literal_rows * n_bags
+
+
+def refuse_too_few_bags(setting: Setting, n_bags: int, variant: str = "script", seed: int = 0) -> None:
+    """Refuse, before anything is fitted, so few bags that some row is in every one of them."""
+    if n_bags < _MANY_BAGS:
+        X, y, _ = setting.data(variant, seed, n_points=1)
+        setting.bagged(n_bags, variant, seed=seed).prepare(X, y).average.refuse_units_in_every_bag()
 
 
 def run(
@@ -88,10 +96,12 @@ def run(
     [True, True]
     """
     owner = "run"
+    check_jobs(n_jobs, owner)
     chosen = setting if isinstance(setting, Setting) else SETTINGS[_check_setting(setting)]
     check_variant(variant, owner)
     n_bags = check_integer(n_bags, "n_bags", owner, minimum=2)
     literal_rows = min(check_integer(literal_rows, "literal_rows", owner, minimum=0), chosen.n_samples)
+    refuse_too_few_bags(chosen, n_bags, variant, seed)
     shape = f"n{chosen.n_samples}-d{chosen.n_features}-points{N_POINTS}"
     kept = Cache(cache, f"setting{chosen.number}-{shape}-{variant}-seed{seed}")
     with counted(n_fits(chosen, n_bags, literal_rows)) as count:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stablebag._writing import whole
 from stablebag.paper.results import Result
 from stablebag.proving.certificate import Certificate
 from stablebag.resampling.subbagging import Subbagging
@@ -62,7 +63,8 @@ def save(figure: Any, folder: str | Path, name: str) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{ending}" for ending in FORMATS]
     for path in paths:
-        figure.savefig(path, dpi=150)
+        with whole(path) as partial:
+            figure.savefig(partial, dpi=150)
     return paths
 
 

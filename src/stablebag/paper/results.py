@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stablebag._writing import write_text
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.paper.settings import Setting
 from stablebag.proving.bounds import bagging_constant
@@ -195,7 +196,7 @@ class Result:
 
 def write_numbers(results: Iterable[Result], path: str | Path) -> None:
     """Write every number of some results to a JSON file."""
-    Path(path).write_text(json.dumps([result.to_dict() for result in results], indent=1) + "\n")
+    write_text(path, json.dumps([result.to_dict() for result in results], indent=1) + "\n")
 
 
 def excess_of(values: np.ndarray, n_samples: int) -> np.ndarray:

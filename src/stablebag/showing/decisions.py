@@ -7,7 +7,7 @@ import numpy as np
 
 from stablebag._checks import hold_read_only
 from stablebag._wording import ROWS, Noun
-from stablebag.measuring.leave_one_out import left_out_blocks
+from stablebag.measuring.leave_one_out import doubtful_blocks
 from stablebag.measuring.names import Names
 from stablebag.measuring.perturbations import Perturbations, flipped
 
@@ -65,13 +65,13 @@ class Decisions:
         Rows flip what `selection_stability` says for the argmax. They are only counted, so that a large table of
         held-out rows takes no memory.
         """
-        by_point, by_row = [], np.zeros(len(model.units_), dtype=int)
-        for _, prediction, left_out in left_out_blocks(model, X):
+        by_point, by_row = np.zeros(len(X), dtype=int), np.zeros(len(model.units_), dtype=int)
+        for places, prediction, left_out in doubtful_blocks(model, X):
             flips = flipped(prediction, left_out)
-            by_point.append(flips.sum(axis=0))
+            by_point[places] = flips.sum(axis=0)
             by_row += flips.sum(axis=1)
         names, noun = Names.of(model.units_), model.units_.noun
-        return cls(np.concatenate(by_point), by_row, names, noun, HELD_OUT, *_refitted(base))
+        return cls(by_point, by_row, names, noun, HELD_OUT, *_refitted(base))
 
     @classmethod
     def of_perturbations(cls, bagged: Perturbations, base: Perturbations | None = None) -> "Decisions":

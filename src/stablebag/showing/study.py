@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, root_mean_squared_error
 
-from stablebag._checks import check_integer, refuse_value
+from stablebag._checks import check_integer, check_jobs, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import ROWS, Noun
 from stablebag.deciding.intervals import Intervals, predict_interval
 from stablebag.learning.classifier import BaggedClassifier
 from stablebag.learning.ensemble import units_of
 from stablebag.learning.learners import Copies
-from stablebag.learning.progress import counted
+from stablebag.learning.progress import counted, step
 from stablebag.learning.regressor import BaggedRegressor
 from stablebag.learning.rows import n_rows
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
@@ -321,6 +321,7 @@ def study(
     'Leaving out a training row moves the bagged prediction by '
     """
     owner = "study"
+    check_jobs(n_jobs, owner)
     n_points = check_integer(n_points, "n_points", owner, minimum=1)
     n_refits = check_integer(n_refits, "n_refits", owner, minimum=1)
     classifies = is_classifier(learner)
@@ -335,7 +336,9 @@ def study(
         with count.part():
             options = {"rows": rows, "groups": groups, "n_jobs": n_jobs, "random_state": random_state}
             base = leave_one_out_refit(learner, X, y, points, **options)
+    step(f"Predicting {len(X_test):,} held-out rows")
     at_tests, at_points = _predicted_once(model, X_test, n_points)
+    step(f"Leaving out each of {n_units:,}")
     bagged = leave_one_out(model, at_points)
     targets = None if y_test is None else np.asarray(y_test)
     intervals = coverage = None
@@ -352,6 +355,7 @@ def study(
         ends = {name: getattr(everywhere, name)[:n_points] for name in ("lower", "upper", "prediction")}
         index = None if everywhere.index is None else everywhere.index[:n_points]
         intervals = replace(everywhere, **ends, index=index)
+    step("Proving what holds for these bags, and scoring held-out rows")
     return Study(
         task="classification" if classifies else "regression",
         n_samples=n_units,

@@ -11,6 +11,7 @@ import numpy as np
 from stablebag import __version__
 from stablebag._checks import refuse_type
 from stablebag._wording import ROWS
+from stablebag._writing import write_text
 from stablebag.resampling.row_ids import is_missing
 from stablebag.showing.report.charts import interactive, static_charts
 from stablebag.showing.study import Study
@@ -93,7 +94,7 @@ def write(
         div=div,
     )
     path = Path(path)
-    path.write_text(page, encoding="utf-8")
+    write_text(path, page)
     return path
 
 

@@ -1,0 +1,70 @@
+"""Files that are written whole or not at all: a full disk or an interrupt leaves what was there before."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def whole(path: str | Path) -> Iterator[Path]:
+    """Provide another path to write to; its file takes the place of `path` when the ``with`` block ends without error.
+
+    It is in the same folder and has the same ending, because some writers look at it. A link is followed.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with whole(Path(folder) / "numbers.txt") as partial:
+    ...         _ = partial.write_text("1, 2, 3")
+    ...     print([file.name for file in Path(folder).iterdir()])
+    ['numbers.txt']
+    """
+    path = Path(os.path.realpath(path))
+    refuse_unwritable(path)
+    if path.exists() and not path.is_file():  # a terminal, a pipe or /dev/null: there is nothing to replace
+        yield path
+        return
+    with partial_file(path.parent, f"-{path.name[-100:]}") as partial:
+        yield partial
+        partial.chmod(path.stat().st_mode & 0o7777 if path.exists() else 0o666 & ~_mask())
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())  # or else the new name could outlive what was written, if the machine stops
+        partial.replace(path)
+
+
+@contextmanager
+def partial_file(folder: Path, ending: str) -> Iterator[Path]:
+    """Provide the path of a new file in a folder, for its owner alone; at the end it is gone, unless it was renamed."""
+    number, name = tempfile.mkstemp(prefix=".partial-", suffix=ending, dir=folder)
+    os.close(number)
+    try:
+        yield Path(name)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text file, whole or not at all."""
+    with whole(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+def refuse_unwritable(path: str | Path | None) -> None:
+    """Refuse a path to which no file can be written, so that nothing is worked out in vain; None is no path."""
+    if path is None:
+        return
+    path = Path(os.path.realpath(path))
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder. Give the name of a file in it.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} to.")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: this is not allowed. Give another place.")
+
+
+def _mask() -> int:
+    """The permissions that new files do not get; it can only be asked for by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

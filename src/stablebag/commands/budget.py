@@ -1,0 +1,255 @@
+"""How many bags and refits there is time for: a few fits are timed before the work, and what is chosen is said."""
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from rich.console import Console
+from sklearn.base import clone
+
+from stablebag._checks import check_jobs
+from stablebag._wording import ROWS, Noun, about_time
+from stablebag.commands.printing import beside, progress, say
+from stablebag.learning.parallel import n_workers, one_thread
+from stablebag.resampling.scheme import ResamplingScheme
+
+# Pairs of a number of bags and one of refits: the first that there is time for is taken, or else the last.
+LADDER = ((500, 200), (200, 100), (100, 50), (50, 20))
+FULL_SIZE = 20_000  # rows from which on bags have as many as with so many: half of them, 10,000
+_FIRST = 1_000  # rows of the first fit that is timed
+_GROWTH = 4  # by how much the next one is larger
+_QUICK = 0.1  # seconds of a fit that is timed again
+_SPENT = 0.05  # of the time there is, after which no larger fit is timed
+_POWERS = (1.0, 3.0)  # of the number of rows, with which the time of a fit grows: at least and at most
+_LIKELY = 0.5  # rows in every bag, from which on there are too few bags
+_BESIDE = 1.15  # everything in proportion to the fits alone: predictions, processes, printing
+
+
+@dataclass(frozen=True)
+class Workload:
+    """How much is fitted, and how long that takes.
+
+    Attributes
+    ----------
+    scheme : ResamplingScheme
+        How bags are drawn.
+    n_bags : int
+        The number of bags.
+    n_refits : int
+        The number of refits of the base learner without a row; 0 if it is not refitted.
+    bag_seconds : float
+        How long the fit of a bag takes; 0 if that is not known.
+    refit_seconds : float
+        How long a refit takes.
+    workers : int
+        The number of fits in parallel.
+    chosen : tuple of str
+        What was chosen, as options of the command line that choose it again.
+    sentence : str
+        What was chosen, why, how long it takes, and what to change.
+    """
+
+    scheme: ResamplingScheme
+    n_bags: int
+    n_refits: int
+    bag_seconds: float
+    refit_seconds: float
+    workers: int
+    chosen: tuple[str, ...] = ()
+    sentence: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """How long everything takes, about."""
+        return _seconds(self.n_bags, self.n_refits, self.bag_seconds, self.refit_seconds, self.workers)
+
+    def share(self, done: int) -> float:
+        """Return which share of the work is done after so many fits: bags first, and then refits, which take longer."""
+        bag, refit = (self.bag_seconds, self.refit_seconds) if self.bag_seconds > 0 else (1.0, 1.0)
+        whole = self.n_bags * bag + (self.n_refits + 1) * refit
+        return min(1.0, (min(done, self.n_bags) * bag + max(0, done - self.n_bags) * refit) / whole)
+
+
+def settled(console: Console, *data: Any, **wanted: Any) -> Workload:
+    """Choose how much to fit, as `workload` does, and say it."""
+    with progress(console, "Timing a few fits"):
+        load = workload(*data, **wanted)
+    say(beside(console), load.sentence)
+    return load
+
+
+def default_scheme(scheme: ResamplingScheme, n_units: int) -> tuple[ResamplingScheme, bool]:
+    """Return a scheme for so many rows or units, and whether its bags are smaller than usual, because there are many.
+
+    From 20,000 on, bags have as many as with 20,000, which is 10,000 where half is usual: more rows make fits slow
+    and the guarantee, which depends on the share of rows in a bag, worse.
+    """
+    if n_units <= FULL_SIZE:
+        return scheme, False
+    return type(scheme)(round(scheme.resolve(FULL_SIZE).bag_size)), True  # type: ignore[call-arg]
+
+
+def workload(
+    learner: Any,
+    X: Any,
+    y: np.ndarray,
+    scheme: ResamplingScheme,
+    *,
+    n_bags: int | None = None,
+    n_refits: int | None = None,
+    size_is_given: bool = False,
+    units: int | None = None,
+    noun: Noun = ROWS,
+    jobs: int = 1,
+    limit: float = 180.0,
+    seed: int = 0,
+) -> Workload:
+    """Choose how much to fit in about `limit` seconds; numbers that are given stay, and None is chosen.
+
+    Parameters
+    ----------
+    learner : estimator
+        The learner, unfitted.
+    X : DataFrame or array
+        The training rows.
+    y : ndarray
+        Their targets.
+    scheme : ResamplingScheme
+        How bags are drawn.
+    n_bags : int or None, default=None
+        The number of bags.
+    n_refits : int or None, default=None
+        The number of refits; 0 for none.
+    size_is_given : bool, default=False
+        Whether the size of the bags was given; otherwise bags of large tables are smaller than usual.
+    units : int or None, default=None
+        The number of units that bags are drawn of; None is that of the rows.
+    noun : Noun, default=ROWS
+        What these units are.
+    jobs : int, default=1
+        The number of fits in parallel.
+    limit : float, default=180.0
+        The seconds that it should take.
+    seed : int, default=0
+        The seed of the rows of the fits that are timed.
+
+    Returns
+    -------
+    Workload
+    """
+    check_jobs(jobs, "workload")
+    n_units = len(y) if units is None else units
+    scheme, is_smaller = (scheme, False) if size_is_given else default_scheme(scheme, n_units)
+    law = scheme.resolve(n_units)
+    share = float(law.bag_size) / n_units
+    pairs = [(n_bags or bags, refits if n_refits is None else n_refits) for bags, refits in LADDER]
+    pairs = [(bags, min(refits, n_units)) for bags, refits in pairs]
+    workers = min(n_workers(jobs), cpu_count())
+    bag, refit = _timed(learner, X, y, share, limit, seed)
+    fits = [pair for pair in pairs if _seconds(*pair, bag, refit, workers) <= limit]
+    bags, refits = fits[0] if fits else pairs[-1]
+    _refuse_too_few(law, bags, noun)
+    chosen = [] if n_bags else ["--n-bags", str(bags)]
+    chosen += [] if n_refits is not None else ["--refits", str(refits)]
+    chosen += ["--bag-size", str(round(law.bag_size))] if is_smaller else []
+    load = Workload(scheme, bags, refits, bag, refit, workers, tuple(chosen))
+    return replace(load, sentence=_sentence(load, pairs[0], round(law.bag_size), noun, limit))
+
+
+def _seconds(n_bags: int, n_refits: int, bag: float, refit: float, workers: int) -> float:
+    """How long fits take: the learner is also fitted to all rows twice, on its own."""
+    alone = 2 * refit if n_refits else 0.0
+    return _BESIDE * ((n_bags * bag + n_refits * refit) / workers + alone)
+
+
+def _timed(learner: Any, X: Any, y: np.ndarray, share: float, limit: float, seed: int) -> tuple[float, float]:
+    """How long fits to a bag and to all rows take; zeros if no fit succeeds, which is told later and better.
+
+    Fits to 1,000 rows, 4,000 and so on are timed, up to all rows, as long as they take little of the time there is;
+    beyond the last, time grows with the power of the number of rows with which it grew before.
+    """
+    order, n = np.random.default_rng(seed).permutation(len(y)), len(y)
+    sizes: list[int] = []
+    seconds: list[float] = []
+    size, spent = min(_FIRST, n), 0.0
+    while spent <= _SPENT * limit and (not sizes or sizes[-1] < n):
+        rows = np.sort(order[:size])
+        took = _time_of(learner, X.iloc[rows] if hasattr(X, "iloc") else X[rows], y[rows])
+        if took is None:  # few rows may have one class only; what is wrong with all of them is told by the real fits
+            if size == n:
+                break
+        else:
+            spent += took
+            sizes.append(size)
+            seconds.append(took)
+        size = min(_GROWTH * size, n)
+    if not sizes:
+        return 0.0, 0.0
+    return _at(share * n, sizes, seconds), _at(n, sizes, seconds)
+
+
+def _time_of(learner: Any, X: Any, y: np.ndarray) -> float | None:
+    """How long a fit takes; None if it fails. A quick one is done twice, because much of the first is loading."""
+    took = 0.0
+    for _ in range(2):
+        start = time.perf_counter()
+        try:
+            with one_thread():
+                clone(learner).fit(X, y)
+        except Exception:
+            return None
+        took = time.perf_counter() - start
+        if took > _QUICK:
+            break
+    return took
+
+
+def _at(size: float, sizes: list[int], seconds: list[float]) -> float:
+    """The time of a fit to so many rows, by the nearest times that are known and their growth."""
+    if len(sizes) == 1 or size <= sizes[0]:
+        return seconds[0] * (size / sizes[0] if size > sizes[0] else 1.0)
+    place = min(int(np.searchsorted(sizes, size)), len(sizes) - 1)
+    grown = np.log(max(seconds[place], 1e-9) / max(seconds[place - 1], 1e-9)) / np.log(sizes[place] / sizes[place - 1])
+    power = float(np.clip(grown, *_POWERS))
+    return seconds[place] * float((size / sizes[place]) ** power)
+
+
+def _refuse_too_few(law: Any, n_bags: int, noun: Noun) -> None:
+    """Refuse so few bags that some row is likely to be in all of them: there would be no prediction without it."""
+    likely = float(np.sum(np.asarray(law.inclusion_probabilities, dtype=float) ** n_bags))
+    if likely > _LIKELY:
+        raise ValueError(
+            f"With {n_bags:,} bags of {round(law.bag_size):,}, about {likely:.2g} of the {noun.count(law.n_samples)} "
+            "are in every bag, and nothing is known of the prediction without them. Use more bags, or a smaller "
+            "--bag-size."
+        )
+
+
+def _sentence(load: Workload, usual: tuple[int, int], size: int, noun: Noun, limit: float) -> str:
+    """What was chosen, why, how long it takes and what to change."""
+    takes = f" take {about_time(load.seconds)} with {load.workers} job{'s' * (load.workers != 1)}"
+    words = [f"{_numbers(load.n_bags, load.n_refits, noun, size)}{takes if load.bag_seconds else ''}."]
+    names = [name for name in load.chosen if name in ("--n-bags", "--refits")]
+    most = f"--time-limit ({about_time(limit).removeprefix('about ')})"
+    if names and load.seconds > limit:
+        words.append(
+            f"That is more than {most}, but fewer would measure too little. A smaller --bag-size, more --jobs or "
+            "another --model take less."
+        )
+    elif (load.n_bags, load.n_refits) != usual:
+        seconds = replace(load, n_bags=usual[0], n_refits=usual[1]).seconds
+        longer = f"would take {about_time(seconds)}, more than {most}"
+        words.append(f"The usual {_numbers(*usual)} {longer}; give {' and '.join(names)} to choose.")
+    if "--bag-size" in load.chosen:
+        words.append(
+            f"Of more than {FULL_SIZE:,} {noun.plural}, a bag has as many as of {FULL_SIZE:,}; give --bag-size to "
+            "choose."
+        )
+    return " ".join(words)
+
+
+def _numbers(n_bags: int, n_refits: int, noun: Noun = ROWS, size: int = 0) -> str:
+    bags = f"{n_bags:,} bags{f' of {noun.count(size)}' if size else ''}"
+    return bags + (f" and {n_refits:,} refits of the base learner" if n_refits else "")

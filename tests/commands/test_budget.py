@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from stablebag import BernoulliSubbagging, ClassicalBagging, Subbagging
+from stablebag._wording import Noun
+from stablebag.commands import budget
+from stablebag.commands.budget import default_scheme, workload
+
+ROWS_PER_SECOND = 10_000
+
+
+class Clocked(RegressorMixin, BaseEstimator):
+    """Takes a second of the clock for ten thousand rows, or for the square of their number."""
+
+    def __init__(self, power=1, fewest=0):
+        self.power = power
+        self.fewest = fewest
+
+    def fit(self, X, y):
+        if len(y) < self.fewest:
+            raise ValueError("too few")
+        CLOCK[0] += (len(y) / ROWS_PER_SECOND) ** self.power
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+CLOCK = [0.0]
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
+    monkeypatch.setattr(budget.time, "perf_counter", lambda: CLOCK[0])
+    monkeypatch.setattr(budget, "cpu_count", lambda: 2)
+
+
+def load_of(n, learner=None, scheme=Subbagging(0.5), **wanted):  # noqa: B008
+    X = np.zeros((n, 1))
+    return workload(Clocked() if learner is None else learner, X, X.ravel(), scheme, jobs=2, **wanted)
+
+
+def test_the_first_pair_that_there_is_time_for_is_taken():
+    # A bag takes 0.2 s and a refit 0.4 s, on two workers, with two fits of all rows alone and 15 % for the rest.
+    seconds = [1.15 * ((bags * 0.2 + refits * 0.4) / 2 + 0.8) for bags, refits in budget.LADDER]
+    for place, limit in enumerate(seconds):
+        load = load_of(4000, limit=limit + 1e-6)
+        assert (load.n_bags, load.n_refits) == budget.LADDER[place]
+        assert load.seconds == pytest.approx(limit)
+        assert load.chosen == ("--n-bags", str(load.n_bags), "--refits", str(load.n_refits))
+    assert (load_of(4000, limit=seconds[-1] / 2).n_bags) == budget.LADDER[-1][0]  # and no fewer
+
+
+def test_what_is_chosen_is_said_with_the_time_it_takes_and_what_to_change():
+    assert load_of(4000, limit=200).sentence == (
+        "500 bags of 2,000 rows and 200 refits of the base learner take about 2 minutes with 2 jobs."
+    )
+    assert load_of(4000, limit=60).sentence == (
+        "200 bags of 2,000 rows and 100 refits of the base learner take about 50 seconds with 2 jobs. The usual 500 "
+        "bags and 200 refits of the base learner would take about 2 minutes, more than --time-limit (60 seconds); give "
+        "--n-bags and --refits to choose."
+    )
+    assert load_of(4000, limit=9, n_refits=0).sentence == (
+        "50 bags of 2,000 rows take a few seconds with 2 jobs. The usual 500 bags would take about 60 seconds, more "
+        "than --time-limit (10 seconds); give --n-bags to choose."
+    )
+    assert load_of(4000, limit=1, units=40, noun=Noun("patient", "patients")).sentence == (
+        "50 bags of 20 patients and 20 refits of the base learner take about 20 seconds with 2 jobs. That is more than "
+        "--time-limit (a few seconds), but fewer would measure too little. A smaller --bag-size, more --jobs or "
+        "another --model take less."
+    )
+
+
+def test_numbers_that_are_given_are_obeyed():
+    load = load_of(4000, limit=1, n_bags=3000, n_refits=7)
+    assert (load.n_bags, load.n_refits, load.chosen) == (3000, 7, ())
+    assert load.sentence.endswith(
+        "3,000 bags of 2,000 rows and 7 refits of the base learner take about 6 minutes with 2 jobs."
+    )
+    load = load_of(4000, limit=30, n_bags=100)
+    assert (load.n_bags, load.n_refits, load.chosen) == (100, 50, ("--refits", "50"))
+    assert load_of(30, n_bags=None).n_refits == 30  # there are no more rows
+
+
+def test_bags_of_large_tables_are_as_large_as_of_twenty_thousand_rows():
+    assert default_scheme(Subbagging(0.5), 20_000) == (Subbagging(0.5), False)
+    assert default_scheme(Subbagging(0.5), 20_001) == (Subbagging(10_000), True)
+    assert default_scheme(BernoulliSubbagging(0.5), 40_000) == (BernoulliSubbagging(10_000), True)
+    assert default_scheme(ClassicalBagging(), 10**6) == (ClassicalBagging(20_000), True)
+    load = load_of(30_000, limit=10**5)
+    assert load.scheme == Subbagging(10_000)
+    assert load.chosen[-2:] == ("--bag-size", "10000")
+    assert "Of more than 20,000 rows, a bag has as many as of 20,000; give --bag-size to choose." in load.sentence
+    load = load_of(30_000, limit=10**5, size_is_given=True)
+    assert (load.scheme, "--bag-size" in load.chosen) == (Subbagging(0.5), False)
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_fits_that_would_take_long_are_not_timed_but_estimated(power):
+    before = CLOCK[0]
+    load = load_of(100_000, Clocked(power), limit=10.0)
+    spent = CLOCK[0] - before
+    assert spent <= 2 * 0.1**power + 2 * 0.4**power + 1.6**power  # of 1,000, 4,000 and 16,000 rows, but never of more
+    assert load.bag_seconds == pytest.approx(1.0)
+    assert load.refit_seconds == pytest.approx(10.0**power)
+
+
+def test_sizes_at_which_the_learner_fails_are_passed_over():
+    load = load_of(8_000, Clocked(fewest=2_000), limit=600.0)
+    assert load.bag_seconds == pytest.approx(0.4)
+    load = load_of(4000, Clocked(fewest=10**6))  # the real fit says what is wrong
+    assert (load.bag_seconds, load.n_bags, load.sentence) == (
+        0.0,
+        500,
+        "500 bags of 2,000 rows and 200 refits of the base learner.",
+    )
+
+
+def test_so_few_bags_that_a_row_is_in_all_of_them_are_refused_before_any_fit():
+    with pytest.raises(
+        ValueError, match=r"^With 2 bags of 2,000, about 1e\+03 of the 4,000 rows are in every bag, .* Use more"
+    ):
+        load_of(4000, n_bags=2)
+
+
+def test_refits_count_for_more_of_the_work_than_bags():
+    load = load_of(4000, limit=200)
+    whole = 500 * 0.2 + 201 * 0.4
+    assert [load.share(done) for done in (0, 250, 500, 501, 701, 999)] == pytest.approx(
+        [0, 250 * 0.2 / whole, 500 * 0.2 / whole, (500 * 0.2 + 0.4) / whole, 1, 1]
+    )
+    assert load_of(4000, Clocked(fewest=10**6)).share(701) == 1.0

@@ -1,0 +1,95 @@
+import os
+import shutil
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from stablebag._writing import refuse_unwritable, whole, write_text
+
+
+def test_a_file_is_replaced_when_all_of_it_is_written(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("before")
+    with whole(path) as partial:
+        assert (partial.parent, partial.suffix) == (tmp_path, ".csv")
+        partial.write_text("after")
+        assert path.read_text() == "before"
+    assert path.read_text() == "after"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def half_write(path, error):
+    with whole(path) as partial:
+        partial.write_text("half")
+        raise error
+
+
+@pytest.mark.parametrize("error", [OSError("No space left on device"), KeyboardInterrupt(), SystemExit(143)])
+def test_what_fails_leaves_what_was_there_and_nothing_else(tmp_path, error):
+    path = tmp_path / "a.json"
+    for before in (None, "before"):
+        if before is not None:
+            path.write_text(before)
+        with pytest.raises(type(error)):
+            half_write(path, error)
+        assert list(tmp_path.iterdir()) == ([] if before is None else [path])
+    assert path.read_text() == "before"
+
+
+def test_permissions_are_those_of_the_file_before_or_of_any_new_file(tmp_path):
+    kept, new = tmp_path / "kept", tmp_path / "new"
+    kept.write_text("")
+    kept.chmod(0o604)
+    write_text(kept, "1")
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o604
+    before = os.umask(0o027)
+    try:
+        write_text(new, "1")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(new.stat().st_mode) == 0o640
+
+
+def test_a_link_stays_a_link_and_a_device_a_device(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    write_text(tmp_path / "link", "é")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").read_text(encoding="utf-8") == "é"
+    write_text("/dev/null", "gone")
+    assert not os.path.isfile("/dev/null")
+
+
+def test_paths_that_cannot_be_written_are_refused_in_a_sentence(tmp_path):
+    refuse_unwritable(None)
+    refuse_unwritable(tmp_path / "a")
+    with pytest.raises(FileNotFoundError, match=r"^There is no folder .*none to write a.csv to\.$"):
+        refuse_unwritable(tmp_path / "none" / "a.csv")
+    with pytest.raises(IsADirectoryError, match=r"is a folder\. Give the name of a file in it\.$"):
+        refuse_unwritable(tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="everything is allowed to root")
+def test_a_folder_that_is_not_ones_own_is_refused(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(PermissionError, match="cannot be written"):
+        refuse_unwritable(tmp_path / "a")
+
+
+@pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs a limit on the size of files")
+def test_a_disk_that_is_full_leaves_the_file_before(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("before")
+    code = f"""
+import signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+from stablebag._writing import write_text
+write_text({str(path)!r}, "x" * 100_000)
+"""
+    done = subprocess.run(
+        ["prlimit", "--fsize=4096", sys.executable, "-B", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert "OSError" in done.stderr
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
