@@ -89,7 +89,7 @@ def results(
     """Provide what a task yields for many arguments, in order, as it comes; leaving the block stops the workers."""
     token = uuid4().hex  # unique, because a worker may itself hand out work
     work = (delayed(_listed)(token, os.getpid(), task, *some) for some in arguments)
-    here = _is_here(get_active_backend()[0]) or options.get("require") == "sharedmem"
+    here = on_this_machine() or options.get("require") == "sharedmem"
     if here and effective_n_jobs(n_jobs) > _most_workers():
         n_jobs = _most_workers()
     found = _as_they_come(work, n_jobs, **options)
