@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 from sklearn.linear_model import LinearRegression
+from sklearn.neighbors import KNeighborsRegressor
 
 from stablebag import (
     BaggedRegressor,
     ClassicalBagging,
     FixedRange,
-    FunctionRegressor,
     Subbagging,
     jackknife_intervals_refit,
     predict_interval,
@@ -29,9 +29,7 @@ def drawn(n, d, seed, trial, n_points=1):
     return table[:n], target[:n], table[n:], target[n:]
 
 
-def nearest(X, y, seed):
-    """One nearest neighbour, in as few calls as possible: thousands are fitted here."""
-    return lambda points: y[((points[:, None] - X) ** 2).sum(axis=2).argmin(axis=1)]
+NEAREST = KNeighborsRegressor(n_neighbors=1)
 
 
 def least_covered(n_trials, level):
@@ -47,9 +45,9 @@ def test_jackknife_plus_over_bags_covers_with_a_random_number_of_them(scheme, se
     for trial in range(n_trials):
         X, y, point, target = drawn(10, 2, seed, trial)
         n_bags = random_n_bags(scheme, 10, 40, random_state=np.random.default_rng([seed, trial, 1]))
-        model = BaggedRegressor(
-            FunctionRegressor(nearest), scheme=scheme, n_bags=n_bags, prediction_range=None, random_state=trial
-        ).fit(X, y)
+        model = BaggedRegressor(NEAREST, scheme=scheme, n_bags=n_bags, prediction_range=None, random_state=trial).fit(
+            X, y
+        )
         covered += predict_interval(model, point, confidence_level=0.8).contains(target).sum()
     assert covered >= least_covered(n_trials, 0.6)
     assert covered >= least_covered(n_trials, 0.75)  # near 1 - a on data like these
@@ -59,9 +57,7 @@ def test_minmax_and_the_stable_jackknife_cover_at_their_level(seed):
     n_trials, minmax, stable = 100, 0, 0
     for trial in range(n_trials):
         X, y, point, target = drawn(30, 2, seed, trial)
-        model = BaggedRegressor(
-            FunctionRegressor(nearest), n_bags=40, prediction_range=FixedRange(-12, 12), random_state=trial
-        ).fit(X, y)
+        model = BaggedRegressor(NEAREST, n_bags=40, prediction_range=FixedRange(-12, 12), random_state=trial).fit(X, y)
         minmax += predict_interval(model, point, confidence_level=0.8, method="jackknife-minmax").contains(target).sum()
         # All 30 bags of one row: epsilon is a thirtieth of the range, and the inflation does not hide the residuals.
         model.set_params(scheme=Subbagging(1), n_bags="all").fit(X, y)
