@@ -15,6 +15,8 @@ from stablebag.measuring.leave_one_out import left_out_at_rows, perturbations_of
 from stablebag.measuring.names import Names
 
 _NORMAL = 1.4826  # the standard deviation of a normal law, in units of the median distance from its middle
+_LEAST = 0.03  # bags: a class that none of k bags predicts has the probability 0.03 / k, and not 0
+_MOST_WRONG = 0.05  # of the rows of a classifier that can be called wrong
 _BULK = (0.1, 0.5)  # probabilities of rows that are neither sure nor likely wrong
 
 
@@ -28,7 +30,8 @@ class Suspect(NamedTuple):
     name : object
         What it is called.
     value : float
-        How far it moves the predictions, as a root mean square over points; or, of what is likely wrong, the target
+        How far it moves the predictions, as a root mean square over points, of a classifier's probabilities as the
+        distance between the vectors of all classes; or, of what is likely wrong, the target
         minus what is predicted without it, and for a classifier the probability of its class without it.
     noise : float
         Of what moves predictions, the noise of the bags in `value`; of what is likely wrong, the usual size of such a
@@ -91,6 +94,8 @@ def suspects(model: Any, X: Any, *, false_share: float = 0.1) -> Suspects:
       distance from their median): long tails put more rows on the list;
     - for a classifier, the probabilities without the row are right, up to a factor that is read off the rows with
       probabilities between 0.1 and 0.5: it is then known how many rows would have a class of as small a probability.
+      No class of more than 0.1 is listed, and nothing if that were more than 5 % of the rows: then it is the model that
+      is wrong, or too sure, as learners are that only vote.
 
     Parameters
     ----------
@@ -129,7 +134,8 @@ def suspects(model: Any, X: Any, *, false_share: float = 0.1) -> Suspects:
 
 def _moving(model: Any, X: Any, share: float) -> tuple[tuple[Suspect, ...], float]:
     average, raw = model.average_, model.raw(X)
-    moves = perturbations_of(average, raw).row_norms()
+    moved = perturbations_of(average, raw)
+    moves = (moved if moved.prediction.ndim == 1 else moved.in_norm()).row_norms()
     drawn = getattr(average, "drawn", False)
     if drawn:
         cumulants = _cumulants(average.outputs(raw))
@@ -141,14 +147,16 @@ def _moving(model: Any, X: Any, share: float) -> tuple[tuple[Suspect, ...], floa
     order = np.argsort(-moves, kind="stable")
     listed = order[_is_listed(chances, share)[order]]
     names = Names.of(model.units_).of_rows(listed)
-    found = zip(listed.tolist(), names, moves[listed].tolist(), noise[listed].tolist(), chances[listed].tolist(), strict=True)
+    found = zip(
+        listed.tolist(), names, moves[listed].tolist(), noise[listed].tolist(), chances[listed].tolist(), strict=True
+    )
     return tuple(Suspect(*each) for each in found), float(np.sqrt(np.mean(noise**2)))
 
 
 def _cumulants(outputs: np.ndarray) -> tuple[float, float, float]:
     """The first three cumulants of the mean square over points of a centred normal vector with the bags' covariance."""
     flat = outputs.reshape(len(outputs), -1)
-    centred = (flat - flat.mean(axis=0)) / math.sqrt(flat.shape[1] * max(1, len(flat) - 1))
+    centred = (flat - flat.mean(axis=0)) / math.sqrt(outputs.shape[1] * max(1, len(flat) - 1))
     gram = centred @ centred.T if len(flat) < flat.shape[1] else centred.T @ centred
     return float(np.trace(gram)), 2 * float((gram**2).sum()), 8 * float(((gram @ gram) * gram).sum())
 
@@ -189,9 +197,13 @@ def _unlikely_classes(model: Any, share: float) -> tuple[tuple[Suspect, ...], fl
     chances = without[known]
     own = (chances * one_hot(model.y_[known], model.classes_)).sum(axis=1)
     order = np.argsort(own, kind="stable")
-    expected = _expected(chances, own) / np.searchsorted(own[order], own, side="right")
-    within = np.flatnonzero(expected[order] <= share)
+    bags = model.bags_.n_without[model.units_.of_rows[known], None] if model.has_single_bags else math.inf
+    expected = _expected(chances + _LEAST / bags, own + _LEAST / np.ravel(bags))
+    expected = expected / np.searchsorted(own[order], own, side="right")
+    within = np.flatnonzero((expected[order] <= share) & (own[order] <= _BULK[0]))
     listed = order[: within[-1] + 1] if len(within) else order[:0]
+    if len(listed) > _MOST_WRONG * len(known):  # it is then the model that is wrong
+        listed = listed[:0]
     found = ((int(known[k]), float(own[k]), float(chances[k].max()), float(expected[k])) for k in listed)
     return _of_units(model, found), math.nan
 
@@ -210,12 +222,13 @@ def _expected(chances: np.ndarray, levels: np.ndarray) -> np.ndarray:
 
     low, high = _BULK
     there, due = float(((levels > low) & (levels <= high)).sum()), float(below(high) - below(low))
-    return np.asarray(below(levels) * (min(1.0, there / due) if due > 0 else 1.0))
+    return np.asarray(below(levels) * min(1.0, (there + 1) / (due + 1)))
 
 
 def _of_units(model: Any, rows: Any) -> tuple[Suspect, ...]:
     """Of each unit its worst row, which comes first."""
-    units, found = model.units_, {}
+    units = model.units_
+    found: dict[int, list[float]] = {}
     for row, *numbers in rows:
         found.setdefault(int(units.of_rows[row]), numbers)
     numbers = np.fromiter(found, dtype=np.intp, count=len(found))

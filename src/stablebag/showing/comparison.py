@@ -2,12 +2,15 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from stablebag.measuring.perturbations import Perturbations
+from stablebag._wording import number
+from stablebag.measuring.leave_one_out import perturbations_of
+from stablebag.measuring.perturbations import BagSpread, Perturbations
 
+_AT_ONCE = 2**22  # predictions without rows that are held at once
 SURE = 2.0  # standard errors that a difference must exceed to be called one
 
 
@@ -33,8 +36,8 @@ class Line(NamedTuple):
 
     def shown(self) -> tuple[str, str]:
         """Return both numbers as they are read: nothing that is below the noise is written as 0."""
-        bagged = f"{self.bagged:.3g}" if math.isnan(self.noise) else f"below the noise ({self.noise:.2g})"
-        return "" if math.isnan(self.base) else f"{self.base:.3g}", bagged
+        bagged = number(self.bagged) if math.isnan(self.noise) else f"below the noise ({self.noise:.2g})"
+        return number(self.base), bagged
 
 
 class Ratio(NamedTuple):
@@ -147,7 +150,7 @@ class Comparison:
         after = (self.bagged.values / unit) ** 2 - (self.noise / unit) ** 2
         both = np.stack([before, after])
         mean, rows, points = both.mean(axis=(1, 2)), both.mean(axis=2), both.mean(axis=1)
-        spread = sum(np.cov(part) / part.shape[1] if part.shape[1] > 1 else np.zeros((2, 2)) for part in (rows, points))
+        spread = _covariance(rows) + _covariance(points)
         first, second = float(mean[0]), float(mean[1])
         if first == 0:
             return Ratio(math.nan if self.bagged_rms == 0 else 0.0, 0.0, math.nan if self.bagged_rms == 0 else 0.0)
@@ -164,6 +167,36 @@ class Comparison:
         return Ratio(self.base_rms / self.bagged_rms if self.bagged_rms else math.inf, math.sqrt(low), math.sqrt(high))
 
 
+def bagged_by(model: Any, X: Any, rows: np.ndarray) -> Perturbations:
+    """Return how far some rows move the predictions of a fitted model, as `leave_one_out` does for all of them.
+
+    Points are taken in blocks, so that many of them take no memory for the other rows.
+    """
+    parts, size = [], len(model.units_) * (1 if model.average_.classes is None else len(model.average_.classes))
+    step = max(1, _AT_ONCE // size)
+    for _, raw in model.raw_blocks(X):
+        for first in range(0, raw.shape[1] if model.has_single_bags else len(raw), step):
+            some = raw[:, first : first + step] if model.has_single_bags else raw[first : first + step]
+            parts.append(of_rows(perturbations_of(model.average_, some), rows))
+    one, spreads = parts[0], [part.bags for part in parts if part.bags is not None]
+    together = BagSpread(np.concatenate([bags.deviation for bags in spreads]), None, spreads[0].n_bags,
+                         spreads[0].n_without)  # fmt: skip
+    prediction = np.concatenate([part.prediction for part in parts])
+    left_out = np.concatenate([part.left_out for part in parts], axis=1)
+    scope = None if one.scope is None else replace(one.scope, n_points=len(prediction), points=None)
+    return replace(one, prediction=prediction, left_out=left_out, bags=together, scope=scope)
+
+
+def at_first(moved: Perturbations, n_points: int, like: Perturbations) -> Perturbations:
+    """Return the perturbations of a learner that is not bagged at the first points, which are those of `like`."""
+    names = replace(moved.names, points=like.names.points)
+    scope = moved.scope
+    if scope is not None and like.scope is not None:
+        scope = replace(scope, n_points=n_points, points=like.scope.points)
+    parts = {"prediction": moved.prediction[:n_points], "left_out": moved.left_out[:, :n_points]}
+    return replace(moved, **parts, scope=scope, names=names)  # type: ignore[arg-type]
+
+
 def of_rows(moved: Perturbations, rows: np.ndarray) -> Perturbations:
     """Return the perturbations by some of the rows, with the noise that these have."""
     places = {row: place for place, row in enumerate(moved.rows.tolist())}
@@ -177,6 +210,11 @@ def of_rows(moved: Perturbations, rows: np.ndarray) -> Perturbations:
     distances = None if moved.distances is None else moved.distances[:, chosen]
     parts = {"left_out": moved.left_out[chosen], "rows": rows, "distances": distances, "bags": bags, "scope": scope}
     return replace(moved, **parts)  # type: ignore[arg-type]
+
+
+def _covariance(means: np.ndarray) -> np.ndarray:
+    """The covariance of two means over as many numbers; zero for one, about which nothing is known."""
+    return np.cov(means) / means.shape[1] if means.shape[1] > 1 else np.zeros((2, 2))
 
 
 def _rms(values: np.ndarray) -> float:

@@ -1,19 +1,23 @@
-"""Scores on held-out rows that fit the task, beside those of a constant, and whether they differ by more than chance."""
+"""Scores on held-out rows that fit the task, beside those of a constant, and losses row by row."""
 
 import difflib
 import math
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.utils.metaestimators import available_if
 
 from stablebag.learning.outputs import one_hot
 
 REGRESSION = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "r2")
 CLASSIFICATION = ("accuracy", "neg_log_loss")
 IMBALANCED = ("balanced_accuracy", "average_precision", "roc_auc")
+_LINEAR = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "neg_median_absolute_error", "neg_max_error")
+_WITHOUT_UNIT = ("r2", "explained_variance", "neg_mean_absolute_percentage_error")
 RARE = 0.2  # a class with a smaller share of the training rows makes the classes imbalanced
 _SMALLEST = np.finfo(float).eps  # the logarithm of a probability of zero would be infinite
 
@@ -88,7 +92,9 @@ class HeldOut:
             self.bagged: Any = _Numbers(averaged)
             self.constant: Any = DummyRegressor().fit(np.zeros((len(trained), 1)), trained)
             self.is_imbalanced, self.rare = False, None
+            self.unit = float(np.abs(self.y).max(initial=0.0)) or 1.0  # a unit whose squares stay floats
             return
+        self.unit = 1.0
         # Classes are counted, the most frequent of two first: scores of one class are then those of the rarer.
         counts = np.array([(model.y_ == label).sum() for label in self.classes])
         self.order = np.argsort(-counts, kind="stable") if len(counts) == 2 else np.arange(len(counts))
@@ -107,13 +113,15 @@ class HeldOut:
         if not metrics and self.classes is not None:
             two = IMBALANCED if len(self.classes) == 2 else IMBALANCED[:1]
             chosen = (*CLASSIFICATION, *(two if self.is_imbalanced else ()))
-        rows = np.zeros((len(self.y), 1))
-        found = []
+        rows, models, found = np.zeros((len(self.y), 1)), (self.base, self.bagged, self.constant), []
         for name in chosen:
             scorer, sign = get_scorer(checked_metric(name)), -1.0 if name.startswith("neg_") else 1.0
-            values = [sign * _value(scorer, each, rows, self.y) for each in (self.base, self.bagged, self.constant)]
-            if not all(map(math.isnan, values[:2])):
-                found.append(Score(_words(name), *values, lower_is_better=sign < 0))
+            unit = self.unit if name in (*_LINEAR, *_WITHOUT_UNIT) else 1.0
+            y, back = self.y / unit if unit != 1 else self.y, sign * (unit if name in _LINEAR else 1.0)
+            asked = [_Numbers(each.predict(rows) / unit) if unit != 1 else each for each in models]
+            base, bagged, constant = (back * _value(scorer, each, rows, y) for each in asked)
+            if not (math.isnan(base) and math.isnan(bagged)):
+                found.append(Score(_words(name), base, bagged, constant, sign < 0))
         return tuple(found)
 
     def losses(self) -> tuple[Loss, ...]:
@@ -124,9 +132,8 @@ class HeldOut:
         """
         models = (self.base, self.bagged, self.constant)
         if self.classes is None:
-            unit = float(np.abs(self.y).max(initial=0.0)) or 1.0
             rows = np.zeros((len(self.y), 1))
-            squares = (((each.predict(rows) - self.y) / unit) ** 2 for each in models)
+            squares = ((each.predict(rows) / self.unit - self.y / self.unit) ** 2 for each in models)
             return (Loss("squared error", *squares),)
         known = (self.y >= 0) & (self.y < len(self.classes))
         rows, y = np.zeros((int(known.sum()), 1)), self.y[known]
@@ -147,6 +154,7 @@ class HeldOut:
 
     def _counted(self, labels: Any) -> np.ndarray:
         """The numbers of labels; a label that was not trained on gets one beyond."""
+        assert self.classes is not None
         places = {label: place for place, label in enumerate(self.classes[self.order].tolist())}
         return np.array([places.get(label, len(places)) for label in np.asarray(labels).tolist()], dtype=int)
 
@@ -183,8 +191,6 @@ def difference(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
 
 def _value(scorer: Any, model: Any, rows: np.ndarray, y: np.ndarray) -> float:
     """A score; NaN if the model has not what it needs, or the held-out rows have not."""
-    import warnings
-
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of scores that are not defined: they are NaN
@@ -198,7 +204,7 @@ def _words(name: str) -> str:
     return known.get(name, name.removeprefix("neg_").replace("_", " "))
 
 
-class _Numbers(RegressorMixin, BaseEstimator):
+class _Numbers(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A regressor that has predicted already."""
 
     def __init__(self, predicted: Any = ()) -> None:
@@ -209,7 +215,7 @@ class _Numbers(RegressorMixin, BaseEstimator):
         return np.asarray(self.predicted, dtype=float)
 
 
-class _Labels(ClassifierMixin, BaseEstimator):
+class _Labels(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that has predicted already, with probabilities or decision values if it has any."""
 
     def __init__(self, classes: Any = (), labels: Any = (), table: Any = None, values: Any = None) -> None:
@@ -218,8 +224,10 @@ class _Labels(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         return np.asarray(self.labels)
 
-    def __getattr__(self, name: str) -> Any:
-        held = {"predict_proba": "table", "decision_function": "values"}
-        if name in held and (found := self.__dict__.get(held[name])) is not None:
-            return lambda X: found
-        raise AttributeError(name)
+    @available_if(lambda self: self.table is not None)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> np.ndarray:
+        return np.asarray(self.table)
+
+    @available_if(lambda self: self.values is not None)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> np.ndarray:
+        return np.asarray(self.values)
