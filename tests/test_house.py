@@ -33,11 +33,11 @@ PUBLIC = [
     "ObservedRange", "PerturbationDisplay", "Perturbations", "PhaseDiagramDisplay", "Plan", "PointCertificate",
     "PoissonizedBagging", "PredictionRange", "RandomBags", "RankSets", "ResamplingScheme", "ReusedBagsCertificate",
     "RowIds", "Selection", "SelectionStability", "StabilityCurveDisplay", "StabilityTest", "StableRanking",
-    "StratifiedSubbagging", "Subbagging", "TrimmedRange", "UnequalScheme", "VectorCertificate", "certify",
+    "StratifiedSubbagging", "Subbagging", "Suspects", "TrimmedRange", "UnequalScheme", "VectorCertificate", "certify",
     "certify_reused", "forget", "inflated_argmax", "jackknife_intervals_refit", "learn", "leave_one_out",
     "leave_one_out_error", "leave_one_out_refit", "margin_argmax", "on_progress", "plan", "predict_interval",
     "predict_set", "random_n_bags", "replace_one_refit", "search_winner", "select_model", "selection_stability",
-    "stability_test", "stable_ranking", "stream_leave_one_out", "top_k_sets", "unstable_epsilon",
+    "stability_test", "stable_ranking", "stream_leave_one_out", "suspects", "top_k_sets", "unstable_epsilon",
 ]  # fmt: skip
 
 
@@ -108,7 +108,7 @@ def test_no_private_name_crosses_the_border_of_a_file(path):
 
 
 SHARED = {"_checks", "_seeds", "_wording", "_writing"}
-SHARED |= {"_replace"}  # of named tuples, where it is public
+SHARED |= {"_replace", "_asdict"}  # of named tuples, where they are public
 SHARED |= {"_validate_params"}  # of scikit-learn's estimators, which have no public way to ask before a fit
 
 

@@ -23,7 +23,9 @@ def test_sets_are_told_and_written_beside_the_columns_of_the_rows(run, table, tm
     result = run("sets", table, "--target", "ill", "--test", new, "--output", output, "--delta", 0.2, *QUICK)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("Of 7 rows, ")
-    assert "for all but at most 24 of the 120 rows (delta = 0.2), the set from the bags without the row" in words(result)
+    assert "for all but at most 24 of the 120 rows (delta = 0.2), the set from the bags without the row" in words(
+        result
+    )
     frame, own = pd.read_csv(output), pd.read_csv(new)
     added = ["labels", "n_labels", "probability of no", "probability of yes"]
     assert frame.columns.tolist() == [*own.columns, *added]

@@ -48,7 +48,7 @@ def page(browser, report):
 
 
 def test_it_opens_without_errors_and_without_the_network(page, report):
-    assert page.inner_text("#verdict") == report[1].verdict()
+    assert page.inner_text("#verdict") == str(report[1].verdict())
     assert [text for kind, text in page.said if kind == "error"] == []
     assert [url for url in page.asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert page.is_visible("#chart")

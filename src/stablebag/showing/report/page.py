@@ -72,14 +72,14 @@ def write(
     library, script, div = interactive(named, guarantee)
     page = template.render(
         title=title,
-        verdict=study.verdict(delta),
+        verdict=study.verdict(),
         notes=notes,
         study=study,
         noun=study.noun,
         of_units=study.noun != ROWS,
         flips=_flips(study),
-        comparison=[(name, _number(a), _number(b), _number(c)) for name, a, b, c in study.comparison(delta)],
-        scores=[(name, _number(a), _number(b)) for name, (a, b) in study.scores.items()],
+        comparison=[(line.what, *line.shown(), "") for line in study.comparison(delta)],
+        scores=[(score.name, _number(score.base), _number(score.bagged)) for score in study.scores],
         charts=static_charts(named, guarantee, study.intervals, _numbers(study)),
         influential=_influential(study, rows),
         proved=study.proved.explain(delta),
