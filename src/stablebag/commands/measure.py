@@ -15,6 +15,13 @@ from stablebag.commands.options import table_options
 @click.option("--points", type=click.IntRange(1), default=20, show_default=True, help="Test points to measure at.")
 @click.option("--refits", type=click.IntRange(1), default=200, show_default=True,
               help="The number of rows, or units, without which the base learner is refitted.")  # fmt: skip
+@click.option("--matched", type=click.IntRange(0), default=0, show_default=True,
+              help="The number of rows, or units, without which the bagged model is fitted again with the same seed, "
+              "to have it beside what is proved of that. Each takes as many fits as bags contain it.")  # fmt: skip
+@click.option("--metric", "metrics", multiple=True, help="A score by scikit-learn's name, such as r2 or roc_auc; "
+              "repeatable. [default: those that fit the task]")  # fmt: skip
+@click.option("--delta", type=click.FloatRange(0, 1), default=0.05, show_default=True,
+              help="The share of rows, or units, that may move predictions further than is said.")  # fmt: skip
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the report (HTML).")
 @click.option(
     "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the numbers."
@@ -55,5 +62,5 @@ def measure(**options: Any) -> None:
         notes.append(f"{known} So the held-out scores are better than at rows of new {groups.noun(units).plural}.")
     if units is None and (noticed := groups.suggestion(X)):
         notes.append(noticed)
-    order = StudyOrder.from_options(options, title=f"Stability of predicting {target} from {table.name}")
+    order = StudyOrder.from_options(options)
     order.carry_out(X, y, X_test, y_test, task, notes, units)

@@ -27,7 +27,7 @@ from stablebag.proving import bounds, frontier
 from stablebag.proving.coupling import Coupling, Matched, as_coupling
 from stablebag.proving.labels import Labels
 from stablebag.proving.outputs import AdaptiveOutputs, ClassOutputs, Outputs, outputs_from_dict
-from stablebag.proving.price import about_bags
+from stablebag.proving.price import about_bags, price_of_bags
 from stablebag.proving.proof import ALL_ROWS, PROPOSITION_5, TRIVIAL, Bound, Proof
 from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Rerun, Scope
@@ -512,6 +512,24 @@ class Certificate(Spoken):
             self.outputs.about(self.n_samples),
         ]
         return paragraphs(self.noun.in_place_of_rows(sentence) for sentence in sentences if sentence)
+
+    def price(self, delta: float = 0.05) -> tuple[float, int | None]:
+        """Return what of epsilon is due to drawing finitely many bags, and how many would halve that.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            A share of the training rows, in [0, 1].
+
+        Returns
+        -------
+        price : float
+        enough : int or None
+            None if the bags are not drawn, or if no number tried is enough.
+        """
+        if self._derandomized:
+            return 0.0, None
+        return price_of_bags(lambda n_bags: replace_bags(self, n_bags).epsilon(delta), self.n_bags)[1:]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as a dictionary that JSON takes; `from_dict` reads it back."""

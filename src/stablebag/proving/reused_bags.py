@@ -164,18 +164,34 @@ class ReusedBagsCertificate(Spoken):
         str
             Empty if the bags were not drawn, or if it is not known.
         """
-        if self.limit is None or self.scope.n_bags is None:
-            return ""
-        ideal = replace(self, eigenvalue=self.limit[0], largest_inclusion=self.limit[1], limit=None)
-        now, then = float(np.mean(self.epsilon(delta))), float(np.mean(ideal.epsilon(delta)))
-        if not 0 < then < now < min(self.range_length, self.worst_case()):
+        price, enough = self._priced(delta, np.mean)
+        now = float(np.mean(self.epsilon(delta)))
+        if enough is None or not 0 < price < now < min(self.range_length, self.worst_case()):
             return ""
         where = "" if self.standard_deviation is None else " on average over the points"
         return (
-            f"With infinitely many bags it would be about {rounded_up(then)} in place of {rounded_up(now)}{where}: the "
-            f"rest is the price of drawing {self.scope.n_bags:,} at random, which about {4 * self.scope.n_bags:,} "
-            "would halve."
+            f"With infinitely many bags it would be about {rounded_up(now - price)} in place of {rounded_up(now)}"
+            f"{where}: the rest is the price of drawing {self.scope.n_bags:,} at random, which about {enough:,} would "
+            "halve."
         )
+
+    def price(self, delta: float = 0.05) -> tuple[float, int | None]:
+        """Return what of epsilon at the worst point is due to drawing finitely many bags, and how many would halve it.
+
+        Both are estimates: they compare these bags with all of them, at the same spread over bags.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            A share of the training rows, in [0, 1].
+
+        Returns
+        -------
+        price : float
+        enough : int or None
+            None if the bags were not drawn, or if it is not known.
+        """
+        return self._priced(delta, np.max)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as a dictionary that JSON takes."""
@@ -224,6 +240,13 @@ class ReusedBagsCertificate(Spoken):
             )
         sentences.append(about_empty_bags(self.shift, self.shifted_share, self.n_samples))
         return paragraphs(self.scope.noun.in_place_of_rows(sentence) for sentence in sentences if sentence)
+
+    def _priced(self, delta: float, over_points: Any) -> tuple[float, int | None]:
+        if self.limit is None or self.scope.n_bags is None:
+            return 0.0, None
+        ideal = replace(self, eigenvalue=self.limit[0], largest_inclusion=self.limit[1], limit=None)
+        price = float(over_points(self.epsilon(delta))) - float(over_points(ideal.epsilon(delta)))
+        return (price, 4 * self.scope.n_bags) if price > 0 else (0.0, None)  # it falls with the root of their number
 
     @property
     def _most(self) -> float:

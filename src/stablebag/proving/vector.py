@@ -24,7 +24,7 @@ from stablebag.proving.certificate import first_step, law_to_dict, numbers_of
 from stablebag.proving.coupling import Coupling, as_coupling
 from stablebag.proving.labels import Labels
 from stablebag.proving.outputs import about_empty_bags, such_classes
-from stablebag.proving.price import about_bags
+from stablebag.proving.price import about_bags, price_of_bags
 from stablebag.proving.proof import ALL_ROWS, PROPOSITION_5, TRIVIAL, Bound, Proof
 from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Rerun, Scope
@@ -315,6 +315,24 @@ class VectorCertificate(Spoken):
             about_empty_bags(self.shift, self.shifted_share, self.n_samples),
         ]
         return paragraphs(self.noun.in_place_of_rows(sentence) for sentence in sentences if sentence)
+
+    def price(self, delta: float = 0.05) -> tuple[float, int | None]:
+        """Return what of epsilon is due to drawing finitely many bags, and how many would halve that.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            A share of the training rows, in [0, 1].
+
+        Returns
+        -------
+        price : float
+        enough : int or None
+            None if the bags are not drawn, or if no number tried is enough.
+        """
+        if math.isinf(self.n_bags):
+            return 0.0, None
+        return price_of_bags(lambda n_bags: self._with_bags(n_bags).epsilon(delta), self.n_bags)[1:]
 
     def _with_bags(self, n_bags: float) -> "VectorCertificate":
         sets = {"radius": self.radius, "diameter": self.diameter, "shift": self.shift}

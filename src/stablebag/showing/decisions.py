@@ -35,6 +35,8 @@ class Decisions:
         How many refits flip the base learner's decision, at the first of the points.
     n_refits : int, default=0
         The number of rows, or units, without which the base learner was refitted.
+    same : ndarray of int or None, default=None
+        How many of these rows, or units, flip the bagged model's decision at these points.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class Decisions:
     points: Noun = HELD_OUT
     base: np.ndarray | None = None
     n_refits: int = 0
+    same: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         hold_read_only(self)
@@ -65,20 +68,24 @@ class Decisions:
         Rows flip what `selection_stability` says for the argmax. They are only counted, so that a large table of
         held-out rows takes no memory.
         """
-        by_point, by_row = [], np.zeros(len(model.units_), dtype=int)
+        by_point, by_row, same = [], np.zeros(len(model.units_), dtype=int), []
         for _, prediction, left_out in left_out_blocks(model, X):
             flips = flipped(prediction, left_out)
             by_point.append(flips.sum(axis=0))
             by_row += flips.sum(axis=1)
+            same.append(flips.sum(axis=0) if base is None else flips[base.rows].sum(axis=0))
         names, noun = Names.of(model.units_), model.units_.noun
-        return cls(np.concatenate(by_point), by_row, names, noun, HELD_OUT, *_refitted(base))
+        refitted = _refitted(base, np.concatenate(same))
+        return cls(np.concatenate(by_point), by_row, names, noun, HELD_OUT, *refitted)
 
     @classmethod
     def of_perturbations(cls, bagged: Perturbations, base: Perturbations | None = None) -> "Decisions":
         """Count the decisions that flip in perturbations of the probabilities of all classes."""
         flips, by_row = bagged.flips(), np.zeros(int(bagged.rows.max(initial=-1)) + 1, dtype=int)
         by_row[bagged.rows] = flips.sum(axis=1)
-        return cls(flips.sum(axis=0), by_row, bagged.names, bagged.noun, POINTS, *_refitted(base))
+        chosen = slice(None) if base is None else np.isin(bagged.rows, base.rows)
+        refitted = _refitted(base, flips[chosen].sum(axis=0))
+        return cls(flips.sum(axis=0), by_row, bagged.names, bagged.noun, POINTS, *refitted)
 
     def __len__(self) -> int:
         return len(self.by_point)
@@ -107,9 +114,11 @@ class Decisions:
         where = f"At the first {n:,} of them" if n < len(self) else "At the same " + self.points.plural
         some = f"{self.n_refits:,} of " if self.n_refits < many else ""
         number = f"each of {some}the {self.noun.count(many)}"
-        before, after = int((self.base > 0).sum()), int((self.by_point[:n] > 0).sum())
-        rest = f", and the bagged model, without each of all {many:,}, has {after:,}"
-        return f"{where} the base learner, refitted without {number}, has {before:,} such decisions{rest}."
+        same = self.by_point[:n] if self.same is None else self.same
+        before, after = int((self.base > 0).sum()), int((same > 0).sum())
+        rest = f", and the bagged model, without each of the same {self.noun.plural}, has {after:,}"
+        such = "such decision" if before == 1 else "such decisions"
+        return f"{where} the base learner, refitted without {number}, has {before:,} {such}{rest}."
 
     def most_flips(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
         """Return what the rows, or units, that flip most decisions are called, and how many each does.
@@ -133,5 +142,5 @@ class Decisions:
         return " ".join(filter(None, [self.conclusion(), self.beside()]))
 
 
-def _refitted(base: Perturbations | None) -> tuple[np.ndarray | None, int]:
-    return (None, 0) if base is None else (base.flips().sum(axis=0), len(base.rows))
+def _refitted(base: Perturbations | None, same: np.ndarray) -> tuple[np.ndarray | None, int, np.ndarray | None]:
+    return (None, 0, None) if base is None else (base.flips().sum(axis=0), len(base.rows), same[: len(base.prediction)])

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, root_mean_squared_error
 
 from stablebag._checks import check_integer, refuse_value
 from stablebag._seeds import Seeds
-from stablebag._wording import ROWS, Noun
+from stablebag._wording import Noun
 from stablebag.deciding.intervals import Intervals, predict_interval
 from stablebag.learning.classifier import BaggedClassifier
 from stablebag.learning.ensemble import units_of
@@ -22,14 +21,21 @@ from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
 from stablebag.measuring.leave_one_out import leave_one_out
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.measuring.refits import leave_one_out_refit
+from stablebag.measuring.suspects import Suspects, suspects
 from stablebag.proving.certify import certify, certify_reused
 from stablebag.proving.protocol import StabilityCertificate
 from stablebag.proving.scope import Quantity, refuse_mismatch
 from stablebag.resampling.scheme import ResamplingScheme
 from stablebag.resampling.subbagging import Subbagging
+from stablebag.showing.comparison import Comparison, Line, at_first, bagged_by
 from stablebag.showing.decisions import Decisions
+from stablebag.showing.proofs import Proof, proofs
+from stablebag.showing.scores import HeldOut, Loss, Score, checked_metric
+from stablebag.showing.verdict import Verdict, decide
 
 _MOST_KEPT = 2**30  # the most bytes of predictions of all bags at all held-out rows that are kept
+_MOST_COMPARED = 2**23  # the most predictions of the base learner without rows that are kept
+_MOST_AVERAGED = 2**27  # the most averages without rows that are taken to compare
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +61,13 @@ class Study:
         What is proved about these perturbations, for the bags that were drawn and at these points.
     anew : Certificate, VectorCertificate or None
         What is proved about models fitted anew, with bags drawn anew: for every data set of this size and every point.
-    scores : dict of str to (float, float)
-        The scores on the held-out rows, before and after bagging; empty if their targets are not known.
+    compared : Comparison
+        Both, moved by the same rows, or units, at the same points: at as many held-out rows as memory and time allow.
+    scores : tuple of Score
+        The scores on the held-out rows, before and after bagging and of a constant; empty if their targets are not
+        known.
+    losses : tuple of Loss
+        The losses at the held-out rows by which the verdict compares them.
     error : LeaveOneOutError or None
         The bagged model's error at its own training rows, each left out.
     intervals : Intervals or None
@@ -69,8 +80,11 @@ class Study:
         The share of held-out rows in their intervals.
     decisions : Decisions or None, default=None
         For a classifier, how many decisions hinge on one row: of the study's held-out rows, or of the points.
-    largest_class : tuple of Perturbations, default=()
-        For a classifier, how far the probability of the class that moves most does: bagged, then of the base learner.
+    suspects : Suspects or None, default=None
+        The rows, or units, that move the predictions beyond the noise of the bags, and those that are likely wrong.
+    refitted : Perturbations or None, default=None
+        The perturbations of the bagged model by some rows, or units, without which it was fitted again with the same
+        seed, if they were measured.
     """
 
     task: str
@@ -80,14 +94,17 @@ class Study:
     bagged: Perturbations
     proved: StabilityCertificate
     anew: StabilityCertificate | None
-    scores: dict[str, tuple[float, float]]
+    compared: Comparison
+    scores: tuple[Score, ...]
+    losses: tuple[Loss, ...]
     error: LeaveOneOutError | None
     intervals: Intervals | None
     points: Any
     targets: np.ndarray | None
     coverage: float | None
     decisions: Decisions | None = None
-    largest_class: tuple[Perturbations, ...] = ()
+    suspects: Suspects | None = None
+    refitted: Perturbations | None = None
 
     @classmethod
     def of(
@@ -127,10 +144,7 @@ class Study:
         """
         of_classes: dict[str, Any] = {}
         if bagged.prediction.ndim == 2:
-            of_classes = {
-                "decisions": Decisions.of_perturbations(bagged, base),
-                "largest_class": _largest_class(bagged, base),
-            }
+            of_classes = {"decisions": Decisions.of_perturbations(bagged, base)}
             bagged, base = bagged.in_norm(), None if base is None else base.in_norm()
         refuse_mismatch(bagged.scope, proved.scope, "Study.of")
         _refuse_other_units(bagged, base=base, anew=anew, model=model)
@@ -140,7 +154,8 @@ class Study:
         error = None if model is None else leave_one_out_error(model, None if vector else "absolute")
         task = "classification" if vector else "regression"
         parts = {"intervals": intervals, "points": None, "targets": known, "coverage": covered, **of_classes}
-        return cls(task, len(bagged.rows), model, base, bagged, proved, anew, {}, error, **parts)
+        compared = Comparison.of(base, bagged)
+        return cls(task, len(bagged.rows), model, base, bagged, proved, anew, compared, (), (), error, **parts)
 
     @property
     def noun(self) -> Noun:
@@ -154,8 +169,23 @@ class Study:
             return "the prediction"
         return "the probabilities, as the distance between vectors of all classes (at most 1.41)"
 
-    def comparison(self, delta: float = 0.05) -> list[tuple[str, float, float, float]]:
-        """Return the lines of a table: what, for the base learner, for the bagged one, and proved for the bagged one.
+    def comparison(self, delta: float = 0.05) -> list[Line]:
+        """Return the lines of the table of moves: of the base learner and of the bagged model, by the same rows.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            A share of all moves, in [0, 1]: those that may be larger.
+
+        Returns
+        -------
+        list of Line
+            All are over rows, or units, and points together.
+        """
+        return self.compared.lines(delta)
+
+    def proofs(self, delta: float = 0.05) -> list[Proof]:
+        """Return the lines of the table of what is proved, beside what is measured of the same thing.
 
         Parameters
         ----------
@@ -164,51 +194,18 @@ class Study:
 
         Returns
         -------
-        list of tuples
-            Averages over the points; NaN if nothing is proved.
+        list of Proof
+            All are at the worst of the points.
         """
-        proved = self.proved
-        bounds = (np.mean(proved.mean()), np.mean(proved.epsilon(delta)), proved.worst_case())
-        # That no prediction leaves its range is known without any proof.
-        known = proved.range_length * (1 - 1e-9)  # means of the length itself are rounded
-        mean, most, worst = (float(bound) if bound < known else math.nan for bound in bounds)
-        many = self.noun.plural
-        return [
-            (f"mean over {many}", *self._both("mean"), mean),
-            (f"{1 - delta:.0%} of the {many} below", *self._both("epsilon", delta), most),
-            ("largest", *self._both("max"), worst),
-            ("root mean square, without the bags' noise", self._of_base("norm", 2),
-             float(self.bagged.debiased_rms("mean")), math.nan),
-        ]  # fmt: skip
+        return proofs(self.bagged, self.proved, self.anew, self.refitted, delta)
 
-    def verdict(self, delta: float = 0.05) -> str:
-        """Say in sentences what leaving out one row, or unit, does: to decisions, if there are any, and to predictions.
-
-        Parameters
-        ----------
-        delta : float, default=0.05
-            A share of the training rows, or units, in [0, 1]: those whose perturbations may be larger.
-
-        Returns
-        -------
-        str
-        """
-        of = "prediction" if self.task == "regression" else "vector of class probabilities"
-        moved: list[Perturbations] = [self.bagged, *([] if self.base is None else [self.base])]
-        if self.largest_class:
-            of, moved = "probability of any class", list(self.largest_class)
-        (after, worst), *befores = [(float(np.mean(one.epsilon(delta))), float(np.max(one.max()))) for one in moved]
-        beside, many = "", self.noun.plural
-        for before, worst_before in befores:
-            n_base = len(moved[1].rows)
-            some = "" if n_base == self.n_samples else f", by {n_base:,} of the {many}"
-            beside = f" For the base learner these are {before:.3g} and {worst_before:.3g}{some}."
-        decided = "" if self.decisions is None else f"{self.decisions.explain()} "
-        return (
-            f"{decided}{self._leaving_one_out} moves the bagged {of} by at most {after:.3g} for {1 - delta:.0%} of the "
-            f"{self.n_samples:,} {many}, on average over the test points; the largest move of all is {worst:.3g}."
-            f"{beside}"
-        )
+    def verdict(self) -> Verdict:
+        """Decide what the study comes to, with advice; for a classifier, decisions are the first reason."""
+        quantity = "predictions" if self.task == "regression" else "class probabilities"
+        verdict = decide(self.compared, self.losses, spread=self._spread, quantity=quantity)
+        if self.decisions is None:
+            return verdict
+        return replace(verdict, reasons=(self.decisions.explain(), *verdict.reasons))
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
         """Return what moves the bagged predictions most over all points, and the root mean square effects.
@@ -245,16 +242,16 @@ class Study:
         return self.bagged.rows[order], total[order]
 
     @property
-    def _leaving_one_out(self) -> str:
-        if self.noun == ROWS:
-            return "Leaving out a training row"
-        return f"Leaving out all rows of {self.noun.any_one}"
-
-    def _both(self, name: str, *arguments: Any) -> tuple[float, float]:
-        return self._of_base(name, *arguments), float(np.mean(getattr(self.bagged, name)(*arguments)))
-
-    def _of_base(self, name: str, *arguments: Any) -> float:
-        return math.nan if self.base is None else float(np.mean(getattr(self.base, name)(*arguments)))
+    def _spread(self) -> float:
+        """The standard deviation of the targets; of classes, that of the vectors with a one for the class."""
+        if self.model is None:
+            return math.nan
+        if self.task == "regression":
+            y = np.asarray(self.model.y_, dtype=float)
+            unit = float(np.abs(y).max(initial=0.0)) or 1.0
+            return unit * float((y / unit).std())
+        shares = np.unique(self.model.y_, return_counts=True)[1] / len(self.model.y_)
+        return math.sqrt(1 - float((shares**2).sum()))
 
 
 def study(
@@ -269,6 +266,8 @@ def study(
     n_bags: int = 500,
     n_points: int = 20,
     n_refits: int = 200,
+    n_matched: int = 0,
+    metrics: tuple[str, ...] = (),
     confidence_level: float = 0.9,
     n_jobs: int | None = None,
     random_state: int = 0,
@@ -299,6 +298,11 @@ def study(
     n_refits : int, default=200
         The number of training rows, or units, without which the base learner is refitted; drawn at random if there are
         more.
+    n_matched : int, default=0
+        The number of training rows, or units, drawn at random, without which the bagged model is fitted again with the
+        same seed, to have that beside what is proved about it. Each takes as many fits as bags contain it.
+    metrics : tuple of str, default=()
+        The scores to show, by the names of scikit-learn's scorers; () are those that fit the task.
     confidence_level : float, default=0.9
         The level of the prediction intervals, between 0 and 1.
     n_jobs : int or None, default=None
@@ -317,77 +321,84 @@ def study(
     >>> from stablebag.showing.study import study
     >>> X, y = load_diabetes(return_X_y=True)
     >>> result = study(DecisionTreeRegressor(), X[:300], y[:300], X[300:], y[300:], n_bags=100, n_refits=20)
-    >>> result.verdict()[:58]
-    'Leaving out a training row moves the bagged prediction by '
+    >>> result.verdict().case
+    'stabilized'
     """
     owner = "study"
     n_points = check_integer(n_points, "n_points", owner, minimum=1)
     n_refits = check_integer(n_refits, "n_refits", owner, minimum=1)
+    n_matched = check_integer(n_matched, "n_matched", owner, minimum=0)
+    metrics = tuple(map(checked_metric, metrics))
     classifies = is_classifier(learner)
     maker = BaggedClassifier if classifies else BaggedRegressor
     n_units = n_rows(X) if groups is None else len(units_of(X, n_rows(X), None, groups, owner))
     rows = _chosen_rows(n_units, n_refits, random_state)
+    n_compared = _n_compared(n_points, n_rows(X_test), n_units, len(rows), len(np.unique(y)) if classifies else 1)
     model = maker(learner, scheme=scheme, n_bags=n_bags, n_jobs=n_jobs, random_state=random_state)
-    points = X_test[:n_points]
-    with counted(n_bags + len(rows) + 1) as count:
+    points, options = X_test[:n_points], {"groups": groups, "n_jobs": n_jobs, "random_state": random_state}
+    refitted = None
+    with counted(n_bags + len(rows) + 1 + (n_matched and n_matched + 1)) as count:
         with count.part():
             model.fit(X, y, groups=groups)
         with count.part():
-            options = {"rows": rows, "groups": groups, "n_jobs": n_jobs, "random_state": random_state}
-            base = leave_one_out_refit(learner, X, y, points, **options)
-    at_tests, at_points = _predicted_once(model, X_test, n_points)
-    bagged = leave_one_out(model, at_points)
+            base = leave_one_out_refit(learner, X, y, X_test[:n_compared], rows=rows, **options)
+        if n_matched:
+            with count.part():
+                few = _chosen_rows(n_units, n_matched, random_state)
+                refitted = leave_one_out_refit(model, X, y, points, rows=few, **options)
+    at_tests, at_points, to_compare = _predicted_once(model, X_test, n_points, n_compared)
+    bagged, same = leave_one_out(model, at_points), bagged_by(model, to_compare, rows)
     targets = None if y_test is None else np.asarray(y_test)
-    intervals = coverage = None
-    of_classes: dict[str, Any] = {}
+    intervals = coverage = decisions = None
     if classifies:
-        of_classes = {
-            "decisions": Decisions.of_model(model, at_tests, base),
-            "largest_class": _largest_class(bagged, base),
-        }
-        base, bagged = base.in_norm(), bagged.in_norm()
+        decisions = Decisions.of_model(model, at_tests, base)
+        base, bagged, same = base.in_norm(), bagged.in_norm(), same.in_norm()
+        refitted = None if refitted is None else refitted.in_norm()
     else:
         everywhere = predict_interval(model, at_tests, confidence_level=confidence_level)
         coverage = None if targets is None else everywhere.coverage(targets)
         ends = {name: getattr(everywhere, name)[:n_points] for name in ("lower", "upper", "prediction")}
         index = None if everywhere.index is None else everywhere.index[:n_points]
         intervals = replace(everywhere, **ends, index=index)
+    held_out = None
+    if targets is not None:
+        averaged = np.concatenate([model.average_.prediction([raw]) for _, raw in model.raw_blocks(at_tests)])
+        held_out = HeldOut(_alone(learner, X, y, random_state), model, X_test, averaged, targets)
     return Study(
         task="classification" if classifies else "regression",
         n_samples=n_units,
         model=model,
-        base=base,
+        base=at_first(base, len(bagged.prediction), bagged),
         bagged=bagged,
         proved=certify_reused(model, at_points, vector=classifies),
         anew=certify(model, vector=classifies),
-        scores={}
-        if targets is None
-        else _scores(_alone(learner, X, y, random_state), model, at_tests, X_test, targets),
+        compared=Comparison(base, same, n_units),
+        scores=() if held_out is None else held_out.scores(metrics),
+        losses=() if held_out is None else held_out.losses(),
         error=leave_one_out_error(model, None if classifies else "absolute"),
         intervals=intervals,
         points=points,
         targets=None if targets is None else targets[:n_points],
         coverage=coverage,
-        **of_classes,
+        decisions=decisions,
+        suspects=suspects(model, at_points),
+        refitted=refitted,
     )
 
 
-def _largest_class(*moved: Perturbations | None) -> tuple[Perturbations, ...]:
-    """How far each row moves the probability of the class that it moves most, in place of one number per class."""
-    return tuple(
-        Perturbations(np.zeros(len(one.prediction)), one.values.max(axis=-1), one.rows)
-        for one in moved
-        if one is not None
-    )
+def _n_compared(n_points: int, n_tests: int, n_units: int, n_refits: int, classes: int) -> int:
+    """At how many held-out rows both are compared: all of them, or as many as memory and time allow."""
+    most = min(_MOST_COMPARED // (n_refits * classes), _MOST_AVERAGED // (n_units * classes))
+    return min(n_tests, max(n_points, most))
 
 
-def _predicted_once(model: Any, X_test: Any, n_points: int) -> tuple[Any, Any]:
+def _predicted_once(model: Any, X_test: Any, *numbers: int) -> tuple[Any, ...]:
     """What all bags predict at the held-out rows and at the first of them; the rows themselves if that is too large."""
     classes = 1 if model.average_.classes is None else len(model.average_.classes)
-    if 8 * len(model.bags_) * len(X_test) * classes > _MOST_KEPT:
-        return X_test, X_test[:n_points]
-    at_tests = model.predict_once(X_test)
-    return at_tests, at_tests[:n_points]
+    at_tests = X_test
+    if 8 * len(model.bags_) * n_rows(X_test) * classes <= _MOST_KEPT:
+        at_tests = model.predict_once(X_test)
+    return at_tests, *(at_tests[:some] for some in numbers)
 
 
 def _chosen_rows(n_samples: int, n_refits: int, random_state: int) -> np.ndarray:
@@ -403,27 +414,6 @@ def _alone(learner: Any, X: Any, y: Any, random_state: int) -> Any:
     alone = Copies(learner).copy(int(seed))
     alone.fit(X, y)
     return alone
-
-
-def _scores(alone: Any, model: Any, at_tests: Any, X_test: Any, y_test: np.ndarray) -> dict[str, tuple[float, float]]:
-    """Scores on the held-out rows, of the learner alone and of its bagged version."""
-    averages = [model.average_.prediction([raw]) for _, raw in model.raw_blocks(at_tests)]
-    averaged = np.concatenate(averages)
-    if averaged.ndim == 1:
-        unit = float(np.abs(y_test).max(initial=0.0)) or 1.0  # a unit whose squares stay floats
-        both = [np.asarray(predicted, dtype=float) / unit for predicted in (alone.predict(X_test), averaged)]
-        errors = {"mean absolute error": mean_absolute_error, "root mean squared error": root_mean_squared_error}
-        return {
-            name: (unit * error(y_test / unit, both[0]), unit * error(y_test / unit, both[1]))
-            for name, error in errors.items()
-        }
-    labels = model.classes_
-    decided = labels[averaged.argmax(axis=1)]
-    scores = {"accuracy": (accuracy_score(y_test, alone.predict(X_test)), accuracy_score(y_test, decided))}
-    if hasattr(alone, "predict_proba") and set(np.unique(y_test)) <= set(labels):
-        losses = [log_loss(y_test, table, labels=labels) for table in (alone.predict_proba(X_test), averaged)]
-        scores["log loss"] = (losses[0], losses[1])
-    return scores
 
 
 def _refuse_other_units(bagged: Perturbations, **others: Any) -> None:

@@ -35,8 +35,9 @@ def static(draw: Callable[[Any], Any], alt: str) -> dict[str, str]:
 
     pictures = {"alt": alt}
     for name, (ink, paper) in _INKS.items():
-        of_ink = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
-        with rc_context({**dict.fromkeys(of_ink, ink), "axes.facecolor": "none", "legend.facecolor": paper}):
+        colours: Any = {"axes.facecolor": "none", "legend.facecolor": paper}
+        colours |= dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), ink)
+        with rc_context(colours):
             figure = Figure(figsize=(5.2, 3.4), layout="constrained")
             draw(figure.subplots())
             held = io.BytesIO()
@@ -199,7 +200,7 @@ class Interactive(NamedTuple):
 def interactive(moves: Moves) -> Interactive:
     """Draw curves and histograms that can be read by hovering, for all points together and for each of them."""
     from bokeh.embed import components
-    from bokeh.models import ColumnDataSource, HoverTool
+    from bokeh.models import ColumnDataSource, HoverTool, Range1d
     from bokeh.plotting import figure
     from bokeh.resources import Resources
 
@@ -219,8 +220,8 @@ def interactive(moves: Moves) -> Interactive:
     }
     share = f"share of {noun.plural}"
     ends = moves.reach_of_bars
-    curves: Any = figure(x_range=(reach.low, 1.05 * reach.high), **size)
-    bars: Any = figure(x_range=(ends.low, ends.high), **size)
+    curves: Any = figure(x_range=Range1d(reach.low, 1.05 * reach.high), **size)
+    bars: Any = figure(x_range=Range1d(ends.low, ends.high), **size)
     for name, look in looks(moves.named).items():
         style: dict[str, Any] = {"color": look.colour, "name": name}
         curve, bins = (
@@ -244,8 +245,8 @@ def interactive(moves: Moves) -> Interactive:
     curves.add_tools(HoverTool(tooltips=tooltips, formatters={"@moves": _formatter(reach)}, mode="vline"))
     script, places = components((curves, bars), wrap_script=False)
     library = "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw)
-    parts = _with_names_in_order(script, *places)
-    return Interactive(library, *parts, points, json.dumps(data).replace("<", "\\u003c"))
+    script, *places = _with_names_in_order(script, *places)
+    return Interactive(library, script, places[0], places[1], points, json.dumps(data).replace("<", "\\u003c"))
 
 
 def _n(moved: Perturbations) -> int:

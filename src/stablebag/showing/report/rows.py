@@ -76,7 +76,7 @@ def together(values: Iterable[Any]) -> Cell:
     different = {_text(value): value for value in all_values if not is_missing(value)}
     if len(different) < 2:
         text, value = next(iter(different.items()), (_text(all_values[0]), None))
-        return Cell(text, float(value) if _is_number(value) else None)
+        return Cell(text, float(value) if value is not None and _is_number(value) else None)
     if all(map(_is_number, different.values())):
         return Cell(
             f"{_text(min(different.values()))} to {_text(max(different.values()))}", float(min(different.values()))

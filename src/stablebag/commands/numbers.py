@@ -1,0 +1,114 @@
+"""A study as a machine reads it: everything that is printed, and what is needed to make it again."""
+
+import math
+from typing import Any
+
+from stablebag.commands.printing import finite
+from stablebag.measuring.suspects import Suspect, Suspects
+from stablebag.resampling.row_ids import plain
+from stablebag.showing.colophon import Colophon
+from stablebag.showing.decisions import Decisions
+from stablebag.showing.study import Study
+from stablebag.showing.verdict import Verdict
+
+
+def numbers(result: Study, colophon: Colophon, delta: float = 0.05) -> dict[str, Any]:
+    """Return a study as a dictionary that JSON takes."""
+    ratio = {} if result.compared.base is None else result.compared.ratio()._asdict()
+    return {
+        "verdict": _verdict(result.verdict()),
+        **({} if result.decisions is None else {"decisions": _decisions(result.decisions)}),
+        **colophon.to_dict(),
+        "task": result.task,
+        "delta": delta,
+        "moves": {
+            "n_refits_of_the_base_learner": 0 if result.base is None else len(result.base.rows),
+            "n_points": result.compared.n_points,
+            "noise_of_bags": result.compared.noise,
+            "times_smaller": None
+            if ratio is None
+            else {name: finite(value) for name, value in ratio._asdict().items()},
+            "lines": {
+                line.what: {"base": finite(line.base), "bagged": finite(line.bagged)}
+                for line in result.comparison(delta)
+            },
+        },
+        "proved": [
+            {name: finite(value) if isinstance(value, float) else value for name, value in line._asdict().items()}
+            for line in result.proofs(delta)
+        ],
+        "proved_of_these_bags": result.proved.explain(delta),
+        "proved_of_bags_drawn_anew": None if result.anew is None else result.anew.explain(delta),
+        "held_out": {
+            score.name: {
+                "base": finite(score.base),
+                "bagged": finite(score.bagged),
+                "constant": finite(score.constant),
+                "lower_is_better": score.lower_is_better,
+            }
+            for score in result.scores
+        },
+        "suspects": None if result.suspects is None else _suspects(result.suspects),
+        "most_influential": [
+            {result.noun.singular: written(row), "root_mean_square_effect": float(effect)}
+            for row, effect in zip(*result.most_influential(15), strict=True)
+        ],
+        "leave_one_out_error": None
+        if result.error is None
+        else {"value": result.error.value, "standard_error": finite(result.error.standard_error)},
+        "coverage": result.coverage,
+    }
+
+
+def written(name: Any) -> Any:
+    """Return a name that JSON takes."""
+    name = plain(name)
+    return name if isinstance(name, int | float | str) else str(name)
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "case": verdict.case,
+        "headline": verdict.headline,
+        "advice": verdict.advice,
+        "reasons": list(verdict.reasons),
+        "remarks": [_verdict(remark) for remark in verdict.remarks],
+    }
+
+
+def _suspects(found: Suspects) -> dict[str, Any]:
+    def listed(some: tuple[Suspect, ...], value: str, beside: str) -> list[dict[str, Any]]:
+        return [
+            {found.noun.singular: written(one.name), value: one.value, beside: one.noise, "chance": one.chance}
+            for one in some
+        ]
+
+    beside = "probability_of_the_predicted_class" if math.isnan(found.usual) else "usual_residual"
+    value = "probability_of_its_class" if math.isnan(found.usual) else "residual"
+    return {
+        "false_share": found.false_share,
+        "noise": found.noise,
+        "moving_predictions": listed(found.moving, "root_mean_square_effect", "noise"),
+        "likely_wrong": listed(found.wrong, value, beside),
+    }
+
+
+def _decisions(decisions: Decisions) -> dict[str, Any]:
+    numbers: dict[str, Any] = {
+        "conclusion": decisions.conclusion(),
+        "n_held_out": len(decisions),
+        "n_flipped": decisions.n_flipped,
+        "n_not_flipped": len(decisions) - decisions.n_flipped,
+        "most_flips": [
+            {decisions.noun.singular: written(name), "decisions": int(count)}
+            for name, count in zip(*decisions.most_flips(15), strict=True)
+        ],
+    }
+    if decisions.base is not None and decisions.same is not None:
+        numbers["by_the_same_rows"] = {
+            "n_rows": decisions.n_refits,
+            "n_held_out": len(decisions.base),
+            "base": int((decisions.base > 0).sum()),
+            "bagged": int((decisions.same > 0).sum()),
+        }
+    return numbers

@@ -1,0 +1,150 @@
+"""A study as a person reads it in a terminal: the verdict first, then a table, what is proved, and suspicious rows."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from stablebag._wording import ROWS, Noun, number, printable, rounded_up
+from stablebag.measuring.suspects import Suspect
+from stablebag.resampling.row_ids import plain
+from stablebag.showing.study import Study
+
+_MOST = 5  # rows, or units, that a sentence names
+
+
+def tell(console: Console, result: Study, notes: Iterable[str] = (), delta: float = 0.05) -> None:
+    """Print a study: conclusion and advice, numbers, suspicious rows, notes."""
+    verdict = result.verdict()
+    _paragraph(console, verdict.headline, style="bold")
+    _paragraph(console, verdict.advice)
+    for remark in verdict.remarks:
+        _paragraph(console, f"Also: {remark.headline[0].lower()}{remark.headline[1:]} {remark.advice}".rstrip())
+    console.print()
+    for reason in [*verdict.reasons, *(reason for remark in verdict.remarks for reason in remark.reasons)]:
+        _point(console, reason)
+    console.print()
+    console.print(_moves_and_scores(result, delta))
+    console.print(_proved(result, delta))
+    _paragraph(console, about_proofs(result))
+    console.print()
+    for sentence in suspicious(result):
+        _paragraph(console, sentence)
+    for note in notes:
+        _paragraph(console, note)
+
+
+def about_proofs(result: Study) -> str:
+    """Say in a sentence how the table of what is proved is read."""
+    bags = result.bagged.bags
+    price = ""
+    if bags is not None and bags.n_bags is not None:
+        price = f"; the price is what drawing {bags.n_bags:,} bags at random, and not more, adds to a bound"
+    return f"Where a cell is empty, nothing was measured, or nothing is proved{price}."
+
+
+def suspicious(result: Study) -> list[str]:
+    """Say in sentences which rows, or units, move predictions, flip decisions, and are likely wrong."""
+    found, noun = result.suspects, result.noun
+    if found is None:
+        return []
+    whose = "training rows" if noun == ROWS else noun.plural
+    rate = f"about {found.false_share:.0%} of such a list would be there by chance"
+    moving = (
+        f"No {noun.singular} stands out of the noise of the bags ({found.noise:.2g}) in how far it moves predictions."
+    )
+    if found.moving:
+        named = _named(found.moving, noun, lambda one: f"{one.value:.3g}, noise {one.noise:.2g}")
+        moving = f"The {whose} that move predictions beyond the noise ({rate}), {_first(found.moving)}: {named}."
+    sentences = [moving]
+    if result.decisions is not None and found.moving:
+        counts = result.decisions.by_row
+        flips = sorted((one for one in found.moving if counts[one.number]), key=lambda one: -counts[one.number])
+        if flips:
+            named = _named(tuple(flips), noun, lambda one: f"{counts[one.number]:,}")
+            sentences.append(f"Of these, those that flip decisions of held-out rows: {named}.")
+    if result.task == "regression":
+        wrong, usual = "its target is far from what the bags without it predict", f" (usual residual {found.usual:.3g})"
+        each = lambda one: f"off by {one.value:+.3g}"  # noqa: E731
+    else:
+        wrong, usual = "the bags without it hardly ever predict its class", ""
+        each = lambda one: f"its class has {one.value:.1%}"  # noqa: E731
+    if found.wrong:
+        named = _named(found.wrong, noun, each)
+        sentences.append(f"Likely wrong, because {wrong}{usual}; {rate}; {_first(found.wrong)}: {named}.")
+    else:
+        sentences.append(f"No {noun.singular} stands out as likely wrong{usual}.")
+    return sentences
+
+
+def called(name: Any, noun: Noun) -> str:
+    """Return what a row or unit is called in a sentence: "patient 17", and not "patient patient 17"."""
+    text = printable(plain(name))
+    return text if text.lower().startswith(noun.singular) else f"{noun.singular} {text}"
+
+
+def _first(found: tuple[Suspect, ...]) -> str:
+    return "all" if len(found) <= _MOST else f"the first {_MOST} of {len(found):,}"
+
+
+def _named(found: tuple[Suspect, ...], noun: Noun, about: Any) -> str:
+    return ", ".join(f"{called(one.name, noun)} ({about(one)})" for one in found[:_MOST])
+
+
+def _moves_and_scores(result: Study, delta: float) -> Table:
+    noun, compared = result.noun, result.compared
+    table = Table(title_justify="left", title_style="", caption_justify="left")
+    for name in ("", "base learner", "bagged", "constant"):
+        table.add_column(name, justify="right" if name else "left")
+    one = "row" if noun == ROWS else noun.singular
+    table.add_row(f"How far one {one} moves {result.distance}, by {compared.where()}:", "", "", "")
+    for line in result.comparison(delta):
+        table.add_row(f"  {line.what}", *line.shown(), "")
+    if result.scores:
+        table.add_section()
+        n = len(result.losses[0].bagged) if result.losses else 0
+        table.add_row(f"On {ROWS.count(n)} held out:" if n else "On held-out rows:", "", "", "")
+    for score in result.scores:
+        way = "lower is better" if score.lower_is_better else "higher is better"
+        table.add_row(f"  {score.name} ({way})", *map(number, (score.base, score.bagged, score.constant)))
+    if result.coverage is not None:
+        table.add_row("  covered by 90 % intervals", "", f"{result.coverage:.1%}", "")
+    return table
+
+
+def _proved(result: Study, delta: float) -> Table:
+    points = len(result.bagged.prediction)
+    at = "at the test point" if points == 1 else f"at the worst of {points:,} test points"
+    table = Table()
+    for name in (
+        f"How far one {result.noun.singular} moves the bagged model, {at}",
+        "measured",
+        "proved",
+        "price",
+        "bags",
+    ):
+        table.add_column(name, justify="left" if name.startswith("How") else "right")
+    for line in result.proofs(delta):
+        error = "" if math.isnan(line.error) else f" ± {line.error:.1g}"
+        table.add_row(
+            line.what,
+            number(line.measured) + error,
+            "" if math.isnan(line.proved) else rounded_up(line.proved),
+            "" if math.isnan(line.price) else number(line.price),
+            "" if line.enough is None else f"{line.enough:,}",
+        )
+    return table
+
+
+def _paragraph(console: Console, text: str, style: str = "") -> None:
+    if text:
+        console.print(text, highlight=False, markup=False, style=style)
+
+
+def _point(console: Console, text: str) -> None:
+    """A line of a list, whose further lines are indented."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row("-", printable(text, most=10_000))
+    console.print(grid, highlight=False, markup=False)

@@ -1,0 +1,93 @@
+"""What is proved beside what is measured of the same thing, with the price of finitely many bags."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stablebag.measuring.perturbations import Perturbations
+from stablebag.proving.protocol import StabilityCertificate
+
+
+class Proof(NamedTuple):
+    """A line of the table of what is proved.
+
+    Attributes
+    ----------
+    what : str
+        What is bounded: how the row is left out, and over what the number is.
+    measured : float
+        The same, measured; NaN if it was not.
+    proved : float
+        The bound; NaN if nothing is proved beyond the range of the predictions.
+    error : float, default=NaN
+        The standard error of what was measured, if it was for a few rows drawn at random.
+    price : float, default=NaN
+        What of the bound is due to drawing finitely many bags; NaN if that is not known, or there is no bound.
+    enough : int or None, default=None
+        How many bags would halve that price; None if that is not known.
+    """
+
+    what: str
+    measured: float
+    proved: float
+    error: float = math.nan
+    price: float = math.nan
+    enough: int | None = None
+
+
+def proofs(
+    bagged: Perturbations,
+    proved: StabilityCertificate,
+    anew: StabilityCertificate | None = None,
+    refitted: Perturbations | None = None,
+    delta: float = 0.05,
+) -> list[Proof]:
+    """Put what is proved beside what is measured of the same thing, at the worst of the points.
+
+    Parameters
+    ----------
+    bagged : Perturbations
+        The bagged model's, by all rows, from the bags without each.
+    proved : certificate
+        What is proved about these.
+    anew : certificate or None, default=None
+        What is proved about the bagged model fitted again with the same seed.
+    refitted : Perturbations or None, default=None
+        The bagged model's by some rows drawn at random, without which it was fitted again with the same seed.
+    delta : float, default=0.05
+        A share of the training rows, or units, in [0, 1]: those whose perturbations may be larger.
+
+    Returns
+    -------
+    list of Proof
+    """
+    noun = bagged.noun
+    most, reused, again = f"{1 - delta:.0%} of the {noun.plural}", "by these bags", "fitted again with the same seed"
+    lines = [
+        _line(f"{reused}: {most} move it by at most", bagged.epsilon(delta, "max"), proved, delta),
+        Proof(f"{reused}: mean over the {noun.plural}", bagged.mean("max"), _bound(proved, proved.mean())),
+        Proof(f"{reused}: largest of all {noun.plural}", bagged.max("max"), _bound(proved, proved.worst_case())),
+    ]
+    if anew is not None:
+        lines.append(_line(f"{again}: {most} move it by at most", math.nan, anew, delta))
+    if anew is not None and refitted is not None:
+        means = refitted.values.mean(axis=1)  # over points, for each row
+        error = float(means.std(ddof=1) / math.sqrt(len(means))) if len(means) > 1 else math.nan
+        what = f"{again}: mean over points, and {noun.count(len(means))} drawn at random"
+        lines.append(Proof(what, float(means.mean()), _bound(anew, anew.mean()), error))
+    return lines
+
+
+def _line(what: str, measured: Any, proved: StabilityCertificate, delta: float) -> Proof:
+    bound = _bound(proved, proved.epsilon(delta))
+    if math.isnan(bound) or not hasattr(proved, "price"):
+        return Proof(what, float(measured), bound)
+    price, enough = proved.price(delta)
+    return Proof(what, float(measured), bound, price=price, enough=enough)
+
+
+def _bound(proved: StabilityCertificate, values: Any) -> float:
+    """The bound at the worst point; NaN if it is not below the range, which is known without any proof."""
+    worst = float(np.max(values))
+    return worst if worst < proved.range_length * (1 - 1e-9) else math.nan

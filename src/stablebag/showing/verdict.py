@@ -1,0 +1,271 @@
+"""The verdict of a study: one of a few plain cases, decided by declared rules, with advice and the numbers behind."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stablebag._wording import ROWS, number
+from stablebag.showing.comparison import SURE, Comparison, Ratio
+from stablebag.showing.scores import Loss, difference
+
+STABILIZED = "stabilized"
+ALREADY_STABLE = "already stable"
+NOT_STABILIZED = "not stabilized"
+NOT_ENOUGH_BAGS = "not enough bags"
+NOT_ENOUGH_REFITS = "not enough refits"
+COSTS_ACCURACY = "costs accuracy"
+NO_BETTER = "no better than a constant"
+NOT_COMPARED = "not compared"
+
+LEAST = 1.1  # times smaller that moves must surely be to be called stabilized
+MOST = 1.5  # times smaller that they may at most be, surely, to be called no smaller
+LITTLE = 0.05  # of the spread of the targets: a learner that moves less is stable already
+WORTH = 0.02  # of the loss: what a difference must exceed besides its standard errors
+FEWEST = 20  # held-out rows without which nothing is said of accuracy
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a study comes to, by rules that are declared here.
+
+    Moves are compared by their root mean squares over the same left-out rows and the same points, the bagged model's
+    without the noise of its bags. Their ratio has an interval of about 95 %, as `Comparison.ratio` gives it. In this
+    order, the first rule that applies is the verdict and the others are remarks:
+
+    1. *no better than a constant*: with at least 20 held-out rows, the bagged model's loss (the squared error, or the
+       Brier score) is not smaller than that of a constant by more than two standard errors of the paired difference.
+    2. *costs accuracy*: with at least 20 held-out rows, some loss of the bagged model (the squared error; the Brier
+       score, the share of wrong decisions, the log loss) is larger than the base learner's by more than two standard
+       errors of the paired difference and by more than 2 % of it.
+    3. About stability, one of these:
+
+       - *not compared*: the base learner was not measured.
+       - *already stable*: the base learner does not move at all; or it moves by less than 5 % of the spread of the
+         targets, and bagging makes that at most 1.5 times smaller, or adds at least as much noise as there was.
+       - *not enough bags*: the noise of the bags in a move is at least as large as the base learner's moves.
+       - *stabilized*: the lower end of the interval is above 1.1.
+       - *not stabilized*: the upper end of the interval is below 1.5, and the base learner moves by more than 5 %
+         of the spread of the targets.
+       - Otherwise it cannot be told: *not enough bags* if most of what is measured of the bagged model is noise,
+         and else *not enough refits*.
+
+    Attributes
+    ----------
+    case : str
+        One of "stabilized", "already stable", "not stabilized", "not enough bags", "not enough refits", "costs
+        accuracy", "no better than a constant" and "not compared".
+    headline : str
+        The conclusion, in one sentence.
+    advice : str
+        What to do, in one or two sentences; "" if there is nothing to do.
+    reasons : tuple of str
+        The numbers behind it, as short lines.
+    remarks : tuple of Verdict, default=()
+        What else is true, in order of importance.
+    """
+
+    case: str
+    headline: str
+    advice: str = ""
+    reasons: tuple[str, ...] = ()
+    remarks: tuple["Verdict", ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, [self.headline, self.advice]))
+
+
+def decide(
+    compared: Comparison,
+    losses: tuple[Loss, ...] = (),
+    *,
+    spread: float = math.nan,
+    quantity: str = "predictions",
+) -> Verdict:
+    """Decide what a study comes to, by the rules of `Verdict`.
+
+    Parameters
+    ----------
+    compared : Comparison
+        The moves of the base learner and of the bagged model.
+    losses : tuple of Loss, default=()
+        Losses at held-out rows, the one that says most of a model first.
+    spread : float, default=NaN
+        The standard deviation of the targets, in which moves are large or small; NaN if it is not known.
+    quantity : str, default="predictions"
+        What moves.
+
+    Returns
+    -------
+    Verdict
+    """
+    first, *others = [*_of_accuracy(losses), _of_stability(compared, spread, quantity)]
+    return replace(first, remarks=tuple(others))
+
+
+def _of_accuracy(losses: tuple[Loss, ...]) -> Iterator[Verdict]:
+    losses = tuple(loss for loss in losses if len(loss.bagged) >= FEWEST)
+    if losses:
+        better, error = difference(losses[0].bagged, losses[0].constant)
+        if better > -SURE * error:
+            yield Verdict(
+                NO_BETTER,
+                f"The bagged model predicts no better than a constant, as far as {len(losses[0].bagged):,} held-out "
+                "rows can tell.",
+                "Look at the columns and the target, or at another learner, before stability: a constant is stable, "
+                "too.",
+                (_beside(losses[0], losses[0].constant, "a constant"),),
+            )
+    worse = [loss for loss in losses if loss.base is not None and _is_worse(loss)]
+    if worse:
+        yield Verdict(
+            COSTS_ACCURACY,
+            f"Bagging costs accuracy here: the {worse[0].name} on {len(worse[0].bagged):,} held-out rows rises by more "
+            "than chance explains.",
+            "Try larger bags or another learner, or accept it as the cost of stability.",
+            tuple(_beside(loss, loss.base, "the base learner") for loss in worse if loss.base is not None),
+        )
+
+
+def _is_worse(loss: Loss) -> bool:
+    assert loss.base is not None
+    rise, error = difference(loss.bagged, loss.base)
+    return rise > SURE * error and rise > WORTH * float(loss.base.mean())
+
+
+def _beside(loss: Loss, theirs: np.ndarray, whose: str) -> str:
+    """A loss of the bagged model beside another's, in units of the other's."""
+    rise, error = difference(loss.bagged, theirs)
+    unit = float(theirs.mean())
+    if unit == 0:
+        return f"{loss.name}: 0 for {whose}, {number(float(loss.bagged.mean()))} for the bagged model."
+    way = "more" if rise > 0 else "less"
+    return (
+        f"{loss.name}: for the bagged model {abs(rise) / unit:.1%} {way} than for {whose} (standard error "
+        f"{error / unit:.1%})."
+    )
+
+
+def _of_stability(compared: Comparison, spread: float, quantity: str) -> Verdict:
+    noun = compared.bagged.noun
+    one = "a left-out row" if noun == ROWS else f"leaving out {noun.any_one}"
+    bags, noise = compared.bagged.bags, compared.noise
+    n_bags = None if bags is None else bags.n_bags
+    if compared.base is None:
+        moved = f"{number(compared.bagged_rms)}" if compared.bagged_rms else f"less than the noise, {number(noise)}"
+        return Verdict(
+            NOT_COMPARED, f"Typically, {one} moves the bagged model's {quantity} by {moved}.", "", _numbers(compared)
+        )
+    before, reasons = compared.base_rms, _numbers(compared)
+    is_little = before <= LITTLE * spread
+    enough = _more_bags(compared, n_bags)
+    drawn = "" if n_bags is None else f" of {n_bags:,} bags"
+    more = f"Use {enough:,} bags, so that their noise is half as large as the base learner's moves" if enough else ""
+    if before == 0:
+        some = noun.count(compared.n_rows)
+        unseen = compared.n_samples - compared.n_rows
+        if unseen:
+            reasons += (f"Of the {noun.plural} that were not left out, up to {min(1.0, 3 / compared.n_rows):.1%} may "
+                        "still move it (with 95 % confidence).",)  # fmt: skip
+        return Verdict(
+            ALREADY_STABLE,
+            f"The base learner is stable already: none of {some} moves its {quantity} at any test point.",
+            "Do not bag it for stability" + (f": bagging only adds the noise{drawn}." if noise else "."),
+            reasons,
+        )
+    ratio = compared.ratio()
+    if noise >= before and not (is_little or ratio.high < MOST):
+        return Verdict(
+            NOT_ENOUGH_BAGS,
+            "There are not enough bags to tell: their noise is as large as the base learner's moves.",
+            f"{more}." if more else "",
+            reasons,
+        )
+    if (ratio.high < MOST and (is_little or math.isnan(spread))) or (is_little and noise >= before):
+        kept = f"{more}, or do not bag." if noise > before / 2 and more else "There is no need to bag it for stability."
+        adds = "bagging adds only the noise of its bags" if noise else "bagging does not make it more so"
+        return Verdict(
+            ALREADY_STABLE,
+            f"The base learner is stable already, and {adds}.",
+            kept,
+            (*reasons, _interval(ratio)),
+        )
+    if ratio.low > LEAST:
+        times = f"{_times(ratio.value)} times" if math.isfinite(ratio.value) else f"at least {_times(ratio.low)} times"
+        if math.isfinite(ratio.value) and math.isfinite(ratio.high):
+            between = f" (between {_times(ratio.low)} and {_times(ratio.high)})"
+        elif math.isfinite(ratio.value):
+            between = f" (at least {_times(ratio.low)})"
+        else:
+            between = ""
+        advice = "Use the bagged model."
+        if noise > compared.bagged_rms and more:
+            advice += " What is left of its moves is mostly noise, which more bags would reduce."
+        headline = f"Bagging stabilizes this learner: {one} moves its {quantity} {times} less{between}."
+        return Verdict(STABILIZED, headline, advice, (*reasons, *_rarely(compared)))
+    if ratio.high < MOST:
+        return Verdict(
+            NOT_STABILIZED,
+            f"Bagging does not stabilize this learner: {one} moves its {quantity} about as far as before.",
+            "Use smaller bags: fewer of them then contain a row.",
+            (*reasons, _interval(ratio)),
+        )
+    if noise > compared.bagged_rms and more:
+        return Verdict(
+            NOT_ENOUGH_BAGS,
+            "There are not enough bags to tell: most of what is measured of the bagged model is their noise.",
+            f"{more}.",
+            (*reasons, _interval(ratio)),
+        )
+    return Verdict(
+        NOT_ENOUGH_REFITS,
+        f"It cannot be told whether bagging stabilizes this learner: too few {noun.plural} move it at all.",
+        f"Refit the base learner without more {noun.plural} (--refits), or hold out more rows.",
+        (*reasons, _interval(ratio), *_rarely(compared)),
+    )
+
+
+def _numbers(compared: Comparison) -> tuple[str, ...]:
+    """What moves come to: over which rows and points, of both models, and of the noise."""
+    bags, noise = compared.bagged.bags, f"{compared.noise:.2g}"
+    base = "" if compared.base is None else f"{number(compared.base_rms)} for the base learner and "
+    by = f"The typical move (root mean square by {compared.where()}) is {base}"
+    if not compared.noise or bags is None or bags.n_bags is None:
+        return (f"{by}{number(compared.bagged_rms)} for the bagged model.",)
+    drawn = f"the noise of its {bags.n_bags:,} bags"
+    if compared.bagged_rms == 0:
+        return (f"{by}below {drawn}, {noise}, for the bagged model.",)
+    return (f"{by}{number(compared.bagged_rms)} for the bagged model, without {drawn}, {noise}.",)
+
+
+def _rarely(compared: Comparison) -> tuple[str, ...]:
+    """That a learner which seldom moves does so far, and its bagged version often and little."""
+    if compared.base is None or not compared.still > 0.5:
+        return ()
+    furthest, after = float(compared.base.values.max()), float(compared.bagged.values.max())
+    return (
+        f"The base learner does not move in {compared.still:.1%} of all cases, and by up to {number(furthest)} in the "
+        f"others; the bagged model moves a little in most, and never by more than {number(after)}.",
+    )
+
+
+def _interval(ratio: Ratio) -> str:
+    if ratio.low == 0 and math.isinf(ratio.high):
+        return "Whether the bagged model moves more or less than the base learner cannot be told."
+    if math.isinf(ratio.high):
+        return f"The bagged model's moves are at least {_times(ratio.low)} times smaller."
+    return f"The base learner's moves are {_times(ratio.low)} to {_times(ratio.high)} times those of the bagged model."
+
+
+def _more_bags(compared: Comparison, n_bags: int | None) -> int:
+    """How many bags would make their noise half as large as the base learner's moves; 0 if these are enough."""
+    if n_bags is None or not compared.base_rms > 0 or compared.noise <= compared.base_rms / 2:
+        return 0
+    exact = n_bags * (2 * compared.noise / compared.base_rms) ** 2
+    unit = 10 ** max(0, math.floor(math.log10(exact)) - 1)
+    return int(math.ceil(exact / unit) * unit)
+
+
+def _times(value: float) -> str:
+    return f"{value:.2g}" if value < 100 else f"{float(f'{value:.2g}'):,.0f}"
