@@ -220,8 +220,8 @@ def interactive(moves: Moves) -> Interactive:
     }
     share = f"share of {noun.plural}"
     ends = moves.reach_of_bars
-    curves: Any = figure(x_range=Range1d(reach.low, 1.05 * reach.high), **size)
-    bars: Any = figure(x_range=Range1d(ends.low, ends.high), **size)
+    curves: Any = figure(x_range=Range1d(start=reach.low, end=1.05 * reach.high), **size)
+    bars: Any = figure(x_range=Range1d(start=ends.low, end=ends.high), **size)
     for name, look in looks(moves.named).items():
         style: dict[str, Any] = {"color": look.colour, "name": name}
         curve, bins = (
