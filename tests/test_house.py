@@ -33,11 +33,11 @@ PUBLIC = [
     "ObservedRange", "PerturbationDisplay", "Perturbations", "PhaseDiagramDisplay", "Plan", "PointCertificate",
     "PoissonizedBagging", "PredictionRange", "RandomBags", "RankSets", "ResamplingScheme", "ReusedBagsCertificate",
     "RowIds", "Selection", "SelectionStability", "StabilityCurveDisplay", "StabilityTest", "StableRanking",
-    "StratifiedSubbagging", "Subbagging", "TrimmedRange", "UnequalScheme", "VectorCertificate", "certify",
+    "StratifiedSubbagging", "Subbagging", "Suspects", "TrimmedRange", "UnequalScheme", "VectorCertificate", "certify",
     "certify_reused", "forget", "inflated_argmax", "jackknife_intervals_refit", "learn", "leave_one_out",
     "leave_one_out_error", "leave_one_out_refit", "margin_argmax", "on_progress", "plan", "predict_interval",
     "predict_set", "random_n_bags", "replace_one_refit", "search_winner", "select_model", "selection_stability",
-    "stability_test", "stable_ranking", "stream_leave_one_out", "top_k_sets", "unstable_epsilon",
+    "stability_test", "stable_ranking", "stream_leave_one_out", "suspects", "top_k_sets", "unstable_epsilon",
 ]  # fmt: skip
 
 

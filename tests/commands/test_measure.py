@@ -14,7 +14,8 @@ def test_measure_prints_a_table_and_writes_a_report_and_numbers(run, table, tmp_
     report, numbers = tmp_path / "report.html", tmp_path / "numbers.json"
     result = run("measure", table, "--target", "cost", *QUICK, "--output", report, "--json", numbers)
     assert result.exit_code == 0, result.output
-    assert "held out: mean absolute error" in words(result)
+    assert "On 24 rows held out:" in words(result)
+    assert "mean absolute error (lower is better)" in words(result)
     assert "the target is 'cost' (regression)" in words(result)
     page = report.read_text()
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
@@ -37,7 +38,7 @@ def test_measure_takes_a_test_table_and_a_model_with_parameters(run, table):
     result = run("measure", table, "--target", "ill", "--test", table.with_name("new-ill.csv"), *model, *QUICK)
     assert result.exit_code == 0, result.output
     assert "(classification)" in words(result)
-    assert "held out: accuracy" not in words(result)  # the new rows have no target
+    assert "accuracy" not in words(result)  # the new rows have no target
 
 
 def test_names_in_brackets_and_classes_as_floats_are_taken_as_they_are(run, tmp_path):
@@ -64,20 +65,18 @@ def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
         "There are 30 patients with 1 to 7 rows each.",
         "rows of 24 patients, held out",
         "rows of 6 other patients.",
-        "How far one patient moves the prediction",
-        "for 95% of the 24 patients",
-        "by 5 of the patients.",
-        "every data set of 24 patients",
-        "The patients that move the predictions most: patient ",
+        "How far one patient moves the prediction, by 5 of the 24 patients, at",
+        "95% of the patients move it by at most",
     ):
         assert sentence in words(result), sentence
     assert "--group" not in words(result)  # it is given, so it is not suggested
     found = json.loads(numbers.read_text())
-    assert (found["unit"], found["n_samples"], found["n_refits_of_the_base_learner"]) == ("patient", 24, 5)
+    assert (found["unit"], found["n_samples"]) == ("patient", 24)
+    assert found["moves"]["n_refits_of_the_base_learner"] == 5
     assert found["n_rows"] == n_rows - int(words(result).split("held out ")[1].split()[0])
     assert set(found["most_influential"][0]) == {"patient", "root_mean_square_effect"}
     assert found["most_influential"][0]["patient"] in set(pd.read_csv(clinic)["patient_id"])
-    assert "mean over patients" in found["perturbations"]
+    assert "mean over the patients" in found["proved"][1]["what"]
     page = report.read_text()
     assert "<h2>The most influential patients</h2>" in page
     assert '<button type="button">patient_id</button>' not in page  # it is no feature
@@ -87,25 +86,39 @@ def test_classes_of_units_are_measured(run, clinic):
     result = run("measure", clinic, "--target", "ill", "--group", "patient_id", *QUICK)
     assert result.exit_code == 0, result.output
     assert "a decision that some single patient flips when all rows of that patient are left out" in words(result)
-    assert "moves the bagged probability of any class" in words(result)
-    assert "Leaving out all rows of a patient" in words(result)
 
 
-def test_of_classes_decisions_come_first_in_terminal_report_and_numbers(run, table, tmp_path):
+def test_of_classes_decisions_follow_the_verdict_in_terminal_and_numbers(run, table, tmp_path):
     report, numbers = tmp_path / "report.html", tmp_path / "numbers.json"
     result = run("measure", table, "--target", "ill", *QUICK, "--output", report, "--json", numbers)
     assert result.exit_code == 0, result.output
     found = json.loads(numbers.read_text())
-    assert next(iter(found)) == "decisions"
+    assert list(found)[:2] == ["verdict", "decisions"]
     decisions = found["decisions"]
-    assert result.stdout.startswith(decisions["conclusion"])
+    assert " ".join(result.stdout.split()).startswith(found["verdict"]["headline"])
+    assert found["verdict"]["reasons"][0].startswith(decisions["conclusion"])
+    assert decisions["conclusion"] in words(result)
     assert decisions["conclusion"].startswith("Of 24 held-out rows, ")
     assert decisions["n_flipped"] + decisions["n_not_flipped"] == decisions["n_held_out"] == 24
-    assert decisions["at_the_first"]["n_held_out"] == 4
-    assert f'id="verdict">{decisions["conclusion"]}' in report.read_text()
+    assert decisions["by_the_same_rows"]["n_held_out"] == 24
+    assert f'id="verdict">{found["verdict"]["headline"]}' in report.read_text()
     assert "as the distance between vectors of all classes (at most 1.41)" in words(result)
     run("measure", table, "--target", "cost", *QUICK, "--json", numbers)
     assert "decisions" not in json.loads(numbers.read_text())
+
+
+def test_scores_shares_and_refits_are_chosen(run, table, tmp_path):
+    numbers = tmp_path / "numbers.json"
+    chosen = ("--metric", "r2", "--metric", "neg_max_error", "--delta", 0.2, "--matched", 2, "--json", numbers)
+    result = run("measure", table, "--target", "cost", *QUICK, *chosen)
+    assert result.exit_code == 0, result.output
+    found = json.loads(numbers.read_text())
+    assert list(found["held_out"]) == ["R2", "max error"]
+    assert "80% of the rows move it by at most" in words(result)
+    assert found["proved"][-1]["measured"] > 0
+    refused = run("measure", table, "--target", "cost", *QUICK, "--metric", "roc_acu")
+    assert refused.exit_code == 2
+    assert words(refused).startswith("Error: There is no metric 'roc_acu'. Did you mean 'roc_auc'?")
 
 
 def test_held_out_rows_of_units_that_were_trained_on_are_told(run, clinic):

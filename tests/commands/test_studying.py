@@ -1,12 +1,12 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from stablebag import BernoulliSubbagging
-from stablebag._wording import ROWS, Noun
-from stablebag.commands.studying import StudyOrder, _called, _written, held_out
+from stablebag.commands.studying import StudyOrder, held_out
 from stablebag.commands.tables import TableError
 
 QUICK = ("--n-bags", 20, "--refits", 5, "--points", 4, "--jobs", 1)
@@ -20,7 +20,9 @@ def test_influential_rows_are_numbered_as_in_the_file(run, tmp_path):
     numbers = tmp_path / "numbers.json"
     model = ("--model", "ridge", "--test", tmp_path / "table.csv", *QUICK, "--n-bags", 300)  # enough to tell from noise
     assert run("measure", tmp_path / "table.csv", "--target", "y", *model, "--json", numbers).exit_code == 0
-    assert json.loads(numbers.read_text())["most_influential"][0]["row"] == 70
+    found = json.loads(numbers.read_text())
+    assert found["most_influential"][0]["row"] == 70
+    assert found["suspects"]["moving_predictions"][0]["row"] == found["suspects"]["likely_wrong"][0]["row"] == 70
 
 
 def test_rows_are_held_out_by_class_where_that_can_be_done():
@@ -50,12 +52,20 @@ def test_an_order_asks_for_what_the_options_say(monkeypatch):
     monkeypatch.setattr("sys.argv", ["/bin/stablebag", "measure", "my table.csv", "--target", "y"])
     chosen = {"model": "ridge", "parameters": ("alpha=2",), "scheme": "bernoulli", "bag_size": "0.3", "n_bags": 70}
     run = {"points": 3, "refits": 4, "jobs": 1, "seed": 5, "output": None, "json_path": None}
+    run |= {"matched": 2, "metrics": ("r2",), "delta": 0.1, "table": Path("folder/my table.csv"), "target": "y"}
     order = StudyOrder.from_options({**chosen, **run}, title="A title")
     assert order.command == "stablebag measure 'my table.csv' --target y"
     assert order.scheme == BernoulliSubbagging(0.3)
     assert (order.model, order.parameters, order.n_bags, order.n_points, order.n_refits) == (
         "ridge", ("alpha=2",), 70, 3, 4,
     )  # fmt: skip
+    assert (order.n_matched, order.metrics, order.delta, order.data, order.target) == (
+        2,
+        ("r2",),
+        0.1,
+        "my table.csv",
+        "y",
+    )
     assert (order.title, order.jobs, order.seed, order.output, order.numbers) == ("A title", 1, 5, None, None)
 
 
@@ -64,14 +74,3 @@ def test_a_study_without_the_folder_to_write_to_is_not_begun(tmp_path, monkeypat
     order = StudyOrder("command", numbers=tmp_path / "none" / "numbers.json")
     with pytest.raises(TableError, match=r"There is no folder .*none to write numbers.json to"):
         order.carry_out(pd.DataFrame({"a": range(9)}), np.arange(9.0), None, None, "regression", [])
-
-
-def test_rows_and_units_are_called_once_and_written_for_machines():
-    patients = Noun("patient", "patients")
-    assert _called(np.int64(17), ROWS) == "row 17"
-    assert _called("ann", patients) == "patient ann"
-    assert _called("Patient 7", patients) == "Patient 7"
-    assert _called(17.0, patients) == "patient 17"
-    day = pd.Timestamp("2020-02-03")
-    for name in (np.int64(17), 17.0, "ann", day):
-        assert json.loads(json.dumps(_written(name))) in (17, "ann", "2020-02-03T00:00:00.000000000")

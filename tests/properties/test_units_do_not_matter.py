@@ -116,8 +116,11 @@ def test_a_study_is_the_same_in_any_unit(unit, data):
     rows, effects = scaled.most_influential(3)
     np.testing.assert_array_equal(rows, plain.most_influential(3)[0])
     assert np.isfinite(effects).all()
-    for name, pair in plain.scores.items():
-        np.testing.assert_allclose(np.array(scaled.scores[name]) / unit, pair, rtol=1e-12, err_msg=name)
+    for one, other in zip(plain.scores, scaled.scores, strict=True):
+        back = 1.0 if one.name == "R2" else unit
+        np.testing.assert_allclose(np.array(other[1:4]) / back, one[1:4], rtol=1e-12, err_msg=one.name)
+    assert scaled.verdict().case == plain.verdict().case
+    assert [row.number for row in scaled.suspects.moving] == [row.number for row in plain.suspects.moving]
 
 
 def test_squares_that_are_no_numbers_are_refused(data):

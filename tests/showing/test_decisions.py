@@ -52,10 +52,11 @@ def test_units_are_called_what_they_are():
 
 
 def test_the_base_learner_is_compared_at_the_same_points():
-    told = by_hand([0, 2, 1, 1], base=np.array([1, 1, 0]), n_refits=2).beside()
+    same = np.array([0, 1, 0])  # by 2 of the 3 rows
+    told = by_hand([0, 2, 1, 1], base=np.array([1, 1, 0]), n_refits=2, same=same).beside()
     assert told == (
         "At the first 3 of them the base learner, refitted without each of 2 of the 3 rows, has 2 such decisions, and "
-        "the bagged model, without each of all 3, has 2."
+        "the bagged model, without each of the same rows, has 1."
     )
     everywhere = by_hand([0, 2], base=np.array([1, 1]), n_refits=3)
     assert everywhere.beside().startswith("At the same held-out rows the base learner, refitted without each of the 3 ")

@@ -28,19 +28,23 @@ def test_a_study_measures_proves_and_holds_out(diabetes, cancer):
     assert regression.bagged.values.shape == (200, 6)
     assert isinstance(regression.anew, Certificate)
     assert regression.bagged.scope.mismatch(regression.proved.scope) is None
-    assert set(regression.scores) == {"mean absolute error", "root mean squared error"}
+    assert [score.name for score in regression.scores] == ["root mean squared error", "mean absolute error", "R2"]
+    assert regression.scores[0].constant > regression.scores[0].bagged
     assert regression.coverage * 60 == pytest.approx(round(regression.coverage * 60))  # of all held-out rows
     assert 0.5 < regression.coverage < 1
     assert len(regression.intervals) == 6
     assert isinstance(cancer.anew, VectorCertificate)
     assert cancer.bagged.scope.mismatch(cancer.proved.scope) is None
-    assert set(cancer.scores) == {"accuracy", "log loss"}
+    assert [score.name for score in cancer.scores] == ["accuracy", "log loss"]
     assert cancer.intervals is None
     for result in (regression, cancer):
-        assert np.isfinite([proved for *_, proved in result.comparison()[:2]]).all()
-        for name, _, after, proved in result.comparison():
-            assert np.isnan(proved) or after <= proved, name
-    assert "the largest move of all is" in cancer.verdict()
+        assert np.isfinite([line.proved for line in result.proofs()[:2]]).all()
+        for line in result.proofs():
+            assert not line.measured > line.proved, line.what
+        assert result.compared.n_points == 60  # all held-out rows
+        assert result.compared.bagged.rows.tolist() == result.compared.base.rows.tolist()
+        np.testing.assert_array_equal(result.base.left_out, result.compared.base.left_out[:, :6])
+        assert result.suspects.noun == result.noun
     assert regression.decisions is None
     assert regression.distance == "the prediction"
     rows, effects = cancer.most_influential(3)
@@ -65,8 +69,8 @@ def test_what_is_at_hand_is_put_together_and_what_does_not_belong_together_refus
     with pytest.raises(ValueError, match=r"Study.of cannot show this bound.*put certify_reused\(model\)"):
         Study.of(moved, certify(model))
     alone = Study.of(moved, proved)
-    assert "base learner" not in alone.verdict()
-    assert np.isnan([before for _, before, _, _ in alone.comparison()]).all()
+    assert alone.verdict().case == "not compared"
+    assert np.isnan([line.base for line in alone.comparison()]).all()
     together = Study.of(moved, proved, anew=certify(model), model=model, intervals=intervals, targets=targets)
     assert together.coverage == intervals.coverage(targets)
     assert together.error.value == leave_one_out_error(model, "absolute").value
@@ -80,22 +84,19 @@ def test_a_classifiers_study_is_of_vectors_of_probabilities():
     classes = Study.of(moved, certify_reused(voter, vector=True), model=voter)
     assert classes.task == "classification"
     np.testing.assert_allclose(classes.bagged.values, np.sqrt(2) * moved.values[:, :, 0])
-    assert "moves the bagged probability of any class by at most" in classes.verdict()
-    assert classes.verdict().startswith("Of 5 points, ")
+    assert classes.verdict().reasons[0].startswith("Of 5 points, ")
     with pytest.raises(ValueError, match=r"in_norm\(\) goes with vector=True"):
         Study.of(moved, certify_reused(voter))
 
 
-def test_a_classifiers_verdict_speaks_of_all_held_out_decisions_first_and_of_no_distance(cancer):
-    assert len(cancer.decisions) == 60
-    assert len(cancer.decisions.base) == 6
-    assert cancer.verdict().startswith(f"{cancer.decisions.conclusion()} At the first 6 of them the base learner")
+def test_a_classifiers_first_reason_is_decisions_at_the_same_points_by_the_same_rows(cancer):
+    decisions = cancer.decisions
+    assert len(decisions) == len(decisions.base) == len(decisions.same) == 60
+    first = cancer.verdict().reasons[0]
+    assert first.startswith(f"{decisions.conclusion()} At the same held-out rows the base learner")
+    assert "without each of the same rows" in first
+    assert (decisions.same <= decisions.by_point).all()
     assert "at most 1.41" in cancer.distance
-    assert "1.41" not in cancer.verdict()
-    after, before = cancer.largest_class
-    for largest, distances in ((after, cancer.bagged), (before, cancer.base)):  # two classes move alike
-        np.testing.assert_allclose(np.sqrt(2) * largest.values, distances.values, atol=1e-12)
-    assert f"the largest move of all is {np.max(after.max()):.3g}." in cancer.verdict()
 
 
 def made_by_hand():
@@ -111,11 +112,33 @@ def test_the_most_influential_rows_are_those_of_the_largest_root_mean_square():
     np.testing.assert_allclose(effects, np.sqrt([8.0, 4.5, 0.25]))
 
 
-def test_the_verdict_says_how_many_rows_the_base_learner_was_refitted_without():
-    verdict = made_by_hand().verdict(delta=0.25)
-    assert "at most 0.5 for 75% of the 4 rows" in verdict  # the average of 0.5 and 0.5, each without its largest
-    assert "the largest move of all is 4." in verdict
-    assert "For the base learner these are 4 and 8, by 2 of the rows." in verdict
+def test_both_are_compared_by_the_same_rows():
+    both = made_by_hand()
+    assert both.compared.bagged.rows.tolist() == [1, 3]
+    assert [line[1:3] for line in both.comparison()] == [(4.0, 2.0), (8.0, 4.0), (8.0, 4.0)]
+
+
+def test_the_bagged_model_is_fitted_again_without_a_few_rows_if_asked():
+    X, y = load_diabetes(return_X_y=True)
+    tree, told = DecisionTreeRegressor(max_depth=3), []
+    with on_progress(lambda *numbers: told.append(numbers)):
+        result = study(tree, X[:60], y[:60], X[60:70], n_bags=30, n_refits=3, n_matched=2)
+    assert told[-1] == (37, 37)  # 30 bags, and 3 and 2 refits with one of all rows each
+    model = BaggedRegressor(tree, n_bags=30, random_state=0)
+    same = leave_one_out_refit(model, X[:60], y[:60], X[60:70], rows=result.refitted.rows, random_state=0)
+    np.testing.assert_array_equal(result.refitted.left_out, same.left_out)
+    assert "2 rows drawn at random" in result.proofs()[-1].what
+    assert result.proofs()[-1].measured == pytest.approx(result.refitted.values.mean())
+
+
+def test_metrics_are_chosen_by_name_and_refused_before_anything_is_fitted():
+    X, y = load_diabetes(return_X_y=True)
+    tree = DecisionTreeRegressor(max_depth=2)
+    data = (X[:40], y[:40], X[40:60], y[40:60])
+    result = study(tree, *data, n_bags=20, n_refits=2, metrics=("neg_max_error",))
+    assert [score.name for score in result.scores] == ["max error"]
+    with pytest.raises(ValueError, match=r"There is no metric 'nonsense'"):
+        study("no learner", *data, metrics=("nonsense",))
 
 
 @pytest.mark.parametrize("name", ["n_points", "n_refits"])
@@ -130,10 +153,8 @@ def test_a_study_of_units_leaves_out_units_and_calls_them_by_their_names(visits)
     assert result.n_samples == patients.nunique() == len(result.bagged.rows) == 15 < len(X)
     assert result.base.values.shape == (5, 4)
     assert result.bagged.scope.mismatch(result.proved.scope) is None
-    assert result.verdict().startswith("Leaving out all rows of a patient moves the bagged prediction by at most ")
-    assert "of the 15 patients, on average over the test points" in result.verdict()
-    assert "by 5 of the patients." in result.verdict()
-    assert [name for name, *_ in result.comparison()][:2] == ["mean over patients", "95% of the patients below"]
+    assert result.compared.where() == "5 of the 15 patients, at 9 test points"
+    assert "95% of the patients" in result.proofs()[0].what
     names, effects = result.most_influential(3)
     assert set(names) <= set(patients)
     numbers, same = result.ranked(3)
@@ -153,7 +174,7 @@ def test_units_of_one_row_each_are_studied_as_the_rows_are():
     )
     np.testing.assert_array_equal(plain.bagged.left_out, units.bagged.left_out)
     np.testing.assert_array_equal(plain.base.left_out, units.base.left_out)
-    assert "of the 60 groups" in units.verdict()
+    assert "of the 60 groups" in units.compared.where()
 
 
 def test_the_most_influential_rows_are_called_as_in_the_frame(diabetes):

@@ -25,9 +25,7 @@ def numbers(result: Study, colophon: Colophon, delta: float = 0.05) -> dict[str,
             "n_refits_of_the_base_learner": 0 if result.base is None else len(result.base.rows),
             "n_points": result.compared.n_points,
             "noise_of_bags": result.compared.noise,
-            "times_smaller": None
-            if ratio is None
-            else {name: finite(value) for name, value in ratio._asdict().items()},
+            "times_smaller": {name: finite(value) for name, value in ratio.items()},
             "lines": {
                 line.what: {"base": finite(line.base), "bagged": finite(line.bagged)}
                 for line in result.comparison(delta)

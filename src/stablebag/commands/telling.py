@@ -52,9 +52,7 @@ def suspicious(result: Study) -> list[str]:
         return []
     whose = "training rows" if noun == ROWS else noun.plural
     rate = f"about {found.false_share:.0%} of such a list would be there by chance"
-    moving = (
-        f"No {noun.singular} stands out of the noise of the bags ({found.noise:.2g}) in how far it moves predictions."
-    )
+    moving = f"No {noun.singular} moves predictions beyond the noise of the bags ({found.noise:.2g})."
     if found.moving:
         named = _named(found.moving, noun, lambda one: f"{one.value:.3g}, noise {one.noise:.2g}")
         moving = f"The {whose} that move predictions beyond the noise ({rate}), {_first(found.moving)}: {named}."

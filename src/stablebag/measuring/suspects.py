@@ -138,10 +138,12 @@ def _moving(model: Any, X: Any, share: float) -> tuple[tuple[Suspect, ...], floa
     moves = (moved if moved.prediction.ndim == 1 else moved.in_norm()).row_norms()
     drawn = getattr(average, "drawn", False)
     if drawn:
-        cumulants = _cumulants(average.outputs(raw))
+        outputs = average.outputs(raw)
+        unit = float(np.ptp(outputs)) or 1.0  # a unit whose squares stay floats
+        cumulants = _cumulants((outputs - outputs.min()) / unit)
         extra = 1 / average.bags.n_without - 1 / len(average.bags)
-        noise = np.sqrt(extra * cumulants[0])
-        chances = _chance(moves**2, extra, cumulants)
+        noise = unit * np.sqrt(extra * cumulants[0])
+        chances = _chance((moves / unit) ** 2, extra, cumulants)
     else:  # all bags have no noise
         noise, chances = np.zeros(len(moves)), np.where(moves > 0, 0.0, 1.0)
     order = np.argsort(-moves, kind="stable")
@@ -150,7 +152,8 @@ def _moving(model: Any, X: Any, share: float) -> tuple[tuple[Suspect, ...], floa
     found = zip(
         listed.tolist(), names, moves[listed].tolist(), noise[listed].tolist(), chances[listed].tolist(), strict=True
     )
-    return tuple(Suspect(*each) for each in found), float(np.sqrt(np.mean(noise**2)))
+    unit = float(noise.max()) or 1.0
+    return tuple(Suspect(*each) for each in found), unit * float(np.sqrt(np.mean((noise / unit) ** 2)))
 
 
 def _cumulants(outputs: np.ndarray) -> tuple[float, float, float]:

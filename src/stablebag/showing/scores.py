@@ -113,7 +113,11 @@ class HeldOut:
         if not metrics and self.classes is not None:
             two = IMBALANCED if len(self.classes) == 2 else IMBALANCED[:1]
             chosen = (*CLASSIFICATION, *(two if self.is_imbalanced else ()))
-        rows, models, found = np.zeros((len(self.y), 1)), (self.base, self.bagged, self.constant), []
+        rows, found = np.zeros((len(self.y), 1)), []
+        models: list[Any] = [self.base, self.bagged, self.constant]
+        if self.classes is not None and (self.y >= len(self.classes)).any():
+            # Of a class that was not trained on there is no probability: only decisions are scored.
+            models = [_Labels(np.arange(len(self.classes)), each.predict(rows)) for each in models]
         for name in chosen:
             scorer, sign = get_scorer(checked_metric(name)), -1.0 if name.startswith("neg_") else 1.0
             unit = self.unit if name in (*_LINEAR, *_WITHOUT_UNIT) else 1.0

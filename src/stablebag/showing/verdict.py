@@ -23,6 +23,7 @@ LEAST = 1.1  # times smaller that moves must surely be to be called stabilized
 MOST = 1.5  # times smaller that they may at most be, surely, to be called no smaller
 LITTLE = 0.05  # of the spread of the targets: a learner that moves less is stable already
 WORTH = 0.02  # of the loss: what a difference must exceed besides its standard errors
+FEWEST_REFITS = 60  # rows that must be left out without any move before a learner is called stable: 3 / 60 is 5 %
 FEWEST = 20  # held-out rows without which nothing is said of accuracy
 
 
@@ -42,8 +43,9 @@ class Verdict:
     3. About stability, one of these:
 
        - *not compared*: the base learner was not measured.
-       - *already stable*: the base learner does not move at all; or it moves by less than 5 % of the spread of the
-         targets, and bagging makes that at most 1.5 times smaller, or adds at least as much noise as there was.
+       - *already stable*: the base learner does not move at all without each of 60 rows, or of all; or it moves by less
+         than 5 % of the spread of the targets, and bagging makes that at most 1.5 times smaller, or adds at least as
+         much noise as there was.
        - *not enough bags*: the noise of the bags in a move is at least as large as the base learner's moves.
        - *stabilized*: the lower end of the interval is above 1.1.
        - *not stabilized*: the upper end of the interval is below 1.5, and the base learner moves by more than 5 %
@@ -162,9 +164,16 @@ def _of_stability(compared: Comparison, spread: float, quantity: str) -> Verdict
     enough = _more_bags(compared, n_bags)
     drawn = "" if n_bags is None else f" of {n_bags:,} bags"
     more = f"Use {enough:,} bags, so that their noise is half as large as the base learner's moves" if enough else ""
+    unseen = compared.n_samples - compared.n_rows
+    if before == 0 and unseen and compared.n_rows < FEWEST_REFITS:
+        return Verdict(
+            NOT_ENOUGH_REFITS,
+            f"It cannot be told whether the base learner is stable: only {noun.count(compared.n_rows)} were left out.",
+            f"Refit it without more {noun.plural} (--refits).",
+            reasons,
+        )
     if before == 0:
         some = noun.count(compared.n_rows)
-        unseen = compared.n_samples - compared.n_rows
         if unseen:
             reasons += (f"Of the {noun.plural} that were not left out, up to {min(1.0, 3 / compared.n_rows):.1%} may "
                         "still move it (with 95 % confidence).",)  # fmt: skip

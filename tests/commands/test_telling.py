@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+from rich.console import Console
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from stablebag._wording import ROWS, Noun
+from stablebag.commands.telling import called, suspicious, tell
+from stablebag.showing.study import study
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    X, y = load_diabetes(return_X_y=True)
+    y[7] = 1500.0
+    options = {"n_bags": 100, "n_refits": 10, "n_points": 5}
+    return study(DecisionTreeRegressor(max_depth=4), X[:200], y[:200], X[200:260], y[200:260], **options)
+
+
+@pytest.fixture(scope="module")
+def classes():
+    X, y = load_breast_cancer(return_X_y=True)
+    options = {"n_bags": 40, "n_refits": 5, "n_points": 5}
+    return study(DecisionTreeClassifier(max_depth=2), X[:150], y[:150], X[150:200], y[150:200], **options)
+
+
+def told(result, **options):
+    console = Console(width=80, record=True, file=None)
+    with console.capture() as captured:
+        tell(console, result, **options)
+    return captured.get()
+
+
+def test_the_verdict_comes_first_and_notes_last_within_80_columns(numbers, classes):
+    for result in (numbers, classes):
+        text = told(result, notes=["A note."])
+        words = " ".join(text.split())
+        assert words.startswith(str(result.verdict()).strip())
+        assert words.endswith("A note.")
+        assert max(map(len, text.splitlines())) <= 80
+        for name in ("base learner", "bagged", "constant", "measured", "proved", "price"):
+            assert name in words
+
+
+def test_remarks_follow_the_verdict():
+    rng = np.random.default_rng(0)
+    X, y, Z, z = rng.normal(size=(80, 2)), rng.normal(size=80), rng.normal(size=(40, 2)), rng.normal(size=40)
+    result = study(DecisionTreeRegressor(), X, y, Z, z, n_bags=100, n_refits=20, n_points=5)
+    assert result.verdict().case == "no better than a constant"
+    assert "Also: bagging stabilizes this learner" in told(result)
+
+
+def test_suspicious_rows_are_told_with_the_noise_beside_them(numbers):
+    moving, wrong = suspicious(numbers)
+    first = numbers.suspects.moving[0]
+    assert f"row 7 ({first.value:.3g}, noise {first.noise:.2g})" in moving
+    assert "about 10% of such a list would be there by chance" in moving
+    assert "row 7 (off by +" in wrong
+    assert f"(usual residual {numbers.suspects.usual:.3g})" in wrong
+
+
+def test_rows_of_pure_noise_are_not_listed(classes):
+    assert classes.suspects.moving == ()
+    moving, wrong = suspicious(classes)
+    assert moving == f"No row moves predictions beyond the noise of the bags ({classes.suspects.noise:.2g})."
+    assert wrong == "No row stands out as likely wrong."
+
+
+def test_rows_and_units_are_called_once():
+    patients = Noun("patient", "patients")
+    assert called(np.int64(17), ROWS) == "row 17"
+    assert called("ann", patients) == "patient ann"
+    assert called("Patient 7", patients) == "Patient 7"
+    assert called(17.0, patients) == "patient 17"

@@ -1,0 +1,131 @@
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeRegressor
+
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    FixedRange,
+    leave_one_out,
+    leave_one_out_error,
+    suspects,
+)
+
+
+def test_planted_wrong_targets_are_found_by_leave_one_out_loss_and_seldom_by_influence():
+    X, y = load_diabetes(return_X_y=True)
+    X, Z, y = X[:300], X[300:320], y[:300]
+    rng, losses, moves, listed = np.random.default_rng(0), [], [], 0
+    for plant in rng.choice(300, 10, replace=False):
+        wrong = y.copy()
+        wrong[plant] = 25.0 if y[plant] > 150 else 346.0  # the other end of the range
+        model = BaggedRegressor(DecisionTreeRegressor(max_depth=5), n_bags=200, random_state=0).fit(X, wrong)
+        loss, moved = leave_one_out_error(model, "absolute").losses, leave_one_out(model, Z).row_norms()
+        losses.append(int((loss > loss[plant]).sum()) + 1)
+        moves.append(int((moved > moved[plant]).sum()) + 1)
+        found = suspects(model, Z)
+        listed += plant in [suspect.number for suspect in found.wrong]
+        assert len(found.wrong) <= 3
+    assert np.mean(np.array(losses) <= 5) >= 0.7
+    assert np.median(moves) > np.median(losses)
+    assert listed >= 3
+
+
+def test_a_gross_mistake_is_likely_wrong_and_moves_predictions_with_numbers_worked_out():
+    X, y = load_diabetes(return_X_y=True)
+    X, Z, y = X[:200], X[200:220], y[:200].copy()
+    y[7] = 1000.0
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=200, random_state=0).fit(X, y)
+    found = suspects(model, Z)
+    assert found.wrong[0].name == 7  # before rows like it, which it pulls away from their targets
+    assert found.wrong[0].value == pytest.approx(leave_one_out_error(model, "absolute").losses[7])
+    assert found.wrong[0].noise == found.usual
+    assert found.wrong[0].chance < 1e-6
+    moved = leave_one_out(model, Z)
+    first = found.moving[0]
+    assert (first.number, first.value) == (7, pytest.approx(moved.row_norms()[7]))
+    extra = 1 / model.bags_.n_without[7] - 1 / 200
+    assert first.noise == pytest.approx(np.sqrt(extra * np.mean(moved.bags.deviation**2)))
+    assert found.noise == pytest.approx(np.sqrt(np.mean(moved.noise**2)))
+
+
+class Guess(RegressorMixin, BaseEstimator):
+    """Learns nothing from the rows."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        self.weights_ = np.random.default_rng(self.random_state).normal(size=2)
+        return self
+
+    def predict(self, X):
+        return np.tanh(X @ self.weights_)
+
+
+def test_nothing_stands_out_where_rows_do_not_matter():
+    """Of 8 runs, each lists anything with a chance of about 0.1: more than 4 do once in 2,000 times."""
+    lists = 0
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, y, Z = rng.normal(size=(100, 2)), rng.normal(size=100), rng.normal(size=(10, 2))
+        model = BaggedRegressor(Guess(), n_bags=80, random_state=seed, prediction_range=FixedRange(-1, 1)).fit(X, y)
+        lists += bool(suspects(model, Z).moving)
+    assert lists <= 4
+
+
+def test_flipped_labels_are_likely_wrong():
+    X, y = load_breast_cancer(return_X_y=True)
+    flipped = np.random.default_rng(0).choice(len(y), 10, replace=False)
+    wrong = y.copy()
+    wrong[flipped] = 1 - y[flipped]
+    learner = make_pipeline(StandardScaler(), LogisticRegression())
+    model = BaggedClassifier(learner, n_bags=100, random_state=0).fit(X, wrong)
+    found = suspects(model, X[:5])
+    numbers = [suspect.number for suspect in found.wrong]
+    assert len(set(numbers) & set(flipped)) >= 4
+    assert len(set(numbers) - set(flipped)) <= 2
+    assert found.wrong[0].value < 0.05
+    assert found.wrong[0].noise > 0.95
+    assert np.isnan(found.usual)
+
+
+def test_learners_that_vote_and_are_often_wrong_accuse_no_rows():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = BaggedClassifier(SVC(), n_bags=60, random_state=0).fit(X[:300], y[:300])
+    assert suspects(model, X[300:310]).wrong == ()
+
+
+def test_of_units_the_worst_row_counts_and_units_are_named():
+    X, y = load_diabetes(return_X_y=True)
+    X, Z, y = X[:120], X[120:130], y[:120].copy()
+    y[[9, 10]] = 1000.0, 900.0  # both of the same unit
+    names = np.array([f"patient {k // 3}" for k in range(120)])
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=100, random_state=0).fit(X, y, groups=names)
+    found = suspects(model, Z)
+    assert found.noun == model.units_.noun
+    assert found.wrong[0].name == "patient 3"
+    assert found.wrong[0].value > 600
+    assert len({suspect.name for suspect in found.wrong}) == len(found.wrong) < 10
+
+
+def test_all_bags_have_no_noise():
+    X, y = np.arange(6.0)[:, None], np.array([0.0, 1.0, 2.0, 3.0, 4.0, 50.0])
+    model = BaggedRegressor(DecisionTreeRegressor(), n_bags="all", random_state=0).fit(X, y)
+    found = suspects(model, X)
+    assert found.noise == 0
+    assert len(found.moving) == 6
+
+
+@pytest.mark.parametrize("share", [0.0, -1.0, 1.5])
+def test_an_error_rate_that_is_none_is_refused(share):
+    X, y = load_diabetes(return_X_y=True)
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=1), n_bags=20, random_state=0).fit(X[:30], y[:30])
+    with pytest.raises(ValueError, match="'false_share' parameter of suspects"):
+        suspects(model, X[:2], false_share=share)

@@ -1,0 +1,66 @@
+import math
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from stablebag import BaggedClassifier, BaggedRegressor, Perturbations, leave_one_out
+from stablebag.showing.comparison import Comparison, bagged_by, of_rows
+
+
+def made_by_hand():
+    left_out = np.array([[3.0, 0.0], [0.0, 4.0], [0.5, 0.5], [0.0, 0.0]])
+    bagged = Perturbations(np.zeros(2), left_out, np.arange(4))
+    base = Perturbations(np.zeros(2), 2 * left_out[[1, 3]], np.array([1, 3]))
+    return Comparison.of(base, bagged)
+
+
+def test_both_are_counted_by_the_same_rows_and_over_rows_and_points_together():
+    both = made_by_hand()
+    assert both.bagged.rows.tolist() == [1, 3]
+    assert both.where() == "2 of the 4 rows, at 2 test points"
+    lines = {line.what: (line.base, line.bagged) for line in both.lines(delta=0.25)}
+    assert lines["typical move (root mean square), without the bags' noise"] == (4.0, 2.0)  # sqrt(64 / 4)
+    assert lines["75% of all moves are below"] == (0.0, 0.0)  # of 0, 0, 0, 8
+    assert lines["largest move of all"] == (8.0, 4.0)
+    assert both.still == 0.75
+
+
+def test_the_interval_of_the_ratio_covers_it():
+    hits, rng = [], np.random.default_rng(0)
+    for _ in range(60):
+        rows, points = rng.normal(size=(60, 1)), rng.normal(size=(1, 40))
+        before = 6 * rows * points * rng.normal(size=(60, 40))
+        after = 2 * rows * points * rng.normal(size=(60, 40))
+        one = Comparison.of(*(Perturbations(np.zeros(40), part, np.arange(60)) for part in (before, after)))
+        low, high = one.ratio()[1:]
+        hits.append(low <= 3 <= high)
+    assert np.mean(hits) > 0.85  # about 95 %: below 85 % by chance once in 1,000 times
+
+
+def test_a_learner_that_does_not_move_has_no_ratio_and_moves_that_are_all_noise_no_upper_end():
+    zero, one = (Perturbations(np.zeros(2), np.full((3, 2), value), np.arange(3)) for value in (0.0, 1.0))
+    assert Comparison.of(zero, one).ratio() == (0.0, 0.0, 0.0)
+    assert math.isnan(Comparison.of(zero, zero).ratio().value)
+    assert Comparison.of(one, zero).ratio().value == math.inf
+    assert Comparison.of(one, zero).ratio().high == math.inf
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_some_rows_in_blocks_are_the_same_as_of_all(classes, monkeypatch):
+    X, y = load_diabetes(return_X_y=True)
+    X, Z, y = X[:60], X[60:70], y[:60]
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=50, random_state=0)
+    if classes:
+        model, y = BaggedClassifier(DecisionTreeClassifier(max_depth=3), n_bags=50, random_state=0), y > 140
+    model.fit(X, y)
+    rows = np.array([3, 17, 40])
+    whole = of_rows(leave_one_out(model, Z), rows)
+    monkeypatch.setattr("stablebag.showing.comparison._AT_ONCE", 200)
+    some = bagged_by(model, Z, rows)
+    np.testing.assert_allclose(some.left_out, whole.left_out, atol=1e-12)
+    np.testing.assert_allclose(some.noise, whole.noise)
+    assert some.scope.n_rows == 3
+    without = 50 - model.bags_.inclusion[:, rows].sum(axis=0)
+    np.testing.assert_array_equal(some.bags.n_without, without)

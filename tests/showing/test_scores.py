@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import RidgeClassifier
+from sklearn.metrics import average_precision_score, f1_score, log_loss, roc_auc_score
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from stablebag import BaggedClassifier, BaggedRegressor
+from stablebag.showing.scores import HeldOut, checked_metric, difference
+
+
+def held_out(learner, X, y, X_test, y_test):
+    maker = BaggedRegressor if isinstance(learner, DecisionTreeRegressor) else BaggedClassifier
+    model = maker(learner, n_bags=30, random_state=0).fit(X, y)
+    averaged = model.predict(X_test) if maker is BaggedRegressor else model.predict_proba(X_test)
+    return HeldOut(learner.fit(X, y), model, X_test, averaged, y_test), model, averaged
+
+
+def test_numbers_are_scored_beside_the_mean_by_hand():
+    X, y = np.arange(6.0)[:, None], np.array([0.0, 0.0, 0.0, 6.0, 6.0, 6.0])
+    held, *_ = held_out(DecisionTreeRegressor(), X, y, X[[0, 5]], np.array([1.0, 9.0]))
+    squared, absolute, r2 = held.scores()
+    assert (squared.name, squared.lower_is_better) == ("root mean squared error", True)
+    assert squared.base == pytest.approx(np.sqrt((1 + 9) / 2))
+    assert squared.constant == pytest.approx(np.sqrt((4 + 36) / 2))  # the mean is 3
+    assert (absolute.base, absolute.constant) == (2.0, 4.0)
+    assert r2.name == "R2"
+    assert r2.base == pytest.approx(1 - 10 / 32)
+    (loss,) = held.losses()
+    assert loss.constant * 81 == pytest.approx([4, 36])
+    assert difference(loss.base, loss.constant)[0] * 81 == pytest.approx(-15)
+
+
+def test_large_numbers_have_scores_too():
+    X, y = np.arange(6.0)[:, None], 1e200 * np.array([1.0, 0.0, 0.0, 6.0, 6.0, 6.0])
+    held, *_ = held_out(DecisionTreeRegressor(), X, y, X, y + 1e200)
+    assert held.scores()[0].base == pytest.approx(1e200)
+    assert np.isfinite(held.losses()[0].bagged).all()
+
+
+def test_rare_classes_are_scored_as_the_rarer_one_whatever_it_is_called():
+    X, y = make_classification(400, 5, weights=[0.9], class_sep=0.5, random_state=0)
+    labels = np.where(y == 1, "bad", "good")  # the rarer comes first in the alphabet
+    held, model, averaged = held_out(DecisionTreeClassifier(max_depth=3), X[:300], labels[:300], X[300:], labels[300:])
+    assert held.is_imbalanced
+    assert held.rare == "bad"
+    scores = {score.name: score for score in held.scores()}
+    assert list(scores) == ["accuracy", "log loss", "balanced accuracy", "average precision", "AUC"]
+    bad = averaged[:, list(model.classes_).index("bad")]
+    assert scores["average precision"].bagged == pytest.approx(average_precision_score(y[300:], bad))
+    assert scores["AUC"].bagged == pytest.approx(roc_auc_score(y[300:], bad))
+    assert scores["AUC"].constant == 0.5
+    assert scores["balanced accuracy"].constant == 0.5
+    assert scores["log loss"].bagged == pytest.approx(log_loss(labels[300:], averaged, labels=model.classes_))
+    (chosen,) = held.scores(("f1",))
+    assert chosen.bagged == pytest.approx(f1_score(y[300:], bad > 0.5))
+
+
+@pytest.mark.parametrize("learner", [SVC(), RidgeClassifier()])
+def test_learners_without_probabilities_have_the_scores_that_need_none(learner):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    held, *_ = held_out(learner, X[:150], y[:150], X[150:250], y[150:250])
+    scores = {score.name: score for score in held.scores(("accuracy", "roc_auc", "neg_log_loss"))}
+    assert scores["accuracy"].base > 0.8
+    assert scores["AUC"].base > 0.9  # by its decision values, the right way round
+    assert np.isnan(scores["log loss"].base)
+    brier, wrong, log = held.losses()
+    np.testing.assert_allclose(brier.base, 2 * wrong.base)  # a decision is a probability of one
+    assert log.base is None
+
+
+def test_a_class_that_was_not_trained_on_is_a_wrong_decision_and_has_no_log_loss():
+    X, y = np.arange(20.0)[:, None], np.repeat(["a", "b"], 10)
+    held, *_ = held_out(DecisionTreeClassifier(), X, y, X[:3], np.array(["a", "a", "c"]))
+    assert [score.name for score in held.scores()] == ["accuracy"]
+    assert held.scores()[0].base == pytest.approx(2 / 3)
+    assert len(held.losses()[0].bagged) == 2
+
+
+def test_many_classes_and_a_constant():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 2)), np.repeat(["a", "b", "c"], [70, 15, 5])
+    held, *_ = held_out(DummyClassifier(strategy="prior"), X, y, X, y)
+    for score in held.scores():
+        assert score.base == pytest.approx(score.constant)
+    assert [score.name for score in held.scores()] == ["accuracy", "log loss", "balanced accuracy"]
+
+
+def test_an_unknown_metric_is_refused_with_what_was_meant():
+    with pytest.raises(ValueError, match=r"There is no metric 'roc_acu'. Did you mean 'roc_auc'\?"):
+        checked_metric("roc_acu")
+    with pytest.raises(ValueError, match=r"Did you mean 'neg_root_mean_squared_error'"):
+        checked_metric("root_mean_squared_error")

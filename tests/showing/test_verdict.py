@@ -1,0 +1,141 @@
+import numpy as np
+import pytest
+
+from stablebag import Perturbations
+from stablebag._wording import Noun
+from stablebag.measuring.perturbations import BagSpread
+from stablebag.proving.scope import Quantity, Rerun, Scope
+from stablebag.showing.comparison import Comparison
+from stablebag.showing.scores import Loss
+from stablebag.showing.verdict import decide
+
+N_ROWS, N_POINTS, N_BAGS = 60, 25, 100
+
+
+def moves(size, seed, noise=0.0, noun=None):
+    """Perturbations of a root mean square, with as much noise of bags as is said."""
+    values = np.random.default_rng(seed).normal(size=(N_ROWS, N_POINTS))
+    values *= np.hypot(size, noise) / np.sqrt(np.mean(values**2))
+    bags = None
+    if noise:
+        without = np.full(N_ROWS, N_BAGS // 2)
+        bags = BagSpread(np.full(N_POINTS, noise * np.sqrt(N_BAGS)), None, N_BAGS, without)  # 2 / B - 1 / B
+    scope = None if noun is None else Scope(N_ROWS, Quantity.NUMBER, Rerun.REUSED, noun=noun)
+    return Perturbations(np.zeros(N_POINTS), values, np.arange(N_ROWS), bags=bags, scope=scope)
+
+
+def compared(base, bagged, noise=0.0, noun=None):
+    return Comparison.of(moves(base, 1, noun=noun), moves(bagged, 2, noise, noun=noun))
+
+
+def loss(base, bagged, constant, n=100, spread=0.0):
+    wobble = spread * np.resize([1.0, -1.0], n)
+    return Loss("squared error", np.full(n, base), bagged + wobble, np.full(n, constant))
+
+
+def test_stabilized_by_how_much_with_its_uncertainty():
+    verdict = decide(compared(6.0, 2.0), spread=10.0)
+    assert verdict.case == "stabilized"
+    assert "moves its predictions 3 times less (between 2.8 and 3.2)" in verdict.headline
+    assert verdict.remarks == ()
+    assert "6 for the base learner and 2 for the bagged model." in verdict.reasons[0]
+
+
+def test_what_is_below_the_noise_is_never_called_zero():
+    verdict = decide(compared(6.0, 0.0, noise=1.2), spread=10.0)
+    assert verdict.case == "stabilized"
+    assert "times less" in verdict.headline
+    assert "at least" in verdict.headline
+    assert "below the noise of its 100 bags, 1.2, for the bagged model" in verdict.reasons[0]
+    line = compared(6.0, 0.0, noise=0.012).lines()[0]
+    assert line.shown() == ("6", "below the noise (0.012)")
+
+
+def test_already_stable_says_how_many_bags_or_none():
+    verdict = decide(compared(0.2, 0.2, noise=0.4), spread=10.0)
+    assert verdict.case == "already stable"
+    assert verdict.advice.startswith("Use 1,600 bags")  # 100 (2 * 0.4 / 0.2)^2
+    assert verdict.advice.endswith("or do not bag.")
+    assert "bagging adds only the noise of its bags" in verdict.headline
+    assert decide(compared(0.2, 0.2), spread=10.0).advice == "There is no need to bag it for stability."
+
+
+def test_a_learner_that_never_moves_is_stable_already_as_far_as_was_seen():
+    still = Comparison(moves(0.0, 1), moves(0.1, 2, noise=0.1), n_samples=400)
+    verdict = decide(still, spread=10.0)
+    assert verdict.case == "already stable"
+    assert "none of 60 rows moves its predictions at any test point" in verdict.headline
+    assert verdict.advice == "Do not bag it for stability: bagging only adds the noise of 100 bags."
+    assert "up to 5.0% may still move it" in verdict.reasons[-1]  # 3 / 60
+
+
+def test_a_few_refits_without_any_move_tell_nothing():
+    rows = np.arange(5)
+    base, bagged = (Perturbations(np.zeros(3), np.full((5, 3), size), rows) for size in (0.0, 0.1))
+    verdict = decide(Comparison(base, bagged, n_samples=400))
+    assert verdict.case == "not enough refits"
+    assert "only 5 rows were left out" in verdict.headline
+    assert decide(Comparison(base, bagged, n_samples=5)).case == "already stable"  # these are all
+
+
+def test_an_unstable_learner_that_bagging_leaves_so_is_not_called_stable():
+    assert decide(compared(5.0, 5.0), spread=10.0).case == "not stabilized"
+
+
+def test_noise_that_swamps_the_signal_is_not_enough_bags():
+    verdict = decide(compared(2.0, 0.5, noise=2.5), spread=10.0)
+    assert verdict.case == "not enough bags"
+    assert verdict.advice.startswith("Use 630 bags")  # 100 (2 * 2.5 / 2)^2 = 625
+
+
+def test_too_few_moves_are_not_enough_refits():
+    seldom = np.zeros((N_ROWS, N_POINTS))
+    seldom[0, 0] = 30.0
+    base = Perturbations(np.zeros(N_POINTS), seldom, np.arange(N_ROWS))
+    verdict = decide(Comparison.of(base, moves(0.9, 2)), spread=1.0)
+    assert verdict.case == "not enough refits"
+    assert "(--refits)" in verdict.advice
+    assert "does not move in 99.9% of all cases, and by up to 30 in the others" in verdict.reasons[-1]
+
+
+def test_accuracy_that_is_lost_comes_first_and_stability_is_a_remark():
+    verdict = decide(compared(6.0, 2.0), (loss(1.0, 1.1, 2.0, spread=0.1),), spread=10.0)
+    assert verdict.case == "costs accuracy"
+    assert [remark.case for remark in verdict.remarks] == ["stabilized"]
+    assert verdict.reasons == (
+        "squared error: for the bagged model 10.0% more than for the base learner (standard error 1.0%).",
+    )
+
+
+@pytest.mark.parametrize(
+    ("bagged", "spread", "n"),
+    [(1.1, 0.6, 100), (1.015, 0.0, 100), (1.1, 0.1, 19)],  # within two standard errors; below 2 %; too few rows
+)
+def test_a_difference_that_chance_explains_or_nobody_minds_costs_no_accuracy(bagged, spread, n):
+    assert decide(compared(6.0, 2.0), (loss(1.0, bagged, 2.0, n, spread),), spread=10.0).case == "stabilized"
+
+
+def test_any_loss_that_rises_is_told_though_another_falls():
+    both = (loss(1.0, 0.9, 2.0), loss(0.071, 0.103, 0.7, spread=0.05)._replace(name="log loss"))
+    verdict = decide(compared(6.0, 2.0), both, spread=10.0)
+    assert verdict.case == "costs accuracy"
+    assert "the log loss on 100 held-out rows rises" in verdict.headline
+
+
+def test_no_better_than_a_constant_comes_before_everything():
+    verdict = decide(compared(6.0, 2.0), (loss(0.9, 0.98, 1.0, spread=0.2),), spread=10.0)
+    assert verdict.case == "no better than a constant"
+    assert [remark.case for remark in verdict.remarks] == ["costs accuracy", "stabilized"]
+    assert decide(compared(6.0, 2.0), (loss(1.0, 0.9, 1.0, spread=0.2),), spread=10.0).case == "stabilized"
+
+
+def test_without_the_base_learner_there_is_nothing_to_compare():
+    verdict = decide(Comparison.of(None, moves(2.0, 1)))
+    assert verdict.case == "not compared"
+    assert str(verdict) == "Typically, a left-out row moves the bagged model's predictions by 2."
+
+
+def test_units_are_called_by_their_names():
+    verdict = decide(compared(6.0, 2.0, noun=Noun("patient", "patients")), spread=10.0)
+    assert "leaving out a patient moves its predictions" in verdict.headline
+    assert "each of the 60 patients, at 25 test points" in verdict.reasons[0]
