@@ -19,6 +19,7 @@ from stablebag.commands.options import scheme_of
 from stablebag.commands.printing import finite, progress, say
 from stablebag.resampling.row_ids import plain
 from stablebag.resampling.scheme import ResamplingScheme
+from stablebag.showing.data_as_read import DataAsRead
 from stablebag.showing.decisions import Decisions
 from stablebag.showing.study import Study, study
 
@@ -53,6 +54,10 @@ class StudyOrder:
         Where the report goes.
     numbers : Path or None
         Where the numbers go.
+    columns : Columns or None
+        What the columns are; None if it is to be decided from the training rows.
+    as_read : DataAsRead or None
+        How the table was read, for the numbers and the report.
     """
 
     title: str
@@ -67,6 +72,8 @@ class StudyOrder:
     seed: int = 0
     output: Path | None = None
     numbers: Path | None = None
+    columns: tables.Columns | None = None
+    as_read: DataAsRead | None = None
 
     @classmethod
     def from_options(cls, options: dict[str, Any], title: str) -> "StudyOrder":
@@ -94,7 +101,7 @@ class StudyOrder:
             if path is not None and not path.resolve().parent.is_dir():
                 raise tables.TableError(f"There is no folder {path.resolve().parent} to write {path.name} to.")
         learner = tables.make_learner(self.model, task, tables.parse_parameters(self.parameters))
-        pipeline = tables.Columns.of(X).pipeline(learner)
+        pipeline = (self.columns or tables.Columns.of(X)).pipeline(learner)
         console, n_refits = Console(), min(self.n_refits, len(y) if groups is None else groups.nunique())
         with progress(console, f"{self.n_bags:,} bags, and {n_refits:,} refits of the base learner"):
             result = study(
@@ -117,7 +124,8 @@ class StudyOrder:
             say(console, note)
         _print(console, result)
         if self.numbers is not None:
-            self.numbers.write_text(json.dumps(_numbers(result), indent=1) + "\n")
+            read = {} if self.as_read is None else {"data": self.as_read.to_dict()}
+            self.numbers.write_text(json.dumps(_numbers(result) | read, indent=1) + "\n")
             say(console, f"The numbers are in {self.numbers}.")
         if self.output is not None:
             from stablebag.showing.report.page import write
