@@ -18,6 +18,7 @@ from stablebag.commands.printing import progress, say
 from stablebag.commands.telling import tell
 from stablebag.resampling.scheme import ResamplingScheme
 from stablebag.showing.colophon import Colophon
+from stablebag.showing.data_as_read import DataAsRead
 from stablebag.showing.scores import checked_metric
 from stablebag.showing.study import study
 
@@ -60,6 +61,10 @@ class StudyOrder:
         Where the report goes.
     numbers : Path or None
         Where the numbers go.
+    columns : Columns or None
+        What the columns are; None if it is to be decided from the training rows.
+    as_read : DataAsRead or None
+        How the table was read, for the numbers and the report.
     """
 
     command: str
@@ -78,6 +83,8 @@ class StudyOrder:
     seed: int = 0
     output: Path | None = None
     numbers: Path | None = None
+    columns: tables.Columns | None = None
+    as_read: DataAsRead | None = None
 
     @classmethod
     def from_options(cls, options: dict[str, Any]) -> "StudyOrder":
@@ -109,7 +116,7 @@ class StudyOrder:
             if path is not None and not path.resolve().parent.is_dir():
                 raise tables.TableError(f"There is no folder {path.resolve().parent} to write {path.name} to.")
         learner = tables.make_learner(self.model, task, tables.parse_parameters(self.parameters))
-        pipeline = tables.Columns.of(X).pipeline(learner)
+        pipeline = (self.columns or tables.Columns.of(X)).pipeline(learner)
         console, n_refits = Console(), min(self.n_refits, len(y) if groups is None else groups.nunique())
         with progress(console, f"{self.n_bags:,} bags, and {n_refits:,} refits of the base learner"):
             result = study(
@@ -131,12 +138,15 @@ class StudyOrder:
         tell(console, result, notes, self.delta)
         colophon = Colophon.of(result, data=self.data, target=self.target, command=self.command)
         if self.numbers is not None:
-            self.numbers.write_text(json.dumps(numbers(result, colophon, self.delta), indent=1) + "\n")
+            read = {} if self.as_read is None else {"data_as_read": self.as_read.to_dict()}
+            written = numbers(result, colophon, self.delta) | read
+            self.numbers.write_text(json.dumps(written, indent=1) + "\n")
             say(console, f"The numbers are in {self.numbers}.")
         if self.output is not None:
             from stablebag.showing.report.page import write
 
-            write(self.output, result, colophon=colophon, rows=X, notes=tuple(notes), delta=self.delta)
+            about: dict[str, Any] = {"colophon": colophon, "data": self.as_read, "notes": tuple(notes)}
+            write(self.output, result, rows=X, delta=self.delta, **about)
             say(console, f"The report is in {self.output}.")
 
 

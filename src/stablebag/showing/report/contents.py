@@ -9,6 +9,7 @@ import numpy as np
 
 from stablebag._wording import ROWS, number, printable, rounded_up
 from stablebag.showing.colophon import Colophon
+from stablebag.showing.data_as_read import DataAsRead
 from stablebag.showing.report.rows import Values
 from stablebag.showing.report.tables import Cell, Table
 from stablebag.showing.study import Study
@@ -39,7 +40,7 @@ class Contents:
     study: Study
     colophon: Colophon
     values: Values
-    data: Any
+    data: DataAsRead | None
     delta: float
 
     @property

@@ -12,6 +12,7 @@ import numpy as np
 from stablebag._checks import refuse_type
 from stablebag._wording import ROWS, number, printable
 from stablebag.showing.colophon import Colophon
+from stablebag.showing.data_as_read import DataAsRead
 from stablebag.showing.displays.display import MOVES
 from stablebag.showing.report.charts import Moves, interactive, interval_picture, label_picture
 from stablebag.showing.report.contents import Contents
@@ -27,7 +28,7 @@ def write(
     study: Study,
     *,
     colophon: Colophon | None = None,
-    data: Any = None,
+    data: DataAsRead | None = None,
     rows: Any = None,
     notes: tuple[str, ...] = (),
     delta: float = 0.05,
