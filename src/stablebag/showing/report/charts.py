@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import re
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,6 +24,7 @@ from stablebag.showing.displays.label_sets import LabelSetDisplay
 
 _STEPS = 200  # the most steps of a curve; more would not be visible
 _BINS = 30
+_WIDTH = 58  # letters that fit above and below a picture
 _DASHES = {"--": "dashed", "-": "solid"}  # of matplotlib and of bokeh
 _INKS = {"light": ("#1b1f24", "#ffffff"), "dark": ("#e6e9ec", "#14181d")}  # ink and paper, as in the template
 _PROVED = "proved for the bagged model"
@@ -39,7 +41,10 @@ def static(draw: Callable[[Any], Any], alt: str) -> dict[str, str]:
         colours |= dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), ink)
         with rc_context(colours):
             figure = Figure(figsize=(5.2, 3.4), layout="constrained")
-            draw(figure.subplots())
+            ax = figure.subplots()
+            draw(ax)
+            for text in (ax.title, ax.xaxis.label):
+                text.set_text(textwrap.fill(text.get_text(), _WIDTH))
             held = io.BytesIO()
             figure.savefig(held, format="png", dpi=160, transparent=True, metadata={"Software": None})
         pictures[name] = "data:image/png;base64," + base64.b64encode(held.getvalue()).decode()
@@ -153,6 +158,7 @@ def label_picture(model: Any, points: Any, hinges: np.ndarray, noun: Noun, delta
     def draw(ax: Any) -> None:
         from matplotlib import rcParams
         from matplotlib.colors import to_rgba
+        from matplotlib.ticker import MaxNLocator
 
         display = LabelSetDisplay(sets, hinges, noun.singular).plot(ax=ax)
         display.hinges_.set_color(rcParams["text.color"])
@@ -160,6 +166,7 @@ def label_picture(model: Any, points: Any, hinges: np.ndarray, noun: Noun, delta
         for drawn in ax.collections:  # hollow marks have the colour of the paper
             faces = drawn.get_facecolor()
             drawn.set_facecolor([paper if tuple(face) == (1.0, 1.0, 1.0, 1.0) else face for face in faces])
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         ax.legend(fontsize="small")
 
     n = len(sets)

@@ -75,7 +75,7 @@ def write(
         verdict=verdict,
         careful=verdict.case not in (STABILIZED, ALREADY_STABLE, NOT_COMPARED),
         reasons=[*verdict.reasons, *(reason for remark in verdict.remarks for reason in remark.reasons)],
-        notes=[printable(note, _LONGEST_NOTE) for note in notes],
+        notes=[printable(note, _LONGEST_NOTE) for note in notes if data is None or note not in data.lines()],
         study=study,
         noun=study.noun,
         of_units=study.noun != ROWS,
