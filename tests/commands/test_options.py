@@ -52,3 +52,12 @@ def test_seeds_that_are_none_are_refused(seed):
     seen, result = read(run_options, "--seed", seed)
     assert (seen, result.exit_code) == ({}, 2)
     assert "--seed" in result.output
+
+
+def test_columns_can_be_named_several_times():
+    arguments = ("--drop", "a", "--drop", "b,c", "--id", "d", "--kind", "e=text", "--sep", "tab", "--decimal", ",")
+    seen, _ = read(table_options, "t.csv", "--target", "y", *arguments, "--encoding", "cp1252")
+    assert (seen["drop"], seen["ids"], seen["kinds"]) == (("a", "b,c"), ("d",), ("e=text",))
+    assert (seen["sep"], seen["decimal"], seen["encoding"]) == ("tab", ",", "cp1252")
+    seen, result = read(table_options, "t.csv", "--target", "y", "--decimal", ";")
+    assert (seen, result.exit_code) == ({}, 2)

@@ -13,15 +13,17 @@ _LOOKS_LIKE_ONE = r"^\D*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
 NEARLY_ALL = 0.95  # of the different values of a column of dates
 
 
-def date_formats(texts: list[str]) -> Iterator[tuple[str, np.ndarray]]:
+def date_formats(texts: list[str], n_spare: int = 0) -> Iterator[tuple[str, np.ndarray]]:
     """Give out the formats that could be those of these texts, each with who of them is a date in it.
 
-    There are none if fewer than nearly all look like dates; a format in which all are dates is the last.
+    There are none if fewer than nearly all look like dates, also without some `n_spare` of them. A format in which all
+    are dates is the last.
     """
     import pandas as pd
 
     values = pd.Series(texts, dtype=object)
-    if not len(texts) or values.str.contains(_LOOKS_LIKE_ONE).mean() < 0.9 * NEARLY_ALL:
+    n_alike = int(values.str.contains(_LOOKS_LIKE_ONE).sum()) if len(texts) else 0
+    if not n_alike or n_alike < NEARLY_ALL * (len(texts) - n_spare):
         return
     for form in _DATES:
         found = pd.to_datetime(values, format=form, errors="coerce", utc=True).notna().to_numpy()

@@ -52,11 +52,14 @@ class Decision:
         For columns that are read otherwise without some single unit (a row, or all rows of a group), which units.
     has_classes : bool
         Whether the target has classes: texts, or few different whole numbers.
+    two_ways : dict of str to str
+        For numbers that can be read with a decimal point and with a decimal comma, a value that would be another.
     """
 
     kinds: dict[str, Kind]
     decisive: dict[str, np.ndarray] = field(default_factory=dict)
     has_classes: bool = False
+    two_ways: dict[str, str] = field(default_factory=dict)
 
 
 def decide(
@@ -100,7 +103,9 @@ def decide(
             kinds[name], changed = column.decide(comma, decimal)
         if changed.any():
             decisive[name] = np.flatnonzero(changed)
-    return Decision(kinds, decisive, has_classes)
+    ways = {name: column.two_ways() for name, column in columns.items() if kinds[name].name == "number"}
+    two_ways = {} if decimal is not None else {name: text for name, text in ways.items() if text is not None}
+    return Decision(kinds, decisive, has_classes, two_ways)
 
 
 def _has_commas(columns: list["_Column"], decimal: str | None, separator: str | None, n_units: int) -> np.ndarray:
@@ -155,6 +160,13 @@ class _Column:
             if point.any() or comma.any():
                 found.append((sign, point, comma))
         return found
+
+    def two_ways(self) -> str | None:
+        """A value that would be another number with another decimal mark, if all values are numbers with both."""
+        how = self.spelling
+        if how is None or not how.parted.any() or not (how.point & how.comma).all():
+            return None
+        return self.texts[int(how.parted.argmax())]
 
     def decide(self, has_commas: np.ndarray, decimal: str | None) -> tuple[Kind, np.ndarray]:
         """The kind in the table, and without which units it is another one."""
@@ -223,14 +235,16 @@ class _Column:
         options += numbers
         if options and np.logical_or.reduce([holds for _, holds in options]).all():
             return np.asarray(plain)  # whoever is left out, it is one of these
-        for form, found in date_formats(self.texts):
+        most_lost = int((self.n_values[0] - self.n_values).max())
+        for form, found in date_formats(self.texts, most_lost):
             options.append((Kind("date", form), self.count(found) >= NEARLY_ALL * np.maximum(self.n_values, 1)))
         words = np.array([len(text.split()) for text in self.texts], dtype=int)
         n_words = words.sum() - np.append(0, np.bincount(self._owners[self._owners >= 0],
                                                          words[self._owners >= 0], self._n_units))  # fmt: skip
         wordy = n_words >= TEXT_WORDS * np.maximum(self.n_values, 1)
         options.append((Kind("text"), wordy & ((self.n_values > FEW_VALUES) | unique)))
-        options.append((Kind("id"), unique))
+        n_numbers = self.count(self.spelling.point | self.spelling.comma)
+        options.append((Kind("id"), unique & (2 * n_numbers <= self.n_values)))
         options.append((Kind("category"), plain | True))
         return np.asarray(plain)
 
@@ -242,7 +256,7 @@ class _Column:
                 raise TableError(f"No value of the column {self.name!r} is a number, so --kind cannot make it one.")
             return Kind("number", max(",." if has_commas else ".,", key=lambda decimal: readable[decimal]))
         if self.chosen == "date" and self.type == "O":
-            forms = {form: found.sum() for form, found in date_formats(self.texts)}
+            forms = {form: found.sum() for form, found in date_formats(self.texts, len(self.texts))}
             if not forms:
                 raise TableError(f"No value of the column {self.name!r} is a date, so --kind cannot make it one.")
             return Kind("date", max(forms, key=lambda form: forms[form]))

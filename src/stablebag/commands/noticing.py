@@ -1,14 +1,17 @@
 """What is worth a remark about columns: that they tell the target, hardly miss being numbers, or can be read twice."""
 
 import shlex
+import warnings
 from typing import Any
 
 import numpy as np
 
 from stablebag.commands.columns import Columns
+from stablebag.commands.kinds import Decision
 from stablebag.commands.written_numbers import spelling
 
 _MONOTONE = 0.999  # rank correlation above which a column tells the target
+_NEARLY_MONOTONE = 0.9  # to be looked at closely
 _FEWEST_ROWS = 20  # in which that is no chance
 _FIRST_ROWS = 1000  # that a column must pass before all rows are looked at
 _NEARLY = 0.8  # the share of different values that are numbers in a column that hardly misses being one
@@ -21,8 +24,25 @@ def telling(X: Any, y: np.ndarray, task: str) -> list[str]:
     Numbers tell numbers if their rank correlation is above 0.999 in absolute value. A column tells classes if each of
     its values goes with one class, and each class with one value. It must be known in half of the rows, and in 20.
     """
-    tells = _tells_numbers if task == "regression" else _tells_classes
-    return [str(name) for name in X.columns if _in_steps(X[name], y, tells)]
+    if task == "regression":
+        numbers = X.select_dtypes("number")
+        return [name for name in _nearly_monotone(numbers, y) if _tells(X[name], y, _tells_numbers)]
+    return [str(name) for name in X.columns if _tells(X[name], y, _tells_classes)]
+
+
+def _nearly_monotone(numbers: Any, y: np.ndarray) -> list[str]:
+    """The columns that are nearly in the order of the target in some rows, all over the table."""
+    import pandas as pd
+
+    few = np.linspace(0, len(y) - 1, min(len(y), _FIRST_ROWS)).astype(int)
+    ranks, order = numbers.iloc[few].rank().to_numpy(), pd.Series(y[few]).rank().to_numpy()
+    known = np.where(np.isnan(ranks), np.nan, order[:, None])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of columns without values
+        ranks, known = ranks - np.nanmean(ranks, axis=0), known - np.nanmean(known, axis=0)
+        spread = np.sqrt(np.nansum(ranks**2, axis=0) * np.nansum(known**2, axis=0))
+        near = np.abs(np.nansum(ranks * known, axis=0)) > _NEARLY_MONOTONE * spread
+    return [str(name) for name in numbers.columns[near]]
 
 
 def about_telling(names: list[str]) -> list[str]:
@@ -37,7 +57,7 @@ def about_telling(names: list[str]) -> list[str]:
     return [f"The columns {some} tell the target exactly; leave them out with {drop} if they are not known in advance."]
 
 
-def _in_steps(column: Any, y: np.ndarray, tells: Any) -> bool:
+def _tells(column: Any, y: np.ndarray, tells: Any) -> bool:
     known = column.notna().to_numpy()
     if known.sum() < max(_FEWEST_ROWS, len(y) / 2):
         return False
@@ -92,23 +112,19 @@ def nearly_numbers(frame: Any, columns: Columns) -> list[str]:
     return sentences
 
 
-def two_ways(frame: Any, columns: Columns) -> list[str]:
+def about_two_ways(decision: Decision) -> list[str]:
     """Say which numbers could be read in two ways, such as 1.234."""
-    found = []
-    for name in columns.named("number"):
-        if frame[name].dtype.kind == "O":
-            texts = frame[name].dropna().unique().tolist()
-            how = spelling(texts)
-            if how.point.all() and how.comma.all() and how.parted.any():
-                found.append((name, texts[int(how.parted.argmax())], columns.kinds[name].form[:1]))
-    if not found:
+    if not decision.two_ways:
         return []
-    name, text, decimal = found[0]
-    more = "" if len(found) == 1 else f", and {len(found) - 1:,} more so"
-    how_read = "a decimal mark" if (decimal in text) else "a separator of thousands"
+    name, text = next(iter(decision.two_ways.items()))
+    decimal, n_more = decision.kinds[name].form[:1], len(decision.two_ways) - 1
     mark = "," if "," in text else "."
+    taken = "a decimal mark" if decimal == mark else "a separator of thousands"
+    more = (
+        "" if not n_more else " (and so in 1 more column)" if n_more == 1 else f" (and so in {n_more:,} more columns)"
+    )
     return [
-        f"The column {name!r} has {text!r}, where {mark!r} was taken for {how_read}{more}; --decimal {_other(decimal)} "
+        f"The column {name!r} has {text!r}, where {mark!r} was taken for {taken}{more}; --decimal {_other(decimal)} "
         "takes it otherwise."
     ]
 

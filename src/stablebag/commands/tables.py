@@ -15,7 +15,7 @@ from stablebag.commands.files import read_file
 from stablebag.commands.groups import listed, split_group
 from stablebag.commands.kinds import Decision, Kind, decide
 from stablebag.commands.learners import MODELS, TASKS, make_learner, parse_parameters
-from stablebag.commands.noticing import about_telling, nearly_numbers, telling, two_ways
+from stablebag.commands.noticing import about_telling, about_two_ways, nearly_numbers, telling
 from stablebag.commands.refusals import TableError, refuse_unknown
 from stablebag.commands.row_names import about_ids, index_of, names_of
 from stablebag.commands.targets import split_target, targets_of
@@ -130,7 +130,7 @@ class TrainingTable:
         names = index if groups is None else groups.drop_duplicates()
         decisive = _decisive(decision, names)
         told = telling(typed, y, task)
-        noticed = [*nearly_numbers(X, columns), *two_ways(X, columns), *about_telling(told), *about_ids(index, ids)]
+        noticed = [*nearly_numbers(X, columns), *about_two_ways(decision), *about_telling(told), *about_ids(index, ids)]
         as_read = DataAsRead(
             name=Path(options["table"]).name,
             n_rows=len(y),
