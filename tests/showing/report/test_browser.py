@@ -175,6 +175,9 @@ def test_charts_and_the_list_of_points_are_read_in_the_dark(page):
 
 
 def test_print_shows_static_figures(page):
-    page.emulate_media(media="print")
+    page.emulate_media(media="print", color_scheme="dark")
+    page.set_viewport_size({"width": 718, "height": 1000})  # what is between the margins of a sheet of A4
+    assert page.evaluate("document.documentElement.scrollWidth") <= 718
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator(".replaced").is_visible()
     assert not page.locator("#chart").is_visible()

@@ -24,7 +24,7 @@ from stablebag.showing.displays.label_sets import LabelSetDisplay
 
 _STEPS = 200  # the most steps of a curve; more would not be visible
 _BINS = 30
-_WIDTH = 58  # letters that fit above and below a picture
+_WIDTH = 54  # letters that fit above and below a picture
 _DASHES = {"--": "dashed", "-": "solid"}  # of matplotlib and of bokeh
 _INKS = {"light": ("#1b1f24", "#ffffff"), "dark": ("#e6e9ec", "#14181d")}  # ink and paper, as in the template
 _PROVED = "proved for the bagged model"
@@ -44,7 +44,7 @@ def static(draw: Callable[[Any], Any], alt: str) -> dict[str, str]:
             ax = figure.subplots()
             draw(ax)
             for text in (ax.title, ax.xaxis.label):
-                text.set_text(textwrap.fill(text.get_text(), _WIDTH))
+                text.set(text=textwrap.fill(text.get_text(), _WIDTH), fontsize="medium")
             held = io.BytesIO()
             figure.savefig(held, format="png", dpi=160, transparent=True, metadata={"Software": None})
         pictures[name] = "data:image/png;base64," + base64.b64encode(held.getvalue()).decode()
