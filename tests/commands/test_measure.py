@@ -161,3 +161,22 @@ def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
         assert result.exit_code == 2
         assert f"Error: {sentence}" in words(result) if "Did" in sentence else "Error: " in words(result)
         assert sentence in words(result)
+
+
+def test_the_data_are_shown_as_they_were_read(run, table, tmp_path):
+    frame = pd.read_csv(table).assign(code=[f"{k:04d}" for k in range(120)], same=1)
+    frame.to_csv(tmp_path / "t.csv", sep=";", decimal=",", index=False)
+    numbers = tmp_path / "numbers.json"
+    arguments = ("--id", "code", "--drop", "ill", "--kind", "city=text", *QUICK, "--json", numbers)
+    result = run("measure", tmp_path / "t.csv", "--target", "cost", *arguments)
+    assert result.exit_code == 0, result.output
+    for sentence in (
+        "7 columns beside the target: 2 numbers, 1 text, 1 date; 3 left out (1 constant, 1 id, 1 dropped).",
+        "The file was read with ';' between columns and with ',' for decimals.",
+        "Without any single row, every column would be read as it is, so the guarantee covers the reading as well.",
+        "The columns of t.csv, as they were read",
+    ):
+        assert sentence in words(result), sentence
+    found = json.loads(numbers.read_text())
+    assert [column["name"] for column in found["data"]["columns"]][-2:] == ["code", "same"]
+    assert found["most_influential"][0]["row"] in set(frame["code"])  # as it is written, with its zeros

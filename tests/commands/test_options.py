@@ -59,3 +59,12 @@ def test_no_fits_in_parallel_are_refused():
     seen, result = read(run_options, "--jobs", "0")
     assert (seen, result.exit_code) == ({}, 2)
     assert "0 fits in parallel are none. Use 1, or -1 for all processors." in " ".join(result.output.split())
+
+
+def test_columns_can_be_named_several_times():
+    arguments = ("--drop", "a", "--drop", "b,c", "--id", "d", "--kind", "e=text", "--sep", "tab", "--decimal", ",")
+    seen, _ = read(table_options, "t.csv", "--target", "y", *arguments, "--encoding", "cp1252")
+    assert (seen["drop"], seen["ids"], seen["kinds"]) == (("a", "b,c"), ("d",), ("e=text",))
+    assert (seen["sep"], seen["decimal"], seen["encoding"]) == ("tab", ",", "cp1252")
+    seen, result = read(table_options, "t.csv", "--target", "y", "--decimal", ";")
+    assert (seen, result.exit_code) == ({}, 2)

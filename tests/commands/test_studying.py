@@ -73,7 +73,7 @@ def test_an_order_asks_for_what_the_options_say(monkeypatch):
 
 def test_a_study_without_the_folder_to_write_to_is_not_begun(tmp_path, monkeypatch):
     monkeypatch.setattr("stablebag.commands.studying.study", lambda *arguments, **options: pytest.fail("begun"))
-    order = StudyOrder("title", "command", numbers=tmp_path / "none" / "numbers.json")
+    order = StudyOrder("command", numbers=tmp_path / "none" / "numbers.json")
     with pytest.raises(FileNotFoundError, match=r"There is no folder .*none to write numbers.json to"):
         order.carry_out(pd.DataFrame({"a": range(9)}), np.arange(9.0), None, None, "regression", [])
 

@@ -1,168 +1,35 @@
-import gzip
-
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.tree import DecisionTreeRegressor
 
-from stablebag.commands.tables import (
-    Columns,
-    TableError,
-    _date_parts,
-    make_learner,
-    parse_parameters,
-    read_table,
-    same_columns,
-    split_target,
-    targets_of,
-)
+from stablebag.commands.refusals import TableError
+from stablebag.commands.tables import TrainingTable, read_table, same_columns
+
+N = 40
 
 
 @pytest.fixture
-def frame():
+def clinic(tmp_path):
+    """A file as an office writes it: semicolons, decimal commas, codes with zeros, Windows-1252."""
     rng = np.random.default_rng(0)
-    n = 80
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {
-            "age": np.where(rng.random(n) < 0.1, np.nan, rng.normal(50, 10, n)),
-            "city": rng.choice(["Rome", "Oslo", None], n),
-            "note": [f"patient number {k} came in with a cough" for k in range(n)],
-            "seen": pd.date_range("2024-01-01", periods=n).astype(str),
-            "when": pd.date_range("2023-01-01", periods=n),
-            "smokes": rng.random(n) < 0.3,
-            "code": [f"id{k}" for k in range(n)],
-            "same": 1.0,
-            "empty": np.nan,
-            "y": rng.normal(size=n),
+            "visit": [f"V{k}" for k in range(N)],
+            "patient": [f"{k // 4:03d}" for k in range(N)],
+            "dose": rng.normal(10, 2, N).round(1),
+            "city": rng.choice(["Köln", "Düren"], N),
+            "price": [f"{k}.000,50 €" for k in range(1, N + 1)],
+            "same": 1,
+            "pressure": rng.normal(120, 9, N).round(1),
         }
     )
+    path = tmp_path / "clinic.csv"
+    frame.to_csv(path, sep=";", decimal=",", index=False, encoding="cp1252")
+    return path
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "feather", "csv.gz"])
-def test_tables_are_read_by_their_ending(frame, tmp_path, ending):
-    path = tmp_path / f"table.{ending}"
-    if ending == "parquet":
-        frame.to_parquet(path)
-    elif ending == "feather":
-        frame.to_feather(path)
-    else:
-        frame.to_csv(path, index=False, sep="\t" if ending == "tsv" else ",")
-    assert read_table(path).columns.tolist() == frame.columns.tolist()
-
-
-@pytest.mark.parametrize(("name", "text", "words"), [
-    ("none.csv", None, "There is no file"), ("a.xls", "x", "must end in .csv"), ("a.csv", "a,b\n", "has no rows"),
-    ("a.csv", "", "cannot be read"), ("a.parquet", "x", "cannot be read"),
-])  # fmt: skip
-def test_files_that_are_no_tables_are_refused(tmp_path, name, text, words):
-    path = tmp_path / name
-    if text is not None:
-        path.write_text(text)
-    with pytest.raises(TableError, match=words):
-        read_table(path)
-
-
-def test_columns_are_told_apart(frame):
-    columns = Columns.of(frame.drop(columns="y"))
-    assert columns.numeric == ("age",)
-    assert columns.categorical == ("city", "smokes", "code")
-    assert columns.text == ("note",)
-    assert columns.dates == (("seen", "ISO8601"), ("when", ""))
-    assert columns.constant == ("same", "empty")
-
-
-def test_the_pipeline_reads_every_kind_also_what_it_has_not_seen(frame):
-    X, y, task, dropped = split_target(frame, "y")
-    assert (task, dropped) == ("regression", 0)
-    pipeline = Columns.of(X).pipeline(DecisionTreeRegressor(random_state=0))
-    fitted = clone(pipeline).fit(X[:5], y[:5])  # a small bag: cities, ages and notes that it lacks
-    assert np.isfinite(fitted.predict(X)).all()
-    strange = X[:1].assign(city="Paris", note=None, seen=None, age=np.nan)
-    assert np.isfinite(fitted.predict(strange)).all()
-
-
-def test_a_table_of_constants_has_nothing_to_learn_from():
-    with pytest.raises(TableError, match="no column to learn from"):
-        Columns.of(pd.DataFrame({"a": [1.0] * 9})).pipeline(DecisionTreeRegressor())
-
-
-@pytest.mark.parametrize(("values", "task"), [
-    ([0, 1] * 5, "classification"), (["a", "b"] * 5, "classification"), ([True, False] * 5, "classification"),
-    (np.linspace(0, 1, 10), "regression"), (np.arange(30), "regression"), ([0.5, 1.5] * 5, "regression"),
-])  # fmt: skip
-def test_the_task_is_told_by_the_target(values, task):
-    table = pd.DataFrame({"a": np.arange(len(values)), "y": values})
-    assert split_target(table, "y")[2] == task
-
-
-def test_rows_without_a_target_are_dropped_and_counted():
-    table = pd.DataFrame({"a": range(4), "y": [0.5, np.nan, 1.5, 7.25]})
-    X, y, _, dropped = split_target(table, "y")
-    assert dropped == 1
-    assert X["a"].tolist() == [0, 2, 3]
-    assert y.tolist() == [0.5, 1.5, 7.25]
-
-
-@pytest.mark.parametrize(("values", "task", "words"), [
-    (["a", "a"], None, "one class only, 'a'"), (["a", "b"], "regression", "is not a number"),
-    ([1.0, np.inf], "regression", "infinite"), ([np.nan, np.nan], None, "missing in every row"),
-])  # fmt: skip
-def test_targets_that_are_none_are_refused(values, task, words):
-    with pytest.raises(TableError, match=words):
-        split_target(pd.DataFrame({"a": [1, 2], "y": values}), "y", task)
-    with pytest.raises(TableError, match=r"no column 'z' in the table; it has 'a'"):
-        split_target(pd.DataFrame({"a": [1]}), "z")
-    with pytest.raises(TableError, match=r"no column 'outcom' in the table. Did you mean 'Outcome'\?"):
-        split_target(pd.DataFrame({"Outcome": [1]}), "outcom")
-
-
-def test_a_test_table_must_have_the_columns(frame):
-    X = frame.drop(columns="y")
-    assert same_columns(X, frame[list(X.columns)[::-1]], "new.csv").columns.tolist() == X.columns.tolist()
-    with pytest.raises(TableError, match=r"new.csv has no column 'city'"):
-        same_columns(X, X.drop(columns="city"), "new.csv")
-    with pytest.raises(TableError, match="'seen' has dates in the training table and none in new"):
-        same_columns(X, X.assign(seen="never"), "new.csv")
-    with pytest.raises(TableError, match="'age' has numbers in the training table and none in new"):
-        same_columns(X, X.assign(age="old"), "new.csv")
-
-
-@pytest.mark.parametrize("name", ["tree", "forest", "boosting", "ridge", "knn", "mlp", "svm"])
-def test_models_have_short_names(name):
-    assert is_regressor(make_learner(name, "regression", {}))
-    if name != "ridge":
-        assert is_classifier(make_learner(name, "classification", {}))
-    assert make_learner(name, "regression", {}) is not make_learner(name, "regression", {})
-
-
-def test_models_are_imported_and_take_parameters():
-    parameters = parse_parameters(("max_depth=3", "criterion=absolute_error"))
-    assert make_learner("sklearn.tree:DecisionTreeRegressor", "regression", parameters).max_depth == 3
-    for name, words in (("oak", "There is no model 'oak'"), ("sklearn.tree:Oak", "cannot be made"),
-                        ("no.such:Thing", "cannot be made"), ("math:sqrt", "cannot be made"),
-                        ("logistic", "is not for regression")):  # fmt: skip
-        with pytest.raises(TableError, match=words):
-            make_learner(name, "regression", {})
-    with pytest.raises(TableError, match="does not take a parameter"):
-        make_learner("tree", "regression", {"branches": 3})
-    with pytest.raises(TableError, match="name=value"):
-        parse_parameters(("max_depth",))
-
-
-@pytest.mark.parametrize(("name", "separator"), [("t.csv", ","), ("t.tsv", "\t"), ("t.csv.gz", ",")])
-def test_a_header_with_the_target_twice_is_refused_and_not_learned_from(name, separator, tmp_path):
-    path = tmp_path / name
-    text = "\n".join(separator.join(line) for line in (["y", "a", "y"], *([str(k), "1", str(k)] for k in range(20))))
-    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
-    with pytest.raises(TableError, match="two columns called 'y'"):
-        read_table(path)
-
-
-def test_columns_that_only_look_like_renamed_ones_are_kept(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("y,y.1,,\n1,2,3,4\n5,6,7,8\n")
-    assert list(read_table(path).columns) == ["y", "y.1", "Unnamed: 2", "Unnamed: 3"]
+def read(path, target="pressure", **options):
+    return TrainingTable.from_options({"table": path, "target": target, **options})
 
 
 def write(tmp_path, text, name="t.csv"):
@@ -171,52 +38,109 @@ def write(tmp_path, text, name="t.csv"):
     return path
 
 
-def test_rows_that_are_longer_than_the_header_do_not_shift_columns(tmp_path):
-    frame = read_table(write(tmp_path, "y,a,b\n1,2,3,\n4,5,6,\n"))  # a separator at the end of each line
-    assert frame.to_dict("list") == {"y": [1, 4], "a": [2, 5], "b": [3, 6]}
-    with pytest.raises(TableError, match="rows with more fields than its header, which has 2"):
-        read_table(write(tmp_path, "y,a\n1,2,3\n4,5,6\n"))
+def test_a_messy_table_is_read_and_it_is_said_how(clinic):
+    data = read(clinic, group="patient", ids=("visit",))
+    assert data.task == "regression"
+    assert data.X.columns.tolist() == ["dose", "city", "price"]
+    assert data.X.index.tolist()[:2] == ["V0", "V1"]
+    assert data.X["price"].tolist()[:2] == [1000.5, 2000.5]
+    assert data.groups.tolist()[:5] == ["000", "000", "000", "000", "001"]
+    assert data.as_read.lines() == [
+        "5 columns beside the target and the group: 2 numbers, 1 category; 2 left out (1 constant, 1 id).",
+        "The file was read as Windows-1252 (Latin-1), because it is not UTF-8, with ';' between columns and with ',' "
+        "for decimals.",
+    ]
+    assert data.covered().startswith("Without any single patient, every column would be read as it is")
 
 
-def test_names_that_look_like_missing_values_are_names(tmp_path):
-    with pytest.raises(TableError, match="two columns called 'NA'"):
-        read_table(write(tmp_path, "NA,y,NA\n1,2,3\n4,5,6\n"))
+def test_columns_are_dropped_and_chosen(clinic):
+    data = read(clinic, drop=("city, price",), kinds=("patient=number", "dose=category"))
+    assert data.columns.named("number") == ["patient"]
+    assert data.columns.named("category") == ["dose"]
+    assert [column.kind for column in data.as_read.columns].count("dropped") == 2
+    for options in ({"drop": ("citi",)}, {"ids": ("Citi",)}, {"kinds": ("CITY=text",)}, {"group": "Ciy"}):
+        with pytest.raises(TableError, match=r"Did you mean 'city'\?"):
+            read(clinic, **options)
+    with pytest.raises(TableError, match=r"Did you mean 'pressure'\?"):
+        read(clinic, "Pressure")
 
 
-def test_the_last_ending_counts(tmp_path):
-    assert len(read_table(write(tmp_path, "y,a\n1,2\n3,4\n", "x.parquet.csv"))) == 2
+def test_new_rows_are_read_as_the_training_table_was(clinic, tmp_path):
+    data = read(clinic, group="patient", ids=("visit",))
+    new = "price;dose;city;visit;patient;pressure\n1.234;7;Rom;A17;007;100,5\nabc;;Rom;A18;;99\n"
+    found = data.read_new(write(tmp_path, new, "new.csv"))
+    assert found.X.index.tolist() == ["A17", "A18"]
+    assert found.X["price"].tolist()[0] == 1234.0  # and not 1.234: the training table has decimal commas
+    assert found.X["dose"].tolist()[0] == 7
+    assert found.y.tolist() == [100.5, 99.0]
+    assert found.groups.tolist() == ["007", None]
+    assert found.said == ("1 of 'price' in new.csv cannot be read as numbers, and are taken as missing.",)
+    assert data.read_new(write(tmp_path, "price;dose;city\n1;2;Rom\n", "new.csv")).y is None
 
 
-def test_lists_in_columns_are_refused(tmp_path):
-    frame = pd.DataFrame({"y": [1.0, 2.0], "a": [[1], [2, 3]]})
-    frame.to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(TableError, match=r"column 'a' of .* has lists or the like"):
-        read_table(tmp_path / "t.parquet")
+def test_targets_of_new_rows_count_if_they_are_there(clinic, tmp_path):
+    data = read(clinic)
+    new = write(tmp_path, "price;dose;city;patient;pressure\n1;2;Rom;3;\n1;2;Rom;3;9,5\n", "new.csv")
+    assert data.read_new(new).y is None
+    assert data.read_new(new, needs_target=True).y.tolist() == [9.5]
+    empty = write(tmp_path, "price;dose;city;patient;pressure\n1;2;Rom;3;\n", "new.csv")
+    with pytest.raises(TableError, match=r"The target 'pressure' is missing in every row of .*new.csv"):
+        data.read_new(empty, needs_target=True)
 
 
-@pytest.mark.parametrize("texts", [
-    ["13/02/2020", "02/03/2020", "05/06/2020"] * 5, ["2020-01-01", "2020-01-02 10:00", "2020-05-03"] * 5,
-    ["3.2.2020", "14.12.2021", "1.1.2019"] * 5,
+@pytest.mark.parametrize(("text", "words"), [
+    ("y,a\n,1\n,2\n", "The target 'y' is missing in every row"),
+    ("y,a\n1,1\n", "The target 'y' is known in one row, and two are needed"),
+    ("y,a\nu,1\nu,2\n", "has one class only, 'u'"),
+    ("y,a\n1,1\n2\n", "fewer fields"),
 ])  # fmt: skip
-def test_a_date_means_the_same_in_every_bag_and_call(texts):
-    frame = pd.DataFrame({"when": texts})
-    ((name, form),) = Columns.of(frame).dates
-    together = _date_parts(frame, {name: form})
-    assert np.isfinite(together).all()
-    one_by_one = np.concatenate([_date_parts(frame.iloc[[row]], {name: form}) for row in range(len(frame))])
-    np.testing.assert_array_equal(together, one_by_one)
+def test_tables_without_anything_to_predict_are_refused(tmp_path, text, words):
+    with pytest.raises(TableError, match=words):
+        read(write(tmp_path, text), "y")
 
 
-def test_categories_of_a_test_table_are_read_as_those_of_the_training_table():
-    train = pd.DataFrame({"a": ["A", "2", "3"] * 5})
-    for there in (["2", "3"], [2, 3], [2.0, 3.0, np.nan]):
-        found = same_columns(train, pd.DataFrame({"a": there}), "new")["a"]
-        assert found.dropna().tolist() == ["2", "3"]
-    with pytest.raises(TableError, match="truth values in the training table"):
-        same_columns(pd.DataFrame({"a": [True, False] * 3}), pd.DataFrame({"a": [1, 0]}), "new")
+def test_rows_whose_target_must_be_a_number_and_is_none_are_left_out(tmp_path):
+    rows = "".join(f"{k / 7},{k % 3}\n" for k in range(30))
+    path = write(tmp_path, f"y,a\n{rows}n.d.,1\n,2\n")
+    assert read(path, "y").task == "classification"
+    data = read(path, "y", kinds=("y=number",))
+    assert (data.task, len(data.y), data.n_without_target, len(data.X)) == ("regression", 30, 2, 30)
 
 
-def test_large_whole_classes_are_told_apart():
-    assert targets_of(pd.Series([1e19, 2e19]), "classification", "y").tolist() == [
-        "10000000000000000000", "20000000000000000000",
-    ]  # fmt: skip
+def test_rows_that_decide_how_a_column_is_read_are_named(tmp_path):
+    rows = "".join(f"{k / 7},{k}\n" for k in range(60))
+    path = write(tmp_path, f"y,a\n{rows}3.5,n.d.\n")
+    data = read(path, "y")
+    assert data.decisive == (60,)
+    assert data.covered() == (
+        "Without the row 60, some column would be read otherwise, so the guarantee is not about it (1 of 61). --kind, "
+        "--drop or --task decides how it is read."
+    )
+    assert data.covered(data.X.index[:50]).startswith("Without any single row")  # it is held out
+    assert "--kind a=number" in data.as_read.noticed[0]
+    assert read(path, "y", kinds=("a=number",)).decisive == ()
+
+
+def test_what_tells_the_target_is_noticed(tmp_path):
+    rows = "".join(f"{'yes' if k % 2 else 'no'},{k % 2},{k * 7 % 11}\n" for k in range(30))
+    data = read(write(tmp_path, f"ill,code,a\n{rows}"), "ill")
+    assert data.as_read.noticed == (
+        "The column 'code' tells the target exactly; leave it out with --drop code if it is not known in advance.",
+    )
+    assert data.as_read.columns[1].remark == "tells the target"
+
+
+def test_a_table_of_many_columns_is_read(tmp_path):
+    names = ",".join(f"x{k}" for k in range(300))
+    rows = "".join(",".join(str((j * k) % 7) for k in range(300)) + "\n" for j in range(15))
+    data = read(write(tmp_path, f"{names}\n{rows}"), "x1")
+    assert len("".join(data.as_read.lines())) < 1000
+    assert len(data.as_read.columns) == 300
+
+
+def test_a_table_on_its_own_keeps_every_column(clinic):
+    frame = read_table(clinic)
+    assert frame.columns.tolist() == ["visit", "patient", "dose", "city", "price", "same", "pressure"]
+    assert frame["same"].tolist() == [1] * N
+    assert frame["patient"].tolist()[:5] == ["000", "000", "000", "000", "001"]
+    assert same_columns(frame, frame[:3], "new")["price"].tolist() == [1000.5, 2000.5, 3000.5]

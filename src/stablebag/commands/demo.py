@@ -32,7 +32,8 @@ def demo(output: Path, jobs: int, seed: int) -> None:
         X, X_test, y, y_test = held_out(data.data, y, 0.2, task, seed)
         notes = [f"scikit-learn's {name} data: trained on {len(y):,} rows, held out {len(y_test):,}."]
         order = StudyOrder(
-            title=f"Stability of a decision tree: {name}",
+            data=f"scikit-learn's {name} data",
+            target="disease progression" if task == "regression" else "diagnosis",
             command=f"stablebag demo --seed {seed}",
             n_refits=150,
             jobs=jobs,

@@ -9,24 +9,15 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import shuffle
 
 from stablebag._wording import ROWS, Noun
-from stablebag.commands.tables import TableError, refuse_unknown, written
+from stablebag.commands.columns import written
+from stablebag.commands.identities import is_called_like_units
+from stablebag.commands.refusals import TableError, refuse_unknown
 from stablebag.resampling.units import Units
 
 _LISTED = 5  # rows or units that a sentence names
 # A column is noticed if it is called like an identity, and whole numbers or texts in it repeat, but not too often.
 _FEWEST_UNITS = 10
 _ROWS_PER_UNIT = (1.5, 50)
-_IDENTITIES = {"id", "ids", "uid", "uuid", "guid", "identifier"}
-_UNITS = {
-    "patient", "subject", "participant", "respondent", "person", "individual", "donor", "animal", "mouse", "rat",
-    "plant", "tree", "customer", "client", "user", "member", "employee", "worker", "student", "pupil", "teacher",
-    "author", "speaker", "player", "team", "driver", "household", "family", "litter", "school", "hospital", "clinic",
-    "physician", "doctor", "site", "centre", "center", "lab", "company", "firm", "store", "shop", "account", "card",
-    "device", "sensor", "machine", "vehicle", "station", "farm", "plot", "village",
-}  # fmt: skip
-_ALONE = {"group", "groups", "cluster"}  # age_group is none
-_ENDINGS = {"no", "nr", "number", "code", "key", "name"}  # after a unit: patient_no
-_COUNTS = {"n", "num", "number", "count", "per", "of", "mean", "total"}  # n_patient is no patient
 
 
 def split_group(X: Any, group: str, target: str) -> tuple[Any, Any]:
@@ -150,7 +141,7 @@ def suggestion(X: Any) -> str:
     "no", "code" or the like behind it; if its values are whole numbers or texts, at least 10 different ones; and if
     there are 1.5 to 50 rows for each. Of several, it is the one with the most values.
     """
-    found = {name: X[name].nunique() for name in X.columns if _is_called_so(name) and _repeats(X[name])}
+    found = {name: X[name].nunique() for name in X.columns if is_called_like_units(name) and _repeats(X[name])}
     if not found:
         return ""
     name = max(found, key=lambda column: found[column])
@@ -161,18 +152,6 @@ def suggestion(X: Any) -> str:
         f"together, --group {quoted} takes whole {of.plural} in place of single rows. Without it the column is a "
         f"feature, and errors and intervals are too small for new {of.plural}."
     )
-
-
-def _is_called_so(name: str) -> bool:
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    parts = re.sub(r"[\W_\d]+", " ", words).lower().split()
-    if not parts or set(parts[:-1]) & _COUNTS:
-        return False
-    if parts[-1] in _IDENTITIES or parts[0] in _IDENTITIES:
-        return True
-    if len(parts) == 1 and parts[0] in _ALONE:
-        return True
-    return parts[-1] in _UNITS or (len(parts) > 1 and parts[-1] in _ENDINGS and parts[-2] in _UNITS)
 
 
 def _repeats(column: Any) -> bool:

@@ -36,22 +36,21 @@ def interval(test: Path, confidence: float, method: str, output: Path, **options
     from stablebag.learning.regressor import BaggedRegressor
 
     target, group = options["target"], options["group"]
-    X, y, task, _ = tables.split_target(tables.read_table(options["table"]), target, options["task"])
+    data = tables.TrainingTable.from_options(options)
+    X, y, task, units = data.X, data.y, data.task, data.groups
     if task != "regression":
         raise tables.TableError(
             f"Intervals are for numbers, but the target {target!r} has classes. Use stablebag sets, or --task "
             "regression if they are numbers."
         )
-    X, units = (X, None) if group is None else groups.split_group(X, group, target)
     if units is not None and not units.is_unique and method == "stable-jackknife":
         many = groups.noun(units).plural
         raise tables.TableError(
             f"The stable-jackknife is proved for rows, and --group leaves out {many}. Use jackknife+."
         )
-    other = tables.read_table(test)
+    new = data.read_new(test)
     learner = tables.make_learner(options["model"], task, tables.parse_parameters(options["parameters"]))
-    points = tables.same_columns(X, other, str(test))
-    console, pipeline = Console(), tables.Columns.of(X).pipeline(learner)
+    console, pipeline = Console(), data.pipeline(learner)
     law, number = scheme_of(options["scheme"], options["bag_size"]), None if units is None else units.nunique()
     about = {"n_bags": options["n_bags"], "n_refits": 0, "size_is_given": options["bag_size"] is not None}
     run = {"jobs": options["jobs"], "limit": options["time_limit"], "seed": options["seed"], "units": number}
@@ -65,13 +64,15 @@ def interval(test: Path, confidence: float, method: str, output: Path, **options
     )
     with progress(console, "Fitting"):
         model.fit(X, y, groups=units)
-    found = predict_interval(model, points, confidence_level=confidence, method=method)
-    frame, others = found.to_frame(), other[group] if group in other.columns else None
+    found = predict_interval(model, new.X, confidence_level=confidence, method=method)
+    frame, others = found.to_frame(), new.groups
     if others is not None:
         frame.insert(0, group if group not in frame else f"{group} (group)", others.to_numpy())
     with whole(output) as partial:
         frame.to_csv(partial, index=False)
     say(console, found.explain())
+    for note in (*data.as_read.lines(), *new.said, data.covered()):
+        say(console, note)
     if units is not None:
         many = groups.noun(units).plural
         say(
@@ -82,6 +83,6 @@ def interval(test: Path, confidence: float, method: str, output: Path, **options
             say(console, f"{known} The guarantee is not about these rows.")
     elif noticed := groups.suggestion(X):
         say(console, noticed)
-    if target in other.columns and other[target].notna().all():
-        say(console, f"{found.coverage(other[target]):.1%} of the known targets are inside.")
+    if new.y is not None:
+        say(console, f"{found.coverage(new.y):.1%} of the known targets are inside.")
     say(console, f"{len(found):,} intervals are in {output}.")

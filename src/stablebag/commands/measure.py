@@ -1,5 +1,6 @@
 """`stablebag measure`: a learner beside its bagged version on a table."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,38 +40,45 @@ def measure(**options: Any) -> None:
     With --group, what is left out is not a row but all rows of a unit, such as the visits of a patient.
 
     Numbers, categories, texts, dates and missing values are read by a pipeline that is fitted inside each bag, so the
-    guarantee covers it.
+    guarantee covers it. What each column is, is decided once, from all rows; the guarantee covers that for every row
+    whose absence would not change it, and rows whose absence would are named (docs/tables.md).
 
     \b
     Example:
       stablebag measure patients.csv --target outcome --model tree --output report.html
       stablebag measure visits.csv --target outcome --group patient_id --output report.html
     """
-    table, target, group, test, size = (options[name] for name in ("table", "target", "group", "test", "test_size"))
+    table, target, test, size, seed = (options[name] for name in ("table", "target", "test", "test_size", "seed"))
     for path in (options["output"], options["json_path"]):
         refuse_unwritable(path)
     with progress(Console(), f"Reading {table.name}"):
         from stablebag.commands import groups, tables
+        from stablebag.commands.columns_table import print_columns
         from stablebag.commands.studying import StudyOrder, held_out
 
-        X, y, task, dropped = tables.split_target(tables.read_table(table), target, options["task"])
-    notes = [f"{len(y) + dropped:,} rows of {table.name}; the target is {target!r} ({task})."]
-    if dropped:
-        notes.append(f"{dropped:,} rows without a target were left out.")
-    units = others = None
-    if group is not None:
-        X, units = groups.split_group(X, group, target)
+        data = tables.TrainingTable.from_options(options)
+    X, y, task, units, others = data.X, data.y, data.task, data.groups, None
+    notes = [f"{len(y) + data.n_without_target:,} rows of {table.name}; the target is {target!r} ({task})."]
+    if data.n_without_target:
+        notes.append(f"{data.n_without_target:,} rows without a target were left out.")
+    notes += data.as_read.lines()
+    if units is not None:
         notes.append(groups.sizes(units))
     if test is not None:
-        X_test, y_test, others = tables.read_test(test, X, y, target, task, group)
+        new = data.read_new(test, needs_target=True)
+        X_test, y_test, others = new.X, new.y, new.groups
+        notes += new.said
     elif units is None:
-        X, X_test, y, y_test = held_out(X, y, size, task, options["seed"])
+        X, X_test, y, y_test = held_out(X, y, size, task, seed)
     else:
-        X, X_test, y, y_test, units, others = groups.held_out_units(X, y, units, size, task, options["seed"])
+        X, X_test, y, y_test, units, others = groups.held_out_units(X, y, units, size, task, seed)
     notes.append(groups.trained(len(y), len(X_test), units, others))
     if known := groups.seen_before(units, others):
         notes.append(f"{known} So the held-out scores are better than at rows of new {groups.noun(units).plural}.")
     if units is None and (noticed := groups.suggestion(X)):
         notes.append(noticed)
-    order = StudyOrder.from_options(options, title=f"Stability of predicting {target} from {table.name}")
+    notes.append(data.covered(X.index if units is None else units))
+    order = StudyOrder.from_options(options)
+    order = replace(order, columns=data.columns, as_read=data.as_read)
     order.carry_out(X, y, X_test, y_test, task, notes, units)
+    print_columns(Console(), data.as_read)

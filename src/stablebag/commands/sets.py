@@ -45,7 +45,7 @@ def sets(
     from stablebag.deciding.label_sets import predict_set
     from stablebag.learning.classifier import BaggedClassifier
 
-    target, group, covers = options["target"], options["group"], method == "jackknife+"
+    target, covers = options["target"], method == "jackknife+"
     if covers and delta is not None:
         raise ValueError("--delta is for stable sets. Leave it out, or use --method inflated-argmax.")
     if not covers and confidence is not None:
@@ -53,17 +53,16 @@ def sets(
             "--confidence is for sets that cover the true label. Leave it out, or use --method jackknife+."
         )
     refuse_unwritable(output)
-    X, y, task, _ = tables.split_target(tables.read_table(options["table"]), target, options["task"])
+    data = tables.TrainingTable.from_options(options)
+    X, y, task, units = data.X, data.y, data.task, data.groups
     if task != "classification":
         raise tables.TableError(
             f"Sets are of labels, but the target {target!r} has numbers. Use stablebag interval, or --task "
             "classification if they are classes."
         )
-    X, units = (X, None) if group is None else groups.split_group(X, group, target)
-    other = tables.read_table(test)
+    new = data.read_new(test)
     learner = tables.make_learner(options["model"], task, tables.parse_parameters(options["parameters"]))
-    points = tables.same_columns(X, other, str(test))
-    console, pipeline = Console(), tables.Columns.of(X).pipeline(learner)
+    console, pipeline = Console(), data.pipeline(learner)
     law, number = scheme_of(options["scheme"], options["bag_size"]), None if units is None else units.nunique()
     about = {"n_bags": options["n_bags"], "n_refits": 0, "size_is_given": options["bag_size"] is not None}
     run = {"jobs": options["jobs"], "limit": options["time_limit"], "seed": options["seed"], "units": number}
@@ -79,28 +78,28 @@ def sets(
         model.fit(X, y, groups=units)
     level = {"confidence_level": 0.9 if confidence is None else confidence}
     found = predict_set(
-        model, points, method=method, **(level if covers else {"delta": 0.05 if delta is None else delta})
+        model, new.X, method=method, **(level if covers else {"delta": 0.05 if delta is None else delta})
     )
     say(console, _conclusion(found))
     say(console, found.guarantee)
     if not covers and not (found.sizes == 1).any():
         say(console, "More training rows, more bags or a larger --delta give smaller sets.")
     console.print(_table(found))
+    for note in (*data.as_read.lines(), *new.said, data.covered()):
+        say(console, note)
     if units is not None:
         say(console, f"Trained on {groups.counted(units)}.")
-        known = groups.seen_before(units, other[group] if group in other.columns else None)
+        known = groups.seen_before(units, new.groups)
         if covers and known:
             say(console, f"{known} The guarantee is not about these rows.")
     elif noticed := groups.suggestion(X):
         say(console, noticed)
-    if target in other.columns and other[target].notna().all():
-        true = tables.targets_of(other[target], task, target)
-        if set(true) & set(y):
-            one = f"{found.correct_singletons(true):.1%} have it as the only one"
-            say(console, f"{found.coverage(true):.1%} of the known labels are in their sets; {one}.")
+    if new.y is not None and set(new.y) & set(y):
+        one = f"{found.correct_singletons(new.y):.1%} have it as the only one"
+        say(console, f"{found.coverage(new.y):.1%} of the known labels are in their sets; {one}.")
     if output is not None:
         with whole(output) as partial:
-            _with_sets(other, found).to_csv(partial, index=False)
+            _with_sets(new.frame, found).to_csv(partial, index=False)
         say(console, f"{len(found):,} sets are in {output}.")
 
 

@@ -24,6 +24,7 @@ from stablebag.commands.telling import tell
 from stablebag.learning.kept_fits import keep_fits
 from stablebag.resampling.scheme import ResamplingScheme
 from stablebag.showing.colophon import Colophon
+from stablebag.showing.data_as_read import DataAsRead
 from stablebag.showing.scores import checked_metric
 from stablebag.showing.study import study
 
@@ -34,8 +35,6 @@ class StudyOrder:
 
     Attributes
     ----------
-    title : str
-        The title of the report.
     command : str
         The command that reproduces the report.
     model : str
@@ -74,9 +73,12 @@ class StudyOrder:
         The seconds that what is chosen should take.
     cache : Path or None
         The folder in which fits are kept.
+    columns : Columns or None
+        What the columns are; None if it is to be decided from the training rows.
+    as_read : DataAsRead or None
+        How the table was read, for the numbers and the report.
     """
 
-    title: str
     command: str
     model: str = "tree"
     parameters: tuple[str, ...] = ()
@@ -96,12 +98,13 @@ class StudyOrder:
     size_is_given: bool = False
     limit: float = 180.0
     cache: Path | None = None
+    columns: tables.Columns | None = None
+    as_read: DataAsRead | None = None
 
     @classmethod
-    def from_options(cls, options: dict[str, Any], title: str) -> "StudyOrder":
+    def from_options(cls, options: dict[str, Any]) -> "StudyOrder":
         """Return what the options of the command line ask for."""
         return cls(
-            title=title,
             command="stablebag " + shlex.join(sys.argv[1:]),
             model=options["model"],
             parameters=options["parameters"],
@@ -130,7 +133,7 @@ class StudyOrder:
         for path in (self.output, self.numbers):
             refuse_unwritable(path)
         learner = tables.make_learner(self.model, task, tables.parse_parameters(self.parameters))
-        pipeline = tables.Columns.of(X).pipeline(learner)
+        pipeline = (self.columns or tables.Columns.of(X)).pipeline(learner)
         console = Console()
         load = self._settled(console, pipeline, X, y, groups)
         with self._kept(), progress(console, "Fitting", load.share):
@@ -152,21 +155,18 @@ class StudyOrder:
             )
         command = " ".join([self.command, *load.chosen])
         tell(console, result, notes, self.delta)
+        colophon = Colophon.of(result, data=self.data, target=self.target, command=command)
         if self.numbers is not None:
-            colophon = Colophon.of(result, data=self.data, target=self.target, command=command)
-            write_text(self.numbers, json.dumps(numbers(result, colophon, self.delta), indent=1) + "\n")
+            read = {} if self.as_read is None else {"data": self.as_read.to_dict()}
+            written = numbers(result, colophon, self.delta) | read
+            write_text(self.numbers, json.dumps(written, indent=1) + "\n")
             say(console, f"The numbers are in {self.numbers}.")
         if self.output is not None:
             from stablebag.showing.report.page import write
 
-            about: dict[str, Any] = {
-                "title": self.title,
-                "command": command,
-                "notes": tuple(notes),
-                "delta": self.delta,
-            }
+            about: dict[str, Any] = {"colophon": colophon, "data": self.as_read, "notes": tuple(notes)}
             with progress(console, f"Writing {self.output.name}"):
-                write(self.output, result, rows=X, **about)
+                write(self.output, result, rows=X, delta=self.delta, **about)
             say(console, f"The report is in {self.output}.")
 
     def _settled(self, console: Console, pipeline: Any, X: Any, y: Any, groups: Any) -> Workload:

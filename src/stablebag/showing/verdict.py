@@ -237,7 +237,7 @@ def _of_stability(compared: Comparison, spread: float, quantity: str) -> Verdict
 
 def _numbers(compared: Comparison) -> tuple[str, ...]:
     """What moves come to: over which rows and points, of both models, and of the noise."""
-    bags, noise = compared.bagged.bags, f"{compared.noise:.2g}"
+    bags, noise = compared.bagged.bags, number(float(f"{compared.noise:.2g}"))
     base = "" if compared.base is None else f"{number(compared.base_rms)} for the base learner and "
     by = f"The typical move (root mean square by {compared.where()}) is {base}"
     if not compared.noise or bags is None or bags.n_bags is None:

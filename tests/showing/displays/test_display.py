@@ -4,6 +4,7 @@ from dataclasses import replace
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 
 from stablebag import (
     Certificate,
@@ -17,7 +18,20 @@ from stablebag import (
 )
 from stablebag._wording import ROWS, Noun
 from stablebag.proving.scope import Quantity, Rerun, Scope
-from stablebag.showing.displays.display import COLOURS, HATCHES, LINES, Display, as_steps, by_name, noun_of
+from stablebag.showing.displays.display import (
+    BAGGED,
+    COLOURS,
+    HATCHES,
+    LINES,
+    OTHER,
+    PROVED,
+    Display,
+    Reach,
+    as_steps,
+    by_name,
+    looks,
+    noun_of,
+)
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])
@@ -89,3 +103,60 @@ def test_displays_name_what_is_left_out(measured):
     phases = PhaseDiagramDisplay.from_certificate(Certificate(Subbagging(2), 4, noun=patients))
     assert "share of patients" in phases.ax_.get_xlabel()
     assert "2 of 4 patients" in phases.ax_.get_title()
+
+
+def test_what_is_bagged_has_one_colour_wherever_it_is_shown():
+    alone, second = looks(["bagged"])["bagged"], looks(["base learner", "bagged"])["bagged"]
+    assert alone == second == looks(["a", "b", "bagged"])["bagged"]
+    assert alone.colour == BAGGED
+    assert len({look.colour for look in looks(["a", "bagged", "b", "c"]).values()}) == 4
+    assert [look.colour for look in looks(["a", "b"]).values()] == list(COLOURS[:2])
+
+
+def contrast(colour, paper):
+    def brightness(name):
+        parts = np.array(to_rgb(name))
+        return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+    first, second = sorted([brightness(colour), brightness(paper)])
+    return (second + 0.05) / (first + 0.05)
+
+
+@pytest.mark.parametrize("paper", ["#ffffff", "#14181d"])
+@pytest.mark.parametrize("colour", [BAGGED, OTHER, PROVED])
+def test_colours_are_seen_on_light_and_on_dark_paper(colour, paper):
+    assert contrast(colour, paper) >= 3  # what WCAG asks of lines
+
+
+def test_the_scale_is_logarithmic_where_a_histogram_would_be_one_bar():
+    spread, crowd = np.linspace(0, 1, 50), np.append(np.full(60, 1e-3), 1.0)
+    assert Reach.of([spread]) == Reach(0.0, 1.0, log=False)
+    assert Reach.of([spread, crowd]).log
+    assert not Reach.of([crowd], scale="linear").log
+    assert not Reach.of([np.append(np.zeros(60), spread)]).log  # zeros are not spread by a logarithm
+    assert Reach.of([spread], proved=11.0) == Reach(pytest.approx(1 / 49, rel=0.5), 11.0, log=True)
+    assert not Reach.of([spread], proved=9.0).log
+    assert not Reach.of([np.zeros(3)], proved=9.0, scale="log").log
+    with pytest.raises(ValueError, match="'scale'"):
+        Reach.of([spread], scale="square")
+
+
+def test_axes_write_numbers_as_people_do():
+    moved = Perturbations(np.zeros(1), np.geomspace(0.5, 2e6, 200)[:, None], np.arange(200))
+    for display in (PerturbationDisplay, StabilityCurveDisplay):
+        drawn = display.from_perturbations(moved, xlabel="euros")
+        drawn.figure_.canvas.draw()
+        assert drawn.ax_.get_xscale() == "log"
+        assert "1,000,000" in [label.get_text() for label in drawn.ax_.get_xticklabels()]
+        assert drawn.ax_.get_xlabel().startswith("euros")
+        narrow = display.from_perturbations(moved, scale="linear")
+        assert narrow.ax_.get_xscale() == "linear"
+
+
+def test_a_narrow_logarithmic_scale_has_numbers(measured):
+    moved = Perturbations(np.zeros(1), np.linspace(21, 49, 20)[:, None], np.arange(20))
+    drawn = PerturbationDisplay.from_perturbations(moved, scale="log")
+    drawn.figure_.canvas.draw()
+    low, high = drawn.ax_.get_xlim()
+    shown = [tick for tick in drawn.ax_.get_xticks() if low <= tick <= high]
+    assert shown

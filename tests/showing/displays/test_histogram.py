@@ -39,3 +39,11 @@ def test_points_that_there_are_not_are_refused(measured):
 def test_numbers_of_bars_and_points_that_are_none_are_refused(measured, options, error, words):
     with pytest.raises(error, match=words):
         PerturbationDisplay.from_perturbations(measured, **options)
+
+
+def test_on_a_logarithmic_scale_the_first_bar_has_what_is_too_small_for_it():
+    values = np.concatenate([np.zeros(30), np.geomspace(1e-3, 1.0, 70)])
+    display = PerturbationDisplay({"tree": values}).plot(bins=5, scale="log")
+    corners = display.bars_["tree"][0].get_xy()
+    assert max(corners[:, 1]) == pytest.approx(0.45)  # 30 zeros, the smallest, and a fifth of the 70
+    assert display.ax_.get_xlabel().endswith("the first bar has all smaller moves")

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from stablebag import (
@@ -37,3 +38,11 @@ def test_without_targets_the_predictions_are_drawn():
     np.testing.assert_array_equal(np.column_stack(drawn.get_data()), [[3.0, 0.25], [4.0, 0.5]])
     assert display.ax_.get_title() == "jackknife at level 0.8"
     assert display.ax_.get_xlabel() == "feature"
+
+
+def test_the_target_has_its_own_name():
+    intervals = Intervals(np.zeros(1), np.ones(1), np.full(1, 0.5), 0.8, "jackknife+", "none")
+    draw = IntervalDisplay.from_intervals
+    assert draw(intervals, pd.Series([0.5], name="price_eur")).ax_.get_ylabel() == "price_eur"
+    assert draw(intervals, [0.5], ylabel="euros").ax_.get_ylabel() == "euros"
+    assert draw(intervals, [0.5]).ax_.get_ylabel() == "target"

@@ -2,9 +2,11 @@
 
 import os
 import shutil
+from dataclasses import replace
 
 import pytest
 
+from stablebag.measuring.suspects import Suspect, Suspects
 from stablebag.showing.report import write
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -18,7 +20,9 @@ pytestmark = pytest.mark.skipif(
 def report(diabetes, tmp_path_factory):
     result, X = diabetes
     path = tmp_path_factory.mktemp("report") / "report.html"
-    return write(path, result, rows=X[:200], command="stablebag measure x.csv"), result
+    wrong = tuple(Suspect(k, k, (-1) ** k * 1000.0 / (k + 1), 5.0, 0.0) for k in range(8))
+    result = replace(result, suspects=Suspects(wrong[:0], wrong, 0.5, 5.0, 0.1))
+    return write(path, result, rows=X[:200]), result
 
 
 @pytest.fixture(scope="module")
@@ -42,35 +46,48 @@ def page(browser, report):
     opened.on("dialog", lambda dialog: (opened.said.append(("error", "a dialog")), dialog.dismiss()))
     opened.on("request", lambda request: opened.asked.append(request.url))
     opened.goto(report[0].as_uri())
-    opened.wait_for_selector("#chart canvas", state="attached")
+    opened.wait_for_selector("#chart[data-ready]", state="attached")
     yield opened
     context.close()
 
 
 def test_it_opens_without_errors_and_without_the_network(page, report):
-    assert page.inner_text("#verdict") == str(report[1].verdict())
+    assert page.inner_text("#verdict .headline") == report[1].verdict().headline
     assert [text for kind, text in page.said if kind == "error"] == []
     assert [url for url in page.asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert page.is_visible("#chart")
     assert not page.is_visible(".replaced")
 
 
-def test_influential_rows_are_sorted_by_a_click_and_by_the_keyboard(page):
-    def column():
-        return [float(text) for text in page.locator("#influential tbody tr td:nth-child(2)").all_inner_texts()]
+def test_suspicious_rows_are_sorted_by_a_click_and_by_the_keyboard(page):
+    def column(number):
+        return page.locator(f"#wrong tbody tr :nth-child({number})").all_inner_texts()
 
-    assert len(set(column())) > 5
-    assert column() == sorted(column(), reverse=True)
-    button = page.locator("#influential thead th:nth-child(2) button")
+    def sizes():
+        return [abs(float(text.replace(",", ""))) for text in column(2)]
+
+    assert len(set(sizes())) == 8
+    assert sizes() == sorted(sizes(), reverse=True)
+    button = page.locator("#wrong thead th:nth-child(2) button")
     button.click()
-    assert column() == sorted(column())
+    assert sizes() == sorted(sizes())
+    assert page.locator("#wrong thead th:nth-child(2)").get_attribute("aria-sort") == "ascending"
     button.focus()
     page.keyboard.press("Enter")
-    assert column() == sorted(column(), reverse=True)
+    assert sizes() == sorted(sizes(), reverse=True)
+    page.locator("#wrong thead th:nth-child(1) button").click()
+    assert column(1) == sorted(column(1), key=int, reverse=True)
+
+
+def test_no_script_but_its_own_runs(page):
+    page.evaluate("() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1'; "
+                  "document.body.append(s); }")  # fmt: skip
+    assert page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in text for _, text in page.said)
 
 
 def test_a_test_point_can_be_chosen(page):
-    select = page.locator("#chart select")
+    select = page.locator("#point")
     assert select.count() == 1
 
     def pictures(label):
@@ -81,11 +98,19 @@ def test_a_test_point_can_be_chosen(page):
         assert len(canvases) == 2
         return [canvas.screenshot() for canvas in canvases]
 
+    def shown():
+        sources = "Bokeh.documents.map((d) => d.get_model_by_name('curve bagged')).find((found) => found)"
+        return page.evaluate(f"[...{sources}.data.moves]"), page.evaluate("moves")
+
     pictures("test row 200")  # a chart that is drawn again differs a little from the first one
     together, third = pictures("all points together"), pictures("test row 202")
     assert together[0] != third[0]
     assert together[1] != third[1]
-    assert pictures("all points together") == together  # so it was the choice that changed them
+    curve, moves = shown()
+    assert curve == moves["2"]["bagged"][0]["moves"]
+    pictures("all points together")
+    curve, moves = shown()
+    assert curve == moves["all"]["bagged"][0]["moves"]
     assert [text for kind, text in page.said if kind == "error"] == []
 
 
@@ -113,8 +138,8 @@ def test_hovering_over_a_curve_reads_it(page):
         page.mouse.move(box["x"] + share * box["width"], box["y"] + 0.5 * box["height"])
         page.wait_for_timeout(200)
     read = page.locator(".bk-Tooltip").first.evaluate("tooltip => tooltip.shadowRoot.textContent", timeout=5000)
-    assert "epsilon" in read
-    assert "delta" in read
+    assert "moves it further than" in read
+    assert "share of rows" in read
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -128,7 +153,31 @@ def test_ink_and_paper_differ_in_light_and_dark(page, scheme):
     assert (brightness[0] < brightness[1]) == (scheme == "light")
 
 
+def test_charts_and_the_list_of_points_are_read_in_the_dark(page):
+    def colours():
+        inks = page.evaluate(
+            "Bokeh.documents.flatMap((d) => [...d.all_models]).filter((m) => m.type.endsWith('Axis'))"
+            ".map((m) => m.major_label_text_color)"
+        )
+        style = "getComputedStyle(document.getElementById('point'))"
+        return set(inks), page.evaluate(f"[{style}.color, {style}.backgroundColor]")
+
+    page.emulate_media(color_scheme="light")
+    light = colours()
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(200)
+    dark = colours()
+    assert light[0] == {"#1b1f24"}
+    assert dark[0] == {"#e6e9ec"}
+    assert dark[1][0] == light[1][0].replace("27, 31, 36", "230, 233, 236")
+    assert dark[1][1] != light[1][1]
+    assert "dark" in page.locator("figure img").first.evaluate("image => image.closest('picture').innerHTML")
+
+
 def test_print_shows_static_figures(page):
-    page.emulate_media(media="print")
+    page.emulate_media(media="print", color_scheme="dark")
+    page.set_viewport_size({"width": 718, "height": 1000})  # what is between the margins of a sheet of A4
+    assert page.evaluate("document.documentElement.scrollWidth") <= 718
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.locator(".replaced").is_visible()
     assert not page.locator("#chart").is_visible()

@@ -9,7 +9,17 @@ from stablebag._wording import ROWS, Noun
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.proving.protocol import StabilityCertificate
 from stablebag.proving.scope import refuse_mismatch
-from stablebag.showing.displays.display import COLOURS, LINES, Display, as_steps, by_name, noun_of
+from stablebag.showing.displays.display import (
+    MOVES,
+    PROVED,
+    Display,
+    Reach,
+    as_steps,
+    by_name,
+    looks,
+    noun_of,
+    write_numbers,
+)
 
 
 class StabilityCurveDisplay(Display):
@@ -27,6 +37,8 @@ class StabilityCurveDisplay(Display):
         The name of what is proved, for the legend.
     noun : Noun, default=ROWS
         What is left out: rows, or units such as patients.
+    xlabel : str, default="how far the prediction moves"
+        What epsilon is.
 
     Attributes
     ----------
@@ -55,12 +67,14 @@ class StabilityCurveDisplay(Display):
         noise: Mapping[str, float] | None = None,
         guarantee_label: str = "proved",
         noun: Noun = ROWS,
+        xlabel: str = MOVES,
     ) -> None:
         self.curves = dict(curves)
         self.guarantee = guarantee
         self.noise = dict(noise or {})
         self.guarantee_label = guarantee_label
         self.noun = noun
+        self.xlabel = xlabel
 
     @classmethod
     def from_perturbations(
@@ -70,6 +84,8 @@ class StabilityCurveDisplay(Display):
         certificate: StabilityCertificate | None = None,
         over_points: str = "max",
         show_noise: bool = False,
+        scale: str = "auto",
+        xlabel: str = MOVES,
         ax: Any = None,
     ) -> Self:
         """Draw the curves of measured perturbations, with what is proved about them.
@@ -85,6 +101,10 @@ class StabilityCurveDisplay(Display):
             The worst of the points, or the average over points.
         show_noise : bool, default=False
             Whether to mark how much of a curve may be the noise of drawing bags.
+        scale : {"auto", "linear", "log"}, default="auto"
+            The scale of epsilon. "auto" is logarithmic where a curve would be a wall at zero.
+        xlabel : str, default="how far the prediction moves"
+            What epsilon is.
         ax : Axes or None, default=None
             Where to draw; None makes a new figure.
 
@@ -98,41 +118,60 @@ class StabilityCurveDisplay(Display):
         summary = np.mean if over_points == "mean" else np.max
         noise = {name: float(summary(moved.noise)) for name, moved in drawn.items()} if show_noise else None
         if certificate is None:
-            return cls(curves, None, noise, noun=noun_of(named)).plot(ax=ax)
+            return cls(curves, None, noise, noun=noun_of(named), xlabel=xlabel).plot(ax=ax, scale=scale)
         of = _spoken_of(certificate, named, cls.__name__)
         label = "proved" if len(named) == 1 else f"proved for {of}"
-        return cls(curves, certificate.curve(over_points), noise, label, noun_of(named)).plot(ax=ax)
+        display = cls(curves, certificate.curve(over_points), noise, label, noun_of(named), xlabel)
+        return display.plot(ax=ax, scale=scale)
 
-    def plot(self, ax: Any = None) -> Self:
+    def plot(self, ax: Any = None, *, scale: str = "auto") -> Self:
         """Draw the curves.
 
         Parameters
         ----------
         ax : Axes or None, default=None
             Where to draw; None makes a new figure.
+        scale : {"auto", "linear", "log"}, default="auto"
+            The scale of epsilon. "auto" is logarithmic where a curve would be a wall at zero.
 
         Returns
         -------
         self
         """
         ax = self.start(ax)
+        reach = self.reach(scale)
         self.lines_ = {}
-        for number, (name, (epsilon, delta)) in enumerate(self.curves.items()):
-            style = {"color": COLOURS[number % len(COLOURS)], "linestyle": LINES[number % len(LINES)]}
-            (self.lines_[name],) = ax.step(epsilon, delta, where="post", label=name, **style)
+        for name, look in looks(self.curves).items():
+            style = {"color": look.colour, "linestyle": look.line}
+            (self.lines_[name],) = ax.step(*self.curves[name], where="post", label=name, **style)
             if name in self.noise:
                 label = f"noise of the bags, {name}"
-                mark = {"marker": "^", "markersize": 9, "linestyle": "none", "color": style["color"]}
+                mark = {"marker": "^", "markersize": 9, "linestyle": "none", "color": look.colour}
                 ax.plot(self.noise[name], 0, clip_on=False, label=label, **mark)
-        widest = max((float(epsilon[-1]) for epsilon, _ in self.curves.values()), default=1.0) or 1.0
         if self.guarantee is not None and len(self.guarantee[0]):
-            (self.guarantee_,) = ax.plot(*as_steps(*self.guarantee), ":", color="black", label=self.guarantee_label)
-            widest = max(widest, float(np.interp(0.1, self.guarantee[1], self.guarantee[0])))
-        share = f"share of {self.noun.plural} that move the prediction by more"
-        ax.set(xlabel="$\\varepsilon$", ylabel=f"$\\delta$: {share}")
-        ax.set(xlim=(0, 1.05 * widest), ylim=(0, 1.02))
+            (self.guarantee_,) = ax.plot(*as_steps(*self.guarantee), ":", color=PROVED, label=self.guarantee_label)
+        ax.set(xlabel=self.xlabel, ylabel=f"share of {self.noun.plural} that move it further")
+        ax.set(xscale="log" if reach.log else "linear")
+        ax.set(xlim=(reach.low, 1.05 * reach.high), ylim=(0, 1.02))
+        write_numbers(ax.xaxis)
         ax.legend()
         return self
+
+    def reach(self, scale: str = "auto") -> Reach:
+        """Return what the axis of epsilon shows: all that was measured and proved.
+
+        Parameters
+        ----------
+        scale : {"auto", "linear", "log"}, default="auto"
+            As in `plot`.
+
+        Returns
+        -------
+        Reach
+        """
+        far = np.zeros(1) if self.guarantee is None else self.guarantee[0][np.isfinite(self.guarantee[0])]
+        # A curve has a level for each move, so that its levels are spread as the moves are.
+        return Reach.of((epsilon for epsilon, _ in self.curves.values()), proved=float(far.max(initial=0)), scale=scale)
 
 
 def _spoken_of(certificate: StabilityCertificate, named: dict[str, Perturbations], owner: str) -> str:

@@ -1,21 +1,40 @@
-"""What the displays share: an axes to draw on, colours and line styles that have a meaning, and names.
+"""What the displays share: an axes to draw on, colours and line styles that have a meaning, scales, and names.
 
-The first thing shown (usually the base learner) is red, and the second (its bagged version) is blue; line styles and
-hatching tell them apart without colour. What is proved is dotted.
+What is bagged is blue wherever it is shown, and the first other thing (usually the base learner) is vermilion: colours
+of Okabe and Ito, which colour-blind people tell apart, on white and on black. Line styles and hatching tell them apart
+without colour. What is proved is dotted.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from stablebag._checks import refuse_type
-from stablebag._wording import ROWS, Noun
+from stablebag._checks import refuse_type, refuse_value
+from stablebag._wording import ROWS, Noun, number
 from stablebag.measuring.perturbations import Perturbations
 
-COLOURS = ("tab:red", "tab:blue", "tab:green", "tab:purple", "tab:brown", "tab:gray")
+OTHER, BAGGED, PROVED = "#d55e00", "#0072b2", "#777777"
+COLOURS = (OTHER, BAGGED, "#009e73", "#cc79a7", "#b8860b", "#777777")
 LINES = ("--", "-", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), ":")
 HATCHES = ("///", "", "...", "xxx", "\\\\\\", "+++")
+MOVES = "how far the prediction moves"
+SCALES = ("auto", "linear", "log")
+_BARS, _CROWD = (
+    40,
+    0.5,
+)  # with more than this share of the moves in the first of so many bars, a histogram shows nothing
+_FAR = 10.0  # how many times further a guarantee reaches than what was measured before the scale is logarithmic
+_NARROW = 100.0  # the ratio of the ends of a logarithmic scale below which it also has numbers between powers of ten
+_DECADES = 1e-6  # the smallest move that a logarithmic scale shows, as a share of the largest
+
+
+class Look(NamedTuple):
+    """How one of the things shown looks: its colour, line style and hatching."""
+
+    colour: str
+    line: Any
+    hatch: str
 
 
 class Display:
@@ -34,6 +53,82 @@ class Display:
             _, ax = plt.subplots(layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
         return ax
+
+
+def looks(names: Collection[str]) -> dict[str, Look]:
+    """Return how each of these looks; what is called "bagged" always the same.
+
+    >>> looks(["bagged"])["bagged"] == looks(["base learner", "bagged"])["bagged"]
+    True
+    """
+    others = [place for place in range(len(COLOURS)) if place != 1 or "bagged" not in names]
+    places = dict(zip([name for name in names if name != "bagged"], others * len(names), strict=False))
+    return {
+        name: Look(COLOURS[place], LINES[place], HATCHES[place]) for name in names for place in [places.get(name, 1)]
+    }
+
+
+class Reach(NamedTuple):
+    """What an axis of moves shows: from where to where, and whether its scale is logarithmic."""
+
+    low: float
+    high: float
+    log: bool
+
+    @classmethod
+    def of(cls, moves: Iterable[np.ndarray], *, proved: float = 0.0, scale: str = "auto") -> "Reach":
+        """Choose the scale of an axis.
+
+        Parameters
+        ----------
+        moves : iterable of ndarray
+            How far predictions move, of each thing shown.
+        proved : float, default=0.0
+            How far what is proved reaches.
+        scale : {"auto", "linear", "log"}, default="auto"
+            "auto" is logarithmic if more than half of the moves of one of the things shown are in the first fortieth of
+            a linear scale, or what is proved reaches more than ten times as far as all that was measured.
+
+        Returns
+        -------
+        Reach
+
+        Examples
+        --------
+        >>> Reach.of([np.array([0.0, 1.0, 2.0])]).log, Reach.of([np.array([0.001, 0.001, 2.0])]).log
+        (False, True)
+        """
+        if scale not in SCALES:
+            raise refuse_value("scale", "a display", f"one of {', '.join(SCALES)}", scale)
+        positive = [each[each > 0] for each in map(np.ravel, moves)]
+        positive = [each for each in positive if len(each)]
+        measured = max((float(each.max()) for each in positive), default=0.0)
+        high = max(measured, proved) or 1.0
+        crowded = any(np.mean(each < measured / _BARS) > _CROWD for each in positive)
+        log = bool(positive) and (scale == "log" or (scale == "auto" and (crowded or proved > _FAR * measured)))
+        low = min((float(np.quantile(each, 0.01)) for each in positive), default=0.0) if log else 0.0
+        return cls(max(low, _DECADES * high) if log else 0.0, high, log)
+
+    def edges(self, bins: int) -> np.ndarray:
+        """Return the ends of bars."""
+        edges: np.ndarray = (np.geomspace if self.log else np.linspace)(self.low, self.high, bins + 1)
+        return edges
+
+    def inside(self, moves: np.ndarray) -> np.ndarray:
+        """Return moves with those that are too small to be shown moved to the lower end."""
+        inside: np.ndarray = np.maximum(moves, self.low)
+        return inside
+
+
+def write_numbers(axis: Any) -> None:
+    """Let an axis write its numbers as people do."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    if axis.get_scale() == "log":
+        low, high = axis.get_view_interval()
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < _NARROW * low else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def as_steps(epsilon: np.ndarray, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

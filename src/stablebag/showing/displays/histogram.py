@@ -8,7 +8,7 @@ import numpy as np
 from stablebag._checks import check_integer
 from stablebag._wording import ROWS, Noun
 from stablebag.measuring.perturbations import Perturbations
-from stablebag.showing.displays.display import COLOURS, HATCHES, Display, by_name, noun_of
+from stablebag.showing.displays.display import MOVES, Display, Reach, by_name, looks, noun_of, write_numbers
 
 
 class PerturbationDisplay(Display):
@@ -20,6 +20,8 @@ class PerturbationDisplay(Display):
         The distances L_i to count, by the name to show.
     noun : Noun, default=ROWS
         What is left out: rows, or units such as patients.
+    xlabel : str, default="how far the prediction moves"
+        What the distances are.
 
     Attributes
     ----------
@@ -39,9 +41,10 @@ class PerturbationDisplay(Display):
     ['bagged', 'tree']
     """
 
-    def __init__(self, distances: Mapping[str, np.ndarray], noun: Noun = ROWS) -> None:
+    def __init__(self, distances: Mapping[str, np.ndarray], noun: Noun = ROWS, xlabel: str = MOVES) -> None:
         self.distances = dict(distances)
         self.noun = noun
+        self.xlabel = xlabel
 
     @classmethod
     def from_perturbations(
@@ -50,6 +53,8 @@ class PerturbationDisplay(Display):
         *,
         point: int | None = None,
         bins: int = 40,
+        scale: str = "auto",
+        xlabel: str = MOVES,
         ax: Any = None,
     ) -> Self:
         """Draw the histograms of measured perturbations.
@@ -62,6 +67,10 @@ class PerturbationDisplay(Display):
             The test point; None counts all points together.
         bins : int, default=40
             The number of bars.
+        scale : {"auto", "linear", "log"}, default="auto"
+            The scale of the distances. "auto" is logarithmic where most of them would be in one bar.
+        xlabel : str, default="how far the prediction moves"
+            What the distances are.
         ax : Axes or None, default=None
             Where to draw; None makes a new figure.
 
@@ -76,9 +85,10 @@ class PerturbationDisplay(Display):
                 if point >= len(moved.prediction):
                     raise IndexError(f"Point {point} was asked for, and there are {len(moved.prediction)} points.")
         values = {name: moved.values if point is None else moved.values[:, point] for name, moved in named.items()}
-        return cls({name: value.ravel() for name, value in values.items()}, noun_of(named)).plot(bins=bins, ax=ax)
+        display = cls({name: value.ravel() for name, value in values.items()}, noun_of(named), xlabel)
+        return display.plot(bins=bins, scale=scale, ax=ax)
 
-    def plot(self, ax: Any = None, *, bins: int = 40) -> Self:
+    def plot(self, ax: Any = None, *, bins: int = 40, scale: str = "auto") -> Self:
         """Draw the histograms.
 
         Parameters
@@ -87,24 +97,29 @@ class PerturbationDisplay(Display):
             Where to draw; None makes a new figure.
         bins : int, default=40
             The number of bars.
+        scale : {"auto", "linear", "log"}, default="auto"
+            The scale of the distances. "auto" is logarithmic where most of them would be in one bar.
 
         Returns
         -------
         self
         """
-        ax = self.start(ax)
-        largest = max((float(values.max()) for values in self.distances.values()), default=1.0)
-        edges = np.linspace(0, largest or 1.0, check_integer(bins, "bins", type(self).__name__, minimum=1) + 1)
+        ax, bins = self.start(ax), check_integer(bins, "bins", type(self).__name__, minimum=1)
+        reach = Reach.of(self.distances.values(), scale=scale)
         self.bars_ = {}
-        for number, (name, values) in enumerate(self.distances.items()):
-            colour, hatch = COLOURS[number % len(COLOURS)], HATCHES[number % len(HATCHES)]
+        for name, look in looks(self.distances).items():
+            values = self.distances[name]
             weights = np.full(len(values), 1 / len(values))
-            style = {"alpha": 0.45, "color": colour, "edgecolor": colour, "hatch": hatch, "label": name}
-            self.bars_[name] = ax.hist(values, edges, weights=weights, histtype="stepfilled", **style)[2]
+            style = {"alpha": 0.45, "color": look.colour, "edgecolor": look.colour, "hatch": look.hatch, "label": name}
+            shown = reach.inside(values)
+            self.bars_[name] = ax.hist(shown, reach.edges(bins), weights=weights, histtype="stepfilled", **style)[2]
+        smaller = any((values < reach.low).any() for values in self.distances.values())
         ax.set(
-            xlabel="leave-one-out perturbation $|f(x) - f^{\\setminus i}(x)|$",
+            xlabel=self.xlabel + ("; the first bar has all smaller moves" if smaller else ""),
             ylabel=f"share of {self.noun.plural}",
-            xlim=(0, None),
+            xscale="log" if reach.log else "linear",
         )
+        ax.set(xlim=(reach.low, reach.high if reach.log else None))
+        write_numbers(ax.xaxis)
         ax.legend()
         return self

@@ -6,7 +6,7 @@ import numpy as np
 
 from stablebag._checks import refuse_type, refuse_value
 from stablebag.deciding.intervals import Intervals
-from stablebag.showing.displays.display import Display
+from stablebag.showing.displays.display import BAGGED, OTHER, PROVED, Display, write_numbers
 
 
 class IntervalDisplay(Display):
@@ -22,6 +22,8 @@ class IntervalDisplay(Display):
         The targets of the points.
     xlabel : str, default="prediction"
         What `x` is.
+    ylabel : str, default="target"
+        What the targets are.
 
     Attributes
     ----------
@@ -47,16 +49,29 @@ class IntervalDisplay(Display):
     """
 
     def __init__(
-        self, intervals: Intervals, x: np.ndarray, y: np.ndarray | None = None, xlabel: str = "prediction"
+        self,
+        intervals: Intervals,
+        x: np.ndarray,
+        y: np.ndarray | None = None,
+        xlabel: str = "prediction",
+        ylabel: str = "target",
     ) -> None:
         self.intervals = intervals
         self.x = x
         self.y = y
         self.xlabel = xlabel
+        self.ylabel = ylabel
 
     @classmethod
     def from_intervals(
-        cls, intervals: Intervals, y: Any = None, *, x: Any = None, xlabel: str | None = None, ax: Any = None
+        cls,
+        intervals: Intervals,
+        y: Any = None,
+        *,
+        x: Any = None,
+        xlabel: str | None = None,
+        ylabel: str | None = None,
+        ax: Any = None,
     ) -> Self:
         """Draw prediction intervals.
 
@@ -70,6 +85,8 @@ class IntervalDisplay(Display):
             A feature of the points to show the intervals against; None shows them against the prediction.
         xlabel : str or None, default=None
             What `x` is; None uses the name of a column, or "feature".
+        ylabel : str or None, default=None
+            What the targets are; None uses the name of a column, or "target".
         ax : Axes or None, default=None
             Where to draw; None makes a new figure.
 
@@ -84,7 +101,7 @@ class IntervalDisplay(Display):
         if places.shape != intervals.lower.shape:
             raise refuse_value("x", cls.__name__, f"of shape {intervals.lower.shape}", places.shape)
         targets = None if y is None else np.asarray(y, dtype=float)
-        return cls(intervals, places, targets, name).plot(ax=ax)
+        return cls(intervals, places, targets, name, ylabel or str(getattr(y, "name", None) or "target")).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the intervals.
@@ -102,18 +119,20 @@ class IntervalDisplay(Display):
         lower, upper, title = self.intervals.lower, self.intervals.upper, f"{self.intervals.method} at level "
         title += f"{self.intervals.confidence_level:g}"
         bounded = np.isfinite(lower) & np.isfinite(upper)
-        style = {"color": "tab:blue", "alpha": 0.35, "linewidth": 2, "label": "interval"}
+        style = {"color": BAGGED, "alpha": 0.35, "linewidth": 2, "label": "interval"}
         self.bars_ = ax.vlines(self.x[bounded], lower[bounded], upper[bounded], **style)
         if not bounded.all():
             title += f" ({(~bounded).sum():,} infinite, not shown)"
         if self.y is None:
-            ax.plot(self.x, self.intervals.prediction, ".", color="tab:blue", label="prediction")
+            ax.plot(self.x, self.intervals.prediction, ".", color=BAGGED, label="prediction")
         else:
             inside = self.intervals.contains(self.y)
             title += f": {inside.sum():,} of {len(inside):,} covered"
-            self.covered_ = ax.scatter(self.x[inside], self.y[inside], s=12, color="black", label="covered", zorder=3)
-            cross = {"s": 30, "color": "tab:red", "marker": "x", "zorder": 4}
+            self.covered_ = ax.scatter(self.x[inside], self.y[inside], s=12, color=PROVED, label="covered", zorder=3)
+            cross = {"s": 30, "color": OTHER, "marker": "x", "zorder": 4}
             self.missed_ = ax.scatter(self.x[~inside], self.y[~inside], label="missed", **cross)
-        ax.set(xlabel=self.xlabel, ylabel="target", title=title)
+        ax.set(xlabel=self.xlabel, ylabel=self.ylabel, title=title)
+        for axis in (ax.xaxis, ax.yaxis):
+            write_numbers(axis)
         ax.legend()
         return self

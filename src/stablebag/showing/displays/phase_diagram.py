@@ -10,7 +10,7 @@ from stablebag.proving.bounds import unstable_epsilon
 from stablebag.proving.certificate import Certificate
 from stablebag.proving.frontier import frontier
 from stablebag.resampling.subbagging import Subbagging
-from stablebag.showing.displays.display import Display
+from stablebag.showing.displays.display import BAGGED, OTHER, PROVED, Display, write_numbers
 
 
 class PhaseDiagramDisplay(Display):
@@ -146,17 +146,19 @@ class PhaseDiagramDisplay(Display):
             raise ValueError(f"Nothing is guaranteed for {share}, so there is no diagram to draw.")
         delta, guaranteed = self.delta[shown], self.guaranteed[shown]
         top = 1.15 * float(guaranteed.max())
-        (self.guaranteed_,) = ax.plot(delta, guaranteed, "-", color="tab:blue")
-        ax.fill_between(delta, guaranteed, top, color="tab:blue", alpha=0.25, label="guaranteed for every learner")
+        (self.guaranteed_,) = ax.plot(delta, guaranteed, "-", color=BAGGED)
+        ax.fill_between(delta, guaranteed, top, color=BAGGED, alpha=0.25, label="guaranteed for every learner")
         if self.impossible is not None:
-            (self.impossible_,) = ax.plot(delta, self.impossible[shown], "--", color="tab:red", label="Theorem 10")
+            (self.impossible_,) = ax.plot(delta, self.impossible[shown], "--", color=OTHER, label="Theorem 10")
         border = self.impossible if self.exact is None else self.exact
         if border is not None:
-            style = {"facecolor": "none", "edgecolor": "tab:red", "alpha": 0.6, "hatch": "///", "linewidth": 0}
+            style = {"facecolor": "none", "edgecolor": OTHER, "alpha": 0.6, "hatch": "///", "linewidth": 0}
             ax.fill_between(delta, 0, border[shown], label="impossible for some learner, with all bags", **style)
         if self.exact is not None:
-            (self.exact_,) = ax.plot(delta, self.exact[shown], ":", color="black", label="exact frontier", zorder=3)
-        ax.set(xlabel=f"$\\delta$: share of {self.noun.plural}", ylabel="$\\varepsilon$", title=self.title)
+            (self.exact_,) = ax.plot(delta, self.exact[shown], ":", color=PROVED, label="exact frontier", zorder=3)
+        ax.set(xlabel=f"share of {self.noun.plural} that may move it further ($\\delta$)", title=self.title)
+        ax.set(ylabel="how far the prediction moves ($\\varepsilon$)")
+        write_numbers(ax.yaxis)
         if len(delta) > 1:
             ax.set(xlim=(float(delta[0]), float(delta[-1])))
         ax.set(ylim=(0, top))

@@ -1,33 +1,36 @@
 """The page itself: numbers and sentences filled into a template, with every value of the data escaped."""
 
+import base64
+import hashlib
 import json
-from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stablebag import __version__
 from stablebag._checks import refuse_type
-from stablebag._wording import ROWS
+from stablebag._wording import ROWS, number, printable
 from stablebag._writing import write_text
-from stablebag.resampling.row_ids import is_missing
-from stablebag.showing.report.charts import interactive, static_charts
+from stablebag.showing.colophon import Colophon
+from stablebag.showing.data_as_read import DataAsRead
+from stablebag.showing.displays.display import MOVES
+from stablebag.showing.report.charts import Moves, interactive, interval_picture, label_picture
+from stablebag.showing.report.contents import Contents
+from stablebag.showing.report.rows import Values
 from stablebag.showing.study import Study
+from stablebag.showing.verdict import ALREADY_STABLE, NOT_COMPARED, STABILIZED
 
-_MOST_COLUMNS = 12  # the most columns of an influential row, or unit, that are shown
-_MOST_ROWS = 15
-_FEW = 3  # different texts of one unit that fit in a cell
+_LONGEST_NOTE = 2000  # letters
 
 
 def write(
     path: str | Path,
     study: Study,
     *,
-    title: str = "Stability report",
+    colophon: Colophon | None = None,
+    data: DataAsRead | None = None,
     rows: Any = None,
-    command: str | None = None,
     notes: tuple[str, ...] = (),
     delta: float = 0.05,
 ) -> Path:
@@ -40,17 +43,17 @@ def write(
     study : Study
         What was measured and proved, as `stablebag.showing.study.study` returns it; or ``Study.of(...)``, built from
         existing perturbations, a certificate about them and intervals.
-    title : str, default="Stability report"
-        The title of the page.
+    colophon : Colophon or None, default=None
+        What the data and the target are called, and the command that makes the report again, beside what the study
+        itself knows: ``Colophon.of(study, data=..., target=..., command=...)``. None is ``Colophon.of(study)``.
+    data : DataAsRead or None, default=None
+        What each column of the table was taken for.
     rows : DataFrame or None, default=None
-        The training rows, to show the values of the most influential ones, or of the rows of influential units.
-    command : str or None, default=None
-        The command that reproduces the report.
+        The training rows, to show the values of the rows, or of the rows of the units, that are named.
     notes : tuple of str, default=()
         Sentences about the data, such as how many rows were left out.
     delta : float, default=0.05
-        A share of the training rows, or units, in [0, 1]: those whose perturbations may be larger than the verdict
-        says.
+        A share of the training rows, or units, in [0, 1]: those whose perturbations may be larger than the tables say.
 
     Returns
     -------
@@ -63,119 +66,69 @@ def write(
         from jinja2 import Environment
     except ImportError as error:
         raise ImportError("Reports need jinja2, matplotlib and bokeh: pip install 'stablebag[report]'.") from error
-    source = files("stablebag.showing.report").joinpath("page.html.jinja").read_text(encoding="utf-8")
-    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
-    named = {"bagged": study.bagged}
-    if study.base is not None:
-        named = {"base learner": study.base, **named}
-    guarantee = _guarantee(study)
-    library, script, div = interactive(named, guarantee)
+    colophon = Colophon.of(study) if colophon is None else colophon
+    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_part("page.html.jinja"))
+    moves, verdict = _moves(study, colophon), study.verdict()
+    chart = interactive(moves)
+    scripts = [chart.library, chart.script, _part("page.js")]
     page = template.render(
-        title=title,
-        verdict=study.verdict(),
-        notes=notes,
+        colophon=colophon,
+        verdict=verdict,
+        careful=verdict.case not in (STABILIZED, ALREADY_STABLE, NOT_COMPARED),
+        reasons=[*verdict.reasons, *(reason for remark in verdict.remarks for reason in remark.reasons)],
+        notes=[printable(note, _LONGEST_NOTE) for note in notes if data is None or note not in data.lines()],
         study=study,
         noun=study.noun,
         of_units=study.noun != ROWS,
-        flips=_flips(study),
-        comparison=[(line.what, *line.shown(), "") for line in study.comparison(delta)],
-        scores=[(score.name, _number(score.base), _number(score.bagged)) for score in study.scores],
-        charts=static_charts(named, guarantee, study.intervals, _numbers(study)),
-        influential=_influential(study, rows),
+        one="all rows of one " + study.noun.singular if study.noun != ROWS else "one training row",
+        are="are" if study.noun != ROWS else "is",
+        contents=Contents(study, colophon, Values.of(study, rows), data, delta),
+        moves=moves,
+        chart=chart,
+        charts={**moves.pictures(), **_pictures(study, colophon, delta)},
         proved=study.proved.explain(delta),
         anew=None if study.anew is None else study.anew.explain(delta),
         certificate_json=json.dumps(_certificates(study), indent=1),
-        command=command,
-        version=__version__,
-        n_base=0 if study.base is None else len(study.base.rows),
-        n_points=len(study.bagged.prediction),
-        library=library,
-        script=script,
-        div=div,
+        scripts=scripts,
+        number=number,
+        printable=printable,
+        hashes=" ".join(map(_hash, scripts)),
     )
     path = Path(path)
     write_text(path, page)
     return path
 
 
-def _numbers(study: Study) -> np.ndarray | None:
-    return study.targets if study.task == "regression" else None
+def _part(name: str) -> str:
+    return files("stablebag.showing.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _guarantee(study: Study) -> tuple[np.ndarray, np.ndarray] | None:
-    moved = [study.bagged] if study.base is None else [study.base, study.bagged]
-    widest = max(float(np.max(each.max())) for each in moved)
-    epsilon, delta = study.proved.curve("mean")
-    shown = epsilon <= max(4 * widest, float(np.max(study.proved.epsilon(0.5))))
-    return (epsilon[shown], delta[shown]) if shown.any() else None
+def _hash(script: str) -> str:
+    """What the page says of a script of its own, so that a browser runs no other."""
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def _influential(study: Study, rows: Any) -> dict[str, Any]:
-    """The rows, or units, that move the predictions most, over all points, with their values."""
-    numbers, effects = study.ranked(_MOST_ROWS)
-    names, rows_of = study.bagged.names.of_rows(numbers), _rows_of(study)
-    shown = [] if rows is None or rows_of is None else list(rows.columns)[:_MOST_COLUMNS]
-    lines = []
-    for number, name, effect in zip(numbers.tolist(), names, effects, strict=True):
-        its = [] if rows_of is None else rows_of(number)
-        called = rows.index[number] if rows is not None and study.noun == ROWS else name
-        lines.append(
-            {
-                "name": _text(called),
-                "moves": _number(effect),
-                "n_rows": f"{len(its):,}",
-                "target": "" if study.model is None else _together(study.model.y_[its]),
-                "values": [_together(rows.iloc[its, place]) for place in range(len(shown))],
-            }
-        )
-    noise = float(np.sqrt(np.mean(study.bagged.noise**2))) if study.bagged.noise_known else float("nan")
-    return {
-        "columns": [str(name) for name in shown],
-        "lines": lines,
-        "hidden": max(0, len(rows.columns) - _MOST_COLUMNS) if shown else 0,
-        "noise": _number(noise),
-        "have_rows": rows_of is not None,
-    }
+def _moves(study: Study, colophon: Colophon) -> Moves:
+    """How far predictions move, before and after bagging, with what is proved."""
+    named = {"bagged": study.bagged} if study.base is None else {"base learner": study.base, "bagged": study.bagged}
+    epsilon, share = study.proved.curve("mean")
+    known = np.isfinite(epsilon)
+    proved = (epsilon[known], share[known]) if known.any() else None
+    if study.task != "regression":
+        return Moves(named, proved, "how far the class probabilities move (at most 1.41)")
+    return Moves(named, proved, MOVES.replace("prediction", f"prediction of {colophon.called}"))
 
 
-def _flips(study: Study) -> list[tuple[str, str]]:
-    """The rows, or units, that flip most decisions, with how many; none if there are no decisions."""
-    if study.decisions is None:
-        return []
-    names, counts = study.decisions.most_flips(_MOST_ROWS)
-    return [(_text(name), f"{count:,}") for name, count in zip(names, counts, strict=True)]
-
-
-def _rows_of(study: Study) -> Callable[[int], list[int]] | None:
-    """What gives the rows of a unit by its number; None if that is not known."""
-    if study.noun == ROWS:
-        return lambda number: [number]
-    if study.model is None:
-        return None
-    units = study.model.units_
-    return lambda number: units.rows_of(np.array([number])).tolist()
-
-
-def _together(values: Any) -> str:
-    """The values of all rows of a unit in one cell: the one that they share, their range, or how many there are."""
-    all_values = np.asarray(values, dtype=object).tolist()
-    different = {_text(value): value for value in all_values if not is_missing(value)}
-    if len(different) < 2:
-        return next(iter(different), _text(all_values[0]))
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in different.values()):
-        return f"{_text(min(different.values()))} to {_text(max(different.values()))}"
-    return _text(" / ".join(different)) if len(different) <= _FEW else f"{len(different)} values"
+def _pictures(study: Study, colophon: Colophon, delta: float) -> dict[str, Any]:
+    if study.intervals is not None:
+        targets = study.targets if study.task == "regression" else None
+        return {"intervals": interval_picture(study.intervals, targets, colophon.called)}
+    if study.decisions is None or study.model is None or study.points is None or len(study.model.classes_) < 2:
+        return {}
+    return {"labels": label_picture(study.model, study.points, study.decisions.by_point > 0, study.noun, delta)}
 
 
 def _certificates(study: Study) -> dict[str, Any]:
     parts = {"of_these_bags": study.proved, "of_bags_drawn_anew": study.anew}
     return {name: certificate.to_dict() for name, certificate in parts.items() if certificate is not None}
-
-
-def _number(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:.4g}"
-
-
-def _text(value: Any) -> str:
-    shown = f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
-    return shown if len(shown) <= 60 else shown[:57] + "..."

@@ -1,0 +1,50 @@
+"""The target of a table: numbers, or classes."""
+
+from typing import Any
+
+import numpy as np
+
+from stablebag.commands.columns import plain_frame
+from stablebag.commands.kinds import decide
+from stablebag.commands.refusals import TableError, refuse_unknown
+
+
+def split_target(
+    frame: Any, target: str, task: str | None = None, *, has_classes: bool | None = None
+) -> tuple[Any, np.ndarray, str, int]:
+    """Split a table into X and y; also return the task and the number of rows without a target, which are dropped.
+
+    If the task is None, it is inferred: strings, truth values and few different whole numbers are classes.
+    """
+    refuse_unknown(frame, target)
+    known = frame[target].notna()
+    column = frame.loc[known, target]
+    if not len(column):
+        raise TableError(f"The target {target!r} is missing in every row.")
+    numeric = column.dtype.kind in "iuf"
+    if task is None:
+        if has_classes is None:
+            has_classes = decide(plain_frame(column.to_frame()), target=target).has_classes
+        task = "classification" if has_classes or not numeric else "regression"
+    if task == "regression" and not numeric:
+        raise TableError(f"The target {target!r} is not a number, so it cannot be regressed on: use classification.")
+    if task == "classification" and column.nunique() < 2:
+        raise TableError(
+            f"The target {target!r} has one class only, {str(column.iloc[0])!r}: there is nothing to predict."
+        )
+    if numeric and not np.isfinite(column.astype(float)).all():
+        raise TableError(f"The target {target!r} has infinite values.")
+    y = targets_of(column, task, target)
+    return frame.loc[known].drop(columns=target), y, task, int((~known).sum())
+
+
+def targets_of(column: Any, task: str, name: str) -> np.ndarray:
+    """Return targets, none of them missing, as numbers or as names of classes, in which 1 and 1.0 are the same."""
+    if task == "regression":
+        try:
+            return np.asarray(column.to_numpy(dtype=float))
+        except (TypeError, ValueError):
+            raise TableError(f"The target {name!r} has values that are not numbers.") from None
+    if column.dtype.kind == "f" and bool((column == column.round()).all()):
+        column = column.map(lambda value: str(int(value)))  # of any size
+    return np.asarray(column.astype(str).to_numpy(dtype=str))

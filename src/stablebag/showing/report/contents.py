@@ -1,0 +1,179 @@
+"""What the report's tables say: moves, scores, suspicious rows, decisions, proofs, and the data as they were read."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stablebag._wording import ROWS, number, printable, rounded_up
+from stablebag.showing.colophon import Colophon
+from stablebag.showing.data_as_read import DataAsRead
+from stablebag.showing.report.rows import Values
+from stablebag.showing.report.tables import Cell, Table
+from stablebag.showing.study import Study
+
+_MOST_ROWS = 15
+_MOST_COLUMNS = 40  # of the data as they were read
+_BEYOND = 2.0  # times the noise of the bags that an effect must exceed to be named where no test was made
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """The tables of a report; each is None if there is nothing to show.
+
+    Attributes
+    ----------
+    study : Study
+        What was measured and proved.
+    colophon : Colophon
+        What the data and the target are called.
+    values : Values
+        The values of the rows that are named.
+    data : DataAsRead or None
+        What each column of the table was taken for.
+    delta : float
+        A share of the training rows, or units: those that may move the predictions further than the tables say.
+    """
+
+    study: Study
+    colophon: Colophon
+    values: Values
+    data: DataAsRead | None
+    delta: float
+
+    @property
+    def comparison(self) -> Table:
+        """How far predictions move, before and after bagging."""
+        lines = [
+            (line.what, line.base, line.bagged if math.isnan(line.noise) else f"below the noise ({number(line.noise)})")
+            for line in self.study.comparison(self.delta)
+        ]
+        caption = f"Moves by {self.study.compared.where()}"
+        return Table.of("comparison", caption, ("over all of these", "base learner", "bagged"), lines)
+
+    @property
+    def scores(self) -> Table | None:
+        """Scores on the held-out rows, beside those of a constant."""
+        lines = [
+            (f"{score.name} ({'lower' if score.lower_is_better else 'higher'} is better)", score.base, score.bagged,
+             score.constant)
+            for score in self.study.scores
+        ]  # fmt: skip
+        head = ("score", "base learner", "bagged", "a constant")
+        return Table.of("scores", "On held-out rows", head, lines) if lines else None
+
+    @property
+    def proofs(self) -> Table:
+        """What is proved, beside what is measured of the same thing."""
+        lines = []
+        for line in self.study.proofs(self.delta):
+            off = "" if math.isnan(line.error) else f" ± {number(float(f'{line.error:.2g}'))}"
+            measured = Cell("not measured") if math.isnan(line.measured) else Cell(number(line.measured) + off)
+            proved = "nothing" if math.isnan(line.proved) else rounded_up(line.proved)
+            price = number(line.price)
+            if price and line.enough is not None:
+                price += f" ({line.enough:,} bags halve it)"
+            lines.append((line.what, measured, proved, Cell(price)))
+        head = ("what", "measured", "proved: at most", "of it, for finitely many bags")
+        caption = f"At the worst of {len(self.study.bagged.prediction):,} test points, unless a line says otherwise"
+        return Table.of("proofs", caption, head, lines)
+
+    @property
+    def flips(self) -> Table | None:
+        """The rows, or units, that flip most decisions, with how many."""
+        decisions, noun = self.study.decisions, self.study.noun
+        if decisions is None or not decisions.n_flipped:
+            return None
+        names, counts = decisions.most_flips(_MOST_ROWS)
+        lines = [(printable(name), Cell(f"{count:,}", int(count))) for name, count in zip(names, counts, strict=True)]
+        caption = f"Decisions that one {noun.singular} flips, of {decisions.points.count(len(decisions))}"
+        return Table.of("flips", caption, (noun.singular, "decisions"), lines)
+
+    @property
+    def wrong(self) -> Table | None:
+        """The rows, or units, that are likely wrong."""
+        suspects = self.study.suspects
+        if suspects is None or not suspects.wrong:
+            return None
+        of_classes = self.study.task == "classification"
+        head = ("off by", "usual size") if not of_classes else ("probability of its class", "of the likeliest class")
+        lines = [
+            (each.number, each.name, Cell(number(each.value), abs(each.value)), each.noise)
+            for each in suspects.wrong[:_MOST_ROWS]
+        ]
+        caption = f"{self._many(len(suspects.wrong))} likely wrong"
+        return self._named("wrong", caption, head, lines, ascending=of_classes)
+
+    @property
+    def moving(self) -> Table | None:
+        """The rows, or units, that move the predictions beyond the noise of the bags."""
+        if self.study.suspects is None:
+            numbers, effects = self.study.ranked(_MOST_ROWS)
+            kept = effects > _BEYOND * (0.0 if np.isnan(self.noise) else self.noise)
+            names = self.study.bagged.names.of_rows(numbers)
+            lines = [
+                (number, name, effect, self.noise)
+                for number, name, effect in zip(numbers[kept].tolist(), names[kept], effects[kept], strict=True)
+            ]
+            total = len(lines)
+        else:
+            total, found = len(self.study.suspects.moving), self.study.suspects.moving[:_MOST_ROWS]
+            lines = [(each.number, each.name, each.value, each.noise) for each in found]
+        if not lines:
+            return None
+        caption = f"{self._many(total)} moving the predictions beyond the noise of the bags"
+        return self._named("moving", caption, ("moves them by", "noise of the bags"), lines)
+
+    @property
+    def noise(self) -> float:
+        """The noise of the bags in how far a row moves the predictions; NaN if it is not known."""
+        if self.study.suspects is not None:
+            return self.study.suspects.noise
+        moved = self.study.bagged
+        return float(np.sqrt(np.mean(moved.noise**2))) if moved.noise_known else math.nan
+
+    @property
+    def columns(self) -> Table | None:
+        """What each column of the table was taken for."""
+        if self.data is None:
+            return None
+        lines = [
+            (printable(column.name), column.kind,
+             Cell("" if not column.missing else f"{column.missing:.1%}", column.missing),
+             Cell(f"{column.n_values:,}", column.n_values), printable(column.example), printable(column.remark, 300))
+            for column in self.data.shown(_MOST_COLUMNS)
+        ]  # fmt: skip
+        head = ("column", "taken for", "missing", "values", "range, or some of them", "remark")
+        caption = f"{printable(self.data.name)}: {self.data.n_rows:,} rows with a target"
+        return Table.of("columns", caption, head, lines, texts=(1, 4, 5))
+
+    @property
+    def rest(self) -> str:
+        """What the columns that are not shown are."""
+        return "" if self.data is None else self.data.rest(_MOST_COLUMNS)
+
+    def _many(self, total: int) -> str:
+        noun = self.study.noun
+        words = f"{total:,} training {'row' if total == 1 else 'rows'}" if noun == ROWS else noun.count(total)
+        return words if total <= _MOST_ROWS else f"The first {_MOST_ROWS} of {words}"
+
+    def _named(
+        self, name: str, caption: str, head: Sequence[str], lines: Sequence[Any], ascending: bool = False
+    ) -> Table:
+        """A table of rows, or units, with their values."""
+        values, of_units = self.values, self.study.noun != ROWS and self.values.known
+        if of_units:
+            caption += f"; where the rows of {self.study.noun.any_one} differ, a cell has the range of their values"
+        elif self.study.noun == ROWS:
+            caption += "; rows by their number in the table, from 0"
+        if values.hidden:
+            caption += f"; {values.hidden} more columns are not shown"
+        of_target = [] if self.study.model is None else [self.colophon.called]
+        titles = (self.study.noun.singular, *head, *(["rows"] if of_units else []), *of_target, *values.columns)
+        shown = [
+            (values.called(position, name), value, noise, *values.cells(position, of_units, bool(of_target)))
+            for position, name, value, noise in lines
+        ]
+        return Table.of(name, caption, titles, shown, sorted_by=1, ascending=ascending)

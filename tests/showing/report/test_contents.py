@@ -1,0 +1,111 @@
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from stablebag.measuring.suspects import Suspect, Suspects
+from stablebag.showing.colophon import Colophon
+from stablebag.showing.report.contents import Contents
+from stablebag.showing.report.rows import Values
+from stablebag.showing.study import Study
+
+
+def contents_of(result, rows=None, data=None, target="price_eur"):
+    return Contents(result, Colophon.of(result, target=target), Values.of(result, rows), data, 0.05)
+
+
+def texts(table):
+    return [[cell.text for cell in line] for line in table.lines]
+
+
+def test_moves_scores_and_proofs_are_those_of_the_study(diabetes):
+    result, _ = diabetes
+    contents = contents_of(result)
+    assert [line[2].value for line in contents.comparison.lines[:1]] == [result.comparison()[0].bagged]
+    assert result.compared.where() in contents.comparison.caption
+    assert [line[3].value for line in contents.scores.lines] == [score.constant for score in result.scores]
+    assert "lower is better" in contents.scores.lines[0][0].text
+    first = result.proofs()[0]
+    for line, proof in zip(contents.proofs.lines, result.proofs(), strict=True):
+        shown = line[2].text.replace(",", "")
+        assert shown == "nothing" if np.isnan(proof.proved) else float(shown) >= proof.proved
+    assert f"({first.enough:,} bags halve it)" in contents.proofs.lines[0][3].text
+
+
+def test_what_is_below_the_noise_is_never_written_as_zero(diabetes):
+    result, _ = diabetes
+    still = replace(result.compared.bagged, left_out=np.tile(result.compared.bagged.prediction, (15, 1)))
+    quiet = replace(result, compared=replace(result.compared, bagged=still))
+    assert contents_of(quiet).comparison.lines[0][2].text.startswith("below the noise (")
+
+
+def test_suspicious_rows_stand_beside_their_noise_with_the_targets_own_name(diabetes):
+    result, X = diabetes
+    wrong = (Suspect(4, 4, -1234567.0, 1000.0, 1e-9), Suspect(7, 7, 9999.0, 1000.0, 1e-8))
+    moving = (Suspect(9, 9, 2.5, 0.5, 1e-9),)
+    found = replace(result, suspects=Suspects(moving, wrong, 0.5, 1000.0, 0.1))
+    contents = contents_of(found, X[:200])
+    assert contents.wrong.head[:4] == ("row", "off by", "usual size", "price_eur")
+    assert texts(contents.wrong)[0][:3] == ["4", "-1,234,567", "1,000"]
+    assert contents.wrong.lines[0][1].value == 1234567.0  # sorted by size, whatever its sign
+    assert texts(contents.moving)[0][:3] == ["9", "2.5", "0.5"]
+    none = replace(result, suspects=Suspects((), (), 0.5, 1000.0, 0.1))
+    assert contents_of(none).wrong is None
+    assert contents_of(none).moving is None
+    assert contents_of(none).noise == 0.5
+
+
+def test_rows_whose_class_is_unlikely_come_first(cancer):
+    wrong = (Suspect(4, 4, 0.001, 0.99, 0.01), Suspect(7, 7, 0.02, 0.9, 0.05))
+    table = contents_of(replace(cancer, suspects=Suspects((), wrong, 0.5, np.nan, 0.1))).wrong
+    assert table.head[1:3] == ("probability of its class", "of the likeliest class")
+    assert (table.sorted_by, table.ascending) == (1, True)
+
+
+def test_where_nothing_was_tested_rows_are_named_only_beyond_the_noise(diabetes):
+    result, _ = diabetes
+    alone = contents_of(Study.of(result.bagged, result.proved))
+    shown = [] if alone.moving is None else [line[1].value for line in alone.moving.lines]
+    assert all(value > 2 * alone.noise for value in shown)
+    assert alone.wrong is None
+    quiet = replace(result.bagged, left_out=np.tile(result.bagged.prediction, (200, 1)))
+    assert contents_of(Study.of(quiet, result.proved)).moving is None
+
+
+def test_rows_that_flip_decisions_are_counted(cancer):
+    table, (names, counts) = contents_of(cancer).flips, cancer.decisions.most_flips(15)
+    if table is None:
+        pytest.skip("no decision of this study hinges on one row")
+    assert [line[1].value for line in table.lines] == counts.tolist()
+    assert [line[0].text for line in table.lines] == [str(name) for name in names]
+
+
+@dataclass
+class Column:
+    name: str = "\x00evil"
+    kind: str = "number"
+    missing: float = 0.25
+    n_values: int = 1200
+    example: str = "1 to 7"
+    remark: str = ""
+
+
+class Read:
+    name, n_rows = "a.csv", 12345
+
+    def shown(self, most):
+        return (Column(), Column("b", "dropped", 0.0, 1, "", "the same as a"))
+
+    def rest(self, most):
+        return f"more than {most}"
+
+
+def test_columns_are_shown_as_they_were_read(diabetes):
+    contents = contents_of(diabetes[0], data=Read())
+    assert contents.columns.caption == "a.csv: 12,345 rows with a target"
+    assert texts(contents.columns) == [
+        ["\\x00evil", "number", "25.0%", "1,200", "1 to 7", ""],
+        ["b", "dropped", "", "1", "", "the same as a"],
+    ]
+    assert contents.rest == "more than 40"
+    assert contents_of(diabetes[0]).columns is None
