@@ -225,4 +225,4 @@ def test_a_worker_that_is_killed_is_named_in_a_sentence(tmp_path):
         os.kill(int(next(tmp_path.iterdir()).name), signal.SIGKILL)
         output, _ = process.communicate(timeout=60)
     assert output.splitlines()[1].startswith("A worker process was ended from outside or crashed. Most often this is")
-    assert "memory ran out: use fewer jobs (n_jobs=1)" in output
+    assert "memory ran out: use fewer jobs (n_jobs=1 or --jobs 1)" in output

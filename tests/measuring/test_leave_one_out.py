@@ -27,7 +27,8 @@ from stablebag import (
     predict_interval,
     stream_leave_one_out,
 )
-from stablebag.measuring.leave_one_out import left_out_at_rows
+from stablebag.measuring.leave_one_out import doubtful_blocks, left_out_at_rows
+from stablebag.measuring.perturbations import flipped
 from stablebag.paper.counterexamples import Memorizer
 from stablebag.proving.bounds import memorizer_in_sample_delta
 
@@ -226,3 +227,35 @@ def test_a_model_that_keeps_no_rows_says_so():
     with pytest.raises(ValueError, match="has kept none of them"):
         predict_interval(model, X)
     assert leave_one_out(model, X).left_out.shape == (8, 8)  # which needs none
+
+
+def test_only_points_whose_decision_no_row_can_change_are_not_doubtful(monkeypatch):
+    monkeypatch.setattr("stablebag.measuring.leave_one_out._LEFT_OUT", 1000)  # blocks of few points
+    rng = np.random.default_rng(0)
+    X, points = rng.normal(size=(60, 2)), rng.normal(size=(300, 2))
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=60), [-0.5, 0.5])
+    model = BaggedClassifier(DecisionTreeClassifier(), n_bags=30, random_state=0).fit(X, y)
+    moved = leave_one_out(model, points)
+    expected = moved.flips()
+    places = []
+    for some, prediction, left_out in doubtful_blocks(model, points):
+        places += some.tolist()
+        np.testing.assert_allclose(left_out, moved.left_out[:, some], rtol=0, atol=1e-15)
+        np.testing.assert_array_equal(flipped(prediction, left_out), expected[:, some])
+    certain = np.setdiff1d(np.arange(300), places)
+    assert len(places) == len(set(places))
+    assert 0 < len(certain) < 300
+    assert not expected[:, certain].any()
+    assert expected.any()
+
+
+@pytest.mark.parametrize("special", ["all bags", "a class of one row"])
+def test_where_bags_are_not_alike_every_point_is_doubtful(special):
+    X = np.arange(6.0)[:, None]
+    if special == "all bags":
+        model = BaggedClassifier(DecisionTreeClassifier(), n_bags="all").fit(X, [0, 0, 0, 1, 1, 1])
+    else:
+        scheme = BernoulliSubbagging(0.3)  # some bags are empty
+        model = BaggedClassifier(DecisionTreeClassifier(), scheme=scheme, n_bags=80, random_state=0)
+        model.fit(X, [0, 0, 0, 1, 1, 2])
+    assert np.concatenate([some for some, *_ in doubtful_blocks(model, X)]).tolist() == list(range(6))

@@ -99,7 +99,7 @@ def results(
         _stopped.add(token)
         raise RuntimeError(
             "A worker process was ended from outside or crashed. Most often this is the system, because memory ran "
-            "out: use fewer jobs (n_jobs=1), smaller bags or fewer columns."
+            "out: use fewer jobs (n_jobs=1 or --jobs 1), smaller bags or fewer columns."
         ) from error
     except (TypeError, AttributeError, pickle.PicklingError) as error:
         _stopped.add(token)

@@ -7,6 +7,7 @@ import numpy as np
 
 from stablebag._checks import hold_read_only
 from stablebag._wording import ROWS, Noun
+from stablebag.learning.rows import n_rows
 from stablebag.measuring.leave_one_out import doubtful_blocks
 from stablebag.measuring.names import Names
 from stablebag.measuring.perturbations import Perturbations, flipped
@@ -68,8 +69,7 @@ class Decisions:
         Rows flip what `selection_stability` says for the argmax. They are only counted, so that a large table of
         held-out rows takes no memory.
         """
-        n_points = len(X)
-        by_point, same = np.zeros(n_points, dtype=int), np.zeros(n_points, dtype=int)
+        by_point, same = np.zeros(n_rows(X), dtype=int), np.zeros(n_rows(X), dtype=int)
         by_row = np.zeros(len(model.units_), dtype=int)
         for places, prediction, left_out in doubtful_blocks(model, X):
             flips = flipped(prediction, left_out)
