@@ -43,6 +43,10 @@ class FitJob:
         As the parameter `solver` of the ensembles.
     choice : Choice or None, default=None
         Which solver fits the bags, once that is decided; None is the learner itself.
+    by_row : frozenset of str or None, default=None
+        The fit parameters with one entry per row, if that is known; else they are told by their length.
+    gathered_of : int or None, default=None
+        If this is a portion of a job, whose rows alone are in memory, the number of bags of the whole job.
     """
 
     learner: Any
@@ -58,6 +62,8 @@ class FitJob:
     numbers: np.ndarray | None = None
     solver_wanted: str = "auto"
     choice: Any = None
+    by_row: frozenset[str] | None = None
+    gathered_of: int | None = None
 
     def __len__(self) -> int:
         return len(self.bags)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, log_loss, mean_absolute_error, root_mean_squared_error
 
-from stablebag._checks import check_integer, refuse_value
+from stablebag._checks import check_integer, refuse_type, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import ROWS, Noun
 from stablebag.deciding.intervals import Intervals, predict_interval
@@ -18,6 +18,7 @@ from stablebag.learning.learners import Copies
 from stablebag.learning.progress import counted
 from stablebag.learning.regressor import BaggedRegressor
 from stablebag.learning.rows import n_rows
+from stablebag.learning.sources.source import RowSource
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
 from stablebag.measuring.leave_one_out import leave_one_out
 from stablebag.measuring.perturbations import Perturbations
@@ -321,6 +322,9 @@ def study(
     'Leaving out a training row moves the bagged prediction by '
     """
     owner = "study"
+    if isinstance(X, RowSource):
+        reason = "the base learner is fitted to all rows. Use study(learner, *table.to_memory(), X_test)."
+        raise refuse_type("X", owner, "rows that are in memory", X, reason)
     n_points = check_integer(n_points, "n_points", owner, minimum=1)
     n_refits = check_integer(n_refits, "n_refits", owner, minimum=1)
     classifies = is_classifier(learner)

@@ -22,7 +22,8 @@ class General:
         self.X, self.y = job.X, job.y
         self.fresh, self.surroundings = Copies(job.learner), Surroundings(job.learner)
         self.given = job.fit_params or {}
-        self.by_row = {name for name, value in self.given.items() if is_per_row(value, len(job.y))}
+        by_row = {name for name, value in self.given.items() if is_per_row(value, len(job.y))}
+        self.by_row = by_row if job.by_row is None else job.by_row
         self.validated, self.mutable = False, has_mutable_cells(job.X)
 
     def fit(self, rows: np.ndarray, seed: int) -> Any:
