@@ -19,7 +19,7 @@ from stablebag.learning.sources.portions import cuts
 N, D, FILES = 5_000_000, 10, 5
 COLUMNS = [f"x{k}" for k in range(D)]
 BUDGET = 200_000_000
-_MEMORIES = (2**31, 88_000_000)  # for one portion, and for about seven
+_MEMORIES = (2**31, 80_000_000)  # for one portion, and for seven
 TITLE = f"Parquet, {N:,} rows of {D} float32 columns (CPU time of all threads)"
 
 
