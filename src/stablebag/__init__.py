@@ -26,6 +26,8 @@ _ROOMS = {
     "stablebag.learning.progress": ["on_progress"],
     "stablebag.learning.ranges": ["FixedRange", "FunctionRange", "ObservedRange", "PredictionRange", "TrimmedRange"],
     "stablebag.learning.regressor": ["BaggedRegressor"],
+    "stablebag.learning.sources.parquet": ["ParquetTable"],
+    "stablebag.learning.sources.source": ["RowSource"],
     "stablebag.proving.bounds.impossible": ["unstable_epsilon"],
     "stablebag.proving.certificate": ["Certificate"],
     "stablebag.proving.certify": ["certify", "certify_reused"],

@@ -31,6 +31,8 @@ from stablebag.learning.ranges import ObservedRange as ObservedRange
 from stablebag.learning.ranges import PredictionRange as PredictionRange
 from stablebag.learning.ranges import TrimmedRange as TrimmedRange
 from stablebag.learning.regressor import BaggedRegressor as BaggedRegressor
+from stablebag.learning.sources.parquet import ParquetTable as ParquetTable
+from stablebag.learning.sources.source import RowSource as RowSource
 from stablebag.measuring.black_box import StabilityTest as StabilityTest
 from stablebag.measuring.black_box import stability_test as stability_test
 from stablebag.measuring.errors import LeaveOneOutError as LeaveOneOutError

@@ -156,3 +156,16 @@ def test_bags_that_were_pickled_are_read_only_again():
     again = pickle.loads(pickle.dumps(Bags([[2, 0], [1, 1]], n_samples=3)))
     with pytest.raises(ValueError, match="read-only"):
         again._rows[0] = 1
+
+
+def test_compacted_bags_are_places_among_their_distinct_rows(seed):
+    rng = np.random.default_rng(seed)
+    for n in (9, 300, 2**33):
+        bags = Bags([rng.integers(0, n, size) for size in (5, 0, 40, 1)], n_samples=n)
+        rows, compacted = bags.compacted()
+        assert (np.diff(rows) > 0).all()
+        assert compacted.n_samples == len(rows)
+        assert all(np.array_equal(rows[new], old) for new, old in zip(compacted, bags, strict=True))
+    rows, compacted = Bags([[], []], n_samples=5).compacted()
+    assert len(rows) == 0
+    assert len(compacted) == 2

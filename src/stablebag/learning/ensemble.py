@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from stablebag._checks import check_integer, check_jobs, read_only, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
 from stablebag.learning.averaging import BagAverage
-from stablebag.learning.fitting import fit_bags, predict_bags
+from stablebag.learning.fitting import fit_bags, predict_bags, ready
 from stablebag.learning.job import FitJob
 from stablebag.learning.kept_rows import packed, unpacked
 from stablebag.learning.models import Models
@@ -30,7 +30,8 @@ from stablebag.learning.ranges import PredictionRange
 from stablebag.learning.rows import fingerprint, index_of, kept, n_rows, same_table, take_rows, validated_rows
 from stablebag.learning.solvers.choice import BY_ROW, Choice, check_wanted, chosen
 from stablebag.learning.solvers.neighbours_limit import NEIGHBOURS, AllBagsOfNeighbours
-from stablebag.learning.solvers.solver import NotCovered
+from stablebag.learning.solvers.solver import NotCovered, Structure
+from stablebag.learning.sources.source import RowSource
 from stablebag.learning.strata import law_of_rows
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.random_bags import RandomBags
@@ -86,7 +87,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         row_ids: Any = None,
         groups: Any = None,
@@ -97,10 +98,11 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse array or data frame of shape (n_samples, n_features)
+        X : array-like, sparse array or data frame of shape (n_samples, n_features), or RowSource
             The training rows. A data frame reaches the learner as a data frame; NaN is allowed if the learner takes it.
-        y : array-like of shape (n_samples,)
-            The targets of the training rows.
+            A source such as `ParquetTable` has rows that are not in memory: those of some bags at a time are read.
+        y : array-like of shape (n_samples,), default=None
+            The targets of the training rows; left out with a source, which has them.
         sample_weight : array-like of shape (n_samples,), default=None
             Passed to the learner: each bag gets the weights of its rows. The bags are drawn without regard to them.
         row_ids : None, "index", or sequence of int or labels, default=None
@@ -127,17 +129,22 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         job = self.prepare(X, y, sample_weight=sample_weight, **about, **fit_params)
         before = getattr(self, "estimators_", None)  # of a warm start; a fresh fit has forgotten them
         models = [] if before is None else list(before.kept)
-        new = job if job.choice is not None else chosen(job.part(len(models), len(job)))
+        new = job if job.choice is not None else job.part(len(models), len(job))
+        choice, structure = Choice() if job.choice is None else job.choice, None
         with counted(len(new)) as count, self._callbacks(len(new), job) as after_bag:
-            for model in fit_bags(new, self.n_jobs):
-                models.append(model)
-                count.one()
-                after_bag()
-        return self._hold(job, models, new.choice, self if before is not None else None)
+            for part in ready(new):
+                choice, structure = part.choice.without_rows(), structure or part.choice.structure
+                for model in fit_bags(part, self.n_jobs):
+                    models.append(model)
+                    count.one()
+                    after_bag()
+                del part  # before the rows of the next are read
+        return self._hold(job, models, choice, structure, self if before is not None else None)
 
-    def _hold(self, job: FitJob, models: list[Any], choice: Choice, before: Self | None = None) -> Self:
+    def _hold(self, job: FitJob, models: list[Any], choice: Choice, structure: Structure | None,
+              before: Self | None = None) -> Self:  # fmt: skip
         """Keep what was fitted, some of it perhaps by a model before: this one, if it goes on."""
-        goes_on, structure = before is self, choice.structure
+        goes_on = before is self
         # If a bag or none was added there is no solver; the others may still be arrays.
         if before is not None and structure is None and any(map(before.estimators_.is_array, models)):
             structure, choice = before.estimators_.structure, before.solver_
@@ -165,7 +172,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         model: Self = clone(self).set_params(scheme=law.scheme)
         job = model._prepared(X, y, units, fit_params, self._seeds)
         if job.choice is not None:  # in closed form there is nothing to fit
-            return model._hold(job, [], job.choice)
+            return model._hold(job, [], job.choice, None)
         # Arrays refer to the classes by their place, which a class that is gone or new changes.
         same_classes = job.classes is None or np.array_equal(job.classes, self.average_.classes)
         models = list(self.estimators_.kept if same_classes else self.estimators_)
@@ -188,7 +195,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             for number, fitted in zip(new, fit_bags(changed_bags, self.n_jobs) if len(new) else [], strict=True):
                 models[number] = fitted
                 count.one()
-        return model._hold(job, models, changed_bags.choice or self.solver_, self)
+        choice = changed_bags.choice or self.solver_
+        return model._hold(job, models, choice, choice.structure, self)
 
     def _refuse_changed_parameters(self) -> None:
         """Refuse to fit some bags with other parameters than the rest."""
@@ -204,6 +212,11 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def training_data(self, X: Any = None, **fit_params: Any) -> tuple[Any, dict[str, Any]]:
         """Return the training rows and what was passed to the learner's fit: those kept, or those given again."""
         check_is_fitted(self)
+        if isinstance(getattr(self, "X_", X), RowSource):
+            raise ValueError(
+                "This model was fitted to rows that are not in memory, and its bags cannot be fitted again from there. "
+                "Fit a model anew, to files with other rows; or fit it in memory: fit(*table.to_memory())."
+            )
         if hasattr(self, "X_"):
             if X is not None or fit_params:
                 raise ValueError("This model has kept its training rows. Leave X and the fit parameters out.")
@@ -266,6 +279,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         resumes = self._resumes()
         # A fitted model stays as it is if they are refused; what is no table is refused below.
         is_table = hasattr(X, "shape") or hasattr(X, "__len__")
+        if isinstance(X, RowSource):
+            y, row_ids, groups = X.all_of_fit(y, row_ids, groups, type(self).__name__)
         units = units_of(X, n_rows(X), row_ids, groups, type(self).__name__) if is_table else None
         if not resumes:
             self._forget()
@@ -315,6 +330,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """The average over all bags in closed form, or why there is none."""
         if not self.derandomized_ or params or self.solver == "scikit-learn" or type(learner) not in NEIGHBOURS:
             return ""
+        if isinstance(X, RowSource):
+            return "the rows are not in memory"
         if not self.units_.are_rows:
             return f"bags are drawn over {self.units_.noun.plural}"
         try:
@@ -391,6 +408,10 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             return
         n_points, classes = n_rows(points), self.average_.classes
         step = max(1, _BLOCK_BYTES // (8 * len(self.bags_) * (1 if classes is None else len(classes))))
+        if isinstance(points, RowSource):
+            for number, block in enumerate(points.blocks(step)):  # cut as a table in memory is: the same bits
+                yield slice(number * step, number * step + n_rows(block)), self._raw(block)
+            return
         for first in range(0, n_points, step):
             stop = min(first + step, n_points)
             some = points if stop - first == n_points else take_rows(points, np.arange(first, stop))
@@ -443,6 +464,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _predicted(self, X: Any) -> np.ndarray:
         """The average over bags at some points, added up bag by bag so that only the sum is held."""
         check_is_fitted(self)
+        if isinstance(X, RowSource):
+            return np.concatenate([self.average_.prediction([raw]) for _, raw in self.raw_blocks(X)])
         raw: Iterator[Any] = (block for _, block in self.raw_blocks(X))
         if self.has_single_bags:
             points = self.checked_points(X)
@@ -480,7 +503,9 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         X = validated_rows(self, X, reset=reset, ensure_min_samples=2)
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        y = np.array(column_or_1d(y, warn=True))  # a copy, because it is kept and the caller's may change
+        y = column_or_1d(y, warn=True)
+        if not isinstance(X, RowSource):
+            y = np.array(y)  # a copy, because it is kept and the caller's may change
         if y.dtype.kind == "O" and any(map(_is_missing, y)):
             raise ValueError("Input y contains NaN or missing values. Remove those rows.")
         y = read_only(self._check_targets(y))

@@ -21,14 +21,33 @@ from stablebag.learning.learners import Surroundings
 from stablebag.learning.models import Models
 from stablebag.learning.parallel import BagError, Pace, n_workers, on_this_machine, one_thread, results
 from stablebag.learning.rows import Points
-from stablebag.learning.solvers.choice import chosen, warns_of_many_classes
+from stablebag.learning.solvers.choice import Choice, bags_for_solvers, chosen, warns_of_many_classes
 from stablebag.learning.solvers.conversion import ask, converted
 from stablebag.learning.solvers.general import General
 from stablebag.learning.solvers.solver import Structure
+from stablebag.learning.sources.portions import portions
+from stablebag.learning.sources.source import RowSource
 
 _BLOCK_BYTES = 2**26
 _SMALL_PREDICTION = 100_000  # bags times points below which threads cost more than they save
 _AT_ONCE = 0.02  # seconds of fits by a solver after which they are handed over
+
+
+def ready(job: FitJob) -> Iterator[FitJob]:
+    """Yield the job with rows in memory and the solver that fits its bags: at once, or in portions, if from a source.
+
+    The solver is chosen by the first portion in which a bag reaches one.
+    """
+    if not isinstance(job.X, RowSource):
+        yield chosen(job)
+        return
+    settled: Choice | None = None
+    for part in portions(job):
+        part = chosen(part) if settled is None else replace(part, choice=settled)
+        yield part
+        if settled is None and (part.choice.why or next(bags_for_solvers(part), None) is not None):
+            settled = part.choice.without_rows()
+        del part  # before the rows of the next are read
 
 
 def fit_bags(job: FitJob, n_jobs: int | None = None) -> Iterator[Any]:
@@ -42,8 +61,11 @@ def fit_bags(job: FitJob, n_jobs: int | None = None) -> Iterator[Any]:
 
 def fit_and_predict_bags(job: FitJob, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
     """Fit one model per bag, yield its prediction at the points X, and forget it; only a batch is alive at a time."""
-    with closing(_one_by_one(_fit_and_predict_each, chosen(job), n_jobs, Points(X))) as predictions:
-        yield from predictions
+    points = Points(X)
+    for part in ready(job):
+        with closing(_one_by_one(_fit_and_predict_each, part, n_jobs, points)) as predictions:
+            yield from predictions
+        del part  # before the rows of the next are read
 
 
 def predict_bags(

@@ -1,6 +1,6 @@
 """One fit job: the data, the bags and the seeds that fitting needs, and how the bags are averaged."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,6 +46,8 @@ class FitJob:
         Which solver fits the bags, once that is decided; None is the learner itself.
     by_row : frozenset of str or None, default=None
         The names of the fit parameters that have one entry per training row; None finds them by their lengths.
+    gathered_of : int or None, default=None
+        If this is a portion of a job, whose rows alone are in memory, the number of bags of the whole job.
     """
 
     learner: Any
@@ -62,6 +64,7 @@ class FitJob:
     solver_wanted: str = "auto"
     choice: Any = None
     by_row: frozenset[str] | None = None
+    gathered_of: int | None = None
 
     def __len__(self) -> int:
         return len(self.bags)
@@ -82,14 +85,14 @@ class FitJob:
         given = self.fit_params or {}
         return frozenset(name for name, value in given.items() if is_per_row(value, len(self.y)))
 
-    def on_own_rows(self) -> "FitJob":
-        """Return the same job with the rows of its bags alone, so that no others have to travel with it."""
-        rows, bags = self.bags.on_own_rows()
+    def on_own_rows(self, take: Callable[[Any, np.ndarray], Any] = take_rows) -> "FitJob":
+        """Return the same job with the rows of its bags alone, so that no others have to travel with it or be read."""
+        rows, bags = self.bags.compacted()
         if not len(rows):  # all bags are empty; a table of no rows is more than some libraries take
-            rows, bags = np.zeros(1, np.intp), Bags.from_flat(rows, np.zeros(len(bags) + 1, np.int64), 1)
+            rows = np.zeros(1, np.int64)
         by_row, given = self.params_by_row(), self.fit_params or {}
         params = {name: take_rows(value, rows) if name in by_row else value for name, value in given.items()}
-        return replace(self, X=take_rows(self.X, rows), y=self.y[rows], bags=bags, fit_params=params, by_row=by_row)
+        return replace(self, X=take(self.X, rows), y=self.y[rows], bags=bags, fit_params=params, by_row=by_row)
 
     def without_rows(self) -> "FitJob":
         """Return the job without the data, which are sent separately."""

@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing  # private, but scikit-learn's own way 
 from sklearn.utils.validation import validate_data
 
 from stablebag._checks import read_only
+from stablebag.learning.sources.source import RowSource
 
 _IMMUTABLE = (str, bytes, bool, int, float, complex, type(None), np.generic, np.datetime64)
 
@@ -67,7 +68,9 @@ def stacked(X: Any, more: Any) -> Any:
 
 
 def kept(X: Any) -> Any:
-    """Return a copy of a table that later changes by the caller do not reach."""
+    """Return a copy of a table that later changes by the caller do not reach; a source stays where it is."""
+    if isinstance(X, RowSource):
+        return X
     table = _deep(X)
     return read_only(table) if isinstance(table, np.ndarray) else table
 
@@ -84,6 +87,8 @@ def has_mutable_cells(X: Any) -> bool:
 
 def fingerprint(X: Any) -> str:
     """Return a hash that identifies a table."""
+    if isinstance(X, RowSource):
+        return X.fingerprint()
     if not hasattr(X, "shape"):
         X = np.asarray(X)
     if isinstance(X, np.ndarray) and X.dtype.kind != "O":
@@ -109,6 +114,10 @@ def same_table(X: Any, other: Any) -> bool:
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: int) -> Any:
     """Check X as far as possible without the learner, to which sparse data and NaN are left; a frame stays a frame."""
+    if isinstance(X, RowSource):  # all of its rows are alike
+        few = X.take(np.arange(min(X.n_samples, ensure_min_samples)))
+        validated_rows(estimator, few, reset=reset, ensure_min_samples=ensure_min_samples)
+        return X
     if hasattr(X, "columns") and hasattr(X, "shape"):
         X = validate_data(estimator, X, reset=reset, skip_check_array=True)
         if X.shape[0] < ensure_min_samples:

@@ -52,19 +52,19 @@ def leave_one_out(model: Any, X: Any) -> Perturbations:
     return perturbations_of(model.average_, model.raw(X), model.fingerprint_of(X), model.index_of(X))
 
 
-def stream_leave_one_out(model: Any, X: Any, y: Any, X_test: Any, **fit_params: Any) -> Perturbations:
+def stream_leave_one_out(model: Any, X: Any, y: Any = None, X_test: Any = None, **fit_params: Any) -> Perturbations:
     """Return the same as `leave_one_out` of the fitted model, but without keeping any fitted learner.
 
     Parameters
     ----------
     model : BaggedRegressor or BaggedClassifier
         An unfitted model; it stays unfitted.
-    X : array-like, sparse array or data frame of shape (n_samples, n_features)
+    X : array-like, sparse array or data frame of shape (n_samples, n_features), or RowSource
         The training rows.
-    y : array-like of shape (n_samples,)
-        The targets of the training rows.
-    X_test : array-like, sparse array or data frame of shape (n_points, n_features)
-        The points at which to predict.
+    y : array-like of shape (n_samples,), default=None
+        The targets of the training rows; left out with a source, which has them.
+    X_test : array-like, sparse array or data frame of shape (n_points, n_features), default=None
+        The points at which to predict. They have to be given.
     **fit_params : dict
         As in the model's `fit`.
 
@@ -81,6 +81,9 @@ def stream_leave_one_out(model: Any, X: Any, y: Any, X_test: Any, **fit_params: 
     (400, 42)
     """
     check_bagged(model, "stream_leave_one_out", fitted=False)
+    if X_test is None:
+        reason = "perturbations are those of predictions. Give some: X_test=..."
+        raise refuse_value("X_test", "stream_leave_one_out", "points at which to predict", X_test, reason)
     model = clone(model)
     job = model.prepare(X, y, **fit_params)
     points = model.checked_points(X_test)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from stablebag._checks import check_integer, check_jobs, refuse_value
+from stablebag._checks import check_integer, check_jobs, refuse_type, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import Noun
 from stablebag.deciding.intervals import Intervals, predict_interval
@@ -17,6 +17,7 @@ from stablebag.learning.learners import Copies
 from stablebag.learning.progress import counted, step
 from stablebag.learning.regressor import BaggedRegressor
 from stablebag.learning.rows import n_rows
+from stablebag.learning.sources.source import RowSource
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
 from stablebag.measuring.leave_one_out import leave_one_out
 from stablebag.measuring.perturbations import Perturbations
@@ -326,6 +327,9 @@ def study(
     """
     owner = "study"
     check_jobs(n_jobs, owner)
+    if isinstance(X, RowSource):
+        reason = "the base learner is fitted to all rows. Use study(learner, *table.to_memory(), X_test)."
+        raise refuse_type("X", owner, "rows that are in memory", X, reason)
     n_points = check_integer(n_points, "n_points", owner, minimum=1)
     n_refits = check_integer(n_refits, "n_refits", owner, minimum=1)
     n_matched = check_integer(n_matched, "n_matched", owner, minimum=0)

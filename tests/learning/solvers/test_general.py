@@ -4,7 +4,8 @@ from sklearn.linear_model import Ridge
 from learners import RowRecorder
 from stablebag import Bags
 from stablebag.learning.job import FitJob
-from stablebag.learning.solvers.general import General, is_per_row
+from stablebag.learning.rows import is_per_row
+from stablebag.learning.solvers.general import General
 from stablebag.learning.solvers.same import same_model
 
 X, Y = np.random.default_rng(0).normal(size=(12, 2)), np.arange(12.0)

@@ -66,6 +66,10 @@ class Choice:
             _refuse_other_ties(self.kind, job, str(reason))
             return None
 
+    def without_rows(self) -> "Choice":
+        """Return the choice without the solver, which is made anew for other rows."""
+        return replace(self, solver=None)
+
     def of(self, models: Any) -> "Choice":
         """Return the choice without the solver, and with the number of bags that were handed back."""
         others = [model for model in models.kept if not models.is_array(model)]
@@ -115,6 +119,8 @@ def _choice(job: FitJob) -> Choice:
         _refuse_invalid(job.learner)
         job = replace(job, learner=clone(job.learner))  # what is kept of it does not change with the caller's
         solver = kind(job)
+        if job.gathered_of is not None and solver.structure.holds_rows:
+            raise NotCovered("its models are made of all rows, which are not in memory")
         # With ties in row order a tree is not scikit-learn's: the same program is verified with its order of ties.
         same = solver if job.solver_wanted == "auto" else kind(replace(job, solver_wanted="auto"))
         with one_thread():  # as bags are fitted
@@ -144,7 +150,8 @@ def _check_call(kind: type[Solver], job: FitJob) -> None:
     if version not in kind.versions:
         solver, verified = f"the solver for {type(job.learner).__name__}", " and ".join(kind.versions)
         raise NotCovered(f"{solver} was verified for version {verified}, and this is {version}")
-    if len(job) < 2 and job.solver_wanted == "auto":  # verifying takes as long, and the bits are the same
+    n_bags = job.gathered_of or len(job)
+    if n_bags < 2 and job.solver_wanted == "auto":  # verifying takes as long, and the bits are the same
         raise NotCovered("there is only one bag")
     if job.fit_params:
         raise NotCovered(f"{next(iter(job.fit_params))} was passed to fit")
@@ -175,7 +182,7 @@ def _verify_or_doubt(solver: Solver, job: FitJob) -> None:
 
 def _verify(solver: Solver, job: FitJob) -> None:
     """Raise `NotCovered` unless the model of the first bag is that of scikit-learn, to the last bit."""
-    first = list(islice(_bags_for_solvers(job), _TRIES))
+    first = list(islice(bags_for_solvers(job), _TRIES))
     if not first:  # and none will reach it
         return
     solved = ((b, solver.fit(job.bags[b], int(job.seeds[b]))) for b in first)
@@ -203,8 +210,8 @@ def _verify(solver: Solver, job: FitJob) -> None:
         raise NotCovered(f"the predictions of bag {bag} did not come out the same")
 
 
-def _bags_for_solvers(job: FitJob) -> Iterator[int]:
-    """The bags that reach a solver: they have rows and, in classification, more than one class."""
+def bags_for_solvers(job: FitJob) -> Iterator[int]:
+    """Yield the bags that reach a solver: they have rows and, in classification, more than one class."""
     for number, rows in enumerate(job.bags):
         y = job.y[rows]
         several = job.classes is None or not (y == y[:1]).all()

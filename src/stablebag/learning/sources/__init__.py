@@ -1,0 +1,1 @@
+"""Tables whose rows are not in memory, read by portions of bags."""

@@ -1,0 +1,62 @@
+"""Portions of bags whose rows have room in memory: one pass over a source fills each, and the bags are fitted as ever.
+
+A learner gets the very rows, in the very order, that it would get from a table in memory: the same bits come out.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from stablebag._checks import refuse_value
+from stablebag.learning.job import FitJob
+from stablebag.learning.sources.source import RowSource
+from stablebag.resampling.bags import Bags
+
+_OF_A_ROW = 16  # bytes: its number in the table, and its target
+_OF_AN_ENTRY = 24  # bytes of a row in a bag: its number, sorted with its place, and its new number
+
+
+def portions(job: FitJob) -> Iterator[FitJob]:
+    """Yield a job of rows that are in a source as jobs of rows in memory, each of as many bags as have room."""
+    source: RowSource = job.X
+    for first, stop in cuts(job.bags, source):
+        yield gathered(job.part(first, stop), len(job))
+
+
+def gathered(job: FitJob, n_bags: int) -> FitJob:
+    """Return the job with the rows of its bags, and no others, in memory; `n_bags` are those of the whole job."""
+    return replace(job.on_own_rows(lambda source, rows: source.take(rows)), gathered_of=n_bags)
+
+
+def cuts(bags: Bags, source: RowSource) -> Iterator[tuple[int, int]]:
+    """Yield the first bag of each portion and the one after its last, so that its distinct rows have room."""
+    per_row, n = source.bytes_per_row + _OF_A_ROW, bags.n_samples
+    memory = max(source.max_memory - source.bytes_to_read, source.max_memory / 2)
+    total = int(bags.sizes.sum())
+    if min(total, n) * per_row <= memory and total * _OF_AN_ENTRY <= memory:
+        yield 0, len(bags)
+        return
+    first, held, entries = 0, 0, 0
+    seen = np.zeros(
+        n if n <= memory // 8 else 0, dtype=bool
+    )  # if there is no room for it, rows of two bags count twice
+    for number, bag in enumerate(bags):
+        rows = np.unique(bag)
+        new = rows[~seen[rows]] if len(seen) else rows
+        entries += len(bag)
+        full = (held + len(new)) * per_row > memory or entries * _OF_AN_ENTRY > memory
+        if full and number > first:
+            yield first, number
+            seen[:] = False
+            first, held, entries, new = number, 0, len(bag), rows
+        if len(new) * per_row > memory:
+            needed = f"{int((len(new) * per_row + source.bytes_to_read) / 1e6) + 1:,}MB"
+            reason = f"bag {number} has {len(new):,} distinct rows. Give it {needed}, or draw smaller bags."
+            given = f"{source.max_memory:,} bytes"
+            raise refuse_value("max_memory", type(source).__name__, "enough for one bag", given, reason)
+        if len(seen):
+            seen[new] = True
+        held += len(new)
+    if first < len(bags):
+        yield first, len(bags)
