@@ -108,7 +108,7 @@ def test_no_private_name_crosses_the_border_of_a_file(path):
 
 
 SHARED = {"_checks", "_seeds", "_wording"}
-SHARED |= {"_replace"}  # of named tuples, where it is public
+SHARED |= {"_replace", "_asdict"}  # of named tuples, where they are public
 SHARED |= {"_validate_params"}  # of scikit-learn's estimators, which have no public way to ask before a fit
 
 

@@ -102,7 +102,7 @@ def test_of_classes_decisions_follow_the_verdict_in_terminal_and_numbers(run, ta
     assert decisions["n_flipped"] + decisions["n_not_flipped"] == decisions["n_held_out"] == 24
     assert decisions["by_the_same_rows"]["n_held_out"] == 24
     assert f'id="verdict">{found["verdict"]["headline"]}' in report.read_text()
-    assert "as the distance between vectors of all classes (at most 1.41)" in words(result)
+    assert "moves the class probabilities (distance between vectors, at most 1.41)" in words(result)
     run("measure", table, "--target", "cost", *QUICK, "--json", numbers)
     assert "decisions" not in json.loads(numbers.read_text())
 

@@ -102,6 +102,15 @@ def test_learners_that_vote_and_are_often_wrong_accuse_no_rows():
     assert suspects(model, X[300:310]).wrong == ()
 
 
+def test_a_class_that_the_model_does_not_know_is_not_called_wrong():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), np.zeros(300, dtype=int)
+    y[:5] = 1  # without any relation to the columns, so that no bag predicts them
+    learner = make_pipeline(StandardScaler(), LogisticRegression())
+    model = BaggedClassifier(learner, n_bags=60, random_state=0).fit(X, y)
+    assert suspects(model, X[:5]).wrong == ()
+
+
 def test_of_units_the_worst_row_counts_and_units_are_named():
     X, y = load_diabetes(return_X_y=True)
     X, Z, y = X[:120], X[120:130], y[:120].copy()

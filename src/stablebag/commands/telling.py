@@ -93,9 +93,10 @@ def _named(found: tuple[Suspect, ...], noun: Noun, about: Any) -> str:
 
 def _moves_and_scores(result: Study, delta: float) -> Table:
     noun, compared = result.noun, result.compared
-    table = Table(title_justify="left", title_style="", caption_justify="left")
-    for name in ("", "base learner", "bagged", "constant"):
-        table.add_column(name, justify="right" if name else "left")
+    table = Table()
+    table.add_column()
+    for name in ("base learner", "bagged", "constant"):
+        table.add_column(name, justify="right", max_width=15)
     one = "row" if noun == ROWS else noun.singular
     table.add_row(f"How far one {one} moves {result.distance}, by {compared.where()}:", "", "", "")
     for line in result.comparison(delta):
@@ -116,14 +117,9 @@ def _proved(result: Study, delta: float) -> Table:
     points = len(result.bagged.prediction)
     at = "at the test point" if points == 1 else f"at the worst of {points:,} test points"
     table = Table()
-    for name in (
-        f"How far one {result.noun.singular} moves the bagged model, {at}",
-        "measured",
-        "proved",
-        "price",
-        "bags",
-    ):
-        table.add_column(name, justify="left" if name.startswith("How") else "right")
+    table.add_column(f"How far one {result.noun.singular} moves the bagged model, {at}")
+    for name in ("measured", "proved", "of it, price\nof the bags", "bags that\nhalve that"):
+        table.add_column(name, justify="right")
     for line in result.proofs(delta):
         error = "" if math.isnan(line.error) else f" ± {line.error:.1g}"
         table.add_row(

@@ -17,6 +17,7 @@ from stablebag.measuring.names import Names
 _NORMAL = 1.4826  # the standard deviation of a normal law, in units of the median distance from its middle
 _LEAST = 0.03  # bags: a class that none of k bags predicts has the probability 0.03 / k, and not 0
 _MOST_WRONG = 0.05  # of the rows of a classifier that can be called wrong
+_MOST_OF_A_CLASS = 0.2  # of the rows of a class
 _BULK = (0.1, 0.5)  # probabilities of rows that are neither sure nor likely wrong
 
 
@@ -94,8 +95,8 @@ def suspects(model: Any, X: Any, *, false_share: float = 0.1) -> Suspects:
       distance from their median): long tails put more rows on the list;
     - for a classifier, the probabilities without the row are right, up to a factor that is read off the rows with
       probabilities between 0.1 and 0.5: it is then known how many rows would have a class of as small a probability.
-      No class of more than 0.1 is listed, and nothing if that were more than 5 % of the rows: then it is the model that
-      is wrong, or too sure, as learners are that only vote.
+      No class of more than 0.1 is listed, and no rows if they were more than 5 % of all, or more than 20 % of their
+      class: then it is the model that is wrong, or too sure, as those are that only vote, or does not know the class.
 
     Parameters
     ----------
@@ -205,6 +206,9 @@ def _unlikely_classes(model: Any, share: float) -> tuple[tuple[Suspect, ...], fl
     expected = expected / np.searchsorted(own[order], own, side="right")
     within = np.flatnonzero((expected[order] <= share) & (own[order] <= _BULK[0]))
     listed = order[: within[-1] + 1] if len(within) else order[:0]
+    _, of, sizes = np.unique(model.y_[known], return_inverse=True, return_counts=True)
+    accused = np.bincount(of[listed], minlength=len(sizes))
+    listed = listed[accused[of[listed]] <= _MOST_OF_A_CLASS * sizes[of[listed]]]  # the model does not know the others
     if len(listed) > _MOST_WRONG * len(known):  # it is then the model that is wrong
         listed = listed[:0]
     found = ((int(known[k]), float(own[k]), float(chances[k].max()), float(expected[k])) for k in listed)

@@ -141,8 +141,10 @@ class Comparison:
     def ratio(self) -> Ratio:
         """Return how many times smaller the bagged model's moves are, with an interval of about 95 %.
 
-        The interval is Fieller's for the ratio of two mean squares. Their covariance is that of the means over rows
-        plus that of the means over points, as both were drawn; the noise of the bags is taken from the bagged one.
+        The interval is that of the logarithm of the ratio of two mean squares, by the delta method. Their covariance is
+        that of the means over rows plus that of the means over points, as both were drawn. If the bagged model's mean
+        square, without the noise of its bags, is not surely above zero, there is only a lower end: the base learner's
+        lower end over the bagged model's upper end.
         """
         assert self.base is not None
         unit = max(_rms(self.base.values), _rms(self.bagged.values)) or 1.0
@@ -155,16 +157,14 @@ class Comparison:
         if first == 0:
             return Ratio(math.nan if self.bagged_rms == 0 else 0.0, 0.0, math.nan if self.bagged_rms == 0 else 0.0)
 
-        def off(theta: np.ndarray) -> np.ndarray:
-            error = spread[0, 0] - 2 * theta * spread[0, 1] + theta**2 * spread[1, 1]
-            return np.asarray((first - theta * second) / np.sqrt(np.maximum(error, 1e-300)))
-
-        grid = np.geomspace(1e-6, 1e8, 4001)
-        larger = off(grid) > SURE  # the base's mean square is surely more than theta times the bagged one's
-        smaller = off(grid) < -SURE
-        low = 0.0 if not larger[0] else float(grid[np.argmin(larger) - 1]) if not larger.all() else math.inf
-        high = float(grid[np.argmax(smaller)]) if smaller.any() else math.inf
-        return Ratio(self.base_rms / self.bagged_rms if self.bagged_rms else math.inf, math.sqrt(low), math.sqrt(high))
+        value = self.base_rms / self.bagged_rms if self.bagged_rms else math.inf
+        if second <= SURE * math.sqrt(spread[1, 1]):
+            lowest = math.log(first) - SURE * math.sqrt(spread[0, 0]) / first
+            most = max(second, 0.0) + SURE * math.sqrt(spread[1, 1])
+            return Ratio(value, math.sqrt(math.exp(lowest) / most) if most else math.inf, math.inf)
+        relative = np.array([1 / first, -1 / second])
+        error = SURE * math.sqrt(max(0.0, float(relative @ spread @ relative))) / 2  # of the root
+        return Ratio(value, value * math.exp(-error), value * math.exp(error))
 
 
 def bagged_by(model: Any, X: Any, rows: np.ndarray) -> Perturbations:

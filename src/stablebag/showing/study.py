@@ -167,7 +167,7 @@ class Study:
         """What the perturbations are, for the heading of a table."""
         if self.task == "regression":
             return "the prediction"
-        return "the probabilities, as the distance between vectors of all classes (at most 1.41)"
+        return "the class probabilities (distance between vectors, at most 1.41)"
 
     def comparison(self, delta: float = 0.05) -> list[Line]:
         """Return the lines of the table of moves: of the base learner and of the bagged model, by the same rows.

@@ -260,10 +260,8 @@ def _rarely(compared: Comparison) -> tuple[str, ...]:
 
 
 def _interval(ratio: Ratio) -> str:
-    if ratio.low == 0 and math.isinf(ratio.high):
-        return "Whether the bagged model moves more or less than the base learner cannot be told."
     if math.isinf(ratio.high):
-        return f"The bagged model's moves are at least {_times(ratio.low)} times smaller."
+        return f"The base learner's moves are at least {_times(ratio.low)} times those of the bagged model."
     return f"The base learner's moves are {_times(ratio.low)} to {_times(ratio.high)} times those of the bagged model."
 
 
