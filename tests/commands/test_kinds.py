@@ -27,6 +27,8 @@ COUNTED = [str(k) for k in range(N)]
     (["1"] * 9, Kind("constant")), ([None] * 9, Kind("constant")), (["1", None], Kind("number", ".")),
     (["yes", None], Kind("category")), (["2020-01-01", "2020-01-05"], Kind("date", "ISO8601")),
     (["13.02.2020", "01.02.2020"], Kind("date", "%d.%m.%Y")),
+    ([f"0{k % 9 + 1}/0{k % 8 + 1}/2020" for k in range(99)] + ["23/06/2020"], Kind("date", "%d/%m/%Y")),
+    ([f"0{k % 9 + 1}/0{k % 8 + 1}/2020" for k in range(99)] + ["soon"], Kind("date", "%m/%d/%Y")),
     ([f"a note of {k} words" for k in range(N)], Kind("text")), ([f"k{k}" for k in range(N)], Kind("id")),
     ([f"k{k}" for k in range(N)] * 2, Kind("category")), ([f"k{k}" for k in range(9)], Kind("category")),
     (COUNTED, Kind("number", ".")),

@@ -180,3 +180,10 @@ def test_the_data_are_shown_as_they_were_read(run, table, tmp_path):
     found = json.loads(numbers.read_text())
     assert [column["name"] for column in found["data"]["columns"]][-2:] == ["code", "same"]
     assert found["most_influential"][0]["row"] in set(frame["code"])  # as it is written, with its zeros
+
+
+def test_two_rows_are_too_few_to_hold_one_out(run, tmp_path):
+    (tmp_path / "t.csv").write_text("y,a\n1.5,2\n3.5,4\n")
+    result = run("measure", tmp_path / "t.csv", "--target", "y", *QUICK)
+    assert result.exit_code == 2
+    assert words(result) == "Error: One row is left to train on, and two are needed. Give more rows, or --test."

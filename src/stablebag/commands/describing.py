@@ -47,15 +47,15 @@ def described(
     given: dict[str | None, str] = {target: "target", group: "group"}
     given.update({**dict.fromkeys(ids, "id"), **dict.fromkeys(drop, "dropped")})
     for name in table.columns:
-        column = table[name]
+        column, read = table[name], X.get(name, table[name])
         kind = kinds.get(name, Kind("category"))
         role = given.get(name, kind.name)
         yield ColumnAsRead(
             name=name,
             kind=role,
-            missing=float(column.isna().mean()),
+            missing=float(read.isna().mean()),
             n_values=int(column.nunique()),
-            example=_example(X.get(name, column)),
+            example=_example(read),
             remark="tells the target" if name in telling else _remark(column, kind, role, is_given=name in given),
         )
 

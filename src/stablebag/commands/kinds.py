@@ -236,8 +236,9 @@ class _Column:
         if options and np.logical_or.reduce([holds for _, holds in options]).all():
             return np.asarray(plain)  # whoever is left out, it is one of these
         most_lost = int((self.n_values[0] - self.n_values).max())
-        for form, found in date_formats(self.texts, most_lost):
-            options.append((Kind("date", form), self.count(found) >= NEARLY_ALL * np.maximum(self.n_values, 1)))
+        dates = [(Kind("date", form), self.count(found)) for form, found in date_formats(self.texts, most_lost)]
+        for share in (1, NEARLY_ALL):  # 05/06/2023 goes with 23/06/2023, though that is one of many
+            options += [(form, number >= share * np.maximum(self.n_values, 1)) for form, number in dates]
         words = np.array([len(text.split()) for text in self.texts], dtype=int)
         n_words = words.sum() - np.append(0, np.bincount(self._owners[self._owners >= 0],
                                                          words[self._owners >= 0], self._n_units))  # fmt: skip

@@ -61,6 +61,8 @@ def measure(**options: Any) -> None:
         notes += new.said
     elif units is None:
         X, X_test, y, y_test = held_out(X, y, size, task, seed)
+        if len(y) < 2:
+            raise tables.TableError("One row is left to train on, and two are needed. Give more rows, or --test.")
     else:
         X, X_test, y, y_test, units, others = groups.held_out_units(X, y, units, size, task, seed)
     notes.append(groups.trained(len(y), len(X_test), units, others))
