@@ -26,11 +26,11 @@ def test_the_demo_writes_a_report_of_numbers_and_one_of_classes(run, studied, tm
     assert sorted(path.name for path in folder.iterdir()) == ["breast-cancer.html", "diabetes.html"]
     assert "<h2>Prediction intervals</h2>" in (folder / "diabetes.html").read_text()
     cancer = (folder / "breast-cancer.html").read_text()
-    assert "<title>diagnosis from scikit-learn&#39;s breast-cancer data" in cancer
+    assert "<title>diagnosis from scikit-learn&#39;s breast-cancer data, by a decision tree</title>" in cancer
     assert "stablebag demo --seed 3" in cancer
     words = " ".join(result.output.split())
     assert "scikit-learn's diabetes data: trained on 353 rows, held out 89." in words
-    assert "held out: accuracy" in words
+    assert "accuracy (higher is better)" in words
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(run, studied, tmp_path):

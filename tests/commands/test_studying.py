@@ -54,7 +54,7 @@ def test_an_order_asks_for_what_the_options_say(monkeypatch):
     run = {"points": 3, "refits": 4, "jobs": 1, "seed": 5, "output": None, "json_path": None}
     run |= {"time_limit": 60.0, "cache": None}
     run |= {"matched": 2, "metrics": ("r2",), "delta": 0.1, "table": Path("folder/my table.csv"), "target": "y"}
-    order = StudyOrder.from_options({**chosen, **run}, title="A title")
+    order = StudyOrder.from_options({**chosen, **run})
     assert order.command == "stablebag measure 'my table.csv' --target y"
     assert order.scheme == BernoulliSubbagging(0.3)
     assert (order.model, order.parameters, order.n_bags, order.n_points, order.n_refits) == (
@@ -68,7 +68,7 @@ def test_an_order_asks_for_what_the_options_say(monkeypatch):
         "my table.csv",
         "y",
     )
-    assert (order.title, order.jobs, order.seed, order.output, order.numbers) == ("A title", 1, 5, None, None)
+    assert (order.jobs, order.seed, order.output, order.numbers) == (1, 5, None, None)
 
 
 def test_a_study_without_the_folder_to_write_to_is_not_begun(tmp_path, monkeypatch):
