@@ -23,7 +23,7 @@ def test_sets_are_told_and_written_beside_the_columns_of_the_rows(run, table, tm
     result = run("sets", table, "--target", "ill", "--test", new, "--output", output, "--delta", 0.2, *QUICK)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("Of 7 rows, ")
-    assert "at most 24 of the 120 rows (delta = 0.2), when left out, give a set that has no label" in words(result)
+    assert "for all but at most 24 of the 120 rows (delta = 0.2), the set from the bags without" in words(result)
     frame, own = pd.read_csv(output), pd.read_csv(new)
     added = ["labels", "n_labels", "probability of no", "probability of yes"]
     assert frame.columns.tolist() == [*own.columns, *added]
@@ -53,7 +53,7 @@ def test_stable_sets_of_units_are_stable_for_patients(run, clinic):
     new = clinic.with_name("new.csv")
     result = run("sets", clinic, "--target", "ill", "--group", "patient_id", "--test", new, "--delta", 0.2, *QUICK)
     assert result.exit_code == 0, result.output
-    assert "at most 6 of the 30 patients (delta = 0.2), when left out" in words(result)
+    assert "for all but at most 6 of the 30 patients (delta = 0.2), the set from the bags" in words(result)
     assert "The guarantee is not about" not in words(result)
 
 
