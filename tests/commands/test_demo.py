@@ -30,7 +30,7 @@ def test_the_demo_writes_a_report_of_numbers_and_one_of_classes(run, studied, tm
     assert "stablebag demo --seed 3" in cancer
     words = " ".join(result.output.split())
     assert "scikit-learn's diabetes data: trained on 353 rows, held out 89." in words
-    assert "held out: accuracy" in words
+    assert "accuracy (higher is better)" in words
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(run, studied, tmp_path):
