@@ -264,7 +264,7 @@ def test_every_parameter_of_a_public_name_is_documented(name):
     made = (
         "Bags", "Perturbations", "Plan", "PointCertificate", "ReusedBagsCertificate", "Intervals", "StabilityTest",
         "LeaveOneOutError", "BagPredictions", "RandomBags", "ResamplingScheme", "PredictionRange", "ObservedRange",
-        "LabelSets", "SelectionStability",
+        "LabelSets", "SelectionStability", "Suspects",
         "LeftOutSelections", "Selection", "LeftOutRankings", "StableRanking",
     )  # fmt: skip
     parameters = [p for p in inspect.signature(thing).parameters.values() if p.kind is not p.VAR_KEYWORD]
@@ -276,7 +276,7 @@ def test_every_parameter_of_a_public_name_is_documented(name):
 def test_every_public_name_has_an_example_or_is_made_by_one_that_has(name):
     docstring = inspect.getdoc(getattr(stablebag, name))
     made = ("Plan", "PredictionRange", "LeaveOneOutError", "StabilityTest", "RandomBags", "BagPredictions")
-    made += ("SelectionStability",)
+    made += ("SelectionStability", "Suspects")
     made += ("LeftOutSelections", "LeftOutRankings")
     assert ">>>" in docstring or name in made
 

@@ -42,6 +42,8 @@ from stablebag.measuring.leave_one_out import stream_leave_one_out as stream_lea
 from stablebag.measuring.perturbations import Perturbations as Perturbations
 from stablebag.measuring.refits import leave_one_out_refit as leave_one_out_refit
 from stablebag.measuring.refits import replace_one_refit as replace_one_refit
+from stablebag.measuring.suspects import Suspects as Suspects
+from stablebag.measuring.suspects import suspects as suspects
 from stablebag.proving.bounds.impossible import unstable_epsilon as unstable_epsilon
 from stablebag.proving.certificate import Certificate as Certificate
 from stablebag.proving.certify import certify as certify

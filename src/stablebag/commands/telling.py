@@ -26,7 +26,11 @@ def tell(console: Console, result: Study, notes: Iterable[str] = (), delta: floa
     for reason in [*verdict.reasons, *(reason for remark in verdict.remarks for reason in remark.reasons)]:
         _point(console, reason)
     console.print()
+    _paragraph(console, _heading(result))
     console.print(_moves_and_scores(result, delta))
+    points = len(result.bagged.prediction)
+    at = "the test point" if points == 1 else f"the worst of {points:,} test points"
+    _paragraph(console, f"How far one {result.noun.singular} moves the bagged model at {at}:")
     console.print(_proved(result, delta))
     _paragraph(console, about_proofs(result))
     console.print()
@@ -91,33 +95,33 @@ def _named(found: tuple[Suspect, ...], noun: Noun, about: Any) -> str:
     return ", ".join(f"{called(one.name, noun)} ({about(one)})" for one in found[:_MOST])
 
 
+def _heading(result: Study) -> str:
+    moved = f"How far one {result.noun.singular} moves {result.distance}, by {result.compared.where()}"
+    if not result.scores:
+        return f"{moved}:"
+    n = len(result.losses[0].bagged) if result.losses else 0
+    return f"{moved}, and scores on {ROWS.count(n)} held out:"
+
+
 def _moves_and_scores(result: Study, delta: float) -> Table:
-    noun, compared = result.noun, result.compared
     table = Table()
     table.add_column()
     for name in ("base learner", "bagged", "constant"):
         table.add_column(name, justify="right", max_width=15)
-    one = "row" if noun == ROWS else noun.singular
-    table.add_row(f"How far one {one} moves {result.distance}, by {compared.where()}:", "", "", "")
     for line in result.comparison(delta):
-        table.add_row(f"  {line.what}", *line.shown(), "")
-    if result.scores:
-        table.add_section()
-        n = len(result.losses[0].bagged) if result.losses else 0
-        table.add_row(f"On {ROWS.count(n)} held out:" if n else "On held-out rows:", "", "", "")
+        table.add_row(line.what, *line.shown(), "")
+    table.add_section()
     for score in result.scores:
         way = "lower is better" if score.lower_is_better else "higher is better"
-        table.add_row(f"  {score.name} ({way})", *map(number, (score.base, score.bagged, score.constant)))
+        table.add_row(f"{score.name} ({way})", *map(number, (score.base, score.bagged, score.constant)))
     if result.coverage is not None:
-        table.add_row("  covered by 90 % intervals", "", f"{result.coverage:.1%}", "")
+        table.add_row("covered by 90 % intervals", "", f"{result.coverage:.1%}", "")
     return table
 
 
 def _proved(result: Study, delta: float) -> Table:
-    points = len(result.bagged.prediction)
-    at = "at the test point" if points == 1 else f"at the worst of {points:,} test points"
     table = Table()
-    table.add_column(f"How far one {result.noun.singular} moves the bagged model, {at}")
+    table.add_column()
     for name in ("measured", "proved", "of it, price\nof the bags", "bags that\nhalve that"):
         table.add_column(name, justify="right")
     for line in result.proofs(delta):

@@ -13,6 +13,7 @@ from stablebag.learning.ensemble import check_bagged
 from stablebag.learning.outputs import one_hot
 from stablebag.measuring.leave_one_out import left_out_at_rows, perturbations_of
 from stablebag.measuring.names import Names
+from stablebag.resampling.row_ids import plain
 
 _NORMAL = 1.4826  # the standard deviation of a normal law, in units of the median distance from its middle
 _LEAST = 0.03  # bags: a class that none of k bags predicts has the probability 0.03 / k, and not 0
@@ -239,5 +240,5 @@ def _of_units(model: Any, rows: Any) -> tuple[Suspect, ...]:
     for row, *numbers in rows:
         found.setdefault(int(units.of_rows[row]), numbers)
     numbers = np.fromiter(found, dtype=np.intp, count=len(found))
-    names = Names.of(units).of_rows(numbers)
+    names = map(plain, Names.of(units).of_rows(numbers))
     return tuple(Suspect(k, name, *found[k]) for k, name in zip(numbers.tolist(), names, strict=True))

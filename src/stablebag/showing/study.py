@@ -243,10 +243,10 @@ class Study:
         return self.bagged.rows[order], total[order]
 
     @property
-    def _spread(self) -> float:
+    def _spread(self) -> float | None:
         """The standard deviation of the targets; of classes, that of the vectors with a one for the class."""
         if self.model is None:
-            return math.nan
+            return None
         if self.task == "regression":
             y = np.asarray(self.model.y_, dtype=float)
             unit = float(np.abs(y).max(initial=0.0)) or 1.0

@@ -82,7 +82,7 @@ def decide(
     compared: Comparison,
     losses: tuple[Loss, ...] = (),
     *,
-    spread: float = math.nan,
+    spread: float | None = None,
     quantity: str = "predictions",
 ) -> Verdict:
     """Decide what a study comes to, by the rules of `Verdict`.
@@ -93,8 +93,8 @@ def decide(
         The moves of the base learner and of the bagged model.
     losses : tuple of Loss, default=()
         Losses at held-out rows, the one that says most of a model first.
-    spread : float, default=NaN
-        The standard deviation of the targets, in which moves are large or small; NaN if it is not known.
+    spread : float or None, default=None
+        The standard deviation of the targets, in which moves are large or small; None if it is not known.
     quantity : str, default="predictions"
         What moves.
 
@@ -149,7 +149,7 @@ def _beside(loss: Loss, theirs: np.ndarray, whose: str) -> str:
     )
 
 
-def _of_stability(compared: Comparison, spread: float, quantity: str) -> Verdict:
+def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> Verdict:
     noun = compared.bagged.noun
     one = "a left-out row" if noun == ROWS else f"leaving out {noun.any_one}"
     bags, noise = compared.bagged.bags, compared.noise
@@ -160,7 +160,7 @@ def _of_stability(compared: Comparison, spread: float, quantity: str) -> Verdict
             NOT_COMPARED, f"Typically, {one} moves the bagged model's {quantity} by {moved}.", "", _numbers(compared)
         )
     before, reasons = compared.base_rms, _numbers(compared)
-    is_little = before <= LITTLE * spread
+    is_little = spread is not None and before <= LITTLE * spread
     enough = _more_bags(compared, n_bags)
     drawn = "" if n_bags is None else f" of {n_bags:,} bags"
     more = f"Use {enough:,} bags, so that their noise is half as large as the base learner's moves" if enough else ""
@@ -191,7 +191,7 @@ def _of_stability(compared: Comparison, spread: float, quantity: str) -> Verdict
             f"{more}." if more else "",
             reasons,
         )
-    if (ratio.high < MOST and (is_little or math.isnan(spread))) or (is_little and noise >= before):
+    if (ratio.high < MOST and (is_little or spread is None)) or (is_little and noise >= before):
         kept = f"{more}, or do not bag." if noise > before / 2 and more else "There is no need to bag it for stability."
         adds = "bagging adds only the noise of its bags" if noise else "bagging does not make it more so"
         return Verdict(
