@@ -20,6 +20,8 @@ class PerturbationDisplay(Display):
         The distances L_i to count, by the name to show.
     noun : Noun, default=ROWS
         What is left out: rows, or units such as patients.
+    counts : dict of str to ndarray, or None, default=None
+        How many rows each of the distances is of; None is one each.
 
     Attributes
     ----------
@@ -39,9 +41,15 @@ class PerturbationDisplay(Display):
     ['bagged', 'tree']
     """
 
-    def __init__(self, distances: Mapping[str, np.ndarray], noun: Noun = ROWS) -> None:
+    def __init__(
+        self,
+        distances: Mapping[str, np.ndarray],
+        noun: Noun = ROWS,
+        counts: Mapping[str, np.ndarray] | None = None,
+    ) -> None:
         self.distances = dict(distances)
         self.noun = noun
+        self.counts = counts
 
     @classmethod
     def from_perturbations(
@@ -75,8 +83,9 @@ class PerturbationDisplay(Display):
             for moved in named.values():
                 if point >= len(moved.prediction):
                     raise IndexError(f"Point {point} was asked for, and there are {len(moved.prediction)} points.")
-        values = {name: moved.values if point is None else moved.values[:, point] for name, moved in named.items()}
-        return cls({name: value.ravel() for name, value in values.items()}, noun_of(named)).plot(bins=bins, ax=ax)
+        found = {name: moved.distribution(point) for name, moved in named.items()}
+        distances, counts = ({name: part[k] for name, part in found.items()} for k in (0, 1))
+        return cls(distances, noun_of(named), counts).plot(bins=bins, ax=ax)
 
     def plot(self, ax: Any = None, *, bins: int = 40) -> Self:
         """Draw the histograms.
@@ -98,7 +107,8 @@ class PerturbationDisplay(Display):
         self.bars_ = {}
         for number, (name, values) in enumerate(self.distances.items()):
             colour, hatch = COLOURS[number % len(COLOURS)], HATCHES[number % len(HATCHES)]
-            weights = np.full(len(values), 1 / len(values))
+            counts = np.ones(len(values)) if self.counts is None else self.counts[name]
+            weights = counts / counts.sum()
             style = {"alpha": 0.45, "color": colour, "edgecolor": colour, "hatch": hatch, "label": name}
             self.bars_[name] = ax.hist(values, edges, weights=weights, histtype="stepfilled", **style)[2]
         ax.set(

@@ -80,11 +80,11 @@ def interactive(named: dict[str, Perturbations], guarantee: Any) -> tuple[str, s
     from bokeh.plotting import figure
     from bokeh.resources import Resources
 
-    n_points = next(iter(named.values())).values.shape[1]
+    n_points = len(next(iter(named.values())).prediction)
     called, noun = next(iter(named.values())).names.points, noun_of(named)
     points = (f"test point {k + 1}" if called is None else f"test row {called[k]}" for k in range(n_points))
     choices: Any = [("all", "all points together"), *((str(k), point) for k, point in enumerate(points))]
-    widest = max(float(moved.values.max()) for moved in named.values()) or 1.0
+    widest = max(float(np.max(moved.max())) for moved in named.values()) or 1.0
     data = {key: {name: _series(moved, key, widest) for name, moved in named.items()} for key, _ in choices}
     size: dict[str, Any] = {
         "height": 340,
@@ -133,13 +133,14 @@ def _with_names_in_order(*texts: str) -> list[str]:
 
 
 def _series(moved: Perturbations, key: str, widest: float) -> list[dict[str, list[float]]]:
-    values = moved.values.ravel() if key == "all" else moved.values[:, int(key)]
-    ordered = np.sort(values)
+    values, rows = moved.distribution(None if key == "all" else int(key))
+    order = np.argsort(values)
+    ordered, below = values[order], np.concatenate([[0], np.cumsum(rows[order])])
     places = np.unique(np.linspace(0, len(ordered) - 1, _STEPS).round().astype(int))
     epsilon = np.concatenate([[0.0], ordered[places]])
-    delta = np.array([(values > level).mean() for level in epsilon])
-    counts, edges = np.histogram(values, _BINS, range=(0.0, widest))
-    bins = {"left": edges[:-1].tolist(), "right": edges[1:].tolist(), "share": (counts / len(values)).tolist()}
+    delta = (below[-1] - below[np.searchsorted(ordered, epsilon, side="right")]) / below[-1]
+    counts, edges = np.histogram(values, _BINS, range=(0.0, widest), weights=rows)
+    bins = {"left": edges[:-1].tolist(), "right": edges[1:].tolist(), "share": (counts / below[-1]).tolist()}
     # A share holds until the next distance: a line with corners, because bokeh's hover reads values only off lines.
     steps = {
         "epsilon": [float(f"{level:.8g}") for level in np.repeat(epsilon, 2)[1:]],
