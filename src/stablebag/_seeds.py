@@ -60,6 +60,10 @@ class Seeds:
             return cls(int(random_state.randint(_LARGEST_ROOT, dtype=np.int64)))
         return cls(_check_root(random_state, owner))
 
+    def generator(self) -> Generator:
+        """Return a generator for draws other than of bags and seeds."""
+        return Generator(Philox(key=self._keys[0], counter=[0, 0, 0, 2]))
+
     def bag_generators(self, first: int, stop: int) -> Iterator[Generator]:
         """Yield the generator of bag `first`, `first + 1`, ..., `stop - 1`.
 

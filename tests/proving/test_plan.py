@@ -199,11 +199,12 @@ def test_more_bags_allow_larger_ones():
 
 
 @pytest.mark.parametrize("name", ["subbagging", "bernoulli", "classical", "poissonized"])
-def test_a_plan_for_very_many_rows_ends(name):
-    found = plan(10**12, 0.05, 0.05, name)
+@pytest.mark.parametrize("n", [10**12, 2**63])
+def test_a_plan_for_very_many_rows_ends(name, n):
+    found = plan(n, 0.05, 0.05, name)
     assert found.certificate.epsilon(0.05) <= 0.05
     assert found.n_bags <= 10_000
-    assert Certificate(found.scheme, 10**12, found.n_bags - 1, coupling="matched").epsilon(0.05) > 0.05
+    assert Certificate(found.scheme, n, found.n_bags - 1, coupling="matched").epsilon(0.05) > 0.05
 
 
 def test_the_quick_bound_is_never_below_the_best():

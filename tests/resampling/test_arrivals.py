@@ -17,6 +17,7 @@ from stablebag import (
 )
 from stablebag._seeds import Seeds
 from stablebag.resampling import arrivals as module
+from stablebag.resampling import keys as all_keys
 from stablebag.resampling.arrivals import Arrivals, Picked, _exponential, _smallest, _Table, batches
 from stablebag.resampling.keys import N_KEYS, Part, RowKeys
 from stablebag.resampling.row_ids import RowIds
@@ -179,6 +180,51 @@ def test_small_bags_of_a_billion_rows():
     assert 10**9 - 1 not in rows
     for one, other in zip(bags, law.without_one().draw(2, 0), strict=True):
         assert one.tolist() == other.tolist()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "n", "n_bags", "fingerprint"),
+    [
+        (Subbagging(0.5), 30, 20, "5690286bd4b3e94dbb90cd1bc90e237b"),
+        (Subbagging(20_000), 100_000, 4, "105211b99f62c2540cd33618a4a72ae3"),
+        (Subbagging(0.5), 140_000, 2, "1f2dffecebc0c2883d24cf96a9075a39"),
+        (ClassicalBagging(1.0), 30, 20, "88991ac8314a333ffeecde5575549573"),
+        (ClassicalBagging(30_000), 100_000, 3, "fe3a4c92555ab6b8f91084eda40cc20f"),
+        (BernoulliSubbagging(0.3), 100_000, 3, "714b832f2b18aeefd485c59190d5979a"),
+        (PoissonizedBagging(0.4), 100_000, 3, "fba0fc72e31fdb27b6cb19d1a3adf35c"),
+        (Subbagging(500), 10**9, 5, "c5bca1ba109d0eaccce32f763b09105f"),
+        (Subbagging(500), 10**12, 5, "acba73145523a8f31fc96269fe8e839e"),
+    ],
+)
+def test_golden_bags(scheme, n, n_bags, fingerprint):
+    assert scheme.resolve(n).draw(n_bags, 7).fingerprint == fingerprint
+
+
+def test_golden_bags_of_named_rows():
+    ids = np.random.default_rng(0).permutation(300_000)[:50_000]
+    drawn = Subbagging(10_000).resolve(50_000).draw(3, 7, row_ids=ids)
+    assert drawn.fingerprint == "46b95fdb94ba1f05f8f9b4fb313b15c7"
+    drawn = Subbagging(10).resolve(40).draw(9, 7, row_ids=[f"r{k}" for k in range(40)])
+    assert drawn.fingerprint == "6a432d5050bb599587a2739fe1b7d2a5"
+
+
+def test_more_rows_than_can_be_counted_are_not_drawn_but_certified():
+    law = Subbagging(0.5).resolve(2**63)
+    with pytest.raises(ValueError, match=r"must be at most 2\*\*62 where bags are drawn. Got 9223372036854775808"):
+        law.draw(1, 0)
+    assert 0 < Certificate(law, 2**63, n_bags=100).epsilon(0.1) < 1
+
+
+def test_keys_are_permuted_for_the_rows_that_can_be_in_a_bag_alone(monkeypatch):
+    permuted, permute = [], all_keys.permuted
+
+    def counting(values, *rest, **way):
+        permuted.append(len(values))
+        return permute(values, *rest, **way)
+
+    monkeypatch.setattr(all_keys, "permuted", counting)
+    Subbagging(2**18 // 10).resolve(2**18).draw(1, 0)
+    assert 2**17 / 10 < sum(permuted) < 2**18 / 8  # rows below 2**16 have hashes
 
 
 # ------------------------------------------------------------------------------------------------- what schemes ask for

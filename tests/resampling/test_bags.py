@@ -169,3 +169,19 @@ def test_compacted_bags_are_places_among_their_distinct_rows(seed):
     rows, compacted = Bags([[], []], n_samples=5).compacted()
     assert len(rows) == 0
     assert len(compacted) == 2
+
+
+@pytest.mark.parametrize("sequences", [[[0, 1, 2], [2, 1, 1], [5, 2, 1]], [[0]], [[0, 1], []], [[3, 3], [3], [3, 1]]])
+def test_rows_in_every_bag(sequences):
+    bags = Bags(sequences, n_samples=6)
+    assert bags.in_every_bag().tolist() == np.flatnonzero(bags.inclusion.all(axis=0)).tolist()
+
+
+def test_bags_of_very_many_rows_need_no_array_of_them():
+    bags = Bags([[10**15, 3, 3], [7, 10**15]], n_samples=10**16)
+    assert bags.in_every_bag().tolist() == [10**15]
+    assert bags.without(3).tolist() == [1]
+    assert bags.without(10**15).tolist() == []
+    assert bags.with_any(np.array([7, 8])).tolist() == [1]
+    rows, ends, numbers = bags.bags_by_row()
+    assert (rows.tolist(), ends.tolist(), numbers.tolist()) == ([3, 7, 10**15], [0, 1, 2, 4], [0, 1, 0, 1])

@@ -119,13 +119,28 @@ class BagAverage:
         n_bags = len(self.bags)
         return self.deviation(outputs) * (math.sqrt(n_bags / (n_bags - 1)) if self.drawn and n_bags > 1 else 1.0)
 
-    def left_out(self, raw: np.ndarray) -> np.ndarray:
-        """Return the average over the bags without row i, for every row i; shape (n_samples, n_points, ...)."""
+    def left_out(self, raw: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return the average over the bags without row i, for every row i, or some; shape (n_rows, n_points, ...)."""
         self.refuse_units_in_every_bag()
+        if rows is not None:
+            return self._left_out_of(raw, rows)
         result = self._averages_without(self.outputs(raw))
         for row in self.special_units:
             without = self.bags.without(row)
             result[row] = self._without(row, raw[without], without)
+        return result
+
+    def _left_out_of(self, raw: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        outputs = self.outputs(raw)
+        columns, result = outputs.reshape(len(self.bags), -1), np.empty((len(rows), *outputs.shape[1:]))
+        step = max(1, _BLOCK_BYTES // 9 // len(self.bags))
+        for first in range(0, len(rows), step):
+            outside = self.bags.outside(rows[first : first + step]).T * self.weights
+            averages = (outside @ columns) / outside.sum(axis=1)[:, None]
+            result[first : first + step] = averages.reshape(-1, *outputs.shape[1:])
+        for row in set(self.special_units) & set(rows.tolist()):
+            without = self.bags.without(row)
+            result[rows == row] = self._without(row, raw[without], without)
         return result
 
     def left_out_specially(self, row: int, raw: np.ndarray) -> np.ndarray:
@@ -153,7 +168,7 @@ class BagAverage:
 
     def refuse_units_in_every_bag(self) -> None:
         """Raise an error that names a row, or a unit, without which there is no average."""
-        always = np.flatnonzero(self.bags.n_without == 0)
+        always = self.bags.in_every_bag()
         if len(always):
             n_bags, others = len(self.bags), f" (and {len(always) - 1:,} others)" if len(always) > 1 else ""
             expected = float(np.sum(self.law.inclusion_probabilities**n_bags))

@@ -1,5 +1,6 @@
 """The prediction without each training row, from the bags already fitted, without refitting."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -7,20 +8,25 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from stablebag._checks import read_only, refuse_value
+from stablebag._checks import check_integer, read_only, refuse_value
+from stablebag._seeds import Seeds
+from stablebag._wording import Noun
+from stablebag.learning.averaging import BagAverage
 from stablebag.learning.ensemble import check_bagged
 from stablebag.learning.fitting import fit_and_predict_bags
 from stablebag.learning.progress import counted
 from stablebag.learning.rows import fingerprint, index_of
 from stablebag.measuring.names import Names
 from stablebag.measuring.perturbations import BagSpread, Perturbations
+from stablebag.measuring.shared_lines import BagLines
 from stablebag.proving.scopes import scope_of
 
+_DENSE_BYTES = 2**28  # of predictions without each row, up to which they are an array
 _LEFT_OUT = 2**22  # predictions without rows that are held at once
 _BY_FAR = 1e-9  # of a probability: far more than rounding
 
 
-def leave_one_out(model: Any, X: Any) -> Perturbations:
+def leave_one_out(model: Any, X: Any, *, rows: Any = None, random_state: Any = None) -> Perturbations:
     """Measure how far each training row moves the predictions of a fitted model, without refitting.
 
     The prediction without row i is the average over the bags that do not contain it: one matrix product for all rows
@@ -33,6 +39,11 @@ def leave_one_out(model: Any, X: Any) -> Perturbations:
         A fitted model.
     X : array-like, sparse array or data frame of shape (n_points, n_features), or BagPredictions
         The points at which to predict, or what `model.predict_once` predicted at them.
+    rows : int, array-like of int or None, default=None
+        The rows to leave out, by position, or how many of them to draw at random; with groups, units by number. None
+        leaves out each. What is measured on some rows says so, and no bound on all rows is shown beside it.
+    random_state : None, int, RandomState or Generator, default=None
+        Which rows are drawn if `rows` is a number.
 
     Returns
     -------
@@ -49,7 +60,9 @@ def leave_one_out(model: Any, X: Any) -> Perturbations:
     (400, 42)
     """
     check_bagged(model, "leave_one_out", reason="for other estimators use leave_one_out_refit.")
-    return perturbations_of(model.average_, model.raw(X), model.fingerprint_of(X), model.index_of(X))
+    average: Any = model.average_
+    some = _chosen(rows, average.law.n_samples, average.units.noun, random_state, "leave_one_out")
+    return perturbations_of(average, model.raw(X), model.fingerprint_of(X), model.index_of(X), some)
 
 
 def stream_leave_one_out(model: Any, X: Any, y: Any = None, X_test: Any = None, **fit_params: Any) -> Perturbations:
@@ -171,11 +184,69 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
     return predicted
 
 
-def perturbations_of(average: Any, raw: Any, points: str | None = None, index: Any = None) -> Perturbations:
-    """Return the perturbations that follow from each bag's predictions, not yet clipped, at the named points."""
-    prediction, left_out, outputs = average.prediction([raw]), average.left_out(raw), average.outputs(raw)
-    n_bags, n_without = (len(average.bags), average.bags.n_without) if average.drawn else (None, None)
+def perturbations_of(
+    average: Any, raw: Any, points: str | None = None, index: Any = None, rows: np.ndarray | None = None
+) -> Perturbations:
+    """Return the perturbations that follow from each bag's predictions, not yet clipped, at the named points.
+
+    With `rows`, only these are left out. Otherwise all are, and of very many that are in few bags those in the same
+    bags are held together.
+    """
+    prediction, outputs = average.prediction([raw]), average.outputs(raw)
+    n_bags, n_without, n_rows, n = None, None, None, average.law.n_samples
     scope = replace(scope_of(average), n_points=len(prediction), points=points)
-    spread = BagSpread(average.estimated_deviation(outputs), average.extent(outputs), n_bags, n_without)
+    left_out: Any
+    if rows is not None:
+        scope = scope if len(rows) == n else replace(scope, n_rows=len(rows))
+    if _are_shared(average, 8 * (n if rows is None else len(rows)) * prediction.size, some=rows is not None):
+        lines = BagLines(average, raw)
+        n_without, n_rows, left_out = lines.n_without, lines.counts, lines
+        if rows is not None:
+            n_without, n_rows, left_out = n_without[lines.line_of(rows)], None, lines[rows]
+    elif rows is None:
+        _refuse_beyond_memory(n, prediction)
+        left_out = average.left_out(raw)
+        n_without = average.bags.n_without if average.drawn else None
+    else:
+        left_out = average.left_out(raw, rows) if isinstance(average, BagAverage) else average.left_out(raw)[rows]
+        n_without = average.bags.n_without[rows] if average.drawn else None
+    n_bags, n_without, n_rows = (len(average.bags), n_without, n_rows) if average.drawn else (None, None, None)
+    spread = BagSpread(average.estimated_deviation(outputs), average.extent(outputs), n_bags, n_without, n_rows)
     names = Names.of(average.units, index, average.classes)
-    return Perturbations(prediction, left_out, np.arange(len(left_out)), bags=spread, scope=scope, names=names)
+    numbers = (range(n) if isinstance(left_out, BagLines) else np.arange(n)) if rows is None else rows
+    return Perturbations(prediction, left_out, numbers, bags=spread, scope=scope, names=names)
+
+
+def _are_shared(average: Any, n_bytes: int, *, some: bool) -> bool:
+    """Whether rows that are in the same bags are held together: of very many rows, if few are in several bags."""
+    if not isinstance(average, BagAverage) or (n_bytes <= _DENSE_BYTES and not some):
+        return False
+    return average.bags.is_thin if some else int(average.bags.sizes.sum()) <= 2 * average.law.n_samples
+
+
+def _refuse_beyond_memory(n: int, prediction: np.ndarray) -> None:
+    """Refuse an array of predictions without each row that is larger than the memory of the machine."""
+    size = 8 * n * prediction.size
+    if hasattr(os, "sysconf") and size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        raise ValueError(
+            f"The predictions without each of {n:,} rows at {len(prediction):,} points would take "
+            f"{size / 2**30:,.0f} GiB, more than this machine has. Leave out some rows, rows=10_000, or give fewer "
+            "points."
+        )
+
+
+def _chosen(rows: Any, n: int, noun: Noun, random_state: Any, owner: str) -> np.ndarray | None:
+    """The rows to leave out: all, those that are named by position, or so many at random."""
+    if rows is None:
+        return None
+    if isinstance(rows, int | np.integer) and not isinstance(rows, bool):
+        size = check_integer(rows, "rows", owner, minimum=1)
+        if size > n:
+            raise refuse_value("rows", owner, f"at most the {noun.count(n)} that there are", size)
+        return np.sort(Seeds.from_random_state(random_state, owner).generator().choice(n, size, replace=False))
+    chosen = np.asarray(rows)
+    whole = chosen.ndim == 1 and chosen.dtype.kind in "iu" and len(chosen) > 0
+    if not whole or chosen.min() < 0 or chosen.max() >= n or len(np.unique(chosen)) < len(chosen):
+        expected = f"how many to draw, or positions from 0 to {n - 1:,}, each once"
+        raise refuse_value("rows", owner, expected, rows)
+    return chosen.astype(np.int64)

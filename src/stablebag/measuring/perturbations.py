@@ -22,8 +22,11 @@ from stablebag._checks import (
 from stablebag._wording import ROWS, Noun, preformatted
 from stablebag._writing import whole, write_text
 from stablebag.measuring.names import Names
+from stablebag.measuring.shared_lines import LineTable, SharedLines
+from stablebag.measuring.summaries import exceeded_by, norm, share_above, shares_above
 from stablebag.proving.bounds import empty_bags_shift
 from stablebag.proving.scope import Quantity, Rerun, Scope
+from stablebag.resampling.patterns import RowPatterns
 
 _MOST_STEPS = 1000
 _BLOCK_BYTES = 2**26
@@ -50,12 +53,15 @@ class BagSpread:
         The number of bags that were drawn; None if they are all possible bags.
     n_without : ndarray of shape (n_samples,) or None
         The number of drawn bags that do not contain each row; None if bags were not drawn.
+    n_rows : ndarray like n_without, or None
+        How many rows each of these numbers is of; None if of one each.
     """
 
     deviation: np.ndarray
     extent: np.ndarray | None = None
     n_bags: int | None = None
     n_without: np.ndarray | None = None
+    n_rows: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         hold_read_only(self)
@@ -65,7 +71,8 @@ class BagSpread:
         """The root mean square over rows of what drawing the bags at random adds to a perturbation."""
         if self.n_bags is None or self.n_without is None:
             return np.zeros(self.deviation.shape)
-        noise: np.ndarray = self.deviation * math.sqrt(np.mean(1 / self.n_without - 1 / self.n_bags))
+        variance = np.average(1 / self.n_without - 1 / self.n_bags, weights=self.n_rows)
+        noise: np.ndarray = self.deviation * math.sqrt(variance)
         return noise
 
 
@@ -81,9 +88,10 @@ class Perturbations:
     ----------
     prediction : ndarray of shape (n_points,) or (n_points, n_classes)
         The prediction with all rows.
-    left_out : ndarray of shape (n_rows, n_points) or (n_rows, n_points, n_classes)
-        The prediction without each row.
-    rows : ndarray of shape (n_rows,)
+    left_out : ndarray of shape (n_rows, n_points) or (n_rows, n_points, n_classes), or SharedLines
+        The prediction without each row. Of very many rows it is held once for all that are in the same bags; then
+        ``left_out[rows]`` gives some of it, and the whole array is made where it is asked for and small.
+    rows : ndarray of shape (n_rows,), or range
         The training rows that were left out.
     distances : ndarray of shape (n_repeats, n_rows, n_points) or None, default=None
         The distances under several seeds of a randomized learner; `prediction` and `left_out` are then averages over
@@ -109,8 +117,8 @@ class Perturbations:
     """
 
     prediction: np.ndarray
-    left_out: np.ndarray
-    rows: np.ndarray
+    left_out: np.ndarray | SharedLines
+    rows: np.ndarray | range
     distances: np.ndarray | None = None
     bags: BagSpread | None = None
     noise_known: bool = True
@@ -127,6 +135,8 @@ class Perturbations:
             raise refuse_value("left_out", "Perturbations", f"of shape {expected}", self.left_out.shape, reason)
         for name, axis in (("prediction", 0), ("left_out", 1), ("distances", 2)):
             array = getattr(self, name)
+            if isinstance(array, SharedLines):
+                array = self._extremes[None]  # the largest at each point is finite if all are
             if array is not None and not np.isfinite(array).all():
                 point = int(np.argwhere(~np.isfinite(array))[0][axis])
                 raise ValueError(f"The {name} at point {point} is NaN or infinite. Clip predictions to a range.")
@@ -141,7 +151,7 @@ class Perturbations:
     @property
     def differences(self) -> np.ndarray:
         """The prediction with all rows minus that without row i: positive if the row pulls it up."""
-        signed: np.ndarray = self.prediction - self.left_out
+        signed: np.ndarray = self.prediction - np.asarray(self.left_out)
         return signed
 
     @property
@@ -165,7 +175,7 @@ class Perturbations:
         ndarray or float
         """
         epsilon = check_epsilon(epsilon, "Perturbations.delta") + self._rounding
-        return _summary(self._by_points(lambda pooled: (pooled > epsilon).mean(axis=0)), over_points)
+        return _summary(self._by_points(lambda pooled: share_above(pooled, epsilon, self._counts)), over_points)
 
     def worst_case_delta(self, epsilon: float, over_points: str | None = None) -> Any:
         """Return the largest chance, over rows, that leaving out a row moves the prediction by more than `epsilon`.
@@ -187,7 +197,8 @@ class Perturbations:
         epsilon = check_epsilon(epsilon, "Perturbations.worst_case_delta") + self._rounding
 
         def largest_chance(pooled: np.ndarray) -> np.ndarray:
-            repeats = (pooled > epsilon).reshape(-1, len(self.rows), *pooled.shape[1:])
+            n_repeats = 1 if self.distances is None else len(self.distances)
+            repeats = (pooled > epsilon).reshape(n_repeats, -1, *pooled.shape[1:])
             return np.asarray(repeats.mean(axis=0).max(axis=0))
 
         return _summary(self._by_points(largest_chance), over_points)
@@ -207,7 +218,7 @@ class Perturbations:
         ndarray or float
         """
         allowed = whole_rows(check_delta(delta, "Perturbations.epsilon"), self._n_pooled)
-        return _summary(self._by_points(lambda pooled: _exceeded_by(allowed, pooled)), over_points)
+        return _summary(self._by_points(lambda pooled: exceeded_by(allowed, pooled, self._counts)), over_points)
 
     def curve(self, over_points: str | None = "max") -> tuple[np.ndarray, np.ndarray]:
         """Return delta as a function of epsilon.
@@ -226,14 +237,8 @@ class Perturbations:
         """
         epsilon = self._levels()
 
-        def shares(pooled: np.ndarray) -> np.ndarray:
-            ordered = np.sort(pooled.reshape(len(pooled), -1), axis=0)
-            above = [
-                len(pooled) - np.searchsorted(column, epsilon + self._rounding, side="right") for column in ordered.T
-            ]
-            return np.array(above).reshape(*pooled.shape[1:], len(epsilon)) / len(pooled)
-
-        delta = np.moveaxis(self._by_points(shares), -1, 0)
+        levels = epsilon + self._rounding
+        delta = np.moveaxis(self._by_points(lambda pooled: shares_above(pooled, levels, self._counts)), -1, 0)
         return epsilon, np.stack([_summary(share, over_points) for share in delta])
 
     def mean(self, over_points: str | None = None) -> Any:
@@ -279,7 +284,7 @@ class Perturbations:
         ndarray or float
         """
         order = check_real(order, "order", "Perturbations.norm", open_low=True)
-        return _summary(self._by_points(lambda pooled: _norm(pooled, order)), over_points)
+        return _summary(self._by_points(lambda pooled: norm(pooled, order, self._counts)), over_points)
 
     def in_sample(self) -> np.ndarray:
         """Return how far each row moves the prediction *at that row*; the points must be the training rows in order."""
@@ -288,16 +293,16 @@ class Perturbations:
                 f"What is left out here are {self.noun.plural}, which have several rows each. In-sample perturbations "
                 "are of single rows: fit without groups."
             )
-        if len(self.prediction) <= self.rows.max():
+        rows, places = np.asarray(self.rows), np.arange(len(self.rows))
+        if len(self.prediction) <= rows.max():
             raise ValueError(
                 f"In-sample perturbations need the training rows as points, but there are {len(self.prediction)} "
-                f"points and a row {self.rows.max()}. Ask for the predictions at all training rows."
+                f"points and a row {rows.max()}. Ask for the predictions at all training rows."
             )
-        places = np.arange(len(self.rows))
         if self.distances is not None:
-            repeated: np.ndarray = self.distances[:, places, self.rows].mean(axis=0)
+            repeated: np.ndarray = self.distances[:, places, rows].mean(axis=0)
             return repeated
-        return np.asarray(np.abs(self.prediction[self.rows] - self.left_out[places, self.rows]))
+        return np.asarray(np.abs(self.prediction[rows] - np.asarray(self.left_out)[places, rows]))
 
     def in_sample_delta(self, epsilon: float) -> float:
         """Return the share of rows that move the prediction at that row by more than `epsilon`.
@@ -313,6 +318,29 @@ class Perturbations:
         """
         epsilon = check_epsilon(epsilon, "Perturbations.in_sample_delta")
         return float(np.mean(self.in_sample() > epsilon + self._rounding))
+
+    def distribution(self, point: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distances at one point, or at all together, and how many rows each is of, for histograms.
+
+        Parameters
+        ----------
+        point : int or None, default=None
+            The test point; None counts all points together.
+
+        Returns
+        -------
+        distances : ndarray
+            For a classifier, of all classes.
+        counts : ndarray of int, of the same length
+            One each, unless rows that are in the same bags are held together.
+        """
+        if self._counts is None:
+            values = self.values if point is None else self.values[:, point]
+            return values.ravel(), np.ones(values.size, dtype=np.int64)
+        points = slice(None) if point is None else slice(point, point + 1)
+        values = np.abs(self.prediction[points] - self._lines(points)).reshape(len(self._counts), -1)
+        there = self._counts > 0
+        return values[there].ravel(), np.repeat(self._counts[there], values.shape[1])
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows, or units, that move each prediction most, and how far, with sign.
@@ -337,19 +365,27 @@ class Perturbations:
 
         def first(values: np.ndarray) -> np.ndarray:
             size = values if values.ndim == 2 else np.sqrt((values**2).sum(axis=-1))
-            return np.argsort(-size, axis=0, kind="stable")[:k].T
+            return np.argsort(-size, axis=0, kind="stable")[:most].T
 
+        points, most = np.arange(len(self.prediction))[:, None], k
+        if isinstance(self.left_out, SharedLines):
+            most = k + 1  # the line of the rows in no bag may have none
+            order = np.concatenate([first(values) for _, values in self._blocks(pooled=False)])
+            found = [self.left_out.rows_of(lines, k) for lines in order]
+            rows, of_lines = (np.stack(part) for part in zip(*found, strict=True))
+            needed, place = np.unique(of_lines, return_inverse=True)
+            without = self.left_out.take(needed)[place.reshape(of_lines.shape), points]
+            return self.names.of_rows(rows), self.prediction[:, None] - without
         order = np.concatenate([first(values) for _, values in self._blocks(pooled=False)])
-        points = np.arange(len(self.prediction))[:, None]
-        return self.names.of_rows(self.rows[order]), self.prediction[:, None] - self.left_out[order, points]
+        return self.names.of_rows(np.asarray(self.rows)[order]), self.prediction[:, None] - self.left_out[order, points]
 
     def row_norms(self) -> np.ndarray:
         """Return the root mean square over points of how far each row moves the predictions; shape (n_rows,)."""
         largest = max(float(np.max(values)) for _, values in self._blocks(pooled=False)) or 1.0
-        total = np.zeros(len(self.rows))
+        total: Any = 0.0
         for _, values in self._blocks(pooled=False):
-            total += ((values / largest) ** 2).reshape(len(values), -1).sum(axis=1)
-        return np.asarray(np.sqrt(total / self.prediction.size) * largest)
+            total = total + ((values / largest) ** 2).reshape(len(values), -1).sum(axis=1)
+        return self._of_each_row(np.asarray(np.sqrt(total / self.prediction.size) * largest))
 
     def flips(self, rule: Callable[[np.ndarray], np.ndarray] | None = None) -> np.ndarray:
         """Return which rows flip a classifier's decision at which points when they are left out.
@@ -381,12 +417,8 @@ class Perturbations:
                 "Decisions are between classes, and here is one number at each point. Use a classifier's probabilities,"
                 " as leave_one_out measures them."
             )
-        found = np.empty(self.left_out.shape[:2], dtype=bool)
-        step = max(1, _BLOCK_BYTES // max(1, 8 * self.left_out[:, :1].size))
-        for first in range(0, len(self.prediction), step):
-            points = slice(first, first + step)
-            found[:, points] = flipped(self.prediction[points], self.left_out[:, points], rule)
-        return found
+        found = [flipped(self.prediction[points], self._lines(points), rule) for points in self._point_blocks()]
+        return self._of_each_row(np.concatenate(found, axis=1))
 
     # ----------------------------------------------------------------------------- made from it: losses and distances
 
@@ -415,7 +447,10 @@ class Perturbations:
         with_all = np.asarray(function(self.prediction, y_test), dtype=float)
         if with_all.shape[:1] != y_test.shape[:1]:
             raise ValueError(f"The loss must be elementwise: one value for each of {len(y_test)} points, no average.")
-        without = np.stack([np.asarray(function(prediction, y_test), dtype=float) for prediction in self.left_out])
+        lines = self._lines(slice(None))
+        without: Any = np.stack([np.asarray(function(prediction, y_test), dtype=float) for prediction in lines])
+        if isinstance(self.left_out, SharedLines):
+            without = self.left_out.table(without, with_all)
         scope = None if self.scope is None else replace(self.scope, quantity=Quantity.LOSS, range_length=None)
         known = self.noise_known and (self.bags is None or self.bags.n_bags is None)
         names = replace(self.names, classes=None)
@@ -429,7 +464,11 @@ class Perturbations:
         if self.prediction.ndim == 1:
             raise ValueError("There is one number at each point, whose distance is already in `values`.")
         distances = None if self.distances is None else np.sqrt((self.distances**2).sum(axis=-1))
-        lengths = np.sqrt((self.values**2).sum(axis=-1)) if distances is None else distances.mean(axis=0)
+        lines = self._lines(slice(None))
+        if distances is None:
+            lengths: Any = -np.sqrt(((self.prediction - lines) ** 2).sum(axis=-1))
+        else:
+            lengths = -distances.mean(axis=0)
         bags = self.bags
         if bags is not None:
             bags = replace(bags, deviation=np.sqrt((bags.deviation**2).sum(axis=-1)), extent=None)
@@ -440,8 +479,10 @@ class Perturbations:
             shift = scope.shift * to_vector
             scope = replace(scope, quantity=Quantity.VECTOR, range_length=None, shift=shift)
         zeros, names = np.zeros(len(self.prediction)), replace(self.names, classes=None)
+        if isinstance(self.left_out, SharedLines):
+            lengths = self.left_out.table(lengths, zeros)
         about = {"distances": distances, "bags": bags, "scope": scope, "names": names}
-        return replace(self, prediction=zeros, left_out=-lengths, **about)  # type: ignore[arg-type]
+        return replace(self, prediction=zeros, left_out=lengths, **about)  # type: ignore[arg-type]
 
     # ---------------------------------------------------------------------------- noise and scale, which are estimates
 
@@ -507,15 +548,19 @@ class Perturbations:
         """
         import pandas as pd
 
+        left_out = np.asarray(self.left_out)  # refused if there are very many rows
         taken = ("point", "class", "prediction", "left_out", "difference", "distance")
         first = "unit" if self.noun.singular in taken else self.noun.singular
         heads = [first, "point", "class"][: self.left_out.ndim]
         named = (self.names.points, self.names.classes)
         counted = (range(size) for size in self.prediction.shape)
-        index = [self.names.of_rows(self.rows), *(b if a is None else a for a, b in zip(named, counted, strict=False))]
+        index = [
+            self.names.of_rows(np.asarray(self.rows)),
+            *(b if a is None else a for a, b in zip(named, counted, strict=False)),
+        ]
         frame = pd.MultiIndex.from_product([list(level) for level in index], names=heads).to_frame(index=False)
         frame["prediction"] = np.broadcast_to(self.prediction, self.left_out.shape).ravel()
-        frame["left_out"] = self.left_out.ravel()
+        frame["left_out"] = left_out.ravel()
         frame["difference"] = self.differences.ravel()
         frame["distance"] = self.values.ravel()
         return frame
@@ -530,6 +575,11 @@ class Perturbations:
         """
         values = {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
         spread = values.pop("bags")
+        if isinstance(self.left_out, SharedLines):
+            patterns = self.left_out.patterns
+            values["left_out"] = self._lines(slice(None))
+            values["rows"] = np.array([len(self.rows)])
+            values |= {f"patterns.{name}": getattr(patterns, name) for name in patterns.__dataclass_fields__}
         values |= {} if spread is None else {f"bags.{name}": value for name, value in vars(spread).items()}
         values["scope"] = None if self.scope is None else json.dumps(self.scope.to_dict())
         values["names"] = json.dumps(self.names.to_dict())
@@ -566,6 +616,10 @@ class Perturbations:
             values["scope"] = Scope.from_dict(json.loads(values["scope"]))
         if "names" in values:
             values["names"] = Names.from_dict(json.loads(values["names"]))
+        patterns = {name.removeprefix("patterns."): values.pop(name) for name in list(values) if "patterns." in name}
+        if patterns:
+            values["left_out"] = LineTable(RowPatterns(**patterns), values["prediction"], values["left_out"])
+            values["rows"] = range(int(values["rows"][0]))
         return cls(**values, bags=BagSpread(**spread) if spread else None)
 
     def _repr_html_(self) -> str:
@@ -579,10 +633,13 @@ class Perturbations:
             classes = f" of {self.prediction.shape[1]} classes"
         points = f"{n_points:,} point{'' if n_points == 1 else 's'}{classes}"
         way = "" if self.scope is None else self.noun.in_place_of_rows(f" ({_WAYS[self.scope.rerun]})")
+        left_out = self.noun.count(len(self.rows))
+        if self.scope is not None and self.scope.n_rows is not None:
+            left_out = f"{len(self.rows):,} of {self.noun.count(self.scope.n_samples)}"
         table = {self.noun.in_place_of_rows(name): value for name, value in self._table().items()}
         width = max(22, *map(len, table))
         lines = [
-            f"Perturbations by {self.noun.count(len(self.rows))} at {points}{way}",
+            f"Perturbations by {left_out} at {points}{way}",
             f"{'':<{width}}{f'mean {of}':>12}{f'worst {of}':>14}",
         ]
         lines += [f"{name:<{width}}{np.mean(value):>12.4g}{np.max(value):>14.4g}" for name, value in table.items()]
@@ -597,8 +654,8 @@ class Perturbations:
         allowed = whole_rows(0.05, self._n_pooled)
 
         def all_at_once(pooled: np.ndarray) -> np.ndarray:
-            norms = [_norm(pooled, order) for order in (1, math.inf, 2)]
-            return np.stack([norms[0], _exceeded_by(allowed, pooled), *norms[1:]], axis=-1)
+            norms = [norm(pooled, order, self._counts) for order in (1, math.inf, 2)]
+            return np.stack([norms[0], exceeded_by(allowed, pooled, self._counts), *norms[1:]], axis=-1)
 
         names = ("mean over rows", "95 % of rows below", "largest", "root mean square")
         table = dict(zip(names, np.moveaxis(self._by_points(all_at_once), -1, 0), strict=True))
@@ -611,26 +668,55 @@ class Perturbations:
     def _n_pooled(self) -> int:
         return len(self.rows) * (1 if self.distances is None else len(self.distances))
 
+    @property
+    def _counts(self) -> np.ndarray | None:
+        """How many rows each line of distances is of; None if of one each."""
+        return self.left_out.counts if isinstance(self.left_out, SharedLines) else None
+
     @cached_property
     def _rounding(self) -> float:
         """A few roundings of the predictions: a distance at most this far above epsilon is a tie."""
-        ends = (
-            end for array in (self.prediction, self.left_out) for end in (array.max(initial=0), -array.min(initial=0))
-        )
+        ends = (float(np.abs(array).max(initial=0.0)) for array in (self.prediction, self._extremes))
         return 8 * float(np.finfo(float).eps * max(ends))
 
+    @cached_property
+    def _extremes(self) -> np.ndarray:
+        """The largest absolute value of the predictions without a row at each point, without an array of all."""
+        if not isinstance(self.left_out, SharedLines):
+            highest, lowest = self.left_out.max(axis=0, initial=0.0), self.left_out.min(axis=0, initial=0.0)
+            return np.asarray(np.maximum(highest, -lowest))
+        return np.concatenate([np.abs(self._lines(points)).max(axis=0) for points in self._point_blocks()])
+
+    def _lines(self, points: slice) -> np.ndarray:
+        """The predictions without each row at some points; of rows that are alike, once."""
+        if isinstance(self.left_out, SharedLines):
+            self.left_out.refuse_if_large(len(self.left_out.counts), len(self.prediction[points]))
+            return self.left_out.lines(points)
+        return self.left_out[:, points]
+
+    def _of_each_row(self, lines: np.ndarray) -> np.ndarray:
+        """What is known of each line, for each row."""
+        if not isinstance(self.left_out, SharedLines):
+            return lines
+        self.left_out.refuse_if_large(len(self.rows), 1 if lines.ndim == 1 else lines.shape[1])
+        return np.asarray(lines[self.left_out.line_of(np.arange(len(self.rows)))])
+
+    def _point_blocks(self) -> Iterator[slice]:
+        """Walk the points by blocks, so that no second array of rows by points is made."""
+        n_lines = self._n_pooled if self._counts is None else len(self._counts)
+        step = max(1, _BLOCK_BYTES // max(1, 8 * n_lines * math.prod(self.prediction.shape[1:])))
+        for first in range(0, len(self.prediction), step):
+            yield slice(first, min(first + step, len(self.prediction)))
+
     def _blocks(self, *, pooled: bool = True) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield the distances by blocks of points, so that no second array of rows by points is made.
+        """Yield the distances by blocks of points.
 
         If pooled, rows and repeats are along the first axis, and a probability over seeds is a share of the repeats.
         Otherwise distances are averaged over the repeats.
         """
-        bytes_per_point = 8 * self._n_pooled * math.prod(self.prediction.shape[1:])
-        step = max(1, _BLOCK_BYTES // max(1, bytes_per_point))
-        for first in range(0, len(self.prediction), step):
-            points = slice(first, min(first + step, len(self.prediction)))
+        for points in self._point_blocks():
             if self.distances is None:
-                yield points, np.abs(self.prediction[points] - self.left_out[:, points])
+                yield points, np.abs(self.prediction[points] - self._lines(points))
             else:
                 repeats = self.distances[:, :, points]
                 yield points, repeats.reshape(-1, *repeats.shape[2:]) if pooled else repeats.mean(axis=0)
@@ -641,7 +727,8 @@ class Perturbations:
 
     def _levels(self) -> np.ndarray:
         """Zero, and distances at which the share of some point changes: all of them, or evenly spread ones."""
-        few = self._n_pooled * self.prediction.size <= _BLOCK_BYTES // 8
+        n_lines = self._n_pooled if self._counts is None else len(self._counts)
+        few = n_lines * self.prediction.size <= _BLOCK_BYTES // 8
 
         def some(pooled: np.ndarray) -> np.ndarray:
             if few:
@@ -671,27 +758,6 @@ def flipped(
     own = np.take_along_axis(left_out, best[None, :, None], axis=2)[..., 0]
     behind: np.ndarray = left_out.max(axis=2) - own > rounding
     return behind
-
-
-def _exceeded_by(allowed: int, pooled: np.ndarray) -> np.ndarray:
-    """The smallest distance that at most so many of the pooled ones exceed."""
-    if allowed >= len(pooled):
-        return np.zeros(pooled.shape[1:])
-    # The largest `allowed` may exceed it, so it is the next one in order; no more than these are strictly larger.
-    place = len(pooled) - 1 - allowed
-    return np.asarray(np.partition(pooled, place, axis=0)[place])
-
-
-def _norm(pooled: np.ndarray, order: float) -> np.ndarray:
-    largest: np.ndarray = pooled.max(axis=0)
-    if math.isinf(order):
-        return largest
-    if order in (1, 2) and largest.max(initial=0.0) < 1e150 and largest.min(initial=1.0, where=largest > 0) > 1e-150:
-        if order == 1:
-            return np.asarray(pooled.mean(axis=0))
-        return np.asarray(np.sqrt(np.einsum("i...,i...->...", pooled, pooled) / len(pooled)))
-    unit = np.where(largest > 0, largest, 1.0)  # in other units, powers of large order leave the range of floats
-    return np.asarray(unit * np.mean((pooled / unit) ** order, axis=0) ** (1 / order))
 
 
 def _summary(values: np.ndarray, over_points: str | None) -> Any:

@@ -24,7 +24,8 @@ from stablebag.measuring.refits import leave_one_out_refit
 from stablebag.paper.cache import Cache
 from stablebag.paper.results import Result, excess_of, first_class
 from stablebag.paper.settings import SETTINGS, ScriptTree, Setting, check_variant
-from stablebag.proving.reused_bags import ReusedBagsCertificate, largest_eigenvalue
+from stablebag.proving.eigenvalue import largest_eigenvalue
+from stablebag.proving.reused_bags import ReusedBagsCertificate
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.subbagging import Subbagging

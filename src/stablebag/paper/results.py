@@ -171,7 +171,7 @@ class Result:
             if not self.setting.classifies:
                 numbers[name]["excess_in_observed_range"] = self.excess_in_observed_range(moved).tolist()
         if self.literal is not None:
-            rows = self.literal.rows
+            rows = np.asarray(self.literal.rows)
             numbers["literal_refits"] = {
                 "rows": rows.tolist(),
                 "perturbations": (self.literal.values[:, point] / self.scale[point]).tolist(),

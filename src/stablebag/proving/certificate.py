@@ -1,7 +1,6 @@
 """Certificates: what bagging guarantees before any data are seen, as numbers and in sentences."""
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
@@ -868,7 +867,10 @@ def replace_bags(certificate: Certificate, n_bags: int | float) -> Certificate:
 
 def first_step(low: int, high: int, holds: Callable[[int], bool]) -> int:
     """Return the smallest whole number from `low` to `high` at which a monotone condition, true at `high`, holds."""
-    return low + bisect_left(range(low, high), True, key=holds)
+    while low < high:  # bisect_left knows no range of 2**63 numbers
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
 
 
 def numbers_of(law: ResolvedScheme) -> str:

@@ -15,10 +15,11 @@ from stablebag._checks import check_real, refuse_type, refuse_value
 from stablebag.learning.averaging import BagAverage
 from stablebag.proving import bounds
 from stablebag.proving.certificate import Certificate
+from stablebag.proving.eigenvalue import largest_eigenvalue
 from stablebag.proving.labels import Labels
 from stablebag.proving.outputs import UnboundedOutputs
 from stablebag.proving.points import PointCertificate
-from stablebag.proving.reused_bags import ReusedBagsCertificate, largest_eigenvalue
+from stablebag.proving.reused_bags import ReusedBagsCertificate
 from stablebag.proving.scopes import scope_of
 from stablebag.proving.vector import VectorCertificate
 

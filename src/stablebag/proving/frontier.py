@@ -22,6 +22,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from stablebag._checks import check_integer, refuse_value
+from stablebag.resampling.classical import ClassicalBagging
 from stablebag.resampling.scheme import ResolvedScheme
 
 MOST_ROWS = 30_000  # the largest K for which the frontier is worked out: seconds, and the time grows as K^1.5
@@ -176,8 +177,10 @@ def _slack(value: float, rank: int, law: ResolvedScheme) -> float:
 
 
 def _rounding(rank: int, law: ResolvedScheme) -> float:
-    """The largest relative error: that of logarithms of factorials, and of one product per draw."""
+    """The largest relative error: that of logarithms of factorials, and of one product per draw, or per row."""
     draws = float(law.bag_size) if law.is_of_the_paper else law.n_samples
+    if law.is_of_the_paper and type(law.scheme) is not ClassicalBagging:
+        draws = min(draws, rank)  # these laws of counts are products of one ratio for each of the rows
     return (16 * float(gammaln(rank + 2)) + 4 * draws) * 2.0**-52
 
 

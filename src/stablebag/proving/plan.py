@@ -241,7 +241,8 @@ def _candidates(
     if scheme not in SCHEMES:
         raise refuse_value("scheme", "plan", f"one of {sorted(SCHEMES)} or a resampling scheme", scheme)
     without_replacement = issubclass(SCHEMES[scheme], Subbagging | BernoulliSubbagging)
-    return SCHEMES[scheme], n_samples - 1 if without_replacement else n_samples
+    # Of very many rows, a bag of nearly all has them with a chance that no float tells from one.
+    return SCHEMES[scheme], n_samples - 1 - n_samples // 2**51 if without_replacement else n_samples
 
 
 def _impossible(best: Certificate, epsilon: float, delta: float, enough_bags: list[float]) -> str:

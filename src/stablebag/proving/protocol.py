@@ -73,7 +73,8 @@ class Spoken:
             raise refuse_value("over_points", "curve", 'one of "max" and "mean"', over_points)
         n = self.n_samples
         steps = 200 if n <= 2000 else 50  # the exact frontier takes long for many rows
-        shares = np.unique(np.geomspace(1, n - 1, steps).astype(int)) / n  # all rows together need no proof
+        rows = np.minimum(np.geomspace(1, n - 1, steps), 2.0**62).astype(np.int64)  # all rows need no proof
+        shares = np.unique(rows) / n
         proved = np.array([self.epsilon(share) for share in shares])
         if proved.ndim == 1:
             finite = np.isfinite(proved)

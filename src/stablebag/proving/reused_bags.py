@@ -5,17 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from stablebag._checks import check_delta, check_epsilon, hold_read_only, whole_rows
 from stablebag._wording import count_bags, count_points, paragraphs, rounded_up
 from stablebag.proving.outputs import about_empty_bags
 from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Scope
-from stablebag.resampling.bags import Bags
-
-_DENSE = 400  # matrices up to this size are solved densely
-_SEED = 20240131  # for the Lanczos iteration's first vector: the same bags always give the same bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,59 +256,3 @@ class ReusedBagsCertificate(Spoken):
     def _of_free_rows(self) -> Any:
         """The bound on the root mean square over the rows that leave the range unchanged."""
         return math.sqrt(self.eigenvalue) * self._spread + self.shift * math.sqrt(self.shifted_share)
-
-
-def largest_eigenvalue(bags: Bags, weights: np.ndarray | None = None) -> tuple[float, float]:
-    """Return the largest eigenvalue of M_ij = Cov(i in bag, j in bag) / ((1 - p_i) (1 - p_j) n), over drawn bags.
-
-    Returns it with the largest share of the bags that one row is in. Large matrices are never formed: the eigenvalue is
-    found by Lanczos iteration on the smaller side, bags or rows, with the iteration's residual added; the trace is a
-    bound in any case. `weights` are the probabilities of the bags; None stands for equal ones.
-
-    >>> from stablebag import Bags
-    >>> bags = Bags([[0, 1], [0, 2], [1, 3], [2, 3], [0, 3]], n_samples=4)
-    >>> eigenvalue, inclusion = largest_eigenvalue(bags)
-    >>> round(eigenvalue, 9), inclusion
-    (0.625, 0.6)
-    """
-    n, n_bags = bags.n_samples, len(bags)
-    if n_bags == 0:
-        raise ValueError("There are no bags, so there is nothing to certify.")
-    inside = bags.to_sparse()
-    if weights is None:
-        weights, share = np.full(n_bags, 1 / n_bags), 1 - bags.n_without / n_bags
-    else:
-        share = inside.T @ weights
-    if (bags.n_without == 0).any():
-        row = int(np.argmax(bags.n_without == 0))
-        raise ValueError(
-            f"Row {row} is in every bag, so there is no prediction without it and nothing to certify. Use more or "
-            "smaller bags."
-        )
-    root, scale = np.sqrt(weights), 1 / ((1 - share) * math.sqrt(n))
-
-    def to_bags(v: np.ndarray) -> np.ndarray:
-        """W^(1/2) (Z - 1 p') D v."""
-        scaled = scale * v.ravel()
-        return np.asarray(root * (inside @ scaled - share @ scaled))
-
-    def to_rows(v: np.ndarray) -> np.ndarray:
-        weighted = root * v.ravel()
-        return np.asarray(scale * (inside.T @ weighted - share * weighted.sum()))
-
-    size = min(n, n_bags)
-    if n <= n_bags:
-        product = LinearOperator((n, n), matvec=lambda v: to_rows(to_bags(v)), dtype=float)
-    else:
-        product = LinearOperator((n_bags, n_bags), matvec=lambda v: to_bags(to_rows(v)), dtype=float)
-    largest = float(share.max())
-    trace = float(np.sum(share / (1 - share))) / n
-    if trace == 0:
-        return 0.0, largest  # all bags are empty
-    if size <= _DENSE:
-        dense = np.column_stack([product.matvec(column) for column in np.eye(size)])
-        return max(0.0, float(np.linalg.eigvalsh((dense + dense.T) / 2)[-1])) * (1 + 1e-12), largest
-    start = np.random.default_rng(_SEED).normal(size=size)
-    (value,), vector = eigsh(product, k=1, which="LA", v0=start, tol=1e-8)
-    off = float(np.linalg.norm(product.matvec(vector[:, 0]) - value * vector[:, 0]))
-    return min(trace, float(value) + off), largest

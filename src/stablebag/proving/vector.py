@@ -366,7 +366,7 @@ class VectorCertificate(Spoken):
             first = "" if self.scheme.is_symmetric else f"{PROPOSITION_5}, and "
             proved.append(Bound(squares, Proof(f"{first}second moments of the bags, {self.coupling.assumed}")))
             share = as_share(delta, n)
-            for rows in {0, *np.geomspace(1, n, 60).astype(int).tolist()}:  # the same for every delta
+            for rows in {0, *(int(step) for step in np.geomspace(1, n, 60))}:  # the same for every delta
                 rest = max(0.0, float(share) - rows / n)
                 noise = bounds.vector_monte_carlo_radius(self.n_bags, rest, self.radius, self.diameter)
                 tail = Proof(f"{mean_squares}, McDiarmid's inequality for the bags")

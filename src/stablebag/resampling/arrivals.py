@@ -213,7 +213,10 @@ class Arrivals:
         if picked.again is not None:
             codes = codes + picked.again.astype(np.uint64) * np.uint64(_ORDER)
         keys = hashed(codes, self._words[:, None, 2:])
-        counts = np.arange(picked.rows.shape[1]) < picked.sizes[:, None]
+        width = picked.rows.shape[1]
+        if (picked.sizes == width).all():
+            return np.take_along_axis(picked.rows, np.argsort(keys, axis=1), axis=1).ravel(), picked.sizes
+        counts = np.arange(width) < picked.sizes[:, None]
         keys[~counts] = N_KEYS - 1  # to the right, where nothing counts
         return np.take_along_axis(picked.rows, np.argsort(keys, axis=1), axis=1)[counts], picked.sizes
 
@@ -280,6 +283,9 @@ def _smallest(
     """The rows of the `size` smallest values of each line, and how often each came before."""
     if size == rows.shape[1]:
         return rows, again
+    last = np.partition(values, size - 1, axis=1)[:, size - 1 : size]
+    if (small := values <= last).sum() == size * len(values):  # no two values are the same there
+        return rows[small].reshape(-1, size), None if again is None else again[small].reshape(-1, size)
     chosen = np.argpartition(values, size - 1, axis=1)[:, :size]
     before = None if again is None else np.take_along_axis(again, chosen, axis=1)
     return np.take_along_axis(rows, chosen, axis=1), before

@@ -173,9 +173,7 @@ class Bags:
 
     def with_any(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers of the bags that contain any of these rows, in increasing order."""
-        marked = np.zeros(self.n_samples, dtype=bool)
-        marked[rows] = True
-        return np.unique(self._bag_numbers()[marked[self._rows]])
+        return np.unique(self._bag_numbers()[np.isin(self._rows, rows)])
 
     @property
     def sizes(self) -> np.ndarray:
@@ -215,6 +213,54 @@ class Bags:
             inside = np.diff(by_row.indptr).astype(np.int64)
         return read_only(len(self) - inside)
 
+    def in_every_bag(self) -> np.ndarray:
+        """Return the rows that every bag contains, in increasing order; without an array of all rows."""
+        order = np.argsort(self.sizes, kind="stable")
+        rows = np.unique(self[int(order[0])]) if len(self) else np.empty(0, np.intp)
+        for number in order[1:]:
+            if not len(rows):
+                break
+            rows = rows[np.isin(rows, self[int(number)])]
+        return rows
+
+    def bags_by_row(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the rows that are in some bag, and the bags of each, without an array of all rows.
+
+        Returns
+        -------
+        rows : ndarray of int
+            In increasing order.
+        ends : ndarray of int, shape (len(rows) + 1,)
+            Zero, and then where the bags of each row end in `bags`.
+        bags : ndarray of int
+            The numbers of the bags of each row, in increasing order.
+        """
+        bits = max(1, (len(self) - 1).bit_length())
+        if (self.n_samples - 1).bit_length() + bits <= 64:  # row and bag in one number of 64 bits
+            pairs = self._rows.astype(np.uint64)
+            pairs <<= np.uint64(bits)
+            pairs |= self._bag_numbers().view(np.uint32)
+            pairs.sort()
+            new = _first_of_each(pairs)
+            pairs = pairs if new.all() else pairs[new]  # without a row that a bag has twice
+            numbers = pairs.astype(np.uint32)
+            numbers &= np.uint32((1 << bits) - 1)
+            numbers = numbers.view(np.int32)
+            pairs >>= np.uint64(bits)
+        else:
+            order = np.lexsort((self._bag_numbers(), self._rows))
+            pairs, numbers = self._rows[order], self._bag_numbers()[order]
+            new = _first_of_each(pairs) | _first_of_each(numbers)
+            pairs, numbers = pairs[new], numbers[new]
+        starts = np.flatnonzero(_first_of_each(pairs))
+        kind = np.int32 if len(pairs) < 2**31 else np.int64
+        return pairs[starts].astype(self._rows.dtype), np.append(starts, len(pairs)).astype(kind), numbers
+
+    @property
+    def is_thin(self) -> bool:
+        """Whether so few rows are in bags that listing their bags is smaller than a bit for each row and bag."""
+        return 5 * len(self._rows) < self.n_samples * (-(-len(self) // 8))
+
     @cached_property
     def fingerprint(self) -> str:
         """A hash that identifies these bags; for very many, it is made from a part of their rows."""
@@ -232,6 +278,8 @@ class Bags:
         """Return the numbers of the bags that do not contain `row`, in increasing order."""
         if not 0 <= check_integer(row, "row", "Bags.without", minimum=0) < self.n_samples:
             raise IndexError(f"Row {row} was asked for, and there are {self.n_samples} rows.")
+        if self.is_thin:  # without an array of all rows
+            return np.setdiff1d(np.arange(len(self)), self._bag_numbers()[self._rows == row])
         return np.flatnonzero(~self._block(slice(row, row + 1))[:, 0])
 
     def outside(self, rows: slice | np.ndarray) -> np.ndarray:
@@ -279,7 +327,7 @@ class Bags:
 
     def _packed_by_row(self) -> np.ndarray:
         packed = np.empty((self.n_samples, -(-len(self) // 8)), dtype=np.uint8)
-        step = max(8, _BLOCK_BYTES // self.n_samples // 8 * 8)
+        step = max(8, _BLOCK_BYTES // 8 // self.n_samples // 8 * 8)
         for first in range(0, len(self), step):
             part = self[first : first + step]
             dense = np.zeros((self.n_samples, len(part)), dtype=bool)
@@ -290,6 +338,13 @@ class Bags:
     def _bag_numbers(self) -> np.ndarray:
         """The number of the bag that each held row belongs to."""
         return np.repeat(np.arange(len(self), dtype=np.int32), self.sizes)
+
+
+def _first_of_each(values: np.ndarray) -> np.ndarray:
+    """Where a sorted array has a value for the first time."""
+    first = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=first[1:])
+    return first
 
 
 def _chunks(sequences: Iterable[Any]) -> Iterator[tuple[int, list[np.ndarray]]]:

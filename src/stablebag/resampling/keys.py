@@ -20,6 +20,7 @@ from stablebag.resampling.row_ids import RowIds
 N_KEYS = 2**64
 MOST_HASHED = 2**16  # whole numbers below have hashed keys
 _ROUNDS = 8  # of the Feistel network
+_AT_ONCE = 2**15  # numbers of a block that are worked out at once: what fits into caches
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -101,8 +102,8 @@ class _Block:
         """Which of these numbers are rows, and the positions of those."""
         raise NotImplementedError
 
-    def all(self) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of all rows of the block, and their positions."""
+    def some(self, places: slice) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers of some rows of the block, and their positions."""
         raise NotImplementedError
 
     def below(self, threshold: int, seeds: Seeds, bag: int, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -112,25 +113,28 @@ class _Block:
         while counts[-1] and len(counts) <= 64:
             counts.append(int(generator.binomial(counts[-1], 0.5)))
         n_smallest = counts[min(64 - (threshold - 1).bit_length(), len(counts) - 1)]
-        if n_smallest <= self.n_rows:
-            ranks, numbers, positions = self._from_ranks(n_smallest, round_keys)
-        else:
-            ranks, numbers, positions = self._from_rows(n_smallest, round_keys)
-        keys = _keys_of_ranks(ranks, counts, hashed(numbers * _GOLDEN, words[:2]))
-        small = keys <= np.uint64(threshold - 1)
-        return positions[small], keys[small]
+        found = self._from_ranks if n_smallest <= self.n_rows else self._from_rows
+        parts = [(np.empty(0, np.int64), np.empty(0, np.uint64))]
+        for ranks, numbers, positions in found(n_smallest, round_keys):
+            keys = _keys_of_ranks(ranks, counts, hashed(numbers * _GOLDEN, words[:2]))
+            small = keys <= np.uint64(threshold - 1)
+            parts.append((positions[small], keys[small]))
+        positions, keys = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return positions, keys
 
-    def _from_ranks(self, n_smallest: int, round_keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        ranks = np.arange(n_smallest, dtype=np.uint64)
-        numbers = permuted(ranks, self.bits, round_keys, backwards=True) + np.uint64(self.start)
-        there, positions = self.present(numbers)
-        return ranks[there], numbers[there], positions
+    def _from_ranks(self, n_smallest: int, round_keys: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
+        for first in range(0, n_smallest, _AT_ONCE):
+            ranks = np.arange(first, min(first + _AT_ONCE, n_smallest), dtype=np.uint64)
+            numbers = permuted(ranks, self.bits, round_keys, backwards=True) + np.uint64(self.start)
+            there, positions = self.present(numbers)
+            yield ranks[there], numbers[there], positions
 
-    def _from_rows(self, n_smallest: int, round_keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        numbers, positions = self.all()
-        ranks = permuted(numbers - np.uint64(self.start), self.bits, round_keys)
-        small = ranks < np.uint64(n_smallest)
-        return ranks[small], numbers[small], positions[small]
+    def _from_rows(self, n_smallest: int, round_keys: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
+        for first in range(0, self.n_rows, _AT_ONCE):
+            numbers, positions = self.some(slice(first, min(first + _AT_ONCE, self.n_rows)))
+            ranks = permuted(numbers - np.uint64(self.start), self.bits, round_keys)
+            small = ranks < np.uint64(n_smallest)
+            yield ranks[small], numbers[small], positions[small]
 
 
 class _Counted(_Block):
@@ -145,8 +149,8 @@ class _Counted(_Block):
         there = numbers < np.uint64(self.stop)
         return there, numbers[there].astype(np.int64)
 
-    def all(self) -> tuple[np.ndarray, np.ndarray]:
-        positions = np.arange(self.start, self.stop)
+    def some(self, places: slice) -> tuple[np.ndarray, np.ndarray]:
+        positions = np.arange(self.start + places.start, self.start + places.stop)
         return positions.astype(np.uint64), positions
 
 
@@ -163,8 +167,8 @@ class _Listed(_Block):
         there = self.numbers[place] == numbers
         return there, self.positions[place[there]]
 
-    def all(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.numbers, self.positions
+    def some(self, places: slice) -> tuple[np.ndarray, np.ndarray]:
+        return self.numbers[places], self.positions[places]
 
 
 def threshold_of(share: Fraction | float) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from stablebag._checks import read_only, refuse_type, refuse_value
 from stablebag._wording import ROWS, Noun
 
-_LARGEST = 2**62  # of whole numbers
+LARGEST_NAME = 2**62  # of whole numbers, and the most rows that can be drawn of
 _KINDS = (str, bytes, int, float, date, time, timedelta, np.datetime64, UUID, Decimal, Fraction)  # of labels
 _SHOWN = 3  # labels in an error message
 _YEARS = range(1678, 2262)  # whose nanoseconds are whole numbers of 64 bits
@@ -221,7 +221,7 @@ class RowIds:
         return array
 
     def _check_number(self, number: int, owner: str) -> None:
-        if not 0 <= number < _LARGEST:
+        if not 0 <= number < LARGEST_NAME:
             raise refuse_value(self._parameter, owner, "whole numbers from 0 to 2**62 - 1, or labels", number)
 
     def _label(self, value: Any, row: int, owner: str, *, any_number: bool = False) -> Any:
@@ -271,11 +271,11 @@ def _is_number(name: Any) -> bool:
 
 def _is_count(name: Any) -> bool:
     """Whether a name is a whole number that stands for itself."""
-    return _is_number(name) and 0 <= name < _LARGEST
+    return _is_number(name) and 0 <= name < LARGEST_NAME
 
 
 def _are_counts(numbers: np.ndarray) -> bool:
-    return len(numbers) == 0 or (int(numbers.min()) >= 0 and int(numbers.max()) < _LARGEST)
+    return len(numbers) == 0 or (int(numbers.min()) >= 0 and int(numbers.max()) < LARGEST_NAME)
 
 
 def _is_written_the_same_way(value: Any) -> bool:

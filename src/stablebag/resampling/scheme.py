@@ -32,7 +32,7 @@ from stablebag.resampling.bags import Bags
 from stablebag.resampling.counting import orderings, orders, thinned
 from stablebag.resampling.covariance import symmetric_norm
 from stablebag.resampling.keys import RowKeys
-from stablebag.resampling.row_ids import RowIds, as_row_ids
+from stablebag.resampling.row_ids import LARGEST_NAME, RowIds, as_row_ids
 
 _MOST_TRIES = 10_000  # the most tries to draw a bag without a given row
 _MOST_THINNED = 3_000  # the most rows for which the counts of a user's scheme are worked out
@@ -440,6 +440,9 @@ class ResolvedScheme:
         n_bags = check_integer(n_bags, "n_bags", owner, minimum=1, reason="an average needs at least one bag.")
         first = check_integer(first, "first", owner, minimum=0)
         seeds = Seeds.from_random_state(random_state, owner)
+        if self.n_samples > LARGEST_NAME:
+            reason = "rows are counted by whole numbers of 64 bits. Certificates and plans have no such limit."
+            raise refuse_value("n_samples", owner, "at most 2**62 where bags are drawn", self.n_samples, reason)
         ids = as_row_ids(row_ids, None, self.n_samples, owner)
         if self.is_matched:
             return self._draw_matched(ids, seeds, first, first + n_bags)
@@ -449,12 +452,13 @@ class ResolvedScheme:
     def _draw_matched(self, ids: RowIds, seeds: Seeds, first: int, stop: int) -> Bags:
         kind = np.min_scalar_type(self.n_samples - 1)
         size = float(self.bag_size if self.is_of_the_paper else self.n_samples * self.mean_inclusion)
-        parts, sizes = [], [np.zeros(1, dtype=np.int64)]
+        flat, sizes = np.empty(0, kind), [np.zeros(1, dtype=np.int64)]
         for arrivals in batches(ids, seeds, first, stop, size):
             rows, how_many = arrivals.in_order(self.scheme.pick(self.n_samples, arrivals))
-            parts.append(rows.astype(kind))
+            flat.resize(len(flat) + len(rows), refcheck=False)  # grows where it is: there are never two of them
+            flat[len(flat) - len(rows) :] = rows
             sizes.append(how_many)
-        return Bags.from_flat(np.concatenate(parts), np.cumsum(np.concatenate(sizes)), self.n_samples)
+        return Bags.from_flat(flat, np.cumsum(np.concatenate(sizes)), self.n_samples)
 
     def without_one(self) -> "ResolvedScheme":
         """Return Q_{n-1}: the law of a bag given that the last row is not in it, on n_samples - 1 rows."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from stablebag._checks import as_share, refuse_type, refuse_value
 from stablebag.resampling.scheme import ResamplingScheme
 
-_LARGEST_BAG = 1e15  # whole numbers up to here are exact as floats
+_LARGEST_BAG = 2**64
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ def check_bag_size(size: Any, owner: str, *, repeats: bool = False, things: str 
     expected = f"a positive number of {things} (int) or fraction of the {things} (float)"
     if not isinstance(size, numbers.Real) or isinstance(size, bool):
         raise refuse_type("bag_size", owner, expected, size)
-    if not 0 < float(size) < _LARGEST_BAG:  # refuses NaN as well
+    number: Any = size
+    if not 0 < number < _LARGEST_BAG:  # refuses NaN as well
         raise refuse_value("bag_size", owner, expected, size, "a bag needs rows to learn from. Try 0.5.")
     if float(size) > 1 and not repeats and not isinstance(size, numbers.Integral):
         reason = f"a float is a fraction of the {things}. For a number of {things} write {math.floor(float(size))}."

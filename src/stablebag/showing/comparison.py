@@ -82,7 +82,7 @@ class Comparison:
     def of(cls, base: Perturbations | None, bagged: Perturbations) -> "Comparison":
         """Compare two perturbations; of the bagged model's, those by the rows of the base learner's are taken."""
         n = len(bagged.rows) if bagged.scope is None else bagged.scope.n_samples
-        return cls(base, bagged if base is None else of_rows(bagged, base.rows), n)
+        return cls(base, bagged if base is None else of_rows(bagged, np.asarray(base.rows)), n)
 
     @property
     def n_rows(self) -> int:
@@ -199,7 +199,7 @@ def at_first(moved: Perturbations, n_points: int, like: Perturbations) -> Pertur
 
 def of_rows(moved: Perturbations, rows: np.ndarray) -> Perturbations:
     """Return the perturbations by some of the rows, with the noise that these have."""
-    places = {row: place for place, row in enumerate(moved.rows.tolist())}
+    places = {row: place for place, row in enumerate(np.asarray(moved.rows).tolist())}
     chosen = np.array([places[row] for row in rows.tolist()], dtype=np.intp)
     if np.array_equal(chosen, np.arange(len(moved.rows))):
         return moved

@@ -82,9 +82,10 @@ class Decisions:
     @classmethod
     def of_perturbations(cls, bagged: Perturbations, base: Perturbations | None = None) -> "Decisions":
         """Count the decisions that flip in perturbations of the probabilities of all classes."""
-        flips, by_row = bagged.flips(), np.zeros(int(bagged.rows.max(initial=-1)) + 1, dtype=int)
-        by_row[bagged.rows] = flips.sum(axis=1)
-        chosen = slice(None) if base is None else np.isin(bagged.rows, base.rows)
+        flips, rows = bagged.flips(), np.asarray(bagged.rows)
+        by_row = np.zeros(int(rows.max(initial=-1)) + 1, dtype=int)
+        by_row[rows] = flips.sum(axis=1)
+        chosen = slice(None) if base is None else np.isin(rows, base.rows)
         refitted = _refitted(base, flips[chosen].sum(axis=0))
         return cls(flips.sum(axis=0), by_row, bagged.names, bagged.noun, POINTS, *refitted)
 

@@ -240,7 +240,7 @@ class Study:
         """
         total = self.bagged.row_norms()
         order = np.argsort(-total, kind="stable")[:k]
-        return self.bagged.rows[order], total[order]
+        return np.asarray(self.bagged.rows)[order], total[order]
 
     @property
     def _spread(self) -> float | None:

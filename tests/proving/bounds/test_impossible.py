@@ -1,3 +1,5 @@
+import math
+
 import pytest
 
 from stablebag.proving import bounds
@@ -36,3 +38,19 @@ def test_the_papers_form_is_a_little_lower():
 def test_arguments_outside_their_domain_are_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize(("n", "m", "k"), [(7, 3, 2), (60, 59, 30), (200, 20, 190), (3000, 1000, 500), (10**5, 10, 7)])
+def test_the_perturbation_is_that_of_exact_integers(n, m, k):
+    h = m * k // n
+    exact = (m - h) / n * (math.comb(k - 1, h) * math.comb(n - k, m - h) / math.comb(n - 1, m))
+    assert bounds.threshold_perturbation(n, m, k) == pytest.approx(exact, rel=1e-12)
+
+
+@pytest.mark.parametrize("n", [10**12, 2**63])
+def test_very_many_rows_are_no_harder_than_few(n):
+    # P{H = h} is near the normal density at its mean, and m - h is 0.9 m.
+    expected = 0.45 / math.sqrt(2 * math.pi * n * 0.1 * 0.9 * 0.25)
+    assert bounds.unstable_epsilon(n, n // 2, 0.1) == pytest.approx(expected, rel=1e-5)
+    assert bounds.unstable_epsilon(n, n // 2, 0.1, bound="paper") == pytest.approx(expected, rel=1e-5)
+    assert bounds.unstable_epsilon(n, n - 1, 0.25) == pytest.approx(0.75, rel=1e-9)

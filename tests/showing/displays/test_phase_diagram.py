@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -50,3 +52,12 @@ def test_borders_are_drawn_in_units_of_the_range():
 def test_what_is_no_certificate_is_refused():
     with pytest.raises(TypeError, match="certify"):
         PhaseDiagramDisplay.from_certificate("subbagging")
+
+
+@pytest.mark.parametrize("n", [10**6, 10**12, 2**63])
+def test_very_many_rows_are_drawn_as_few_are(n):
+    for n_bags in (1000, math.inf):
+        display = PhaseDiagramDisplay.compute(Certificate(Subbagging(0.5), n, n_bags))
+        assert (np.diff(display.guaranteed) <= 0).all()
+        assert (display.impossible <= display.guaranteed).all()
+        assert display.exact is None

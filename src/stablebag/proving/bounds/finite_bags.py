@@ -86,7 +86,8 @@ def finite_bags_rows_epsilon(
 def _grid(n_samples: int) -> np.ndarray:
     """The numbers of rows that are tried: the same for every delta, so that the epsilon falls as delta grows."""
     few = np.arange(min(n_samples, 64))
-    return np.unique(np.concatenate([few, np.geomspace(1, n_samples, 400).astype(np.int64)])).astype(np.int64)
+    wide = np.minimum(np.geomspace(1, n_samples, 400), 2.0**62).astype(np.int64)
+    return np.unique(np.concatenate([few, wide]))
 
 
 def finite_bags_delta(epsilon: float, constant: float, n_bags: float) -> float:

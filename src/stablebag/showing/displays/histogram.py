@@ -22,6 +22,8 @@ class PerturbationDisplay(Display):
         What is left out: rows, or units such as patients.
     xlabel : str, default="how far the prediction moves"
         What the distances are.
+    counts : dict of str to ndarray, or None, default=None
+        How many rows each of the distances is of; None is one each.
 
     Attributes
     ----------
@@ -41,10 +43,17 @@ class PerturbationDisplay(Display):
     ['bagged', 'tree']
     """
 
-    def __init__(self, distances: Mapping[str, np.ndarray], noun: Noun = ROWS, xlabel: str = MOVES) -> None:
+    def __init__(
+        self,
+        distances: Mapping[str, np.ndarray],
+        noun: Noun = ROWS,
+        xlabel: str = MOVES,
+        counts: Mapping[str, np.ndarray] | None = None,
+    ) -> None:
         self.distances = dict(distances)
         self.noun = noun
         self.xlabel = xlabel
+        self.counts = counts
 
     @classmethod
     def from_perturbations(
@@ -84,9 +93,9 @@ class PerturbationDisplay(Display):
             for moved in named.values():
                 if point >= len(moved.prediction):
                     raise IndexError(f"Point {point} was asked for, and there are {len(moved.prediction)} points.")
-        values = {name: moved.values if point is None else moved.values[:, point] for name, moved in named.items()}
-        display = cls({name: value.ravel() for name, value in values.items()}, noun_of(named), xlabel)
-        return display.plot(bins=bins, scale=scale, ax=ax)
+        found = {name: moved.distribution(point) for name, moved in named.items()}
+        distances, counts = ({name: part[k] for name, part in found.items()} for k in (0, 1))
+        return cls(distances, noun_of(named), xlabel, counts).plot(bins=bins, scale=scale, ax=ax)
 
     def plot(self, ax: Any = None, *, bins: int = 40, scale: str = "auto") -> Self:
         """Draw the histograms.
@@ -109,9 +118,9 @@ class PerturbationDisplay(Display):
         self.bars_ = {}
         for name, look in looks(self.distances).items():
             values = self.distances[name]
-            weights = np.full(len(values), 1 / len(values))
+            counts = np.ones(len(values)) if self.counts is None else self.counts[name]
             style = {"alpha": 0.45, "color": look.colour, "edgecolor": look.colour, "hatch": look.hatch, "label": name}
-            shown = reach.inside(values)
+            shown, weights = reach.inside(values), counts / counts.sum()
             self.bars_[name] = ax.hist(shown, reach.edges(bins), weights=weights, histtype="stepfilled", **style)[2]
         smaller = any((values < reach.low).any() for values in self.distances.values())
         ax.set(

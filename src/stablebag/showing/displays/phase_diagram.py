@@ -8,9 +8,11 @@ from stablebag._checks import refuse_type
 from stablebag._wording import ROWS, Noun
 from stablebag.proving.bounds import unstable_epsilon
 from stablebag.proving.certificate import Certificate
-from stablebag.proving.frontier import frontier
+from stablebag.proving.frontier import MOST_ROWS, frontier
 from stablebag.resampling.subbagging import Subbagging
 from stablebag.showing.displays.display import BAGGED, OTHER, PROVED, Display, write_numbers
+
+_MOST_EXACT = 10_000  # rows up to which the exact frontier is drawn if there are more
 
 
 class PhaseDiagramDisplay(Display):
@@ -96,11 +98,14 @@ class PhaseDiagramDisplay(Display):
         rows = np.unique(np.geomspace(1, n // 2 + 1, _steps(n)).astype(int)) if n > 2 else np.array([1])
         rows = rows[rows < n]
         delta = rows / n
-        guaranteed = np.array([certificate.epsilon(share, bound) for share in delta])
+        # The exact frontier takes long for many rows: beyond some, bounds without it, or its last value, are shown.
+        few = (rows < _MOST_EXACT) | (rows[-1] < MOST_ROWS) | (bound != "best")
+        levels = [certificate.epsilon(share, bound) for share in delta[few]]
+        guaranteed = np.minimum.accumulate([*levels, *map(certificate.quick_epsilon, delta[~few].tolist())])
         impossible = exact = None
         if certificate.delta_range == 0:
-            points = [frontier(law, row + 1) for row in rows.tolist()]
-            if all(point is not None for point in points):
+            points = [frontier(law, row + 1) for row in rows.tolist()] if rows[-1] < MOST_ROWS else []
+            if points and all(point is not None for point in points):
                 exact = np.array([point.value for point in points if point is not None]) * certificate.range_length
             if type(law.scheme) is Subbagging:
                 levels = [unstable_epsilon(n, int(law.bag_size), share) for share in delta]

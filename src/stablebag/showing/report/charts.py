@@ -257,7 +257,7 @@ def interactive(moves: Moves) -> Interactive:
 
 
 def _n(moved: Perturbations) -> int:
-    return int(moved.values.shape[1])
+    return len(moved.prediction)
 
 
 def _plainly(reach: Reach) -> bool:
@@ -303,14 +303,15 @@ def _spread(length: int) -> np.ndarray:
 
 def _series(moved: Perturbations, key: str, moves: Moves) -> list[dict[str, list[float]]]:
     """The curve and the bars of all points, or of one."""
-    values = moved.values.ravel() if key == "all" else moved.values[:, int(key)]
+    values, rows = moved.distribution(None if key == "all" else int(key))
     reach, bars = moves.reach, moves.reach_of_bars
-    ordered = np.sort(values)
+    order = np.argsort(values)
+    ordered, below = values[order], np.concatenate([[0], np.cumsum(rows[order])])
     levels = np.concatenate([[0.0], ordered[_spread(len(ordered))]])
-    shares = np.array([(values > level).mean() for level in levels])
-    counts, edges = np.histogram(bars.inside(values), bars.edges(_BINS))
+    shares = (below[-1] - below[np.searchsorted(ordered, levels, side="right")]) / below[-1]
+    counts, edges = np.histogram(bars.inside(values), bars.edges(_BINS), weights=rows)
     shown = [[float(f"{end:.6g}") for end in ends] for ends in (edges[:-1], edges[1:])]
-    bins = {"left": shown[0], "right": shown[1], "share": (counts / len(values)).round(6).tolist()}
+    bins = {"left": shown[0], "right": shown[1], "share": (counts / below[-1]).round(6).tolist()}
     # A share holds until the next distance: a line with corners, because bokeh's hover reads values only off lines.
     steps = {
         "moves": [float(f"{level:.6g}") for level in reach.inside(np.repeat(levels, 2)[1:])],

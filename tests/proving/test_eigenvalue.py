@@ -1,0 +1,114 @@
+import numpy as np
+import pytest
+
+from stablebag import (
+    Bags,
+    BernoulliSubbagging,
+    ClassicalBagging,
+    Subbagging,
+)
+from stablebag.proving import eigenvalue as module
+from stablebag.proving.eigenvalue import largest_eigenvalue
+from theorems.enumeration import all_ensembles
+
+GOLDEN_BAGS = Bags([[0, 1], [0, 2], [1, 3], [2, 3], [0, 3]], n_samples=4)
+
+
+def test_golden_eigenvalue():
+    eigenvalue, inclusion = largest_eigenvalue(GOLDEN_BAGS)
+    assert eigenvalue == pytest.approx(0.625, abs=1e-10)
+    assert inclusion == 0.6
+    y = np.array([0.9, 0.2, 0.7, 0.1, 0.6])
+    left_out = [y[GOLDEN_BAGS.without(row)].mean() for row in range(4)]
+    square = np.mean((y.mean() - left_out) ** 2)
+    assert square == pytest.approx(0.0267361111)
+    assert y.var() * eigenvalue == pytest.approx(0.0575)
+    assert square <= y.var() * eigenvalue <= eigenvalue / 4
+
+
+def dense_eigenvalue(bags, weights=None):
+    inside = bags.inclusion.astype(float)
+    weights = np.full(len(bags), 1 / len(bags)) if weights is None else weights
+    share = weights @ inside
+    covariance = (inside - share).T @ (weights[:, None] * (inside - share))
+    matrix = covariance / np.outer(1 - share, 1 - share) / bags.n_samples
+    return np.linalg.eigvalsh(matrix)[-1]
+
+
+@pytest.mark.parametrize(("n", "n_bags"), [(30, 20), (20, 30), (600, 500), (450, 900)])
+@pytest.mark.parametrize("scheme", [Subbagging(0.5), ClassicalBagging(1.0), BernoulliSubbagging(0.1)], ids=str)
+def test_the_eigenvalue_is_that_of_the_dense_matrix_and_no_less(scheme, n, n_bags, seed):
+    bags = scheme.resolve(n).draw(n_bags, random_state=seed)
+    if (bags.n_without == 0).any():
+        pytest.skip("a row is in every bag")
+    dense = dense_eigenvalue(bags)
+    eigenvalue, _ = largest_eigenvalue(bags)
+    assert dense * (1 - 1e-12) <= eigenvalue <= dense * (1 + 1e-6)
+
+
+def test_the_eigenvalue_of_all_bags_is_the_bagging_constant():
+    for ensemble in all_ensembles(5):
+        if np.isclose(ensemble.weights.sum(), 1, atol=1e-12) and not ensemble.inside.all(axis=0).any():
+            bags = Bags(ensemble.bags, ensemble.law.n_samples)
+            eigenvalue, _ = largest_eigenvalue(bags, ensemble.weights)
+            assert eigenvalue == pytest.approx(ensemble.constant, rel=1e-9)
+
+
+def test_the_memorizer_of_reused_bags_attains_the_worst_case():
+    bags = Subbagging(0.5).resolve(30).draw(40, random_state=0)
+    eigenvalue, inclusion = largest_eigenvalue(bags)
+    row = int(np.argmin(bags.n_without))
+    outputs = bags.inclusion[:, row].astype(float)
+    moved = np.array([abs(outputs.mean() - outputs[bags.without(i)].mean()) for i in range(30)])
+    assert moved[row] == pytest.approx(inclusion)
+    assert np.mean(moved**2) <= eigenvalue * outputs.var()
+
+
+def test_the_direction_of_the_eigenvector_nearly_attains_it():
+    # Outputs along the leading direction over bags make the inequality an equality.
+    bags = Subbagging(0.5).resolve(25).draw(60, random_state=0)
+    inside = bags.inclusion.astype(float)
+    share = inside.mean(axis=0)
+    _, _, directions = np.linalg.svd(((inside - share) / (1 - share)).T)
+    outputs = directions[0]
+    moved = np.array([outputs.mean() - outputs[bags.without(i)].mean() for i in range(25)])
+    assert np.mean(moved**2) == pytest.approx(largest_eigenvalue(bags)[0] * outputs.var(), rel=1e-9)
+
+
+def test_a_row_in_every_bag_is_refused():
+    with pytest.raises(ValueError, match="Row 1 is in every bag"):
+        largest_eigenvalue(Bags([[0, 1], [1, 2]], n_samples=3))
+    with pytest.raises(ValueError, match="no bags"):
+        largest_eigenvalue(Bags([], n_samples=3))
+
+
+@pytest.mark.parametrize("n_bags", [5, 500])
+def test_empty_bags_have_nothing_to_move(n_bags):
+    assert largest_eigenvalue(Bags([[]] * n_bags, n_samples=600)) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("n", "n_bags", "size"), [(30, 20, 0.5), (20, 30, 0.5), (90, 40, 3), (30, 200, 1)])
+def test_iterating_finds_what_solving_does(n, n_bags, size, monkeypatch):
+    bags = Subbagging(size).resolve(n).draw(n_bags, 0)
+    solved = largest_eigenvalue(bags)
+    monkeypatch.setattr(module, "_DENSE", 0)
+    monkeypatch.setattr(module, "_BLOCK_BYTES", 8 * 7 * n_bags)  # seven rows at a time
+    assert largest_eigenvalue(bags) == pytest.approx(solved, rel=1e-7)
+    monkeypatch.setattr(module, "_DENSE", 2000)
+    assert largest_eigenvalue(bags) == pytest.approx(solved, rel=1e-12)
+
+
+def test_rows_that_are_alike_count_as_often_as_they_are():
+    small = Bags([[0, 1], [1, 2], [3], [1, 3]], n_samples=5)
+    # The same bags with seven copies of every row: the mean over rows is the same.
+    copies = Bags([[7 * row + k for row in bag for k in range(7)] for bag in small], n_samples=35)
+    assert dense_eigenvalue(copies) == pytest.approx(7 * dense_eigenvalue(small) / 7, rel=1e-12)
+    assert largest_eigenvalue(copies)[0] == pytest.approx(largest_eigenvalue(small)[0], rel=1e-11)
+
+
+def test_rows_in_no_bag_only_add_to_their_number():
+    few, many = (Subbagging(20).resolve(n).draw(30, 0) for n in (400, 400))
+    many = Bags(list(many), n_samples=10**12)
+    value, share = largest_eigenvalue(few)
+    assert largest_eigenvalue(many)[0] == pytest.approx(value * 400 / 10**12, rel=1e-12)
+    assert largest_eigenvalue(many)[1] == share
