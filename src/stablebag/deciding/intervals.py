@@ -24,7 +24,7 @@ from stablebag._wording import ROWS, Noun, paragraphs
 from stablebag.deciding.group_jackknife import GroupCVPlus, GroupJackknife, GroupJackknifeMinmax, GroupJackknifePlus
 from stablebag.deciding.jackknife import CVPlus, Ends, Jackknife, JackknifeMinmax, JackknifePlus
 from stablebag.deciding.stable_jackknife import StableJackknife
-from stablebag.learning.ensemble import check_bagged
+from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.regressor import BaggedRegressor
 from stablebag.learning.rows import index_of
 from stablebag.learning.strata import refuse_unequal
@@ -210,10 +210,8 @@ def predict_interval(
     (random_n_bags) or for all bags; with a fixed number it holds only approximately.
     """
     owner = "predict_interval"
-    if not isinstance(model, BaggedRegressor):
-        reason = "for other regressors use jackknife_intervals_refit; classifiers have no intervals."
-        raise refuse_type("model", owner, "a fitted BaggedRegressor", model, reason)
-    check_bagged(model, owner)
+    reason = "for other regressors use jackknife_intervals_refit; classifiers have no intervals."
+    check_bagged(model, owner, kind=BaggedRegressor, reason=reason)
     level = check_level(confidence_level, owner)
     _check_method(method, METHODS, owner, delta)
     residuals = np.abs(model.y_ - left_out_at_rows(model))

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from stablebag._checks import read_only, refuse_value
-from stablebag.learning.ensemble import check_bagged
+from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.fitting import fit_and_predict_bags
 from stablebag.learning.progress import counted
 from stablebag.learning.rows import fingerprint, index_of
