@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from stablebag import (
     Perturbations,
     Subbagging,
 )
-from stablebag._wording import Noun, count_bags, count_points, paragraphs, probability, rounded_up
+from stablebag._wording import Noun, count_bags, count_points, number, paragraphs, printable, probability, rounded_up
 
 
 def test_notebooks_show_certificates_perturbations_and_intervals():
@@ -20,14 +22,30 @@ def test_notebooks_show_certificates_perturbations_and_intervals():
     assert "&lt;none&gt;" in intervals._repr_html_()
 
 
-@pytest.mark.parametrize("value", [0.123411, 0.99999, 1e-12, 3.00001, 123456.7, 1 / 3])
+@pytest.mark.parametrize("value", [0.123411, 0.99999, 1e-12, 3.00001, 999.91, 123456.7, 1 / 3, 1.23456e17])
 def test_what_is_printed_is_never_below_what_is_proved(value):
-    printed = float(rounded_up(value))
+    printed = float(rounded_up(value).replace(",", ""))
     assert value <= printed <= value * 1.001
 
 
 def test_numbers_of_four_digits_are_printed_as_they_are():
-    assert [rounded_up(value) for value in (0.0, 0.5, 0.1235, 2.0, 1000.0)] == ["0", "0.5", "0.1235", "2", "1000"]
+    assert [rounded_up(value) for value in (0.0, 0.5, 0.1235, 2.0, 1000.0)] == ["0", "0.5", "0.1235", "2", "1,000"]
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (1234567.0, "1,234,567"), (999.96, "1,000"), (999.94, "999.9"), (0.01951, "0.01951"), (1e-6, "0.000001"),
+    (1.5e-9, "1.5e-09"), (2.5e18, "2.5e+18"), (-12345.6, "-12,346"), (-0.0, "0"), (math.inf, "inf"), (math.nan, ""),
+    (np.float32(0.5), "0.5"), (7, "7"),
+])  # fmt: skip
+def test_numbers_are_written_as_people_write_them(value, text):
+    assert number(value) == text
+
+
+def test_what_cannot_be_seen_in_a_name_is_escaped_and_long_names_are_cut():
+    assert printable("Ann Lee <b>") == "Ann Lee <b>"
+    assert printable("a\nb\x00\u202e\ud800") == "a\\nb\\x00\\u202e\\ud800"
+    assert printable("x" * 1_000_000) == "x" * 57 + "..."
+    assert len(printable("\x00" * 50)) == 60
 
 
 def test_a_probability_of_one_is_only_printed_for_one():

@@ -10,6 +10,7 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 _WIDTH = 94
+_SMALL, _THOUSAND, _LARGE = 1e-6, 1e3, 1e15  # numbers below and above are written with a power of ten
 _ENDINGS = re.compile(r"(?i)(^|[\s_.-]+)(ids?|no|nr|num|numbers?|codes?|keys?|uuid|index)$")
 _TOO_GENERAL = ("group", "groups", "row", "rows", "unit", "units")
 _SAME = ("species", "series", "news", "lens", "sheep", "fish")  # in both numbers, or not a plural
@@ -93,16 +94,42 @@ def preformatted(text: str) -> str:
     return f"<pre>{html.escape(text)}</pre>"
 
 
-def rounded_up(value: float) -> str:
-    """Return four digits, rounded so that what is printed is proved.
+def number(value: float) -> str:
+    """Return a number as people write it: four digits, all digits of a large one, and nothing for NaN.
 
-    >>> rounded_up(0.123411), rounded_up(2.0), rounded_up(float("inf"))
-    ('0.1235', '2', 'inf')
+    >>> number(0.123411), number(1234567.8), number(-1234.5), number(0.000012345), number(2.0), number(math.nan)
+    ('0.1234', '1,234,568', '-1,234', '0.00001234', '2', '')
+    """
+    value = float(value) + 0.0  # no minus before zero
+    if math.isnan(value):
+        return ""
+    size = abs(float(f"{value:.4g}"))  # 999.97 is a thousand
+    if size < _THOUSAND:
+        return f"{Decimal(f'{value:.4g}'):f}" if size >= _SMALL else f"{value:.4g}"
+    return f"{value:,.0f}" if size < _LARGE else f"{value:.4g}"
+
+
+def printable(value: Any, most: int = 60) -> str:
+    r"""Return a name or another text of the data on one line: what cannot be seen escaped, and no longer than `most`.
+
+    >>> printable("a\tb"), printable("x" * 99, most=5), printable(7)
+    ('a\\tb', 'xx...', '7')
+    """
+    text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(value)[: most + 1])
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def rounded_up(value: float) -> str:
+    """Return four digits, or a whole number, rounded so that what is printed is proved.
+
+    >>> rounded_up(0.123411), rounded_up(2.0), rounded_up(1234567.2), rounded_up(float("inf"))
+    ('0.1235', '2', '1,234,568', 'inf')
     """
     if value == 0 or math.isinf(value):
         return f"{value:g}"
-    unit = Decimal(1).scaleb(Decimal(value).adjusted() - 3)
-    return f"{float(Decimal(value).quantize(unit, rounding=ROUND_CEILING)):.4g}"
+    exponent = Decimal(value).adjusted() - 3
+    unit = Decimal(1).scaleb(exponent if value >= _LARGE else min(0, exponent))
+    return number(float(Decimal(value).quantize(unit, rounding=ROUND_CEILING)))
 
 
 def at_most(value: float) -> str:
@@ -111,8 +138,8 @@ def at_most(value: float) -> str:
     >>> at_most(0.1), at_most(1 / 3), at_most(2 / 3)
     ('0.1', '0.3334', '0.6667')
     """
-    written = f"{value:.4g}"
-    return written if float(written) >= value else rounded_up(value)
+    written = number(value)
+    return written if float(written.replace(",", "")) >= value else rounded_up(value)
 
 
 def probability(value: float) -> str:
