@@ -51,3 +51,10 @@ def test_in_a_terminal_there_is_a_bar():
         for _ in range(7):
             count.one()
     assert "7 of 7 fits" in console.file.getvalue()
+
+
+def test_sentences_break_between_words_in_a_terminal_and_not_at_all_elsewhere():
+    for is_terminal, said in ((True, "Leave it out, or\nuse another.\n"), (False, "Leave it out, or use another.\n")):
+        file = io.StringIO()
+        say(Console(file=file, force_terminal=is_terminal, width=16), "Leave it out, or use another.")
+        assert file.getvalue() == said

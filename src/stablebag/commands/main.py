@@ -15,6 +15,7 @@ from stablebag.commands.demo import demo
 from stablebag.commands.interval import interval
 from stablebag.commands.measure import measure
 from stablebag.commands.plan import plan_command
+from stablebag.commands.predict import predict
 from stablebag.commands.reproduce import reproduce
 from stablebag.commands.sets import sets
 from stablebag.learning.solvers.native import why_not
@@ -55,5 +56,5 @@ def main(debug: bool) -> None:
     """
 
 
-for command in (certify, plan_command, measure, interval, sets, demo, reproduce):
+for command in (certify, plan_command, measure, interval, sets, predict, demo, reproduce):
     main.add_command(command)

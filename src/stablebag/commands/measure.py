@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from stablebag.commands.options import table_options
+from stablebag.commands.options import save_option, table_options
 
 
 @click.command()
@@ -19,6 +19,7 @@ from stablebag.commands.options import table_options
 @click.option(
     "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the numbers."
 )
+@save_option
 def measure(**options: Any) -> None:
     """Measure a learner beside its bagged version on a table: stability, guarantee, accuracy, influential rows.
 

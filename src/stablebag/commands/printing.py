@@ -14,8 +14,8 @@ _EVERY = 30.0  # seconds between two lines if there is no terminal for a bar
 
 
 def say(console: Console, text: str) -> None:
-    """Print a sentence as it is."""
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
+    """Print a sentence as it is; in a terminal, lines end between words."""
+    console.print(text, highlight=False, markup=False, soft_wrap=not console.is_terminal)
 
 
 def finite(value: float) -> float | None:

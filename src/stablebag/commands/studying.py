@@ -17,6 +17,7 @@ from stablebag._wording import ROWS, Noun
 from stablebag.commands import tables
 from stablebag.commands.options import scheme_of
 from stablebag.commands.printing import finite, progress, say
+from stablebag.commands.saving import Saving
 from stablebag.resampling.row_ids import plain
 from stablebag.resampling.scheme import ResamplingScheme
 from stablebag.showing.decisions import Decisions
@@ -53,6 +54,8 @@ class StudyOrder:
         Where the report goes.
     numbers : Path or None
         Where the numbers go.
+    saving : Saving or None
+        The order to save the bagged model.
     """
 
     title: str
@@ -67,6 +70,7 @@ class StudyOrder:
     seed: int = 0
     output: Path | None = None
     numbers: Path | None = None
+    saving: Saving | None = None
 
     @classmethod
     def from_options(cls, options: dict[str, Any], title: str) -> "StudyOrder":
@@ -84,6 +88,7 @@ class StudyOrder:
             seed=options["seed"],
             output=options["output"],
             numbers=options["json_path"],
+            saving=Saving.order(options.get("save"), options),
         )
 
     def carry_out(
@@ -124,6 +129,8 @@ class StudyOrder:
 
             write(self.output, result, title=self.title, rows=X, command=self.command, notes=tuple(notes))
             say(console, f"The report is in {self.output}.")
+        if self.saving is not None:
+            say(console, self.saving.carry_out(result.model))
 
 
 def held_out(X: Any, y: Any, test_size: float, task: str, seed: int) -> tuple[Any, Any, Any, Any]:

@@ -20,7 +20,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from stablebag._checks import as_fraction, check_integer, check_real, hold_read_only, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
-from stablebag._wording import ROWS, Noun, paragraphs
+from stablebag._wording import ROWS, Noun, number, paragraphs
 from stablebag.deciding.group_jackknife import GroupCVPlus, GroupJackknife, GroupJackknifeMinmax, GroupJackknifePlus
 from stablebag.deciding.jackknife import CVPlus, Ends, Jackknife, JackknifeMinmax, JackknifePlus
 from stablebag.deciding.locally_weighted import LocallyWeighted
@@ -137,9 +137,9 @@ class Intervals:
     def explain(self) -> str:
         """Explain in sentences what the intervals are, and what is proved about them."""
         width = float(np.median(self.width))
-        size = "infinitely wide" if math.isinf(width) else f"with a median width of {width:.4g}"
-        number = "1 interval" if len(self) == 1 else f"{len(self):,} intervals"
-        sentences = [f"{number} by {self.method} at level {self.confidence_level:g}, {size}.", self.guarantee]
+        size = "infinitely wide" if math.isinf(width) else f"with a median width of {number(width)}"
+        many = "1 interval" if len(self) == 1 else f"{len(self):,} intervals"
+        sentences = [f"{many} by {self.method} at level {self.confidence_level:g}, {size}.", self.guarantee]
         return paragraphs(sentences)
 
     def __str__(self) -> str:
@@ -379,8 +379,8 @@ def jackknife_intervals_refit(
     options = {"units": units, "one_less": method != CVPlus.name, "n_jobs": n_jobs, "random_state": seeds}
     without = [units.rows_of(fold) for fold in every]
     fits = refit_without(estimator, X, y, without, X_test, **options)  # type: ignore[arg-type]
-    for number, (fold, rows, (at_points, at_rows)) in enumerate(zip(every, without, fits, strict=True)):
-        if number == 0:
+    for place, (fold, rows, (at_points, at_rows)) in enumerate(zip(every, without, fits, strict=True)):
+        if place == 0:
             prediction, left_out = at_points, np.empty((len(units), len(at_points)))
         left_out[fold], residuals[rows] = at_points, np.abs(y[rows] - at_rows)
     lower, upper = rule.intervals(residuals, prediction, left_out)
