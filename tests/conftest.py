@@ -18,7 +18,9 @@ SLOW_PLACES = (
     "commands/test_demo.py",  # whole commands
     "commands/test_interval.py",
     "commands/test_measure.py",
+    "commands/test_predict.py",
     "commands/test_reproduce.py",
+    "commands/test_saving.py",
     "learning/test_parallel.py",  # starts and stops workers
     "paper/test_experiments.py",  # whole experiments
     "paper/test_figures.py",

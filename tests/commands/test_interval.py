@@ -1,4 +1,5 @@
 import pandas as pd
+import pytest
 
 
 def words(result):
@@ -11,8 +12,8 @@ def test_intervals_are_written(run, table, tmp_path):
     result = run("interval", table, *arguments, "--n-bags", 20, "--jobs", 1, "--confidence", 0.8)
     assert result.exit_code == 0, result.output
     frame = pd.read_csv(output)
-    assert frame.columns.tolist() == ["prediction", "lower", "upper"]
-    assert len(frame) == 7
+    assert frame.columns.tolist() == ["row", "prediction", "lower", "upper"]
+    assert frame["row"].tolist() == list(range(7))
     assert (frame["lower"] <= frame["upper"]).all()
     assert "7 intervals by jackknife+ at level 0.8" in words(result)
 
@@ -41,7 +42,7 @@ def test_with_a_group_intervals_are_for_rows_of_new_units(run, clinic, tmp_path)
     assert "The guarantee is not about these rows." in words(result)
     assert "at a row drawn at random from a new patient" in words(result)
     frame = pd.read_csv(output)
-    assert frame.columns.tolist() == ["patient_id", "prediction", "lower", "upper"]
+    assert frame.columns.tolist() == ["row", "patient_id", "prediction", "lower", "upper"]
     assert frame["patient_id"].tolist() == pd.read_csv(new)["patient_id"].tolist()
 
 
@@ -52,7 +53,7 @@ def test_new_rows_need_no_group(run, clinic, tmp_path):
     result = run("interval", clinic, *arguments, "--n-bags", 40, "--jobs", 1)
     assert result.exit_code == 0, result.output
     assert "trained on (" not in words(result)
-    assert pd.read_csv(output).columns.tolist() == ["prediction", "lower", "upper"]
+    assert pd.read_csv(output).columns.tolist() == ["row", "prediction", "lower", "upper"]
 
 
 def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
@@ -68,3 +69,96 @@ def test_the_stable_jackknife_is_refused_for_units_before_anything_is_fitted(run
     result = run("interval", clinic, *arguments, "--group", "patient_id", "--method", "stable-jackknife")
     assert result.exit_code == 2
     assert "stable-jackknife is proved for rows, and --group leaves out patients. Use jackknife+." in words(result)
+
+
+# ------------------------------------------------------------------------------------------------- what a user asks for
+
+
+def test_the_number_of_bags_is_drawn_where_the_theorem_is_for_such_a_number(run, table, tmp_path):
+    arguments = ("--target", "cost", "--test", table.with_name("new-cost.csv"), "--output", tmp_path / "i.csv")
+    for method, drawn in (("jackknife+", True), ("jackknife-minmax", True), ("jackknife", False)):
+        result = run("interval", table, *arguments, "--n-bags", 20, "--jobs", 1, "--method", method)
+        assert result.exit_code == 0, result.output
+        assert ("bags were fitted: a number drawn at random, 20 on average" in words(result)) == drawn
+        assert "approximately" not in words(result)
+        assert "random_n_bags" not in words(result)
+
+
+def test_columns_are_kept_beside_the_intervals(run, table, tmp_path):
+    new = tmp_path / "new.csv"
+    pd.read_csv(table.with_name("new-cost.csv")).assign(key=list("abcdefg"), row=9, lower=-1).to_csv(new, index=False)
+    output = tmp_path / "i.csv"
+    arguments = ("--target", "cost", "--test", new, "--output", output, "--n-bags", 20, "--jobs", 1)
+    result = run("interval", table, *arguments, "--keep", "key, row", "--keep", "lower")
+    assert result.exit_code == 0, result.output
+    frame = pd.read_csv(output)
+    own = ["row (number)", "key", "row", "lower"]
+    assert frame.columns.tolist() == [*own, "prediction", "lower (interval)", "upper"]
+    assert frame["key"].tolist() == list("abcdefg")
+    assert frame["row (number)"].tolist() == list(range(7))
+
+
+def test_intervals_can_be_as_wide_as_bags_differ(run, table, tmp_path):
+    arguments = ("--target", "cost", "--test", table.with_name("new-cost.csv"), "--n-bags", 25, "--jobs", 1)
+    widths = []
+    for options in ((), ("--locally-weighted",)):
+        result = run("interval", table, *arguments, *options, "--output", tmp_path / "i.csv")
+        assert result.exit_code == 0, result.output
+        frame = pd.read_csv(tmp_path / "i.csv")
+        widths.append((frame["upper"] - frame["lower"]).std() / (frame["upper"] - frame["lower"]).mean())
+    assert "7 intervals by locally weighted jackknife+ at level 0.9" in words(result)
+    assert widths[1] > 2 * widths[0]
+
+
+def test_negative_intervals_of_what_is_never_negative_come_with_advice(run, tmp_path):
+    prices = pd.DataFrame({"rooms": [1, 2, 3, 4, 5, 6] * 5, "price": [1.0, 2, 4, 8, 160, 320] * 5})
+    prices.to_csv(tmp_path / "homes.csv", index=False)
+    arguments = ("--target", "price", "--test", tmp_path / "homes.csv", "--output", tmp_path / "i.csv", "--jobs", 1)
+    tree = ("--n-bags", 30, "--param", "max_depth=1", "--task", "regression")
+    result = run("interval", tmp_path / "homes.csv", *arguments, *tree)
+    assert result.exit_code == 0, result.output
+    below = int((pd.read_csv(tmp_path / "i.csv")["lower"] < 0).sum())
+    assert below
+    assert f"{below} of 30 intervals begin below zero, and no target in the training table is." in words(result)
+    assert "--locally-weighted makes those of low predictions narrower." in words(result)
+
+
+@pytest.mark.parametrize(("options", "sentence"), [
+    (("--confidence", 95), "--confidence is a level between 0 and 1, such as 0.9. Got 95. Did you mean 0.95?"),
+    (("--confidence", 0), "--confidence is a level between 0 and 1, such as 0.9. Got 0."),
+    (("--output", "/no/such/folder/i.csv"), "There is no folder /no/such/folder to write i.csv to."),
+    (("--save", "/no/such/folder/m.skops"), "There is no folder /no/such/folder to write m.skops to."),
+    (("--keep", "agee"), "There is no column 'agee' in the table. Did you mean 'age'?"),
+    (("--bag-size", "120"), "bag_size"),
+    (("--model", "oak"), "There is no model 'oak'"),
+    (("--confidence", 0.995), "At level 0.995 every interval of 120 rows would be infinite: it takes 199 rows. Use "
+     "more of them, or --confidence 0.99 at the most."),
+    (("--method", "stable-jackknife"), "can change the range of predictions"),
+    (("--method", "stable-jackknife", "--locally-weighted"), "--locally-weighted is not for the stable-jackknife"),
+    (("--test", "WORDS"), "The target 'cost' in WORDS is not a number: 'n/k' in row 3, counted from 0 below the"),
+    (("--test", "NARROW"), "has no column 'age', which the training table has"),
+])  # fmt: skip
+def test_everything_is_checked_before_anything_is_fitted(run, table, tmp_path, options, sentence):
+    words_, narrow = tmp_path / "words.csv", tmp_path / "narrow.csv"
+    frame = pd.read_csv(table)[:6]
+    frame.assign(cost=["1", "2", "3", "n/k", "5", "6"]).to_csv(words_, index=False)
+    frame.drop(columns="age").to_csv(narrow, index=False)
+    given = [{"WORDS": words_, "NARROW": narrow}.get(option, option) for option in options]
+    defaults = ("--target", "cost", "--test", table, "--output", tmp_path / "i.csv", "--n-bags", 10**6)
+    result = run("interval", table, *defaults, *given)
+    assert result.exit_code == 2
+    assert sentence.replace("WORDS", str(words_)) in words(result)
+
+
+def test_too_few_patients_are_told_in_a_sentence(run, clinic, tmp_path):
+    few = tmp_path / "few.csv"
+    frame = pd.read_csv(clinic)
+    frame[frame["patient_id"].isin(frame["patient_id"].unique()[:5])].to_csv(few, index=False)
+    arguments = ("--target", "pressure", "--group", "patient_id", "--test", clinic, "--output", tmp_path / "i.csv")
+    result = run("interval", few, *arguments, "--jobs", 1)
+    assert result.exit_code == 2
+    assert "At level 0.9 every interval of 5 patients would be infinite: it takes 9 patients." in words(result)
+    assert "--confidence 0.83 at the most." in words(result)
+    result = run("interval", few, *arguments, "--jobs", 1, "--confidence", 0.83, "--n-bags", 40)
+    assert result.exit_code == 0, result.output
+    assert "Warning" not in result.output

@@ -105,3 +105,10 @@ def test_what_is_being_done_is_said_beside_results_that_go_to_a_file(pipe):
     assert beside(pipe).stderr
     terminal = Console(file=io.StringIO(), force_terminal=True)
     assert beside(terminal) is terminal
+
+
+def test_sentences_break_between_words_in_a_terminal_and_not_at_all_elsewhere():
+    for is_terminal, said in ((True, "Leave it out, or\nuse another.\n"), (False, "Leave it out, or use another.\n")):
+        file = io.StringIO()
+        say(Console(file=file, force_terminal=is_terminal, width=16), "Leave it out, or use another.")
+        assert file.getvalue() == said

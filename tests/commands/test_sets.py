@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 
 from stablebag import LabelSets
-from stablebag.commands.sets import _conclusion, _table, _with_sets
+from stablebag.commands.sets import _table, columns_of, conclusion
+from stablebag.commands.two_tables import NewRows
 
 QUICK = ("--n-bags", 40, "--jobs", 1)
 
@@ -28,7 +29,7 @@ def test_sets_are_told_and_written_beside_the_columns_of_the_rows(run, table, tm
     )
     frame, own = pd.read_csv(output), pd.read_csv(new)
     added = ["labels", "n_labels", "probability of no", "probability of yes"]
-    assert frame.columns.tolist() == [*own.columns, *added]
+    assert frame.columns.tolist() == ["row", *own.columns, *added]
     pd.testing.assert_frame_equal(frame[own.columns], own)
     assert frame["labels"].str.split(" | ", regex=False).str.len().tolist() == frame["n_labels"].tolist()
     np.testing.assert_allclose(frame[added[2:]].sum(axis=1), 1)
@@ -63,6 +64,9 @@ def test_stable_sets_of_units_are_stable_for_patients(run, clinic):
     (("--target", "cost"), "the target 'cost' has numbers. Use stablebag interval, or --task classification"),
     (("--target", "ill", "--confidence", 0.9), "--confidence is for sets that cover the true label. Leave it out, or"),
     (("--target", "ill", "--method", "jackknife+", "--delta", 0.1), "--delta is for stable sets. Leave it out, or"),
+    (("--target", "ill", "--delta", 5), "--delta is a share from 0 to 1, such as 0.05. Got 5. Did you mean 0.05?"),
+    (("--target", "ill", "--method", "jackknife+", "--confidence", 90), "Got 90. Did you mean 0.9?"),
+    (("--target", "ill", "--keep", "agee"), "There is no column 'agee' in the table. Did you mean 'age'?"),
     (("--target", "ill", "--output", "/no/such/folder/x.csv"), "There is no folder /no/such/folder to write x.csv to."),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused_before_anything_is_fitted(run, table, options, sentence):
@@ -72,10 +76,10 @@ def test_what_cannot_be_is_refused_before_anything_is_fitted(run, table, options
 
 
 def test_the_conclusion_counts_one_label_several_and_none():
-    assert _conclusion(by_hand([[1, 0, 0], [1, 1, 0], [0, 1, 0]])) == "Of 3 rows, 2 get one label; 1 gets several."
-    assert _conclusion(by_hand([[1, 0, 0]])) == "Of 1 row, 1 gets one label."
+    assert conclusion(by_hand([[1, 0, 0], [1, 1, 0], [0, 1, 0]])) == "Of 3 rows, 2 get one label; 1 gets several."
+    assert conclusion(by_hand([[1, 0, 0]])) == "Of 1 row, 1 gets one label."
     none = "; 1 gets none, because every label is stranger there than most training rows were."
-    assert _conclusion(by_hand([[1, 1, 1], [0, 0, 0]])) == f"Of 2 rows, 0 get one label; 1 gets several{none}"
+    assert conclusion(by_hand([[1, 1, 1], [0, 0, 0]])) == f"Of 2 rows, 0 get one label; 1 gets several{none}"
 
 
 def test_the_table_has_the_first_rows_and_says_how_many_it_leaves_out():
@@ -86,6 +90,31 @@ def test_the_table_has_the_first_rows_and_says_how_many_it_leaves_out():
 
 
 def test_columns_that_are_called_like_the_sets_are_kept():
-    frame = _with_sets(pd.DataFrame({"labels": [7]}), by_hand([[1, 0, 0]]))
-    assert frame.columns.tolist()[:3] == ["labels", "labels (set)", "n_labels"]
+    new = NewRows(pd.DataFrame({"labels": [7]}), None)
+    frame = new.beside(columns_of(by_hand([[1, 0, 0]])), ["labels"], "set")
+    assert frame.columns.tolist()[:4] == ["row", "labels", "labels (set)", "n_labels"]
     assert frame["labels"].tolist() == [7]
+
+
+def test_sets_with_coverage_are_of_a_random_number_of_bags_and_stable_ones_of_a_fixed_one(run, table):
+    arguments = ("--target", "ill", "--test", table.with_name("new-ill.csv"), *QUICK)
+    covering, stable = (run("sets", table, *arguments, *more) for more in (("--method", "jackknife+"), ()))
+    assert "bags were fitted: a number drawn at random, 40 on average, for which this is proved." in words(covering)
+    assert "approximately" not in words(covering)
+    assert "these 40 bags" in words(stable)
+
+
+def test_a_few_columns_are_kept_if_they_are_named(run, table, tmp_path):
+    arguments = ("--target", "ill", "--test", table.with_name("new-ill.csv"), "--output", tmp_path / "s.csv", *QUICK)
+    result = run("sets", table, *arguments, "--keep", "city")
+    assert result.exit_code == 0, result.output
+    assert pd.read_csv(tmp_path / "s.csv").columns.tolist()[:3] == ["row", "city", "labels"]
+
+
+def test_too_few_rows_for_a_level_are_told_in_a_sentence(run, table, tmp_path):
+    pd.read_csv(table)[:8].to_csv(tmp_path / "few.csv", index=False)
+    arguments = ("--target", "ill", "--test", table.with_name("new-ill.csv"), "--method", "jackknife+", *QUICK)
+    result = run("sets", tmp_path / "few.csv", *arguments)
+    assert result.exit_code == 0, result.output
+    assert "The sets have all labels: level 0.9 asks for 8.1 of 8 training rows." in words(result)
+    assert "Warning" not in result.output

@@ -55,8 +55,8 @@ def test_a_messy_table_is_read_and_it_is_said_how(clinic):
 
 def test_columns_are_dropped_and_chosen(clinic):
     data = read(clinic, drop=("city, price",), kinds=("patient=number", "dose=category"))
-    assert data.columns.named("number") == ["patient"]
-    assert data.columns.named("category") == ["dose"]
+    assert data.reading.columns.named("number") == ["patient"]
+    assert data.reading.columns.named("category") == ["dose"]
     assert [column.kind for column in data.as_read.columns].count("dropped") == 2
     for options in ({"drop": ("citi",)}, {"ids": ("Citi",)}, {"kinds": ("CITY=text",)}, {"group": "Ciy"}):
         with pytest.raises(TableError, match=r"Did you mean 'city'\?"):

@@ -161,7 +161,7 @@ def test_weights_are_exact_for_many_units():
     """Where the weight needed is that of whole units, sums of tenths in floats would miss it."""
     units = Units.of_groups(np.repeat(np.arange(29_999), 10), 299_990)
     values = np.arange(299_990.0)
-    assert GroupJackknife(Fraction(9, 10), units)._quantile(values[None])[0] == 269_999
+    assert GroupJackknife(Fraction(9, 10), units).quantile(values[None])[0] == 269_999
 
 
 def test_units_of_so_many_sizes_that_there_is_no_common_multiple_have_intervals(monkeypatch):

@@ -356,7 +356,7 @@ def test_only_fitted_bagged_models_are_certified(diabetes):
     ({"n_bags": -3}, ValueError, "Got -3"),
     ({"n_bags": 2.5}, TypeError, "'n_bags'"),
     ({"n_bags": "many"}, ValueError, r"""an integer >= 1 or "all". Got 'many'"""),
-    ({"scheme": "subbagging"}, TypeError, r"'scheme' parameter of BaggedRegressor must be a resampling scheme"),
+    ({"scheme": "subagging"}, ValueError, r"'scheme' parameter of BaggedRegressor must be a resampling scheme"),
     ({"scheme": Subbagging}, TypeError, "'scheme'"),
     ({"scheme": Subbagging(443)}, ValueError, "smaller than n_samples=442"),
     ({"prediction_range": (0, 1)}, TypeError, "'prediction_range' parameter of BaggedRegressor"),

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
-from stablebag.resampling.schemes import SCHEMES
+from stablebag.resampling.schemes import SCHEMES, as_law
 
 ALL = list(SCHEMES.values())
 
@@ -61,3 +61,12 @@ def test_a_scheme_is_found_by_its_name_and_is_one_of_the_papers(name):
     law = SCHEMES[name](0.5).resolve(10)
     assert law.is_of_the_paper
     assert str(law).lower().startswith(name)
+
+
+def test_laws_are_made_of_schemes_names_and_laws():
+    law = Subbagging(5).resolve(10)
+    assert as_law("subbagging", 10, "it") == as_law(Subbagging(0.5), 10, "it") == as_law(law, 10, "it") == law
+    with pytest.raises(ValueError, match=r"the scheme was resolved for n_samples=10. Resolve it again."):
+        as_law(law, 11, "it")
+    with pytest.raises(TypeError, match=r"'scheme' parameter of it must be a resampling scheme, such as .* Got 0.5"):
+        as_law(0.5, 10, "it")

@@ -1,26 +1,44 @@
 """`stablebag interval`: predictions for the rows of a table, with intervals from the bags."""
 
+import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 from rich.console import Console
 
-from stablebag._writing import whole
-from stablebag.commands.options import scheme_of, table_options
+from stablebag._writing import refuse_unwritable, whole
+from stablebag.commands.options import keep_option, save_option, table_options
 from stablebag.commands.printing import progress, say
+
+METHODS = ("jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife")
+_OF_RANDOM_BAGS = ("jackknife+", "jackknife-minmax")  # proved for a number of bags that is drawn at random
 
 
 @click.command()
 @table_options
 @click.option("--test", type=click.Path(path_type=Path), required=True, help="The rows to predict.")
 @click.option("--confidence", type=float, default=0.9, show_default=True, help="The level of the intervals.")
-@click.option("--method", type=click.Choice(["jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife"]),
-              default="jackknife+", show_default=True, help="How intervals are made.")  # fmt: skip
+@click.option("--method", type=click.Choice(METHODS), default="jackknife+", show_default=True,
+              help="How intervals are made.")  # fmt: skip
+@click.option("--locally-weighted", is_flag=True, help="Make intervals as wide as the bags differ at each row.")
+@keep_option("none")
 @click.option(
     "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where to write them (CSV)."
 )
-def interval(test: Path, confidence: float, method: str, output: Path, **options: Any) -> None:
+@save_option
+def interval(
+    test: Path,
+    confidence: float,
+    method: str,
+    locally_weighted: bool,
+    keep: tuple[str, ...],
+    output: Path,
+    save: Path | None,
+    **options: Any,
+) -> None:
     """Predict the rows of a table, with intervals from the bags.
 
     With --group, they are intervals for rows of new units, such as patients of whom no row was trained on.
@@ -29,60 +47,98 @@ def interval(test: Path, confidence: float, method: str, output: Path, **options
     Example:
       stablebag interval patients.csv --target outcome --test new.csv --output intervals.csv
       stablebag interval visits.csv --target outcome --group patient_id --test new.csv --output intervals.csv
+      stablebag interval homes.csv --target price --test new.csv --locally-weighted --keep address --output i.csv
     """
-    from stablebag.commands import groups, tables
-    from stablebag.commands.budget import settled
+    from stablebag.commands import groups
+    from stablebag.commands.checking import check_level, spoken_warnings
+    from stablebag.commands.saving import Saving
+    from stablebag.commands.two_tables import TwoTables
     from stablebag.deciding.intervals import predict_interval
     from stablebag.learning.regressor import BaggedRegressor
 
-    target, group = options["target"], options["group"]
-    data = tables.TrainingTable.from_options(options)
-    X, y, task, units = data.X, data.y, data.task, data.groups
-    if task != "regression":
-        raise tables.TableError(
-            f"Intervals are for numbers, but the target {target!r} has classes. Use stablebag sets, or --task "
-            "regression if they are numbers."
-        )
-    if units is not None and not units.is_unique and method == "stable-jackknife":
-        many = groups.noun(units).plural
-        raise tables.TableError(
-            f"The stable-jackknife is proved for rows, and --group leaves out {many}. Use jackknife+."
-        )
-    new = data.read_new(test)
-    learner = tables.make_learner(options["model"], task, tables.parse_parameters(options["parameters"]))
-    console, pipeline = Console(), data.pipeline(learner)
-    law, number = scheme_of(options["scheme"], options["bag_size"]), None if units is None else units.nunique()
-    about = {"n_bags": options["n_bags"], "n_refits": 0, "size_is_given": options["bag_size"] is not None}
-    run = {"jobs": options["jobs"], "limit": options["time_limit"], "seed": options["seed"], "units": number}
-    load = settled(console, pipeline, X, y, law, **about, **run)
-    model = BaggedRegressor(
-        pipeline,
-        scheme=load.scheme,
-        n_bags=load.n_bags,
-        n_jobs=options["jobs"],
-        random_state=options["seed"],
-    )
+    check_level(confidence, "--confidence")
+    for path in (output, save):
+        refuse_unwritable(path)
+    saving, console = Saving.order(save, options), Console()
+    with progress(console, "Reading"):
+        data = TwoTables.read(options, test, "regression")
+    new, kept = data.new, data.new.kept(keep, [])
+    check_method(method, locally_weighted, confidence, data.groups, len(data.y))
+    model = data.model(console, BaggedRegressor, random_number=method in _OF_RANDOM_BAGS)
+    _check_stable(model, data.y, confidence, method)
     with progress(console, "Fitting"):
-        model.fit(X, y, groups=units)
-    found = predict_interval(model, new.X, confidence_level=confidence, method=method)
-    frame, others = found.to_frame(), new.groups
-    if others is not None:
-        frame.insert(0, group if group not in frame else f"{group} (group)", others.to_numpy())
-    with whole(output) as partial:
-        frame.to_csv(partial, index=False)
-    say(console, found.explain())
-    for note in (*data.as_read.lines(), *new.said, data.covered()):
-        say(console, note)
-    if units is not None:
-        many = groups.noun(units).plural
-        say(
-            console,
-            f"Trained on {groups.counted(units)}; the intervals are for rows of other {many}.",
+        model.fit(data.X, data.y, groups=data.groups)
+    with spoken_warnings(console):
+        found = predict_interval(
+            model, new.X, confidence_level=confidence, method=method, locally_weighted=locally_weighted
         )
-        if known := groups.seen_before(units, others):
+    say_intervals(console, found, data.y, locally_weighted, data.about_bags(model))
+    for note in data.notes:
+        say(console, note)
+    if data.groups is not None:
+        many = groups.noun(data.groups).plural
+        say(console, f"Trained on {groups.counted(data.groups)}; the intervals are for rows of other {many}.")
+        if known := groups.seen_before(data.groups, new.groups):
             say(console, f"{known} The guarantee is not about these rows.")
-    elif noticed := groups.suggestion(X):
+    elif noticed := groups.suggestion(data.X):
         say(console, noticed)
     if new.y is not None:
         say(console, f"{found.coverage(new.y):.1%} of the known targets are inside.")
+    with whole(output) as partial:
+        new.beside(columns_of(found), kept, "interval").to_csv(partial, index=False)
     say(console, f"{len(found):,} intervals are in {output}.")
+    if saving is not None:
+        say(console, saving.carry_out(model, data.data.reading))
+
+
+def columns_of(found: Any) -> dict[str, Any]:
+    """Return the columns that are written of intervals."""
+    return {"prediction": found.prediction, "lower": found.lower, "upper": found.upper}
+
+
+def say_intervals(console: Console, found: Any, y: np.ndarray, locally_weighted: bool, about_bags: str = "") -> None:
+    """Say what the intervals are and what is proved of them, and what could be done about negative ones."""
+    first, *rest = found.explain().split("\n")
+    say(console, " ".join([first, *rest, *[about_bags] * bool(about_bags)]))
+    below = int((found.lower < 0).sum())
+    if below and np.isfinite(found.lower).all() and y.min() >= 0:
+        begin = f"{below:,} of {len(found):,} intervals begin below zero, and no target in the training table is."
+        way = "" if locally_weighted else "--locally-weighted makes those of low predictions narrower. "
+        say(console, f"{begin} {way}If none can be, cut them off at zero; no coverage is lost.")
+
+
+def check_method(method: str, locally_weighted: bool, confidence: float, units: Any, n_rows: int) -> None:
+    """Refuse a method that is not for these rows or units, and levels at which every interval would be infinite."""
+    from stablebag._wording import ROWS
+    from stablebag.commands import groups
+    from stablebag.commands.tables import TableError
+    from stablebag.deciding.jackknife import quantile_rank
+
+    noun = ROWS if units is None else groups.noun(units)
+    if units is not None and not units.is_unique and method == "stable-jackknife":
+        raise TableError(
+            f"The stable-jackknife is proved for rows, and --group leaves out {noun.plural}. Use jackknife+."
+        )
+    if method == "stable-jackknife":
+        if locally_weighted:
+            raise TableError(
+                "--locally-weighted is not for the stable-jackknife, which is proved for one width. Use jackknife+."
+            )
+        return
+    n = n_rows if units is None else int(units.nunique())
+    if quantile_rank(confidence, n) > n:
+        needed = math.ceil(1 / (1 - Fraction(str(confidence)))) - 1
+        most = math.floor(100 * Fraction(n, n + 1)) / 100
+        raise TableError(
+            f"At level {confidence:g} every interval of {noun.count(n)} would be infinite: it takes {needed:,} "
+            f"{noun.plural}. Use more of them, or --confidence {most:g} at the most."
+        )
+
+
+def _check_stable(model: Any, y: np.ndarray, confidence: float, method: str) -> None:
+    """Refuse a stable jackknife that is not defined for these rows, before anything is fitted."""
+    from stablebag._checks import as_fraction
+    from stablebag.deciding.stable_jackknife import StableJackknife
+
+    if method == StableJackknife.name:
+        StableJackknife.of_estimator(model, y, as_fraction(confidence), None, "best", "stablebag interval")

@@ -25,10 +25,11 @@ _COMMANDS = {
     "measure": "measure",
     "interval": "interval",
     "sets": "sets",
+    "predict": "predict",
     "demo": "demo",
     "reproduce": "reproduce",
 }
-_LONG = {"measure", "interval", "sets", "demo", "reproduce"}  # these say from the start what they do
+_LONG = {"measure", "interval", "sets", "predict", "demo", "reproduce"}  # these say from the start what they do
 
 
 class _Terminated(KeyboardInterrupt):

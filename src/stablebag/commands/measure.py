@@ -9,7 +9,7 @@ from rich.console import Console
 
 from stablebag._writing import refuse_unwritable
 from stablebag.commands.auto import number_or_auto
-from stablebag.commands.options import table_options
+from stablebag.commands.options import save_option, table_options
 from stablebag.commands.printing import progress
 
 
@@ -34,6 +34,7 @@ from stablebag.commands.printing import progress
 @click.option(
     "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the numbers."
 )
+@save_option
 def measure(**options: Any) -> None:
     """Measure a learner beside its bagged version on a table: stability, guarantee, accuracy, influential rows.
 
@@ -49,7 +50,7 @@ def measure(**options: Any) -> None:
       stablebag measure visits.csv --target outcome --group patient_id --output report.html
     """
     table, target, test, size, seed = (options[name] for name in ("table", "target", "test", "test_size", "seed"))
-    for path in (options["output"], options["json_path"]):
+    for path in (options["output"], options["json_path"], options["save"]):
         refuse_unwritable(path)
     with progress(Console(), f"Reading {table.name}"):
         from stablebag.commands import groups, tables
@@ -81,6 +82,6 @@ def measure(**options: Any) -> None:
         notes.append(noticed)
     notes.append(data.covered(X.index if units is None else units))
     order = StudyOrder.from_options(options)
-    order = replace(order, columns=data.columns, as_read=data.as_read)
+    order = replace(order, reading=data.reading, as_read=data.as_read)
     order.carry_out(X, y, X_test, y_test, task, notes, units)
     print_columns(Console(), data.as_read)

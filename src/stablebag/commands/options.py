@@ -72,6 +72,18 @@ def table_options(command: Any) -> Any:
     return command
 
 
+def keep_option(otherwise: str) -> Any:
+    """Return the option --keep of commands that write results for new rows, with what they keep without it."""
+    text = f"Columns of the new rows to write beside the results, a,b; repeatable.  [default: {otherwise}]"
+    return click.option("--keep", multiple=True, metavar="COLUMNS", help=text)
+
+
+def save_option(command: Any) -> Any:
+    """Add the option that saves the fitted model."""
+    text = "Where to save the fitted model (.skops), for stablebag predict."
+    return click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help=text)(command)
+
+
 def scheme_of(name: str, bag_size: str | None) -> ResamplingScheme:
     """Return the scheme that was chosen."""
     if bag_size is None:

@@ -21,8 +21,8 @@ _FEW = 3  # fits after which the time left is told
 
 
 def say(console: Console, text: str) -> None:
-    """Print a sentence as it is."""
-    console.print(text, highlight=False, markup=False, soft_wrap=True)
+    """Print a sentence as it is; in a terminal, lines end between words."""
+    console.print(text, highlight=False, markup=False, soft_wrap=not console.is_terminal)
 
 
 def beside(console: Console) -> Console:

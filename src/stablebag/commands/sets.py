@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from stablebag._writing import refuse_unwritable, whole
-from stablebag.commands.options import scheme_of, table_options
+from stablebag.commands.options import keep_option, save_option, table_options
 from stablebag.commands.printing import progress, say
 
 _SHOWN = 5  # rows in the terminal
@@ -25,9 +25,18 @@ _METHODS = ("inflated-argmax", "margin", "jackknife+")
 @click.option("--delta", type=float, help="For stable sets: the share of the training rows without which a set may "
               "have no label in common with this one.  [default: 0.05]")  # fmt: skip
 @click.option("--confidence", type=float, help="For jackknife+: the level of the sets.  [default: 0.9]")
+@keep_option("all")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write them (CSV).")
+@save_option
 def sets(
-    test: Path, method: str, delta: float | None, confidence: float | None, output: Path | None, **options: Any
+    test: Path,
+    method: str,
+    delta: float | None,
+    confidence: float | None,
+    keep: tuple[str, ...],
+    output: Path | None,
+    save: Path | None,
+    **options: Any,
 ) -> None:
     """Predict sets of labels for the rows of a table: one label where it leads clearly, several where it does not.
 
@@ -40,71 +49,64 @@ def sets(
       stablebag sets visits.csv --target diagnosis --group patient_id --test new.csv
       stablebag sets patients.csv --target diagnosis --test new.csv --method jackknife+ --confidence 0.9
     """
-    from stablebag.commands import groups, tables
-    from stablebag.commands.budget import settled
+    from stablebag.commands import groups
+    from stablebag.commands.checking import check_level, check_share, spoken_warnings
+    from stablebag.commands.saving import Saving
+    from stablebag.commands.two_tables import TwoTables
     from stablebag.deciding.label_sets import predict_set
     from stablebag.learning.classifier import BaggedClassifier
 
-    target, covers = options["target"], method == "jackknife+"
+    covers = method == "jackknife+"
     if covers and delta is not None:
         raise ValueError("--delta is for stable sets. Leave it out, or use --method inflated-argmax.")
     if not covers and confidence is not None:
         raise ValueError(
             "--confidence is for sets that cover the true label. Leave it out, or use --method jackknife+."
         )
-    refuse_unwritable(output)
-    data = tables.TrainingTable.from_options(options)
-    X, y, task, units = data.X, data.y, data.task, data.groups
-    if task != "classification":
-        raise tables.TableError(
-            f"Sets are of labels, but the target {target!r} has numbers. Use stablebag interval, or --task "
-            "classification if they are classes."
-        )
-    new = data.read_new(test)
-    learner = tables.make_learner(options["model"], task, tables.parse_parameters(options["parameters"]))
-    console, pipeline = Console(), data.pipeline(learner)
-    law, number = scheme_of(options["scheme"], options["bag_size"]), None if units is None else units.nunique()
-    about = {"n_bags": options["n_bags"], "n_refits": 0, "size_is_given": options["bag_size"] is not None}
-    run = {"jobs": options["jobs"], "limit": options["time_limit"], "seed": options["seed"], "units": number}
-    load = settled(console, pipeline, X, y, law, **about, **run)
-    model = BaggedClassifier(
-        pipeline,
-        scheme=load.scheme,
-        n_bags=load.n_bags,
-        n_jobs=options["jobs"],
-        random_state=options["seed"],
-    )
+    if covers:
+        level = {"confidence_level": 0.9 if confidence is None else confidence}
+        check_level(level["confidence_level"], "--confidence")
+    else:
+        level = {"delta": 0.05 if delta is None else delta}
+        check_share(level["delta"], "--delta")
+    for path in (output, save):
+        refuse_unwritable(path)
+    saving, console = Saving.order(save, options), Console()
+    with progress(console, "Reading"):
+        data = TwoTables.read(options, test, "classification")
+    new, kept = data.new, data.new.kept(keep, list(data.new.frame.columns))
+    model = data.model(console, BaggedClassifier, random_number=covers)
     with progress(console, "Fitting"):
-        model.fit(X, y, groups=units)
-    level = {"confidence_level": 0.9 if confidence is None else confidence}
-    found = predict_set(
-        model, new.X, method=method, **(level if covers else {"delta": 0.05 if delta is None else delta})
-    )
-    say(console, _conclusion(found))
-    say(console, found.guarantee)
+        model.fit(data.X, data.y, groups=data.groups)
+    with spoken_warnings(console):
+        found = predict_set(model, new.X, method=method, **level)
+    say(console, conclusion(found))
+    say(console, f"{found.guarantee} {data.about_bags(model)}".strip())
     if not covers and not (found.sizes == 1).any():
         say(console, "More training rows, more bags or a larger --delta give smaller sets.")
     console.print(_table(found))
-    for note in (*data.as_read.lines(), *new.said, data.covered()):
+    for note in data.notes:
         say(console, note)
-    if units is not None:
-        say(console, f"Trained on {groups.counted(units)}.")
-        known = groups.seen_before(units, new.groups)
+    if data.groups is not None:
+        say(console, f"Trained on {groups.counted(data.groups)}.")
+        known = groups.seen_before(data.groups, new.groups)
         if covers and known:
             say(console, f"{known} The guarantee is not about these rows.")
-    elif noticed := groups.suggestion(X):
+    elif noticed := groups.suggestion(data.X):
         say(console, noticed)
-    if new.y is not None and set(new.y) & set(y):
+    if new.y is not None and set(new.y) & set(data.y):
         one = f"{found.correct_singletons(new.y):.1%} have it as the only one"
         say(console, f"{found.coverage(new.y):.1%} of the known labels are in their sets; {one}.")
     if output is not None:
         with whole(output) as partial:
-            _with_sets(new.frame, found).to_csv(partial, index=False)
+            new.beside(columns_of(found), kept, "set").to_csv(partial, index=False)
         say(console, f"{len(found):,} sets are in {output}.")
+    if saving is not None:
+        say(console, saving.carry_out(model, data.data.reading))
 
 
-def _conclusion(found: Any) -> str:
-    """How many rows get one label, several or none, in a sentence."""
+def conclusion(found: Any) -> str:
+    """Say in a sentence how many rows get one label, several or none."""
     one, none = int((found.sizes == 1).sum()), int((found.sizes == 0).sum())
     several = len(found) - one - none
     rest = [f"{several:,} get{'s' if several == 1 else ''} several"] * bool(several)
@@ -125,17 +127,16 @@ def _table(found: Any) -> Table:
     for row, labels in enumerate(found.to_list()[:_SHOWN]):
         first = np.argsort(-found.prediction[row], kind="stable")[:2]
         likely = ", ".join(f"{found.labels[k]} {found.prediction[row, k]:.3g}" for k in first)
-        table.add_row(str(row), escape(_joined(labels)), escape(likely))
+        table.add_row(str(row), escape(joined(labels)), escape(likely))
     return table
 
 
-def _joined(labels: list[Any]) -> str:
+def joined(labels: list[Any]) -> str:
+    """Return the labels of a set as one text."""
     return " | ".join(map(str, labels))
 
 
-def _with_sets(other: Any, found: Any) -> Any:
-    """The table of new rows as it was read, with their sets and the probabilities behind its own columns."""
-    new: dict[str, Any] = {"labels": [_joined(labels) for labels in found.to_list()], "n_labels": found.sizes}
-    new |= {f"probability of {label}": found.prediction[:, k] for k, label in enumerate(found.labels)}
-    taken = set(other.columns)
-    return other.assign(**{f"{name} (set)" if name in taken else name: values for name, values in new.items()})
+def columns_of(found: Any) -> dict[str, Any]:
+    """Return the columns that are written of sets."""
+    columns: dict[str, Any] = {"labels": [joined(labels) for labels in found.to_list()], "n_labels": found.sizes}
+    return columns | {f"probability of {label}": found.prediction[:, k] for k, label in enumerate(found.labels)}

@@ -20,6 +20,7 @@ from stablebag.commands.budget import Workload, settled
 from stablebag.commands.numbers import numbers
 from stablebag.commands.options import scheme_of
 from stablebag.commands.printing import progress, say
+from stablebag.commands.saving import Saving
 from stablebag.commands.telling import tell
 from stablebag.learning.kept_fits import keep_fits
 from stablebag.resampling.scheme import ResamplingScheme
@@ -73,10 +74,12 @@ class StudyOrder:
         The seconds that what is chosen should take.
     cache : Path or None
         The folder in which fits are kept.
-    columns : Columns or None
-        What the columns are; None if it is to be decided from the training rows.
+    saving : Saving or None
+        The order to save the bagged model.
+    reading : Reading or None
+        How the table was read; None if it is to be decided from the training rows what the columns are.
     as_read : DataAsRead or None
-        How the table was read, for the numbers and the report.
+        The same for people, for the numbers and the report.
     """
 
     command: str
@@ -98,7 +101,8 @@ class StudyOrder:
     size_is_given: bool = False
     limit: float = 180.0
     cache: Path | None = None
-    columns: tables.Columns | None = None
+    saving: Saving | None = None
+    reading: tables.Reading | None = None
     as_read: DataAsRead | None = None
 
     @classmethod
@@ -124,6 +128,7 @@ class StudyOrder:
             size_is_given=options["bag_size"] is not None,
             limit=options["time_limit"],
             cache=options["cache"],
+            saving=Saving.order(options.get("save"), options),
         )
 
     def carry_out(
@@ -133,7 +138,8 @@ class StudyOrder:
         for path in (self.output, self.numbers):
             refuse_unwritable(path)
         learner = tables.make_learner(self.model, task, tables.parse_parameters(self.parameters))
-        pipeline = (self.columns or tables.Columns.of(X)).pipeline(learner)
+        columns = tables.Columns.of(X) if self.reading is None else self.reading.columns
+        pipeline = columns.pipeline(learner)
         console = Console()
         load = self._settled(console, pipeline, X, y, groups)
         with self._kept(), progress(console, "Fitting", load.share):
@@ -168,6 +174,10 @@ class StudyOrder:
             with progress(console, f"Writing {self.output.name}"):
                 write(self.output, result, rows=X, delta=self.delta, **about)
             say(console, f"The report is in {self.output}.")
+        if self.saving is not None and self.reading is not None:
+            with progress(console, f"Saving the model to {self.saving.path.name}"):
+                said = self.saving.carry_out(result.model, self.reading)
+            say(console, said)
 
     def _settled(self, console: Console, pipeline: Any, X: Any, y: Any, groups: Any) -> Workload:
         """How much is fitted, chosen where it was left open."""

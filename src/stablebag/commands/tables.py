@@ -13,8 +13,9 @@ from stablebag.commands.columns import Columns, plain_frame, written
 from stablebag.commands.describing import described
 from stablebag.commands.files import read_file
 from stablebag.commands.groups import listed, split_group
-from stablebag.commands.kinds import Decision, Kind, decide
+from stablebag.commands.kinds import Decision, decide
 from stablebag.commands.learners import MODELS, TASKS, make_learner, parse_parameters
+from stablebag.commands.new_rows import NewRows, Reading
 from stablebag.commands.noticing import about_telling, about_two_ways, nearly_numbers, telling
 from stablebag.commands.refusals import TableError, refuse_unknown
 from stablebag.commands.row_names import about_ids, index_of, names_of
@@ -23,34 +24,9 @@ from stablebag.showing.data_as_read import DataAsRead
 
 # Commands ask this file for all that they need of tables.
 __all__ = [
-    "MODELS", "TASKS", "Columns", "NewRows", "TableError", "TrainingTable", "make_learner", "parse_parameters",
-    "read_table", "refuse_unknown", "same_columns", "split_target", "targets_of", "written",
+    "MODELS", "TASKS", "Columns", "NewRows", "Reading", "TableError", "TrainingTable", "make_learner",
+    "parse_parameters", "read_table", "refuse_unknown", "same_columns", "split_target", "targets_of", "written",
 ]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class NewRows:
-    """Rows of another table, read as the training table was.
-
-    Attributes
-    ----------
-    frame : DataFrame
-        The table as its file has it.
-    X : DataFrame
-        The columns that are learned from; the index has the names of the rows, if there are ids.
-    y : ndarray or None
-        The targets; None if the table has no such column, or some are missing.
-    groups : Series or None
-        The units of the rows; None if the table does not tell.
-    said : tuple of str
-        What could not be read as in the training table, and is missing.
-    """
-
-    frame: Any
-    X: Any
-    y: np.ndarray | None = None
-    groups: Any = None
-    said: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,40 +39,30 @@ class TrainingTable:
         The columns that are learned from; the index has the names of the rows, if there are ids.
     y : ndarray
         The targets.
-    task : str
-        "regression" or "classification".
-    target : str
-        The name of the target.
-    target_kind : Kind
-        How the target is written.
     groups : Series or None
         The units of the rows.
-    ids : tuple of str
-        The columns that name rows.
-    columns : Columns
-        What the columns are.
+    reading : Reading
+        How new rows are read in the same way.
     as_read : DataAsRead
         How the table was read, for people.
     n_without_target : int
         The number of rows that were left out because their target is missing.
     decisive : tuple
         The rows or units without which a column, or the target, would be read otherwise.
-    file_options : mapping
-        How files are read.
     """
 
     X: Any
     y: np.ndarray
-    task: str
-    target: str
-    target_kind: Kind
     groups: Any
-    ids: tuple[str, ...]
-    columns: Columns
+    reading: Reading
     as_read: DataAsRead
     n_without_target: int
     decisive: tuple[Any, ...]
-    file_options: Mapping[str, Any]
+
+    @property
+    def task(self) -> str:
+        """Whether it is "regression" or "classification"."""
+        return self.reading.task
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> "TrainingTable":
@@ -151,10 +117,8 @@ class TrainingTable:
         )
         if groups is not None:
             groups = groups.set_axis(index)
-        return cls(
-            typed, y, task, target, decision.kinds[target], groups, ids, columns, as_read, len(raw) - len(y), decisive,
-            about,
-        )  # fmt: skip
+        reading = Reading(columns, target, decision.kinds[target], task, group, ids, about)
+        return cls(typed, y, groups, reading, as_read, len(raw) - len(y), decisive)
 
     def covered(self, trained: Any = None) -> str:
         """Say in a sentence whether the guarantee covers also what the columns were taken for.
@@ -184,45 +148,14 @@ class TrainingTable:
 
     def pipeline(self, learner: Any) -> Any:
         """Return the learner behind a reader of these columns; all of it is fitted inside each bag."""
-        return self.columns.pipeline(learner)
+        return self.reading.columns.pipeline(learner)
 
     def read_new(self, path: str | Path, *, needs_target: bool = False) -> NewRows:
-        """Read the rows of another file as those of this table were.
-
-        If targets are needed, rows without one are left out; else the targets count only if none is missing.
-        """
-        raw = plain_frame(read_file(path, **self.file_options).frame)
-        y, known = None, np.ones(len(raw), dtype=bool)
-        if self.target in raw.columns:
-            known = raw[self.target].notna().to_numpy()
-            if needs_target and not known.any():
-                raise TableError(f"The target {self.target!r} is missing in every row of {path}.")
-        if needs_target:
-            raw, known = raw[known], known[known]
-        if self.target in raw.columns and known.all():
-            y = self._new_targets(raw, path)
-            if needs_target and self.task == "classification" and not set(y) & set(self.y):
-                raise TableError(f"No class of {path} is in the training table.")
-        X = self.columns.read(raw, f"the table {path}")
-        lost = {name: int((raw[name].notna() & X[name].isna()).sum()) for name in X.columns}
-        said = [
-            f"{number:,} of {name!r} in {Path(path).name} cannot be read as {_many(self.columns.kinds[name])}, and are "
-            "taken as missing."
-            for name, number in lost.items()
-            if number
-        ]
-        groups = None
-        if self.groups is not None and self.groups.name in raw.columns:
-            groups = names_of(raw[self.groups.name])
-        ids = tuple(name for name in self.ids if name in raw.columns)
-        index = index_of(raw.reset_index(drop=True), ids if len(ids) == len(self.ids) else ())
-        return NewRows(raw.set_axis(index), X.set_axis(index), y, groups, tuple(said))
-
-    def _new_targets(self, raw: Any, path: str | Path) -> np.ndarray:
-        read = Columns({self.target: self.target_kind}).read(raw, f"the table {path}")[self.target]
-        if read.isna().any():
-            raise TableError(f"The target {self.target!r} has values in {path} that are not numbers.")
-        return targets_of(read, self.task, self.target)
+        """Read the rows of another file as those of this table were; needed targets must share a class with them."""
+        new = self.reading.read_new(path, needs_target=needs_target)
+        if needs_target and self.task == "classification" and new.y is not None and not set(new.y) & set(self.y):
+            raise TableError(f"No class of {path} is in the training table.")
+        return new
 
 
 def read_table(path: str | Path, *, separator: str | None = None, encoding: str | None = None) -> Any:
@@ -265,7 +198,3 @@ def _decimals(decision: Decision, decimal: str | None) -> list[str]:
     """What is to be said of decimal commas, if they were recognised."""
     forms = [kind.form for kind in decision.kinds.values() if kind.name == "number"]
     return ["with ',' for decimals"] if decimal is None and any(form.startswith(",") for form in forms) else []
-
-
-def _many(kind: Kind) -> str:
-    return "categories" if kind.name == "category" else f"{kind.name}s"

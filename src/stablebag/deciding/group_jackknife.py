@@ -71,11 +71,11 @@ class GroupJackknife(Jackknife):
 
     def _of_lines(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
         """The ends at some points; `left_out` has one line per point, with one entry per unit."""
-        radius = self._quantile(residuals[None])[0]
+        radius = self.quantile(residuals[None])[0]
         return prediction - radius, prediction + radius
 
-    def _quantile(self, values: np.ndarray) -> np.ndarray:
-        """The smallest value in each line such that those up to it have the weight needed; a line has all rows."""
+    def quantile(self, values: np.ndarray) -> np.ndarray:
+        """Return the smallest value in each line of all rows such that those up to it have the weight needed."""
         order = np.argsort(values, axis=1)
         weights, needed = self._weights
         place = np.minimum((np.cumsum(weights[order], axis=1) < needed).sum(axis=1), values.shape[1] - 1)
@@ -129,7 +129,7 @@ class GroupJackknifePlus(GroupJackknife):
         for first in range(0, len(left_out), self._at_once):
             some = slice(first, first + self._at_once)
             by_rows = left_out[some][:, self.units.of_rows]
-            lower[some], upper[some] = -self._quantile(residuals - by_rows), self._quantile(residuals + by_rows)
+            lower[some], upper[some] = -self.quantile(residuals - by_rows), self.quantile(residuals + by_rows)
         return lower, upper
 
 
@@ -157,5 +157,5 @@ class GroupJackknifeMinmax(GroupJackknife):
         return f"{self._whom} coverage is at least {float(self.level):g}."
 
     def _of_lines(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
-        radius = self._quantile(residuals[None])[0]
+        radius = self.quantile(residuals[None])[0]
         return left_out.min(axis=1) - radius, left_out.max(axis=1) + radius

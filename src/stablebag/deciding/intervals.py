@@ -28,11 +28,12 @@ from stablebag._checks import (
     refuse_value,
 )
 from stablebag._seeds import RandomState, Seeds
-from stablebag._wording import ROWS, Noun, paragraphs
+from stablebag._wording import ROWS, Noun, number, paragraphs
 from stablebag.deciding.group_jackknife import GroupCVPlus, GroupJackknife, GroupJackknifeMinmax, GroupJackknifePlus
 from stablebag.deciding.jackknife import CVPlus, Ends, Jackknife, JackknifeMinmax, JackknifePlus
+from stablebag.deciding.locally_weighted import LocallyWeighted
 from stablebag.deciding.stable_jackknife import StableJackknife
-from stablebag.learning.ensemble import check_bagged
+from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.regressor import BaggedRegressor
 from stablebag.learning.rows import index_of
 from stablebag.learning.strata import refuse_unequal
@@ -144,9 +145,9 @@ class Intervals:
     def explain(self) -> str:
         """Explain in sentences what the intervals are, and what is proved about them."""
         width = float(np.median(self.width))
-        size = "infinitely wide" if math.isinf(width) else f"with a median width of {width:.4g}"
-        number = "1 interval" if len(self) == 1 else f"{len(self):,} intervals"
-        sentences = [f"{number} by {self.method} at level {self.confidence_level:g}, {size}.", self.guarantee]
+        size = "infinitely wide" if math.isinf(width) else f"with a median width of {number(width)}"
+        many = "1 interval" if len(self) == 1 else f"{len(self):,} intervals"
+        sentences = [f"{many} by {self.method} at level {self.confidence_level:g}, {size}.", self.guarantee]
         return paragraphs(sentences)
 
     def __str__(self) -> str:
@@ -170,6 +171,7 @@ def predict_interval(
     *,
     confidence_level: float = 0.9,
     method: str = "jackknife+",
+    locally_weighted: bool = False,
     delta: float | None = None,
     bound: str = "best",
 ) -> Intervals:
@@ -192,6 +194,12 @@ def predict_interval(
         "jackknife+": quantiles of the predictions without row i plus and minus the residual of row i; over bags this is
         the jackknife+-after-bootstrap. "jackknife-minmax": the extremes of these predictions plus and minus a
         quantile of the residuals. "stable-jackknife": the jackknife with the certificate's epsilon added to its radius.
+        The jackknife+ and minmax are proved for all bags (``n_bags="all"``) or a number of bags drawn at random:
+        ``n_bags=random_n_bags(...)``.
+    locally_weighted : bool, default=False
+        Whether residuals are divided by the standard deviation over the bags without the row, and multiplied by that at
+        the point, so that intervals are wide where bags differ and narrow where they agree. What is proved of the
+        jackknife+ and of minmax is proved of these as well; not for the stable jackknife.
     delta : float or None, default=None
         For the stable jackknife: the share of rows, including those that change the range, for which the certificate
         gives epsilon; a larger share makes epsilon smaller but the quantile larger. None chooses it without looking at
@@ -214,16 +222,16 @@ def predict_interval(
     >>> print(predict_interval(model, X[400:], confidence_level=0.9))
     42 intervals by jackknife+ at level 0.9, with a median width of 187.8.
     Proved for exchangeable rows and any learner that is blind to their order: coverage is at
-    least 0.8; typically it is near 0.9. That is for a number of bags drawn at random
-    (random_n_bags) or for all bags; with a fixed number it holds only approximately.
+    least 0.8; typically it is near 0.9. That is for a number of bags drawn at random, or for all
+    bags; with a fixed number it holds only approximately.
     """
     owner = "predict_interval"
-    if not isinstance(model, BaggedRegressor):
-        reason = "for other regressors use jackknife_intervals_refit; classifiers have no intervals."
-        raise refuse_type("model", owner, "a fitted BaggedRegressor", model, reason)
-    check_bagged(model, owner)
+    reason = "for other regressors use jackknife_intervals_refit; classifiers have no intervals."
+    check_bagged(model, owner, kind=BaggedRegressor, reason=reason)
     level = check_level(confidence_level, owner)
     _check_method(method, METHODS, owner, delta)
+    if locally_weighted:
+        _check_weighted(model, method, owner)
     residuals = np.abs(model.y_ - left_out_at_rows(model))
     rule: Any
     units = model.units_
@@ -237,7 +245,9 @@ def predict_interval(
     else:
         rule = _METHODS[method](level)
         _warn_if_infinite(rule, len(residuals), units)
-    if model.has_single_bags:
+    if locally_weighted:
+        found = list(LocallyWeighted(rule, units).of_model(model, X))
+    elif model.has_single_bags:
         find = rule.from_bags(residuals, model.average_)
         blocks = (block for _, raw in model.raw_blocks(X) for block in point_blocks(model.average_, raw))
         found = [(block.prediction, find(block)) for block in blocks]
@@ -249,7 +259,19 @@ def predict_interval(
     if not model.scheme_.is_symmetric:
         unlike = f"the bags do not treat all {units.noun.plural} alike"
         guarantee = f"Nothing is proved about their coverage, because {unlike}."
+    if locally_weighted:
+        method = f"locally weighted {method}"
     return Intervals(lower, upper, prediction, float(level), method, guarantee, model.index_of(X))
+
+
+def _check_weighted(model: Any, method: str, owner: str) -> None:
+    """Refuse local weights where there are no bags whose spread could be taken, or nothing would be proved."""
+    if method == StableJackknife.name:
+        reason = "its proof needs residuals as they are. Use the jackknife+."
+        raise refuse_value("locally_weighted", owner, f"False for the {method}", True, reason)
+    if not model.has_single_bags:
+        reason = 'all bags are averaged in closed form. Draw some (n_bags=500), or list them (solver="scikit-learn").'
+        raise refuse_value("locally_weighted", owner, "False without single bags", True, reason)
 
 
 def _refuse_unequal_stable(law: ResolvedScheme, method: str, owner: str) -> None:
@@ -366,8 +388,8 @@ def jackknife_intervals_refit(
     options = {"units": units, "one_less": method != CVPlus.name, "n_jobs": n_jobs, "random_state": seeds}
     without = [units.rows_of(fold) for fold in every]
     fits = refit_without(estimator, X, y, without, X_test, **options)  # type: ignore[arg-type]
-    for number, (fold, rows, (at_points, at_rows)) in enumerate(zip(every, without, fits, strict=True)):
-        if number == 0:
+    for place, (fold, rows, (at_points, at_rows)) in enumerate(zip(every, without, fits, strict=True)):
+        if place == 0:
             prediction, left_out = at_points, np.empty((len(units), len(at_points)))
         left_out[fold], residuals[rows] = at_points, np.abs(y[rows] - at_rows)
     lower, upper = rule.intervals(residuals, prediction, left_out)
@@ -381,13 +403,13 @@ def about_bags(model: Any, rule: Jackknife) -> str:
     if isinstance(rule, StableJackknife):
         return (
             " The certificate is about bags drawn anew without each row; here they are reused, so this holds "
-            "approximately, and exactly for n_bags='all' or jackknife_intervals_refit."
+            "approximately, and exactly for all bags or by refitting."
         )
     if model.has_random_n_bags_:
         return ""
     return (
-        " That is for a number of bags drawn at random (random_n_bags) or for all bags; with a fixed number it "
-        "holds only approximately."
+        " That is for a number of bags drawn at random, or for all bags; with a fixed number it holds only "
+        "approximately."
     )
 
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from stablebag._checks import hold_read_only, refuse_type, refuse_value
+from stablebag._checks import hold_read_only, refuse_value
 from stablebag._wording import paragraphs
 from stablebag.deciding.inflated_argmax import INFLATED
 from stablebag.deciding.intervals import check_level
 from stablebag.deciding.jackknife_sets import JackknifeSets
 from stablebag.deciding.promise import as_given
 from stablebag.deciding.stable_sets import SharedLabels
+from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.classifier import BaggedClassifier
-from stablebag.learning.ensemble import check_bagged
 from stablebag.learning.predictions import BagPredictions
 from stablebag.learning.rows import n_rows
 
@@ -282,10 +282,8 @@ def predict_set(
 
 def asked_once(model: Any, X: Any, owner: str) -> Any:
     """Return what the bags predict at the points, if that is small enough to be kept; else the points themselves."""
-    if not isinstance(model, BaggedClassifier):
-        reason = "regressors have intervals: use predict_interval."
-        raise refuse_type("model", owner, "a fitted BaggedClassifier", model, reason)
-    check_bagged(model, owner)
+    reason = "regressors have intervals: use predict_interval."
+    check_bagged(model, owner, kind=BaggedClassifier, reason=reason)
     if isinstance(X, BagPredictions) or not model.has_single_bags:
         return X
     size = len(model.bags_) * len(model.classes_) * n_rows(model.checked_points(X))

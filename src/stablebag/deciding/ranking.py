@@ -21,7 +21,7 @@ from stablebag.learning.averaging import BagAverage
 from stablebag.learning.findings import BaggedFindings, Finder, find_in_bags
 from stablebag.measuring.names import Names
 from stablebag.resampling.row_ids import plain
-from stablebag.resampling.scheme import ResamplingScheme
+from stablebag.resampling.schemes import Scheme
 from stablebag.resampling.subbagging import Subbagging
 
 _SHOWN = 10
@@ -202,7 +202,7 @@ def stable_ranking(
     k: int = 1,
     within: str | float = "simplex",
     items: Sequence[Any] | None = None,
-    scheme: ResamplingScheme = Subbagging(0.5),  # noqa: B008 (frozen)
+    scheme: Scheme = Subbagging(0.5),  # noqa: B008 (frozen)
     n_bags: Any = 500,
     epsilon: float | None = None,
     delta: float = 0.05,
@@ -236,7 +236,7 @@ def stable_ranking(
     items : sequence or None, default=None
         What the items are called. None takes the names that the scores have, for a learner those of the features that
         it saw, and else counts.
-    scheme : ResamplingScheme, default=Subbagging(0.5)
+    scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
         How bags are drawn. Smaller bags give a smaller epsilon, and scores from less data.
     n_bags : int, RandomBags or "all", default=500
         The number of bags; "all" lists every possible bag.

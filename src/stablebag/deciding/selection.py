@@ -25,7 +25,7 @@ from stablebag.learning.averaging import BagAverage
 from stablebag.learning.findings import Finder, find_in_bags
 from stablebag.measuring.names import Names
 from stablebag.proving import bounds
-from stablebag.resampling.scheme import ResamplingScheme
+from stablebag.resampling.schemes import Scheme
 from stablebag.resampling.subbagging import Subbagging
 
 _BLOCK_BYTES = 2**26
@@ -187,7 +187,7 @@ def select_model(
     X: Any,
     y: Any,
     *,
-    scheme: ResamplingScheme = Subbagging(0.5),  # noqa: B008 (frozen)
+    scheme: Scheme = Subbagging(0.5),  # noqa: B008 (frozen)
     n_bags: Any = 500,
     epsilon: float | None = None,
     delta: float = 0.05,
@@ -211,7 +211,7 @@ def select_model(
         The rows.
     y : array-like of shape (n_samples,), or None
         Their targets; if there are none, the selector gets None.
-    scheme : ResamplingScheme, default=Subbagging(0.5)
+    scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
         How bags are drawn. Smaller bags give a smaller epsilon, and choices from less data.
     n_bags : int, RandomBags or "all", default=500
         The number of bags; "all" lists every possible bag.

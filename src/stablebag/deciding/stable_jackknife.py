@@ -16,7 +16,8 @@ from stablebag.learning.ranges import FixedRange, ObservedRange, PredictionRange
 from stablebag.learning.regressor import BaggedRegressor
 from stablebag.proving.certificate import Certificate, first_step
 from stablebag.proving.outputs import AdaptiveOutputs
-from stablebag.resampling.scheme import ResolvedScheme, as_law
+from stablebag.resampling.scheme import ResolvedScheme
+from stablebag.resampling.schemes import as_law
 
 _TYPICAL_RESIDUAL = 0.1  # of the range: the deviation of residuals for which the interval is made shortest
 

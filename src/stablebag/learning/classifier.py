@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from stablebag._seeds import RandomState
 from stablebag.learning.ensemble import BaggedEnsemble
-from stablebag.resampling.scheme import ResamplingScheme
+from stablebag.resampling.schemes import Scheme
 from stablebag.resampling.subbagging import Subbagging
 
 
@@ -28,7 +28,7 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
     estimator : estimator, default=None
         The learner: any scikit-learn classifier or pipeline, or `FunctionClassifier` around a function. None is a
         decision tree. `random_state` parameters of the learner that are None are filled, differently in each bag.
-    scheme : ResamplingScheme, default=Subbagging(0.5)
+    scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
         How bags are drawn.
     n_bags : int, RandomBags or "all", default=500
         The number of bags to draw. "all" fits every possible bag and weights it by its probability; the learner then
@@ -96,7 +96,7 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         self,
         estimator: Any = None,
         *,
-        scheme: ResamplingScheme = Subbagging(0.5),  # noqa: B008 (frozen)
+        scheme: Scheme = Subbagging(0.5),  # noqa: B008 (frozen)
         n_bags: Any = 500,
         n_jobs: int | None = None,
         warm_start: bool = False,

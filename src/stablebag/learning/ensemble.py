@@ -12,7 +12,7 @@ from typing import Any, Self
 import joblib
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d, get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -21,6 +21,7 @@ from stablebag._checks import check_integer, check_jobs, read_only, refuse_type,
 from stablebag._seeds import RandomState, Seeds
 from stablebag.learning.averaging import BagAverage
 from stablebag.learning.fitting import fit_bags, predict_bags, ready
+from stablebag.learning.frozen_parts import FrozenParts
 from stablebag.learning.job import FitJob
 from stablebag.learning.kept_rows import packed, unpacked
 from stablebag.learning.models import Models
@@ -36,7 +37,8 @@ from stablebag.learning.strata import law_of_rows
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.random_bags import RandomBags
 from stablebag.resampling.row_ids import as_row_ids
-from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme
+from stablebag.resampling.scheme import ResolvedScheme
+from stablebag.resampling.schemes import Scheme, as_scheme
 from stablebag.resampling.units import Units
 
 try:  # scikit-learn 1.9 and later
@@ -55,11 +57,11 @@ _MOST_BAGS = 100_000  # the most that "all" lists; beyond that, drawing some is 
 _BLOCK_BYTES = 2**28  # the size of the predictions of all bags that are held at once
 
 
-class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
+class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
     """What bagged regressors and classifiers share; use `BaggedRegressor` or `BaggedClassifier`."""
 
     estimator: Any
-    scheme: ResamplingScheme
+    scheme: Scheme
     n_bags: Any
     n_jobs: int | None
     warm_start: bool
@@ -482,8 +484,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             check_integer(int(self.n_bags), "n_bags", name, minimum=1, reason="draw another number.")
         else:
             check_integer(self.n_bags, "n_bags", name, minimum=1, reason=reason)
-        if not isinstance(self.scheme, ResamplingScheme | ResolvedScheme):
-            raise refuse_type("scheme", name, "a resampling scheme, such as Subbagging(bag_size=0.5)", self.scheme)
+        as_scheme(self.scheme, name)
         check_wanted(self.solver, name)
         check_jobs(self.n_jobs, name)
 
@@ -548,7 +549,9 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     def _what_must_stay(self, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Fingerprints of what all bags share besides the rows and targets, which are kept."""
         free = {"n_bags", "n_jobs", "warm_start", "scheme"}
-        shared = {name: value for name, value in self.get_params(deep=True).items() if name not in free}
+        parts = "scheme__", "prediction_range__"  # the parts themselves are compared
+        params = {name: value for name, value in self.get_params(deep=True).items() if not name.startswith(parts)}
+        shared = {name: value for name, value in params.items() if name not in free}
         shared |= {f"the fit parameter {name}": value for name, value in fit_params.items()}
         prints = {name: _fingerprint(value) for name, value in shared.items()}
         if isinstance(self.random_state, np.random.Generator | np.random.RandomState):
@@ -677,15 +680,6 @@ def _refuse_another_order(X: Any, groups: Any, owner: str) -> None:
     if index.is_unique and theirs.is_unique and theirs.isin(index).all():
         reason = "groups are taken by position. Use groups.loc[X.index]."
         raise refuse_value("groups", owner, "in the order of the rows of X", theirs[:3].tolist(), reason)
-
-
-def check_bagged(model: Any, owner: str, *, fitted: bool = True, reason: str = "") -> None:
-    """Refuse what is not a bagged model, or not a fitted one."""
-    if not isinstance(model, BaggedEnsemble):
-        kind = "a fitted BaggedRegressor or BaggedClassifier" if fitted else "a BaggedRegressor or BaggedClassifier"
-        raise refuse_type("model", owner, kind, model, reason)
-    if fitted:
-        check_is_fitted(model)
 
 
 def bagged_in(estimator: Any) -> dict[str, BaggedEnsemble]:

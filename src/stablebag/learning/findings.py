@@ -11,7 +11,7 @@ from stablebag._checks import refuse_type, refuse_value
 from stablebag._seeds import RandomState
 from stablebag.learning.ensemble import BaggedEnsemble
 from stablebag.learning.ranges import PredictionRange
-from stablebag.resampling.scheme import ResamplingScheme
+from stablebag.resampling.schemes import Scheme
 from stablebag.resampling.stratified import StratifiedSubbagging
 from stablebag.resampling.subbagging import Subbagging
 
@@ -89,7 +89,7 @@ class BaggedFindings(BaggedEnsemble):
     ----------
     estimator : Finder
         The function.
-    scheme : ResamplingScheme, default=Subbagging(0.5)
+    scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
         How bags are drawn.
     n_bags : int, RandomBags or "all", default=500
         As in `BaggedRegressor`.
@@ -114,7 +114,7 @@ class BaggedFindings(BaggedEnsemble):
         self,
         estimator: Finder,
         *,
-        scheme: ResamplingScheme = Subbagging(0.5),  # noqa: B008 (frozen)
+        scheme: Scheme = Subbagging(0.5),  # noqa: B008 (frozen)
         n_bags: Any = 500,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -140,7 +140,7 @@ def find_in_bags(
     y: Any,
     owner: str,
     *,
-    scheme: ResamplingScheme,
+    scheme: Scheme,
     n_bags: Any,
     groups: Any,
     n_jobs: int | None,

@@ -6,14 +6,13 @@ import numpy as np
 
 from stablebag._checks import refuse_type, refuse_value
 from stablebag._wording import Noun
-from stablebag.learning.ensemble import BaggedEnsemble, check_bagged
+from stablebag.learning.bagged_models import check_bagged
+from stablebag.learning.ensemble import BaggedEnsemble
 from stablebag.learning.rows import index_of, is_per_row, n_rows, stacked, take_rows
 from stablebag.learning.strata import law_with_more
 from stablebag.resampling.row_ids import RowIds, as_row_ids
 from stablebag.resampling.scheme import ResolvedScheme
 from stablebag.resampling.units import Units
-
-_LAST_STEP = "of a pipeline or a search take the last step or best_estimator_; steps before it have seen the row, too."
 
 
 def forget(model: Any, row_ids: Any, *, X: Any = None, **fit_params: Any) -> Any:
@@ -59,7 +58,7 @@ def forget(model: Any, row_ids: Any, *, X: Any = None, **fit_params: Any) -> Any
     >>> bool((without.predict(X) == fresh.predict(X)).all())
     True
     """
-    check_bagged(model, "forget", reason=_LAST_STEP)
+    check_bagged(model, "forget")
     if "y" in fit_params:
         raise TypeError("forget takes no y: the model keeps its targets. Give X alone, for a model that keeps no rows.")
     _refuse_unmatched(model, "forget")
@@ -138,7 +137,7 @@ def learn(
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
-    check_bagged(model, "learn", reason=_LAST_STEP)
+    check_bagged(model, "learn")
     _refuse_unmatched(model, "learn")
     X, y = X if hasattr(X, "shape") else np.asarray(X), np.asarray(y)
     if len(X.shape) != 2:

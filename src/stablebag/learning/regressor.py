@@ -10,7 +10,7 @@ from sklearn.utils import assert_all_finite
 from stablebag._seeds import RandomState
 from stablebag.learning.ensemble import BaggedEnsemble
 from stablebag.learning.ranges import Interval, ObservedRange, PredictionRange, as_prediction_range
-from stablebag.resampling.scheme import ResamplingScheme
+from stablebag.resampling.schemes import Scheme
 from stablebag.resampling.subbagging import Subbagging
 
 
@@ -27,7 +27,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
     estimator : estimator, default=None
         The learner: any scikit-learn regressor or pipeline, or `FunctionRegressor` around a function. None is a
         decision tree. `random_state` parameters of the learner that are None are filled, differently in each bag.
-    scheme : ResamplingScheme, default=Subbagging(0.5)
+    scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
         How bags are drawn.
     n_bags : int, RandomBags or "all", default=500
         The number of bags to draw. "all" fits every possible bag and weights it by its probability; the learner then
@@ -105,7 +105,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         self,
         estimator: Any = None,
         *,
-        scheme: ResamplingScheme = Subbagging(0.5),  # noqa: B008 (frozen)
+        scheme: Scheme = Subbagging(0.5),  # noqa: B008 (frozen)
         n_bags: Any = 500,
         prediction_range: Any = ObservedRange(),  # noqa: B008 (frozen)
         n_jobs: int | None = None,

@@ -8,7 +8,8 @@ from sklearn.base import clone, is_classifier
 from stablebag._checks import refuse_value
 from stablebag._wording import ROWS
 from stablebag.resampling.partition import Partition
-from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
+from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme
+from stablebag.resampling.schemes import as_law
 from stablebag.resampling.stratified import StratifiedSubbagging, refuse_strata, with_labels
 from stablebag.resampling.units import Units
 
@@ -18,7 +19,7 @@ def law_of_rows(scheme: Any, y: np.ndarray, strata: Any, units: Units, owner: st
 
     Parameters
     ----------
-    scheme : ResamplingScheme or ResolvedScheme
+    scheme : ResamplingScheme, ResolvedScheme or the name of a scheme
         How bags are drawn.
     y : ndarray of shape (n_samples,)
         The targets.

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from stablebag._checks import refuse_value
 from stablebag.learning.ensemble import BaggedEnsemble, bagged_in, units_of
 from stablebag.learning.strata import refuse_unequal
-from stablebag.resampling.scheme import as_law
+from stablebag.resampling.schemes import as_law
 from stablebag.resampling.units import Units
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import hold_read_only, refuse_type, refuse_value
-from stablebag.learning.ensemble import check_bagged
+from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.outputs import one_hot
 from stablebag.measuring.leave_one_out import left_out_at_rows
 

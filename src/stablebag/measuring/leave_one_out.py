@@ -12,7 +12,7 @@ from stablebag._checks import check_integer, read_only, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import Noun
 from stablebag.learning.averaging import BagAverage
-from stablebag.learning.ensemble import check_bagged
+from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.fitting import fit_and_predict_bags
 from stablebag.learning.progress import counted
 from stablebag.learning.rows import fingerprint, index_of

@@ -36,7 +36,7 @@ from stablebag.proving.coupling import ANY
 from stablebag.proving.labels import Labels
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.bags import Bags
-from stablebag.resampling.scheme import as_law
+from stablebag.resampling.schemes import as_law
 from stablebag.resampling.units import Units
 
 _ROWS_AT_ONCE = 256  # refits are handed out in portions, because the rows of n refits are n^2 numbers

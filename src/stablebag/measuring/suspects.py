@@ -9,7 +9,7 @@ from scipy.stats import chi2, norm
 
 from stablebag._checks import check_real
 from stablebag._wording import ROWS, Noun
-from stablebag.learning.ensemble import check_bagged
+from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.outputs import one_hot
 from stablebag.measuring.leave_one_out import left_out_at_rows, perturbations_of
 from stablebag.measuring.names import Names

@@ -30,8 +30,8 @@ from stablebag.proving.price import about_bags, price_of_bags
 from stablebag.proving.proof import ALL_ROWS, PROPOSITION_5, TRIVIAL, Bound, Proof
 from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Rerun, Scope
-from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
-from stablebag.resampling.schemes import SCHEMES
+from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme
+from stablebag.resampling.schemes import SCHEMES, Scheme, as_law
 from stablebag.resampling.stratified import with_labels
 
 _BOUNDS = ("best", "exact", "paper")
@@ -114,7 +114,7 @@ class Certificate(Spoken):
 
     def __init__(
         self,
-        scheme: ResamplingScheme | ResolvedScheme,
+        scheme: Scheme,
         n_samples: int,
         n_bags: int | float = math.inf,
         *,
@@ -150,7 +150,7 @@ class Certificate(Spoken):
     @classmethod
     def for_labels(
         cls,
-        scheme: ResamplingScheme | ResolvedScheme,
+        scheme: Scheme,
         y: Any,
         n_bags: int | float = math.inf,
         *,
@@ -193,7 +193,7 @@ class Certificate(Spoken):
     @classmethod
     def for_targets(
         cls,
-        scheme: ResamplingScheme | ResolvedScheme,
+        scheme: Scheme,
         y: Any,
         prediction_range: Any = ObservedRange(),  # noqa: B008 (frozen)
         n_bags: int | float = math.inf,

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_real, refuse_type, refuse_value
+from stablebag._checks import check_real, refuse_value
 from stablebag.learning.averaging import BagAverage
+from stablebag.learning.bagged_models import check_bagged
 from stablebag.proving import bounds
 from stablebag.proving.certificate import Certificate
 from stablebag.proving.eigenvalue import largest_eigenvalue
@@ -78,7 +79,7 @@ def certify(
     19.67; 3,000 bags would halve that price.
     The mean over rows is at most 11.95 (second moments of the bags).
     """
-    _check_model(model, "certify")
+    check_bagged(model, "certify")
     n_bags = math.inf if model.derandomized_ else len(model.bags_)
     law = model.scheme_
     if coupling is None:
@@ -153,7 +154,7 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
     >>> bool((leave_one_out(model, X[400:]).epsilon(0.1) <= proved.epsilon(0.1)).all())
     True
     """
-    _check_model(model, "certify_reused")
+    check_bagged(model, "certify_reused")
     law = model.scheme_
     limit = law.constant, law.largest_inclusion
     eigenvalue, inclusion = limit  # of all bags, without listing them
@@ -212,14 +213,6 @@ def _of_range(average: BagAverage, X: Any) -> dict[str, Any]:
     length, (delta_range, reach) = high - low, average.rule.change(*about)
     changing = {"delta_range": delta_range, "reach": reach}
     return {"range_length": length, "scale": length / 2, "scope": scope_of(average), **changing}
-
-
-def _check_model(model: Any, owner: str) -> None:
-    from sklearn.utils.validation import check_is_fitted  # scikit-learn is installed, since there is a model
-
-    if not hasattr(model, "raw_blocks"):
-        raise refuse_type("model", owner, "a fitted BaggedRegressor or BaggedClassifier", model)
-    check_is_fitted(model)
 
 
 def _refuse_vector(vector: bool, owner: str) -> None:

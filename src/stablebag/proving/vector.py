@@ -28,7 +28,8 @@ from stablebag.proving.price import about_bags, price_of_bags
 from stablebag.proving.proof import ALL_ROWS, PROPOSITION_5, TRIVIAL, Bound, Proof
 from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Rerun, Scope
-from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
+from stablebag.resampling.scheme import ResolvedScheme
+from stablebag.resampling.schemes import Scheme, as_law
 from stablebag.resampling.stratified import with_labels
 
 
@@ -85,7 +86,7 @@ class VectorCertificate(Spoken):
 
     def __init__(
         self,
-        scheme: ResamplingScheme | ResolvedScheme,
+        scheme: Scheme,
         n_samples: int,
         n_bags: int | float = math.inf,
         *,
@@ -126,7 +127,7 @@ class VectorCertificate(Spoken):
     @classmethod
     def for_classes(
         cls,
-        scheme: ResamplingScheme | ResolvedScheme,
+        scheme: Scheme,
         n_samples: int,
         n_classes: int,
         n_bags: int | float = math.inf,
@@ -159,7 +160,7 @@ class VectorCertificate(Spoken):
     @classmethod
     def for_labels(
         cls,
-        scheme: ResamplingScheme | ResolvedScheme,
+        scheme: Scheme,
         y: Any,
         n_bags: int | float = math.inf,
         *,

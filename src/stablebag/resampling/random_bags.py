@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from stablebag._checks import check_integer, check_samples
 from stablebag._seeds import RandomState, Seeds
-from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme, as_law
+from stablebag.resampling.scheme import ResolvedScheme
+from stablebag.resampling.schemes import Scheme, as_law
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,7 @@ class RandomBags:
     __index__ = __int__
 
 
-def random_n_bags(
-    scheme: ResamplingScheme | ResolvedScheme, n_samples: int, n_bags: int, random_state: RandomState = None
-) -> RandomBags:
+def random_n_bags(scheme: Scheme, n_samples: int, n_bags: int, random_state: RandomState = None) -> RandomBags:
     """Draw the number of bags for which the jackknife+ over bags is proved to cover.
 
     Kim, Xu and Barber (2020): if bags were drawn from the training rows and the test row together, those without the

@@ -500,19 +500,6 @@ def _picks(scheme: ResamplingScheme) -> bool:
     return names[0] is not ResamplingScheme and issubclass(*names)
 
 
-def as_law(scheme: Any, n_samples: int, owner: str) -> ResolvedScheme:
-    """Return the law of a scheme on `n_samples` rows; a resolved scheme is returned as it is."""
-    if isinstance(scheme, ResolvedScheme):
-        if scheme.n_samples != n_samples:
-            reason = f"the scheme was resolved for n_samples={scheme.n_samples}. Resolve it again."
-            raise refuse_value("n_samples", owner, "the number of rows of its scheme", n_samples, reason)
-        return scheme
-    if not isinstance(scheme, ResamplingScheme):
-        expected = "a resampling scheme, such as Subbagging(bag_size=0.5)"
-        raise refuse_type("scheme", owner, expected, scheme)
-    return scheme.resolve(n_samples)
-
-
 @dataclass(frozen=True)
 class _GivenLastRowOut(ResamplingScheme):
     """Q_{n-1} of a user's scheme: Q_n given that the last row is not in the bag."""

@@ -26,7 +26,7 @@ from stablebag.measuring.suspects import Suspects, suspects
 from stablebag.proving.certify import certify, certify_reused
 from stablebag.proving.protocol import StabilityCertificate
 from stablebag.proving.scope import Quantity, refuse_mismatch
-from stablebag.resampling.scheme import ResamplingScheme
+from stablebag.resampling.schemes import Scheme
 from stablebag.resampling.subbagging import Subbagging
 from stablebag.showing.comparison import Comparison, Line, at_first, bagged_by
 from stablebag.showing.decisions import Decisions
@@ -263,7 +263,7 @@ def study(
     y_test: Any = None,
     *,
     groups: Any = None,
-    scheme: ResamplingScheme = Subbagging(0.5),  # noqa: B008 (frozen)
+    scheme: Scheme = Subbagging(0.5),  # noqa: B008 (frozen)
     n_bags: int = 500,
     n_points: int = 20,
     n_refits: int = 200,
@@ -290,7 +290,7 @@ def study(
     groups : sequence of int or labels, of length n_samples, default=None
         The unit of each training row, such as its patient, as in `fit` of a bagged model: everything is then about
         leaving out a unit. Hold out whole units, or the scores are better than at rows of new units.
-    scheme : ResamplingScheme, default=Subbagging(bag_size=0.5)
+    scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
         How bags are drawn.
     n_bags : int, default=500
         The number of bags.
