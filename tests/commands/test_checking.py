@@ -4,7 +4,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from stablebag.commands.checking import check_folders, check_level, check_share, spoken_warnings
+from stablebag.commands.checking import check_level, check_share, spoken_warnings
 from stablebag.commands.tables import TableError
 
 
@@ -23,12 +23,6 @@ def test_a_share_may_be_all_or_none_and_a_level_may_not():
             check_level(value, "--confidence")
     with pytest.raises(TableError, match=r"Did you mean 0\.05"):
         check_share(5, "--delta")
-
-
-def test_a_folder_has_to_be_there(tmp_path):
-    check_folders(tmp_path / "x.csv", None)
-    with pytest.raises(TableError, match=r"There is no folder .*none to write x.csv to"):
-        check_folders(tmp_path / "none" / "x.csv")
 
 
 def test_warnings_are_sentences_and_each_is_said_once():

@@ -117,7 +117,7 @@ def test_scores_shares_and_refits_are_chosen(run, table, tmp_path):
     assert found["proved"][-1]["measured"] > 0
     refused = run("measure", table, "--target", "cost", *QUICK, "--metric", "roc_acu")
     assert refused.exit_code == 2
-    assert words(refused).startswith("Error: There is no metric 'roc_acu'. Did you mean 'roc_auc'?")
+    assert "Error: There is no metric 'roc_acu'. Did you mean 'roc_auc'?" in words(refused)
 
 
 def test_held_out_rows_of_units_that_were_trained_on_are_told(run, clinic):
@@ -185,4 +185,4 @@ def test_two_rows_are_too_few_to_hold_one_out(run, tmp_path):
     (tmp_path / "t.csv").write_text("y,a\n1.5,2\n3.5,4\n")
     result = run("measure", tmp_path / "t.csv", "--target", "y", *QUICK)
     assert result.exit_code == 2
-    assert words(result) == "Error: One row is left to train on, and two are needed. Give more rows, or --test."
+    assert words(result).endswith("Error: One row is left to train on, and two are needed. Give more rows, or --test.")

@@ -8,12 +8,13 @@ from sklearn.base import clone
 
 from stablebag import BaggedClassifier, BaggedRegressor, random_n_bags
 from stablebag.commands import saving, tables
+from stablebag.commands.kinds import Kind
 from stablebag.commands.saving import SavedModel, Saving
-from stablebag.commands.tables import TableError
+from stablebag.commands.tables import Reading, TableError
 from stablebag.resampling.schemes import SCHEMES
 
 skops = pytest.importorskip("skops.io")
-OPTIONS = {"table": "folder/homes.csv", "target": "price", "group": None}
+OPTIONS = {"table": "folder/homes.csv"}
 RNG = np.random.default_rng(0)
 N = 24
 MIXED = pd.DataFrame(
@@ -31,6 +32,10 @@ FAST = {
     "boosting": {"max_iter": 2, "min_samples_leaf": 2},
     "mlp": {"max_iter": 2, "hidden_layer_sizes": (2,)},
 }
+
+
+def reading(frame, task="regression", group=None):
+    return Reading(tables.Columns.of(frame), "price", Kind("number", "."), task, group)
 
 
 @pytest.fixture
@@ -54,11 +59,13 @@ CASES = [(name, task) for name, pair in tables.MODELS.items() for task, one in e
 def test_models_of_the_command_line_come_back_and_need_no_trust(path, frame, name, task):
     learner = clone(tables.MODELS[name][task]).set_params(**FAST.get(name, {}))
     kind, y = ((BaggedRegressor, Y), (BaggedClassifier, np.where(Y > 0, "yes", "no")))[task]
-    model = kind(tables.Columns.of(frame).pipeline(learner), n_bags=2, random_state=0).fit(frame, y)
-    said = Saving.order(path, OPTIONS).carry_out(model)
+    read, columns = reading(frame, tables.TASKS[task]), tables.Columns.of(frame)
+    frame = columns.read(frame)
+    model = kind(columns.pipeline(learner), n_bags=2, random_state=0).fit(frame, y)
+    said = Saving.order(path, OPTIONS).carry_out(model, read)
     assert said == f"The model of 24 rows is in {path}; stablebag predict uses it."
     saved = SavedModel.load(path)
-    assert (saved.target, saved.group, saved.task) == ("price", None, tables.TASKS[task])
+    assert saved.reading == read
     assert saved.note == ""
     np.testing.assert_array_equal(saved.model.predict(frame), model.predict(frame))
     pd.testing.assert_frame_equal(saved.model.X_, frame)
@@ -70,7 +77,7 @@ def test_so_do_models_of_groups_and_of_a_random_number_of_bags(path, scheme):
     n_bags = random_n_bags(scheme, 8, 16, random_state=1)
     learner = tables.Columns.of(NUMBERS).pipeline(tables.MODELS["ridge"][0])
     model = BaggedRegressor(learner, scheme=scheme, n_bags=n_bags, random_state=0).fit(NUMBERS, Y, groups=groups)
-    Saving.order(path, {**OPTIONS, "group": "patient_id"}).carry_out(model)
+    Saving.order(path, OPTIONS).carry_out(model, reading(NUMBERS, group="patient_id"))
     again = SavedModel.load(path).model
     assert again.has_random_n_bags_
     assert again.units_.names_of_rows.tolist() == groups.tolist()
@@ -78,11 +85,12 @@ def test_so_do_models_of_groups_and_of_a_random_number_of_bags(path, scheme):
 
 
 def test_a_file_says_of_itself_in_plain_text_what_it_is(path, model):
-    Saving.order(path, OPTIONS).carry_out(model)
+    Saving.order(path, OPTIONS).carry_out(model, reading(NUMBERS))
     with zipfile.ZipFile(path) as file:
         about = json.loads(file.read("stablebag.json"))
-    assert (about["table"], about["target"], about["task"], about["n_rows"]) == ("homes.csv", "price", "regression", 24)
-    assert about["columns"]["numeric"] == ["a", "b"]
+    assert (about["table"], about["n_rows"]) == ("homes.csv", 24)
+    assert about["reading"] == reading(NUMBERS).to_dict()
+    assert (about["reading"]["target"], about["reading"]["task"]) == ("price", "regression")
     assert set(about["versions"]) == {"stablebag", "scikit-learn", "numpy", "python"}
 
 
@@ -90,8 +98,14 @@ class Foreign(type(tables.MODELS["ridge"][0])):
     """A learner of somebody else's."""
 
 
+def foreign():
+    return BaggedRegressor(Foreign(), n_bags=2, random_state=0).fit(NUMBERS, Y)
+
+
 def test_types_that_are_not_known_are_named_and_refused_until_they_are_trusted(path):
-    Saving.order(path, OPTIONS).carry_out(BaggedRegressor(Foreign(), n_bags=2, random_state=0).fit(NUMBERS, Y))
+    Saving.order(path, OPTIONS).carry_out(
+        BaggedRegressor(Foreign(), n_bags=2, random_state=0).fit(NUMBERS, Y), reading(NUMBERS)
+    )
     name = f"{Foreign.__module__}.Foreign"
     with pytest.raises(TableError, match=rf"has a type {name}, which .* If you trust .* --trust {name}"):
         SavedModel.load(path)
@@ -99,7 +113,9 @@ def test_types_that_are_not_known_are_named_and_refused_until_they_are_trusted(p
 
 
 def test_nothing_of_a_file_that_is_refused_is_made(path, monkeypatch):
-    Saving.order(path, OPTIONS).carry_out(BaggedRegressor(Foreign(), n_bags=2, random_state=0).fit(NUMBERS, Y))
+    Saving.order(path, OPTIONS).carry_out(
+        BaggedRegressor(Foreign(), n_bags=2, random_state=0).fit(NUMBERS, Y), reading(NUMBERS)
+    )
     monkeypatch.setattr(skops, "load", lambda *arguments, **more: pytest.fail("it was loaded"))
     with pytest.raises(TableError):
         SavedModel.load(path)
@@ -143,7 +159,7 @@ def test_other_versions_are_told(path, model):
 def _saved_with(path, model, change):
     """Save something beside another text."""
     skops.dump(model, path)
-    about = {"format": 1, "target": "price", "group": None, "task": "regression", "versions": saving._versions()}
+    about = {"format": 1, "reading": reading(NUMBERS).to_dict(), "versions": saving._versions()}
     with zipfile.ZipFile(path, "a") as file:
         file.writestr("stablebag.json", json.dumps(change(about)))
 
@@ -151,7 +167,7 @@ def _saved_with(path, model, change):
 def test_a_model_that_cannot_be_saved_leaves_no_file(path, model):
     model.X_ = NUMBERS.assign(a=[(row, 1) for row in range(N)])
     with pytest.raises(TableError, match="cannot be saved by skops: skops cannot keep column 'a'"):
-        Saving.order(path, OPTIONS).carry_out(model)
+        Saving.order(path, OPTIONS).carry_out(model, reading(NUMBERS))
     assert not path.exists()
 
 

@@ -1,14 +1,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 from stablebag import BaggedRegressor, RandomBags, Subbagging, random_n_bags
 from stablebag.commands.tables import TableError
-from stablebag.commands.two_tables import NewRows, TwoTables
+from stablebag.commands.two_tables import TwoTables, about_bags
 
+CONSOLE = Console(quiet=True)
 OPTIONS = {
     "target": "cost", "group": None, "task": None, "model": "tree", "parameters": (), "scheme": "subbagging",
-    "bag_size": None, "n_bags": 50, "jobs": 1, "seed": 0,
+    "bag_size": None, "n_bags": 50, "jobs": 1, "seed": 0, "time_limit": 60.0,
 }  # fmt: skip
 
 
@@ -35,44 +37,26 @@ def test_targets_of_new_rows_count_if_all_are_there(table, tmp_path):
 
 def test_a_number_of_bags_is_drawn_apart_from_the_bags(table):
     data = read(table)
-    fixed, drawn = (data.model(BaggedRegressor, random_number=random) for random in (False, True))
+    fixed, drawn = (data.model(CONSOLE, BaggedRegressor, random_number=random) for random in (False, True))
     assert fixed.n_bags == 50
     assert isinstance(drawn.n_bags, RandomBags)
-    assert drawn.n_bags == data.model(BaggedRegressor, random_number=True).n_bags
+    assert drawn.n_bags == data.model(CONSOLE, BaggedRegressor, random_number=True).n_bags
     assert drawn.n_bags.law == Subbagging(0.5).resolve(120)
-    assert data.about_bags(fixed) == ""
-    numbers = {int(read(table, seed=seed).model(BaggedRegressor, random_number=True).n_bags) for seed in range(20)}
+    assert about_bags(fixed) == ""
+    numbers = {
+        int(read(table, seed=seed).model(CONSOLE, BaggedRegressor, random_number=True).n_bags) for seed in range(20)
+    }
     assert len(numbers) > 5
 
 
 def test_hardly_any_bags_may_come_out_as_none(table):
-    numbers = [int(random_n_bags(Subbagging(0.5), 120, 2, np.random.default_rng([seed, 1]))) for seed in range(50)]
-    few = read(table, seed=int(np.argmin(numbers)), n_bags=2)
+    numbers = [int(random_n_bags(Subbagging(2), 120, 2, np.random.default_rng([seed, 1]))) for seed in range(50)]
+    few = read(table, seed=int(np.argmin(numbers)), n_bags=2, bag_size="2")
     with pytest.raises(TableError, match=r"2 on average, and came out as [01]. Take more of them with --n-bags"):
-        few.model(BaggedRegressor, random_number=True)
+        few.model(CONSOLE, BaggedRegressor, random_number=True)
 
 
 def test_what_is_said_of_rows_is_said_of_patients(clinic):
     data = read(clinic, target="pressure", group="patient_id", bag_size="31")
     with pytest.raises(TableError, match="there are not that many patients"):
-        data.model(BaggedRegressor, random_number=False)
-
-
-def test_the_index_of_a_table_is_carried_along():
-    frame = pd.DataFrame({"a": [1, 2]}, index=pd.Index(["x", "y"], name="key"))
-    written = NewRows(frame, None, groups=pd.Series(["p", "q"], name="patient")).beside({"out": [3, 4]}, ["a"], "set")
-    assert written.to_dict("list") == {
-        "row": [0, 1],
-        "key": ["x", "y"],
-        "patient": ["p", "q"],
-        "a": [1, 2],
-        "out": [3, 4],
-    }
-
-
-def test_kept_columns_are_named_with_commas_or_one_by_one():
-    new = NewRows(pd.DataFrame({"a": [1], "b": [2], "c,d": [3]}), None)
-    assert new.kept(("a, b", "c,d", "a"), []) == ["a", "b", "c,d"]
-    assert new.kept((), ["b"]) == ["b"]
-    with pytest.raises(TableError, match="There is no column 'e'"):
-        new.kept(("a,e",), [])
+        data.model(CONSOLE, BaggedRegressor, random_number=False)

@@ -60,7 +60,9 @@ def test_the_base_learner_is_compared_at_the_same_points():
     )
     everywhere = by_hand([0, 2], base=np.array([1, 1]), n_refits=3)
     assert everywhere.beside().startswith("At the same held-out rows the base learner, refitted without each of the 3 ")
-    assert everywhere.beside().endswith("has 2 such decisions, and the bagged model, likewise, has 1.")
+    assert everywhere.beside().endswith(
+        "has 2 such decisions, and the bagged model, without each of the same rows, has 1."
+    )
     assert by_hand([0, 2]).beside() == ""
     assert everywhere.explain() == f"{everywhere.conclusion()} {everywhere.beside()}"
 

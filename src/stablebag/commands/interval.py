@@ -52,7 +52,7 @@ def interval(
     from stablebag.commands import groups
     from stablebag.commands.checking import check_level, spoken_warnings
     from stablebag.commands.saving import Saving
-    from stablebag.commands.two_tables import TwoTables
+    from stablebag.commands.two_tables import TwoTables, about_bags
     from stablebag.deciding.intervals import predict_interval
     from stablebag.learning.regressor import BaggedRegressor
 
@@ -72,7 +72,7 @@ def interval(
         found = predict_interval(
             model, new.X, confidence_level=confidence, method=method, locally_weighted=locally_weighted
         )
-    say_intervals(console, found, data.y, locally_weighted, data.about_bags(model))
+    say_intervals(console, found, data.y, locally_weighted, about_bags(model))
     for note in data.notes:
         say(console, note)
     if data.groups is not None:

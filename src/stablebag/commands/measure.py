@@ -57,6 +57,7 @@ def measure(**options: Any) -> None:
         from stablebag.commands.columns_table import print_columns
         from stablebag.commands.studying import StudyOrder, held_out
 
+        order = StudyOrder.from_options(options)
         data = tables.TrainingTable.from_options(options)
     X, y, task, units, others = data.X, data.y, data.task, data.groups, None
     notes = [f"{len(y) + data.n_without_target:,} rows of {table.name}; the target is {target!r} ({task})."]
@@ -81,7 +82,6 @@ def measure(**options: Any) -> None:
     if units is None and (noticed := groups.suggestion(X)):
         notes.append(noticed)
     notes.append(data.covered(X.index if units is None else units))
-    order = StudyOrder.from_options(options)
     order = replace(order, reading=data.reading, as_read=data.as_read)
     order.carry_out(X, y, X_test, y_test, task, notes, units)
     print_columns(Console(), data.as_read)

@@ -156,7 +156,11 @@ class Reading:
     def _targets(self, raw: Any, path: str | Path) -> np.ndarray:
         read = Columns({self.target: self.target_kind}).read(raw, f"the table {path}")[self.target]
         if read.isna().any():
-            raise TableError(f"The target {self.target!r} has values in {path} that are not numbers.")
+            row = int(np.argmax(read.isna().to_numpy()))
+            raise TableError(
+                f"The target {self.target!r} in {path} is not a number: {str(raw[self.target].iloc[row])!r} in row {row}, "
+                "counted from 0 below the header. Leave it empty, or leave the column out."
+            )
         return targets_of(read, self.task, self.target)
 
 

@@ -52,7 +52,7 @@ def sets(
     from stablebag.commands import groups
     from stablebag.commands.checking import check_level, check_share, spoken_warnings
     from stablebag.commands.saving import Saving
-    from stablebag.commands.two_tables import TwoTables
+    from stablebag.commands.two_tables import TwoTables, about_bags
     from stablebag.deciding.label_sets import predict_set
     from stablebag.learning.classifier import BaggedClassifier
 
@@ -81,7 +81,7 @@ def sets(
     with spoken_warnings(console):
         found = predict_set(model, new.X, method=method, **level)
     say(console, conclusion(found))
-    say(console, f"{found.guarantee} {data.about_bags(model)}".strip())
+    say(console, f"{found.guarantee} {about_bags(model)}".strip())
     if not covers and not (found.sizes == 1).any():
         say(console, "More training rows, more bags or a larger --delta give smaller sets.")
     console.print(_table(found))

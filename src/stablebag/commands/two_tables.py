@@ -108,8 +108,9 @@ class TwoTables:
         jobs, seed_of_bags = options["jobs"], options["seed"]
         return kind(pipeline, scheme=load.scheme, n_bags=n_bags, n_jobs=jobs, random_state=seed_of_bags)
 
-    def about_bags(self, model: Any) -> str:
-        """Say in a sentence how many bags were fitted, if that was drawn at random; "" otherwise."""
-        if not isinstance(model.n_bags, RandomBags):
-            return ""
-        return f"{int(model.n_bags):,} bags were fitted: a number drawn at random, for which this is proved."
+
+def about_bags(model: Any) -> str:
+    """Say in a sentence how many bags were fitted, if that was drawn at random; "" otherwise."""
+    if not isinstance(model.n_bags, RandomBags):
+        return ""
+    return f"{int(model.n_bags):,} bags were fitted: a number drawn at random, for which this is proved."

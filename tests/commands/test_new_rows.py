@@ -1,0 +1,47 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from stablebag.commands.kinds import Kind
+from stablebag.commands.new_rows import NewRows, Reading
+from stablebag.commands.tables import Columns, TableError, TrainingTable
+
+
+def test_a_reading_comes_back_from_its_text_and_reads_the_same(clinic):
+    options = {"table": clinic, "target": "pressure", "group": "patient_id"}
+    reading = TrainingTable.from_options(options).reading
+    again = Reading.from_dict(reading.to_dict())
+    assert again == reading
+    pd.testing.assert_frame_equal(again.read_new(clinic).X, reading.read_new(clinic).X)
+    np.testing.assert_array_equal(again.read_new(clinic).y, TrainingTable.from_options(options).y)
+
+
+def test_ids_are_carried_along_once(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("visit,a,y\n007,1,2\n008,3,4\n")
+    number = Kind("number", ".")
+    reading = Reading(Columns({"a": number}), "y", number, "regression", ids=("visit",))
+    new = reading.read_new(path)
+    assert new.X.index.tolist() == ["007", "008"]
+    assert new.beside({"out": [5, 6]}, ["visit", "a"], "set").columns.tolist() == ["row", "visit", "a", "out"]
+    assert new.beside({"out": [5, 6]}, [], "set")["visit"].tolist() == ["007", "008"]
+
+
+def test_the_index_of_a_table_is_carried_along():
+    frame = pd.DataFrame({"a": [1, 2]}, index=pd.Index(["x", "y"], name="key"))
+    written = NewRows(frame, None, groups=pd.Series(["p", "q"], name="patient")).beside({"out": [3, 4]}, ["a"], "set")
+    assert written.to_dict("list") == {
+        "row": [0, 1],
+        "key": ["x", "y"],
+        "patient": ["p", "q"],
+        "a": [1, 2],
+        "out": [3, 4],
+    }
+
+
+def test_kept_columns_are_named_with_commas_or_one_by_one():
+    new = NewRows(pd.DataFrame({"a": [1], "b": [2], "c,d": [3]}), None)
+    assert new.kept(("a, b", "c,d", "a"), []) == ["a", "b", "c,d"]
+    assert new.kept((), ["b"]) == ["b"]
+    with pytest.raises(TableError, match="There is no column 'e'"):
+        new.kept(("a,e",), [])
