@@ -94,7 +94,7 @@ def test_iterating_finds_what_solving_does(n, n_bags, size, monkeypatch):
     monkeypatch.setattr(module, "_DENSE", 0)
     monkeypatch.setattr(module, "_BLOCK_BYTES", 8 * 7 * n_bags)  # seven rows at a time
     assert largest_eigenvalue(bags) == pytest.approx(solved, rel=1e-7)
-    monkeypatch.setattr(module, "_DENSE", 2000)
+    monkeypatch.setattr(module, "_DENSE", 4000)
     assert largest_eigenvalue(bags) == pytest.approx(solved, rel=1e-12)
 
 

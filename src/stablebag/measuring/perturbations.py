@@ -716,7 +716,11 @@ class Perturbations:
         """
         for points in self._point_blocks():
             if self.distances is None:
-                yield points, np.abs(self.prediction[points] - self._lines(points))
+                # With the rows of a point next to each other in memory, sums over rows are several times as fast.
+                lines = np.moveaxis(self._lines(points), 0, -1)
+                moved = np.empty(lines.shape)
+                np.subtract(self.prediction[points][..., None], lines, out=moved)
+                yield points, np.moveaxis(np.abs(moved, out=moved), -1, 0)
             else:
                 repeats = self.distances[:, :, points]
                 yield points, repeats.reshape(-1, *repeats.shape[2:]) if pooled else repeats.mean(axis=0)

@@ -15,7 +15,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.patterns import RowPatterns
 
-_DENSE = 2000  # matrices up to this size are formed, and solved densely
+_DENSE = 4000  # matrices up to this size are formed, and solved densely
 _BLOCK_BYTES = 2**25  # of unpacked bits
 _SEED = 20240131  # for the Lanczos iteration's first vector: the same bags always give the same bits
 

@@ -215,7 +215,7 @@ class Arrivals:
         keys = hashed(codes, self._words[:, None, 2:])
         width = picked.rows.shape[1]
         if (picked.sizes == width).all():
-            return np.take_along_axis(picked.rows, np.argsort(keys, axis=1), axis=1).ravel(), picked.sizes
+            return np.take_along_axis(picked.rows, np.argsort(keys, axis=1), axis=1).flatten(), picked.sizes
         counts = np.arange(width) < picked.sizes[:, None]
         keys[~counts] = N_KEYS - 1  # to the right, where nothing counts
         return np.take_along_axis(picked.rows, np.argsort(keys, axis=1), axis=1)[counts], picked.sizes

@@ -15,7 +15,7 @@ def threshold_perturbation(n_samples: int, bag_size: int, n_influential: int) ->
     out any one of the ones moves its subbagged prediction by ((m - h) / n) P{H = h}, where h = floor(m K / n) and
     H is hypergeometric: m draws from n - 1 rows of which K - 1 are marked.
 
-    >>> threshold_perturbation(n_samples=6, bag_size=3, n_influential=2)  # h = 1: (2 / 6) * (1 * C(4, 2) / C(5, 3))
+    >>> round(threshold_perturbation(n_samples=6, bag_size=3, n_influential=2), 12)  # 2/6 * C(4, 2) / C(5, 3)
     0.2
     """
     owner = "threshold_perturbation"
