@@ -179,3 +179,15 @@ def test_no_learner_can_change_the_points_of_the_next(harmless):
     assert points.ask(Scribbler(), "predict", harmless=harmless).tolist() == [0.0, 0.0]
     assert points.X.tolist() == [[1.0], [2.0]]
     assert points.copies == harmless  # those after it get a copy at once
+
+
+def test_a_frame_is_the_same_however_its_columns_are_put_together():
+    columns = {"a": [1.0, np.nan], "b": ["x", None], "c": [2, 3], "d": pd.Categorical(["u", "v"])}
+    frame = pd.DataFrame(columns)
+    apart = pd.DataFrame({"a": columns["a"]})
+    for name in "bcd":
+        apart[name] = columns[name]
+    assert fingerprint(frame) == fingerprint(apart) == fingerprint(frame.copy())
+    others = [frame.assign(a=[1.0, 2.0]), frame.rename(columns={"a": "A"}), frame.set_axis([5, 6]), frame[list("bacd")]]
+    others += [frame.astype({"c": float}), frame.assign(d=pd.Categorical(["u", "v"], ["v", "u"])), frame[:1]]
+    assert len({fingerprint(one) for one in [frame, *others]}) == 8

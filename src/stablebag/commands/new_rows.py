@@ -157,9 +157,10 @@ class Reading:
         read = Columns({self.target: self.target_kind}).read(raw, f"the table {path}")[self.target]
         if read.isna().any():
             row = int(np.argmax(read.isna().to_numpy()))
+            found = str(raw[self.target].iloc[row])
             raise TableError(
-                f"The target {self.target!r} in {path} is not a number: {str(raw[self.target].iloc[row])!r} in row {row}, "
-                "counted from 0 below the header. Leave it empty, or leave the column out."
+                f"The target {self.target!r} in {path} is not a number: {found!r} in row {row}, counted "
+                "from 0 below the header. Leave it empty, or leave the column out."
             )
         return targets_of(read, self.task, self.target)
 

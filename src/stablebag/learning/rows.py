@@ -98,7 +98,17 @@ def fingerprint(X: Any) -> str:
         entries = sparse.csr_array(X, copy=True)
         entries.sum_duplicates()
         return str(joblib.hash((type(X).__name__, X.shape, entries.data, entries.indices, entries.indptr)))
+    if hasattr(X, "iloc") and X.ndim == 2:  # how pandas has put columns together does not count; it changes in use
+        columns = [X.iloc[:, place] for place in range(X.shape[1])]
+        parts = [(str(column.dtype), np.asarray(column) if _is_numpy(column) else column.array) for column in columns]
+        return str(
+            joblib.hash((type(X).__name__, X.shape, list(X.columns), list(X.index.names), np.asarray(X.index), parts))
+        )
     return str(joblib.hash(X))
+
+
+def _is_numpy(column: Any) -> bool:
+    return isinstance(column.dtype, np.dtype)
 
 
 def same_table(X: Any, other: Any) -> bool:
