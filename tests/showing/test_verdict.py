@@ -139,3 +139,12 @@ def test_units_are_called_by_their_names():
     verdict = decide(compared(6.0, 2.0, noun=Noun("patient", "patients")), spread=10.0)
     assert "leaving out a patient moves its predictions" in verdict.headline
     assert "each of the 60 patients, at 25 test points" in verdict.reasons[0]
+
+
+@pytest.mark.parametrize(("errors", "case"), [(0.9, "no better than a constant"), (1.1, "stabilized")])
+def test_a_hint_that_it_is_better_than_a_constant_is_enough(errors, case):
+    rng = np.random.default_rng(0)
+    wobble = rng.normal(size=100)
+    wobble = (wobble - wobble.mean()) / wobble.std(ddof=1)  # the standard error of its mean is a tenth
+    loss = Loss("squared error", np.full(100, 2.0), 1 - errors / 10 + wobble, np.ones(100))
+    assert decide(compared(6.0, 2.0), (loss,), spread=10.0).case == case

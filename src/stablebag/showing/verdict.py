@@ -23,6 +23,7 @@ LEAST = 1.1  # times smaller that moves must surely be to be called stabilized
 MOST = 1.5  # times smaller that they may at most be, surely, to be called no smaller
 LITTLE = 0.05  # of the spread of the targets: a learner that moves less is stable already
 WORTH = 0.02  # of the loss: what a difference must exceed besides its standard errors
+HINT = 1.0  # standard errors by which a loss must be smaller than a constant's
 FEWEST_REFITS = 60  # rows that must be left out without any move before a learner is called stable: 3 / 60 is 5 %
 FEWEST = 20  # held-out rows without which nothing is said of accuracy
 
@@ -36,7 +37,7 @@ class Verdict:
     order, the first rule that applies is the verdict and the others are remarks:
 
     1. *no better than a constant*: with at least 20 held-out rows, the bagged model's loss (the squared error, or the
-       Brier score) is not smaller than that of a constant by more than two standard errors of the paired difference.
+       Brier score) is not smaller than that of a constant even by one standard error of the paired difference.
     2. *costs accuracy*: with at least 20 held-out rows, some loss of the bagged model (the squared error; the Brier
        score, the share of wrong decisions, the log loss) is larger than the base learner's by more than two standard
        errors of the paired difference and by more than 2 % of it.
@@ -110,7 +111,7 @@ def _of_accuracy(losses: tuple[Loss, ...]) -> Iterator[Verdict]:
     losses = tuple(loss for loss in losses if len(loss.bagged) >= FEWEST)
     if losses:
         better, error = difference(losses[0].bagged, losses[0].constant)
-        if better > -SURE * error:
+        if better > -HINT * error:
             yield Verdict(
                 NO_BETTER,
                 f"The bagged model predicts no better than a constant, as far as {len(losses[0].bagged):,} held-out "
