@@ -93,3 +93,14 @@ write_text({str(path)!r}, "x" * 100_000)
     assert "OSError" in done.stderr
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_read_is_not_written_over(tmp_path):
+    table = tmp_path / "table.csv"
+    refuse_unwritable(table, table)  # it is not there yet
+    table.write_text("a")
+    (tmp_path / "link.csv").symlink_to(table)
+    for path in (table, tmp_path / "link.csv"):
+        with pytest.raises(FileExistsError, match=r"table.csv is read, and would be lost"):
+            refuse_unwritable(path, None, table)
+    refuse_unwritable(tmp_path / "other.csv", table)

@@ -50,11 +50,19 @@ def write_text(path: str | Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
-def refuse_unwritable(path: str | Path | None) -> None:
-    """Refuse a path to which no file can be written, so that nothing is worked out in vain; None is no path."""
+def refuse_unwritable(path: str | Path | None, *read: str | Path | None) -> None:
+    """Refuse a path to which no file can be written, or to one that is `read`, before anything is worked out in vain.
+
+    None is no path.
+    """
     if path is None:
         return
     path = Path(os.path.realpath(path))
+    for other in read:
+        if other is not None and path.exists() and Path(other).exists() and path.samefile(other):
+            raise FileExistsError(
+                f"{path.name} is read, and would be lost if results were written to it. Give another name."
+            )
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder. Give the name of a file in it.")
     if not path.parent.is_dir():

@@ -58,7 +58,7 @@ def interval(
 
     check_level(confidence, "--confidence")
     for path in (output, save):
-        refuse_unwritable(path)
+        refuse_unwritable(path, options["table"], test)
     saving, console = Saving.order(save, options), Console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "regression")

@@ -51,7 +51,7 @@ def measure(**options: Any) -> None:
     """
     table, target, test, size, seed = (options[name] for name in ("table", "target", "test", "test_size", "seed"))
     for path in (options["output"], options["json_path"], options["save"]):
-        refuse_unwritable(path)
+        refuse_unwritable(path, table, test)
     with progress(Console(), f"Reading {table.name}"):
         from stablebag.commands import groups, tables
         from stablebag.commands.columns_table import print_columns

@@ -55,7 +55,7 @@ def predict(
     from stablebag.commands.saving import SavedModel
     from stablebag.commands.tables import TableError
 
-    refuse_unwritable(output)
+    refuse_unwritable(output, model_file, table)
     if confidence is not None:
         check_level(confidence, "--interval")
     check_share(delta, "--delta")

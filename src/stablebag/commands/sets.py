@@ -70,7 +70,7 @@ def sets(
         level = {"delta": 0.05 if delta is None else delta}
         check_share(level["delta"], "--delta")
     for path in (output, save):
-        refuse_unwritable(path)
+        refuse_unwritable(path, options["table"], test)
     saving, console = Saving.order(save, options), Console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "classification")

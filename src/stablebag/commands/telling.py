@@ -56,9 +56,9 @@ def suspicious(result: Study) -> list[str]:
         return []
     whose = "training rows" if noun == ROWS else noun.plural
     rate = f"about {found.false_share:.0%} of such a list would be there by chance"
-    moving = f"No {noun.singular} moves predictions beyond the noise of the bags ({found.noise:.2g})."
+    moving = f"No {noun.singular} moves predictions beyond the noise of the bags ({number(found.noise)})."
     if found.moving:
-        named = _named(found.moving, noun, lambda one: f"{one.value:.3g}, noise {one.noise:.2g}")
+        named = _named(found.moving, noun, lambda one: f"{number(one.value)}, noise {number(one.noise)}")
         moving = f"The {whose} that move predictions beyond the noise ({rate}), {_first(found.moving)}: {named}."
     sentences = [moving]
     if result.decisions is not None and found.moving:
@@ -68,8 +68,11 @@ def suspicious(result: Study) -> list[str]:
             named = _named(tuple(flips), noun, lambda one: f"{counts[one.number]:,}")
             sentences.append(f"Of these, those that flip decisions of held-out rows: {named}.")
     if result.task == "regression":
-        wrong, usual = "its target is far from what the bags without it predict", f" (usual residual {found.usual:.3g})"
-        each = lambda one: f"off by {one.value:+.3g}"  # noqa: E731
+        wrong, usual = (
+            "its target is far from what the bags without it predict",
+            f" (usual residual {number(found.usual)})",
+        )
+        each = lambda one: f"off by {'+' * (one.value > 0)}{number(one.value)}"  # noqa: E731
     else:
         wrong, usual = "the bags without it hardly ever predict its class", ""
         each = lambda one: f"its class has {one.value:.1%}"  # noqa: E731

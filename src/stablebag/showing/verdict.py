@@ -104,6 +104,8 @@ def decide(
     Verdict
     """
     first, *others = [*_of_accuracy(losses), _of_stability(compared, spread, quantity)]
+    if first.case == NO_BETTER:  # what to do about stability comes later, if at all
+        others = [replace(other, advice="") for other in others]
     return replace(first, remarks=tuple(others))
 
 
@@ -114,8 +116,8 @@ def _of_accuracy(losses: tuple[Loss, ...]) -> Iterator[Verdict]:
         if better > -HINT * error:
             yield Verdict(
                 NO_BETTER,
-                f"The bagged model predicts no better than a constant, as far as {len(losses[0].bagged):,} held-out "
-                "rows can tell.",
+                f"It cannot be told from {len(losses[0].bagged):,} held-out rows that the bagged model predicts better "
+                "than a constant.",
                 "Look at the columns and the target, or at another learner, before stability: a constant is stable, "
                 "too.",
                 (_beside(losses[0], losses[0].constant, "a constant"),),
@@ -256,7 +258,7 @@ def _rarely(compared: Comparison) -> tuple[str, ...]:
     furthest, after = float(compared.base.values.max()), float(compared.bagged.values.max())
     return (
         f"The base learner does not move in {compared.still:.1%} of all cases, and by up to {number(furthest)} in the "
-        f"others; the bagged model moves a little in most, and never by more than {number(after)}.",
+        f"others; the bagged model moves a little in most, and in none of these by more than {number(after)}.",
     )
 
 
