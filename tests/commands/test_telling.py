@@ -4,7 +4,7 @@ from rich.console import Console
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag._wording import ROWS, Noun
+from stablebag._wording import ROWS, Noun, number
 from stablebag.commands.telling import called, suspicious, tell
 from stablebag.showing.study import study
 
@@ -53,16 +53,16 @@ def test_remarks_follow_the_verdict():
 def test_suspicious_rows_are_told_with_the_noise_beside_them(numbers):
     moving, wrong = suspicious(numbers)
     first = numbers.suspects.moving[0]
-    assert f"row 7 ({first.value:.3g}, noise {first.noise:.2g})" in moving
+    assert f"row 7 ({number(first.value)}, noise {number(first.noise)})" in moving
     assert "about 10% of such a list would be there by chance" in moving
     assert "row 7 (off by +" in wrong
-    assert f"(usual residual {numbers.suspects.usual:.3g})" in wrong
+    assert f"(usual residual {number(numbers.suspects.usual)})" in wrong
 
 
 def test_rows_of_pure_noise_are_not_listed(classes):
     assert classes.suspects.moving == ()
     moving, wrong = suspicious(classes)
-    assert moving == f"No row moves predictions beyond the noise of the bags ({classes.suspects.noise:.2g})."
+    assert moving == f"No row moves predictions beyond the noise of the bags ({number(classes.suspects.noise)})."
     assert wrong == "No row stands out as likely wrong."
 
 

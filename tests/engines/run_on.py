@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVR
@@ -109,6 +110,9 @@ def found(n_jobs):
         .fit(X, classes, groups=np.arange(60) // 3)
         .predict_proba(points),
         "bags that may be empty": BaggedRegressor(SVR(), scheme=BernoulliSubbagging(0.03), **few)
+        .fit(X, y)
+        .predict(points),
+        "neighbours, which refer to rows by their positions": BaggedRegressor(KNeighborsRegressor(1), **few)
         .fit(X, y)
         .predict(points),
         "streamed": streamed.values,

@@ -13,9 +13,12 @@ import joblib
 import numpy as np
 import pytest
 from joblib._parallel_backends import ThreadingBackend
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
+from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import BaggedRegressor, Subbagging
+from stablebag import BaggedRegressor, Subbagging, leave_one_out_error
 
 NEEDS = {"dask": ("distributed",), "ray": ("ray",), "spark": ("pyspark", "joblibspark")}
 REQUIRED = os.environ.get("STABLEBAG_ENGINES", "").split(",")
@@ -39,7 +42,7 @@ def test_the_same_bits_on_an_engine(engine, tmp_path):
     done = subprocess.run(command, env=os.environ | settings, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     same = json.loads(done.stdout.strip().splitlines()[-1])
-    assert len(same) == 9
+    assert len(same) == 10
     assert all(same.values()), same
 
 
@@ -67,3 +70,15 @@ def test_to_another_machine_a_batch_takes_the_rows_of_its_bags_alone(weighted):
     assert 1 <= len(AnotherMachine.travelled) <= 10
     # A row takes 20 numbers, a target, a weight and its place in the bag; a job without rows takes a few kilobytes.
     assert sum(AnotherMachine.travelled) < 10 * (50 * 8 * 23 + 20_000)
+
+
+@pytest.mark.parametrize("learner", [KNeighborsRegressor(1), DecisionTreeRegressor(), Ridge(), SVR()], ids=str)
+def test_models_of_another_machine_are_those_of_this_one(learner):
+    joblib.register_parallel_backend("another machine", AnotherMachine)
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    settings = {"scheme": Subbagging(5), "n_bags": 20, "random_state": 0}
+    here = BaggedRegressor(learner, **settings).fit(X, X[:, 0])
+    with joblib.parallel_config(backend="another machine"):
+        there = BaggedRegressor(learner, **settings, n_jobs=2).fit(X, X[:, 0])
+    np.testing.assert_array_equal(there.predict(X), here.predict(X))
+    assert str(leave_one_out_error(there)) == str(leave_one_out_error(here))

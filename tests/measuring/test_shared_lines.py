@@ -59,6 +59,11 @@ def assert_the_same(dense, shared):
     np.testing.assert_allclose(shared.left_out[some], dense.left_out[some], **near)
     np.testing.assert_allclose(shared.left_out[2:5], dense.left_out[2:5], **near)
     np.testing.assert_allclose(shared.left_out[7], dense.left_out[7], **near)
+    mask = np.arange(len(dense.left_out)) % 3 == 1
+    np.testing.assert_allclose(shared.left_out[mask], dense.left_out[mask], **near)
+    for wrong in ([1.9], mask[1:], ["a"]):
+        with pytest.raises(IndexError, match="Rows are numbers"):
+            shared.left_out[wrong]
     for over in (None, "max", "mean"):
         for order in (1, 1.5, 2, 3, math.inf):
             np.testing.assert_allclose(shared.norm(order, over), dense.norm(order, over), **near)

@@ -265,11 +265,13 @@ def _sent(job: FitJob, pace: Pace, *, on_this_machine: bool) -> Iterator[tuple[A
     """What travels to a worker with each batch of bags: rows and targets, and the rest of the job.
 
     X and y are separate arguments, because there backends look for large ones to send only once. Workers of this
-    machine share them. To those of others a batch takes the rows of its bags, and no more.
+    machine share them. To those of others a batch takes the rows of its bags, and no more, unless models refer to the
+    rows by their positions in the table.
     """
-    light = job.without_rows()
+    light, structure = job.without_rows(), None if job.choice is None else job.choice.structure
+    whole = on_this_machine or (structure is not None and structure.holds_rows)
     for ends in pace.batches(len(job)):
-        if on_this_machine:
+        if whole:
             yield job.X, job.y, light.part(*ends)
         else:
             part = job.part(*ends).on_own_rows()

@@ -92,7 +92,9 @@ class FitJob:
             rows = np.zeros(1, np.int64)
         by_row, given = self.params_by_row(), self.fit_params or {}
         params = {name: take_rows(value, rows) if name in by_row else value for name, value in given.items()}
-        return replace(self, X=take(self.X, rows), y=self.y[rows], bags=bags, fit_params=params, by_row=by_row)
+        parts = {"X": take(self.X, rows), "y": self.y[rows], "bags": bags, "fit_params": params, "by_row": by_row}
+        choice = None if self.choice is None else self.choice.without_rows()  # a solver has the rows of the whole table
+        return replace(self, **parts, choice=choice)
 
     def without_rows(self) -> "FitJob":
         """Return the job without the data, which are sent separately."""

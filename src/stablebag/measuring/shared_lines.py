@@ -91,7 +91,12 @@ class SharedLines(ABC):
         if isinstance(rows, slice):
             rows = range(*rows.indices(len(self)))
             self.refuse_if_large(len(rows))
-        numbers = np.asarray(rows, dtype=np.int64)
+        numbers = np.asarray(rows)
+        if numbers.dtype == bool and numbers.shape == (len(self),):
+            numbers = np.flatnonzero(numbers)
+        if numbers.dtype.kind not in "iu" and numbers.size:
+            raise IndexError(f"Rows are numbers, a mask with one entry for each of the {len(self):,} rows, or a slice.")
+        numbers = numbers.astype(np.int64)
         if ((numbers < -len(self)) | (numbers >= len(self))).any():
             raise IndexError(f"A row outside of the {len(self):,} rows was asked for.")
         return self.take(self.line_of(numbers.ravel() % len(self))).reshape(*numbers.shape, *self.prediction.shape)

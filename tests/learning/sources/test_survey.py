@@ -52,6 +52,11 @@ def test_names_and_units_are_those_of_rows_with_a_target():
     assert found.named["g"].tolist() == ["u", "w", "u"]
 
 
+def test_units_that_are_all_missing_in_one_file_are_missing():
+    found = survey([{"y": [1, 2], "g": ["u", "v"]}], [{"y": [3], "g": pa.nulls(1)}], named=("g",))
+    assert found.named["g"].isna().tolist() == [False, False, True]
+
+
 def test_dictionaries_and_missing_values_are_noted():
     town = [pa.array(values).dictionary_encode() for values in (["u", "v"], ["u", "v"], ["w", None])]
     files = [[{"y": [1, 2], "t": values, "k": [1, None if values is town[2] else 2]}] for values in town]

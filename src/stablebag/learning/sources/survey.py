@@ -127,7 +127,7 @@ def _series(chunks: list[Any], name: str) -> Any:
     import pyarrow as pa
 
     plain = [chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk for chunk in chunks]
-    plain = [chunk for chunk in plain if not pa.types.is_null(chunk.type)] or plain
     if not plain:
         return pd.Series([], name=name, dtype=object)
-    return pd.Series(pa.chunked_array([chunk.cast(plain[0].type) for chunk in plain]).to_pandas(), name=name)
+    kind = next((chunk.type for chunk in plain if not pa.types.is_null(chunk.type)), plain[0].type)
+    return pd.Series(pa.chunked_array([chunk.cast(kind) for chunk in plain]).to_pandas(), name=name)
