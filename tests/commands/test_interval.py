@@ -120,7 +120,7 @@ def test_negative_intervals_of_what_is_never_negative_come_with_advice(run, tmp_
     below = int((pd.read_csv(tmp_path / "i.csv")["lower"] < 0).sum())
     assert below
     assert f"{below} of 30 intervals begin below zero, and no target in the training table is." in words(result)
-    assert "--locally-weighted makes those of low predictions narrower." in words(result)
+    assert "--locally-weighted makes them as wide as the bags differ at each row." in words(result)
 
 
 @pytest.mark.parametrize(("options", "sentence"), [

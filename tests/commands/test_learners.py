@@ -17,7 +17,8 @@ def test_models_are_imported_and_take_parameters():
     parameters = parse_parameters(("max_depth=3", "criterion=absolute_error"))
     assert make_learner("sklearn.tree:DecisionTreeRegressor", "regression", parameters).max_depth == 3
     for name, words in (("oak", "There is no model 'oak'"), ("sklearn.tree:Oak", "cannot be made"),
-                        ("no.such:Thing", "cannot be made"), ("math:sqrt", "cannot be made"),
+                        ("no.such:Thing", "cannot be made"), ("math:sqrt", "is not a scikit-learn estimator"),
+                        ("os:abort", "is not a scikit-learn estimator"), ("forrest", "Did you mean 'forest'"),
                         ("logistic", "is not for regression")):  # fmt: skip
         with pytest.raises(TableError, match=words):
             make_learner(name, "regression", {})

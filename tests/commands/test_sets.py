@@ -84,7 +84,7 @@ def test_the_conclusion_counts_one_label_several_and_none():
 
 def test_the_table_has_the_first_rows_and_says_how_many_it_leaves_out():
     table = _table(by_hand([[1, 0, 1]] * 8))
-    assert table.title == "Sets of labels; 3 more rows are not shown"
+    assert table.title == "Sets of labels, several labels first; 3 more rows are not shown"
     assert list(table.columns[1].cells) == [r"cat | \[hen]"] * 5
     assert next(iter(table.columns[2].cells)) == "cat 0.5, dog 0.3"
 

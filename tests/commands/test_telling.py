@@ -51,7 +51,8 @@ def test_remarks_follow_the_verdict():
 
 
 def test_suspicious_rows_are_told_with_the_noise_beside_them(numbers):
-    moving, wrong = suspicious(numbers)
+    moving, wrong, counted = suspicious(numbers)
+    assert counted == "Rows are counted from 0, below the header."
     first = numbers.suspects.moving[0]
     assert f"row 7 ({number(first.value)}, noise {number(first.noise)})" in moving
     assert "about 10% of such a list would be there by chance" in moving

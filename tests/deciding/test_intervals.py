@@ -275,7 +275,7 @@ def test_a_number_drawn_at_random_is_remembered_through_cloning_and_pickling(dat
     found = predict_interval(model.fit(table, target), table[:1])
     assert joined(found).endswith("coverage is at least 0.8; typically it is near 0.9.")
     fixed = predict_interval(model.set_params(n_bags=int(number)).fit(table, target), table[:1])
-    assert "with a fixed number it holds only approximately" in joined(fixed)
+    assert "with a fixed number, as here, it holds only approximately" in joined(fixed)
     changed = predict_interval(model.set_params(n_bags=number), table[:1])
     assert "holds only approximately" in joined(changed)  # it is what was fitted that counts
     other = predict_interval(model.fit(table[:100], target[:100]), table[:1])

@@ -22,8 +22,8 @@ def test_both_are_counted_by_the_same_rows_and_over_rows_and_points_together():
     assert both.where() == "2 of the 4 rows, at 2 test points"
     lines = {line.what: (line.base, line.bagged) for line in both.lines(delta=0.25)}
     assert lines["typical move (root mean square), without the bags' noise"] == (4.0, 2.0)  # sqrt(64 / 4)
-    assert lines["75% of all moves are below"] == (0.0, 0.0)  # of 0, 0, 0, 8
-    assert lines["largest move of all"] == (8.0, 4.0)
+    assert lines["75% of all moves are at most, with it"] == (0.0, 0.0)  # of 0, 0, 0, 8
+    assert lines["largest move of all, with it"] == (8.0, 4.0)
     assert both.still == 0.75
 
 

@@ -36,5 +36,8 @@ def refuse_roles(target: str, group: str | None, ids: tuple[str, ...], drop: tup
     for name, said in ((target, "target"), (group, "group")):
         if name is not None and name in drop:
             raise TableError(f"The {said} {name!r} cannot be left out as well. Take it out of --drop.")
+    for name in ids:
+        if name in drop:
+            raise TableError(f"The id {name!r} is no feature, and need not be left out as well. Take it out of --drop.")
     if target in ids:
         raise TableError(f"The target {target!r} cannot be an id as well. Take it out of --id.")

@@ -24,7 +24,7 @@ _OF_RANDOM_BAGS = ("jackknife+", "jackknife-minmax")  # proved for a number of b
 @click.option("--method", type=click.Choice(METHODS), default="jackknife+", show_default=True,
               help="How intervals are made.")  # fmt: skip
 @click.option("--locally-weighted", is_flag=True, help="Make intervals as wide as the bags differ at each row.")
-@keep_option("none")
+@keep_option("the ids and the group alone")
 @click.option(
     "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where to write them (CSV)."
 )
@@ -103,7 +103,7 @@ def say_intervals(console: Console, found: Any, y: np.ndarray, locally_weighted:
     below = int((found.lower < 0).sum())
     if below and np.isfinite(found.lower).all() and y.min() >= 0:
         begin = f"{below:,} of {len(found):,} intervals begin below zero, and no target in the training table is."
-        way = "" if locally_weighted else "--locally-weighted makes those of low predictions narrower. "
+        way = "" if locally_weighted else "--locally-weighted makes them as wide as the bags differ at each row. "
         say(console, f"{begin} {way}If none can be, cut them off at zero; no coverage is lost.")
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+from difflib import get_close_matches
 from typing import Any
 
 from sklearn.base import clone
@@ -69,11 +70,17 @@ def parse_parameters(settings: tuple[str, ...]) -> dict[str, Any]:
 def _imported(name: str) -> Any:
     module, colon, attribute = name.partition(":")
     if not colon:
-        raise TableError(f"There is no model {name!r}: use one of {', '.join(MODELS)}, or package.module:Class.")
+        near = get_close_matches(name.lower(), MODELS, n=1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise TableError(f"There is no model {name!r}.{meant} Use one of {', '.join(MODELS)}, or package.module:Class.")
     try:
-        made = getattr(importlib.import_module(module), attribute)()
-    except (ImportError, AttributeError, TypeError) as error:
+        kind = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
         raise TableError(f"The model {name!r} cannot be made: {error}") from error
-    if not (hasattr(made, "fit") and hasattr(made, "predict") and hasattr(made, "get_params")):
+    # A function is not called to find out what it makes: it may do anything, such as end the process.
+    if not (isinstance(kind, type) and all(hasattr(kind, method) for method in ("fit", "get_params"))):
         raise TableError(f"The model {name!r} is not a scikit-learn estimator.")
-    return made
+    try:
+        return kind()
+    except TypeError as error:
+        raise TableError(f"The model {name!r} cannot be made: {error}") from error

@@ -17,7 +17,13 @@ from stablebag.commands.printing import progress
 @table_options
 @click.option("--test", type=click.Path(path_type=Path), help="A table of held-out rows.")
 @click.option("--test-size", type=float, default=0.2, show_default=True, help="The share to hold out without --test.")
-@click.option("--points", type=click.IntRange(1), default=20, show_default=True, help="Test points to measure at.")
+@click.option(
+    "--points",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Held-out rows for what is proved, for intervals and pictures.",
+)
 @click.option("--refits", default="auto", show_default=True, callback=number_or_auto(1),
               help="The number of rows, or units, without which the base learner is refitted; auto is 200, 100, 50 or "
               "20, by the time of the first fits.")  # fmt: skip

@@ -28,7 +28,7 @@ from stablebag.commands.sets import conclusion
 @click.option("--sets", "with_sets", is_flag=True, help="For classes: add stable sets of labels.")
 @click.option("--delta", type=float, default=0.05, show_default=True, help="For sets: the share of the training rows "
               "without which a set may have no label in common with this one.")  # fmt: skip
-@keep_option("none")
+@keep_option("the ids and the group alone")
 @click.option("--trust", multiple=True, metavar="TYPE", help="A type in the file that you trust; repeatable.")
 def predict(
     model_file: Path,

@@ -96,11 +96,11 @@ class _Bar(BarColumn):
         super().__init__(bar_width=24)
         self.work = work
 
-    def render(self, task: Task) -> Text:  # type: ignore[override]
+    def render(self, task: Task) -> Text:
         if not self.work.total:
             return Text("")
         task.total, task.completed = self.work.total, self.work.done
-        return super().render(task)  # type: ignore[return-value]
+        return super().render(task)
 
 
 class _Fits(ProgressColumn):

@@ -25,7 +25,7 @@ _METHODS = ("inflated-argmax", "margin", "jackknife+")
 @click.option("--delta", type=float, help="For stable sets: the share of the training rows without which a set may "
               "have no label in common with this one.  [default: 0.05]")  # fmt: skip
 @click.option("--confidence", type=float, help="For jackknife+: the level of the sets.  [default: 0.9]")
-@keep_option("all")
+@keep_option("every column")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write them (CSV).")
 @save_option
 def sets(
@@ -118,13 +118,16 @@ def conclusion(found: Any) -> str:
 
 
 def _table(found: Any) -> Table:
-    """The first sets, with the probabilities of the two labels that lead."""
-    more = f"; {len(found) - _SHOWN:,} more rows are not shown" if len(found) > _SHOWN else ""
+    """Some sets, those of several labels first, with the probabilities of the two labels that lead."""
+    more = f", several labels first; {len(found) - _SHOWN:,} more rows are not shown" if len(found) > _SHOWN else ""
+    shown = np.argsort(found.sizes == 1, kind="stable")[:_SHOWN] if more else range(len(found))
+    listed = found.to_list()
     table = Table(title=f"Sets of labels{more}")
     table.add_column("row", justify="right")
     table.add_column("labels")
     table.add_column("probabilities of the first two")
-    for row, labels in enumerate(found.to_list()[:_SHOWN]):
+    for row in shown:
+        labels = listed[row]
         first = np.argsort(-found.prediction[row], kind="stable")[:2]
         likely = ", ".join(f"{found.labels[k]} {found.prediction[row, k]:.3g}" for k in first)
         table.add_row(str(row), escape(joined(labels)), escape(likely))

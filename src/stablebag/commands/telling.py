@@ -77,11 +77,15 @@ def suspicious(result: Study) -> list[str]:
         wrong, usual = "the bags without it hardly ever predict its class", ""
         each = lambda one: f"its class has {one.value:.1%}"  # noqa: E731
     if found.wrong:
-        named = _named(found.wrong, noun, each)
-        sentences.append(f"Likely wrong, because {wrong}{usual}; {rate}; {_first(found.wrong)}: {named}.")
-    else:
-        sentences.append(f"No {noun.singular} stands out as likely wrong{usual}.")
-    return sentences
+        named, beside = _named(found.wrong, noun, each), ""
+        if len(found.wrong) > 1:
+            beside = " A gross mistake pulls the predictions beside it, so some of the others may be right."
+        sentences.append(f"Likely wrong, because {wrong}{usual}; {rate}; {_first(found.wrong)}: {named}.{beside}")
+    if noun == ROWS and (found.moving or found.wrong) and result.bagged.names.rows is None:
+        sentences.append("Rows are counted from 0, below the header.")
+    if found.wrong:
+        return sentences
+    return [*sentences, f"No {noun.singular} stands out as likely wrong{usual}."]
 
 
 def called(name: Any, noun: Noun) -> str:

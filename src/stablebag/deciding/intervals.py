@@ -408,7 +408,7 @@ def about_bags(model: Any, rule: Jackknife) -> str:
     if model.has_random_n_bags_:
         return ""
     return (
-        " That is for a number of bags drawn at random, or for all bags; with a fixed number it holds only "
+        " That is for a number of bags drawn at random, or for all bags; with a fixed number, as here, it holds only "
         "approximately."
     )
 

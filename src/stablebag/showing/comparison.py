@@ -107,11 +107,11 @@ class Comparison:
         moved = [np.full(1, math.nan) if self.base is None else self.base.values.ravel(), self.bagged.values.ravel()]
         noise, clean = self.noise, self.bagged_rms
         below = noise if clean == 0 and noise > 0 else math.nan
+        most = (float(np.quantile(each, 1 - delta, method="inverted_cdf")) for each in moved)
         rows = [
             Line("typical move (root mean square), without the bags' noise", self.base_rms, clean, below),
-            Line(f"{1 - delta:.0%} of all moves are below", *(float(np.quantile(each, 1 - delta, method="inverted_cdf"))
-                                                             for each in moved)),
-            Line("largest move of all", *(float(each.max()) for each in moved)),
+            Line(f"{1 - delta:.0%} of all moves are at most, with it", *most),
+            Line("largest move of all, with it", *(float(each.max()) for each in moved)),
         ]  # fmt: skip
         return rows if noise == 0 else [*rows, Line("noise of the bags in a move (root mean square)", math.nan, noise)]
 
