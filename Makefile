@@ -21,10 +21,10 @@ test: .venv/.test
 quick: .venv/.test
 	$(BIN)/python -m pytest tests -m "not slow"
 
-# Bags fitted by dask, ray and Spark, in an environment of their own, which takes a gigabyte. Spark needs Java.
-engines: .venv-engines/.project
-	STABLEBAG_ENGINES=$(ENGINES) .venv-engines/bin/python -m pytest tests/engines
 ENGINES ?= dask,ray,spark
+# Bags fitted by dask, ray and Spark, in an environment of their own, which takes a gigabyte. Spark needs Java.
+engines: .venv-engines/.engines $(if $(findstring spark,$(ENGINES)),.venv-engines/.spark)
+	PYTHONPATH=$(CURDIR)/src STABLEBAG_ENGINES=$(ENGINES) .venv-engines/bin/python -m pytest tests/engines
 
 lint: .venv/.lint
 	$(BIN)/ruff check .
@@ -79,8 +79,11 @@ clean:
 	$(BIN)/python -m pip install --quiet --editable . --group $*
 	touch $@
 
-.venv-engines/.project: pyproject.toml $(NATIVE)
+.venv-engines/.pip:
 	$(PYTHON) -m venv .venv-engines
 	.venv-engines/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
-	.venv-engines/bin/python -m pip install --quiet --editable . --group engines
+	touch $@
+
+.venv-engines/.%: pyproject.toml | .venv-engines/.pip
+	.venv-engines/bin/python -m pip install --quiet --group $*
 	touch $@
