@@ -305,7 +305,7 @@ def test_printing_is_explaining():
 
 @pytest.mark.parametrize(("call", "error", "words"), [
     (lambda: Certificate(Subbagging(1.0), 500), ValueError, "p = 1"),
-    (lambda: Certificate("subbagging", 500), TypeError, r"such as Subbagging\(bag_size=0.5\). Got 'subbagging'"),
+    (lambda: Certificate("subaging", 500), ValueError, r"Subbagging\(bag_size=0.5\), or one of .* Got 'subaging'"),
     (lambda: Certificate(Subbagging, 500), TypeError, "'scheme' parameter of Certificate"),
     (lambda: Certificate(Subbagging(0.5).resolve(499), 500), ValueError, "resolved for n_samples=499"),
     (lambda: Certificate(Subbagging(), 1), ValueError, "'n_samples' parameter of Certificate"),

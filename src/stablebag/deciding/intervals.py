@@ -223,7 +223,7 @@ def predict_interval(
     42 intervals by jackknife+ at level 0.9, with a median width of 187.8.
     Proved for exchangeable rows and any learner that is blind to their order: coverage is at
     least 0.8; typically it is near 0.9. That is for a number of bags drawn at random, or for all
-    bags; with a fixed number it holds only approximately.
+    bags; with a fixed number, as here, it holds only approximately.
     """
     owner = "predict_interval"
     reason = "for other regressors use jackknife_intervals_refit; classifiers have no intervals."
