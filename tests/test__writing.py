@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from stablebag._writing import refuse_unwritable, whole, write_text
+from stablebag._writing import refuse_ending, refuse_unwritable, whole, write_text
 
 
 def test_a_file_is_replaced_when_all_of_it_is_written(tmp_path):
@@ -104,3 +104,10 @@ def test_what_is_read_is_not_written_over(tmp_path):
         with pytest.raises(FileExistsError, match=r"table.csv is read, and would be lost"):
             refuse_unwritable(path, None, table)
     refuse_unwritable(tmp_path / "other.csv", table)
+
+
+def test_a_name_that_promises_another_kind_of_file_is_refused():
+    for path in (None, "report", "report.html", "REPORT.HTM"):
+        refuse_ending(path, "--output", ".html", ".htm")
+    with pytest.raises(ValueError, match=r"--output is written as .html, not as .pdf"):
+        refuse_ending("report.pdf", "--output", ".html", ".htm")

@@ -71,6 +71,13 @@ def refuse_unwritable(path: str | Path | None, *read: str | Path | None) -> None
         raise PermissionError(f"{path} cannot be written: this is not allowed. Give another place.")
 
 
+def refuse_ending(path: str | Path | None, option: str, *endings: str) -> None:
+    """Refuse a file whose name says that it is of another kind than what is written; None, or no ending, is fine."""
+    ending = "" if path is None else Path(path).suffix
+    if ending and ending.lower() not in endings:
+        raise ValueError(f"{option} is written as {endings[0]}, not as {ending}. Give it a name that ends so.")
+
+
 def _mask() -> int:
     """The permissions that new files do not get; it can only be asked for by setting it."""
     mask = os.umask(0o077)

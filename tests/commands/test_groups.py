@@ -13,7 +13,7 @@ from stablebag.commands.groups import (
     suggestion,
     trained,
 )
-from stablebag.commands.tables import TableError, read_table, split_target
+from stablebag.commands.tables import TableError, TrainingTable
 
 
 def visits(*names, column="patient_id"):
@@ -152,8 +152,8 @@ def test_rows_of_units_that_were_trained_on_are_noticed():
 @pytest.mark.parametrize("load", [load_diabetes, load_breast_cancer, load_iris, load_wine])
 def test_ordinary_tables_are_left_alone(load, tmp_path):
     load(as_frame=True).frame.to_csv(tmp_path / "t.csv", index=False)
-    X = split_target(read_table(tmp_path / "t.csv"), "target")[0]
-    assert suggestion(X) == ""
+    data = TrainingTable.from_options({"table": tmp_path / "t.csv", "target": "target"})
+    assert suggestion(data.X) == ""
 
 
 @pytest.mark.parametrize("name", [

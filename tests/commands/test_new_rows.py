@@ -45,3 +45,15 @@ def test_kept_columns_are_named_with_commas_or_one_by_one():
     assert new.kept((), ["b"]) == ["b"]
     with pytest.raises(TableError, match="There is no column 'e'"):
         new.kept(("a,e",), [])
+
+
+def test_categories_that_the_training_table_does_not_have_are_told(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text("town,y\nUlm,1\nOslo,2\nOslo,3\n,4\n")
+    number, category = Kind("number", "."), Kind("category")
+    reading = Reading(Columns({"town": category}), "y", number, "regression", categories={"town": ["Bonn", "Ulm"]})
+    (told,) = reading.read_new(path).said
+    assert told.startswith("2 values of 'town' in new.csv")
+    assert "Oslo" in told
+    path.write_text("town,y\nUlm,1\nBonn,2\n")
+    assert reading.read_new(path).said == ()

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from stablebag._writing import refuse_unwritable
+from stablebag._writing import refuse_ending, refuse_unwritable
 from stablebag.commands.auto import number_or_auto
 from stablebag.commands.options import save_option, table_options
 from stablebag.commands.printing import progress
@@ -56,6 +56,7 @@ def measure(**options: Any) -> None:
       stablebag measure visits.csv --target outcome --group patient_id --output report.html
     """
     table, target, test, size, seed = (options[name] for name in ("table", "target", "test", "test_size", "seed"))
+    refuse_ending(options["output"], "--output", ".html", ".htm")
     for path in (options["output"], options["json_path"], options["save"]):
         refuse_unwritable(path, table, test)
     with progress(Console(), f"Reading {table.name}"):

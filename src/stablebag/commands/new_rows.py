@@ -9,6 +9,7 @@ import numpy as np
 
 from stablebag.commands.columns import Columns, plain_frame
 from stablebag.commands.files import read_file
+from stablebag.commands.groups import listed
 from stablebag.commands.kinds import Kind
 from stablebag.commands.refusals import TableError, refuse_unknown
 from stablebag.commands.row_names import index_of, names_of
@@ -95,6 +96,8 @@ class Reading:
         The columns that name rows.
     file_options : mapping
         How files are read.
+    categories : mapping of str to list of str
+        The categories of the training table.
     """
 
     columns: Columns
@@ -104,13 +107,14 @@ class Reading:
     group: str | None = None
     ids: tuple[str, ...] = ()
     file_options: Mapping[str, Any] = field(default_factory=dict)
+    categories: Mapping[str, list[str]] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> "Reading":
         """Return the reading that `to_dict` has written."""
         parts: dict[str, Any] = {"columns": Columns.from_dict(written["columns"])}
         parts["target_kind"] = Kind(*written["target_kind"])
-        rest = {name: written[name] for name in ("target", "task", "group", "file_options")}
+        rest = {name: written[name] for name in ("target", "task", "group", "file_options", "categories")}
         return cls(**parts, **rest, ids=tuple(written["ids"]))
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,6 +127,7 @@ class Reading:
             "columns": self.columns.to_dict(),
             "target_kind": [self.target_kind.name, self.target_kind.form],
             "file_options": dict(self.file_options),
+            "categories": dict(self.categories),
         }
 
     def read_new(self, path: str | Path, *, needs_target: bool = False) -> NewRows:
@@ -148,10 +153,26 @@ class Reading:
             for name, number in lost.items()
             if number
         ]
+        said += self._unseen(X, Path(path).name)
         groups = names_of(raw[self.group]) if self.group in raw.columns else None
         ids = tuple(name for name in self.ids if name in raw.columns)
         index = index_of(raw.reset_index(drop=True), ids if len(ids) == len(self.ids) else ())
         return NewRows(raw.set_axis(index), X.set_axis(index), y, groups, tuple(said), ids)
+
+    def _unseen(self, X: Any, called: str) -> list[str]:
+        """What is to be said of categories that the training table does not have."""
+        said = []
+        for name, known in self.categories.items():
+            values = X[name].dropna().astype(str)
+            if new := list(dict.fromkeys(values[~values.isin(known)])):
+                number = int((~values.isin(known)).sum())
+                many = (
+                    f"{number:,} values of {name!r} in {called} are"
+                    if number > 1
+                    else f"1 value of {name!r} in {called} is"
+                )
+                said.append(f"{many} not in the training table ({listed(new)}), and taken as rare.")
+        return said
 
     def _targets(self, raw: Any, path: str | Path) -> np.ndarray:
         read = Columns({self.target: self.target_kind}).read(raw, f"the table {path}")[self.target]

@@ -9,7 +9,7 @@ import numpy as np
 
 from stablebag._wording import ROWS, Noun
 from stablebag.commands.choices import chosen_kinds, named_columns, refuse_roles
-from stablebag.commands.columns import Columns, plain_frame, written
+from stablebag.commands.columns import Columns, plain_frame
 from stablebag.commands.describing import described
 from stablebag.commands.files import read_file
 from stablebag.commands.groups import listed, split_group
@@ -19,13 +19,13 @@ from stablebag.commands.new_rows import NewRows, Reading
 from stablebag.commands.noticing import about_telling, about_two_ways, nearly_numbers, telling
 from stablebag.commands.refusals import TableError, refuse_unknown
 from stablebag.commands.row_names import about_ids, index_of, names_of
-from stablebag.commands.targets import split_target, targets_of
+from stablebag.commands.targets import split_target
 from stablebag.showing.data_as_read import DataAsRead
 
 # Commands ask this file for all that they need of tables.
 __all__ = [
     "MODELS", "TASKS", "Columns", "NewRows", "Reading", "TableError", "TrainingTable", "make_learner",
-    "parse_parameters", "read_table", "refuse_unknown", "same_columns", "split_target", "targets_of", "written",
+    "parse_parameters",
 ]  # fmt: skip
 
 
@@ -117,7 +117,8 @@ class TrainingTable:
         )
         if groups is not None:
             groups = groups.set_axis(index)
-        reading = Reading(columns, target, decision.kinds[target], task, group, ids, about)
+        known = {name: sorted(typed[name].dropna().astype(str).unique()) for name in columns.named("category")}
+        reading = Reading(columns, target, decision.kinds[target], task, group, ids, about, known)
         return cls(typed, y, groups, reading, as_read, len(raw) - len(y), decisive)
 
     def covered(self, trained: Any = None) -> str:
@@ -156,25 +157,6 @@ class TrainingTable:
         if needs_target and self.task == "classification" and new.y is not None and not set(new.y) & set(self.y):
             raise TableError(f"No class of {path} is in the training table.")
         return new
-
-
-def read_table(path: str | Path, *, separator: str | None = None, encoding: str | None = None) -> Any:
-    """Read a table on its own: numbers, dates and texts, as its own values tell; no column is left out."""
-    read = read_file(path, separator=separator, encoding=encoding)
-    raw = plain_frame(read.frame)
-    kinds = decide(raw, separator=read.separator).kinds
-    left_out = [name for name, kind in kinds.items() if kind.is_left_out]
-    typed = Columns(kinds).read(raw)
-    for name in left_out:
-        kind = decide(raw[[name]], separator=read.separator, target=name).kinds[name]
-        typed[name] = Columns({name: kind}).read(raw)[name]
-    return typed[list(raw.columns)]
-
-
-def same_columns(frame: Any, other: Any, name: str) -> Any:
-    """Return a test table, called `name` in errors, with the columns of the training table, in its order."""
-    columns = Columns.of(frame)
-    return columns.read(plain_frame(other), f"the table {name}").reset_index(drop=True)
 
 
 def _has_target(raw: Any, target: str, chosen: Mapping[str, str], decimal: str | None) -> Any:

@@ -69,6 +69,8 @@ def test_what_names_no_files_is_refused(source, match):
         "s3://SECRET@bucket/data",
         "abfs://container/a.parquet?sig=SECRET",
         "s3://bucket/data?region=eu-west-1&secret_key=SECRET",
+        "s3://bucket/data?endpoint_override=KEY:SECRET@host",
+        "s3://KEY:SECRET/with-a-slash@bucket/data",
     ],
 )
 def test_a_url_with_credentials_is_refused_without_repeating_them(url):

@@ -28,7 +28,7 @@ def test_moves_scores_and_proofs_are_those_of_the_study(diabetes):
     first = result.proofs()[0]
     for line, proof in zip(contents.proofs.lines, result.proofs(), strict=True):
         shown = line[2].text.replace(",", "")
-        assert shown == "nothing" if np.isnan(proof.proved) else float(shown) >= proof.proved
+        assert shown == "no more than the range" if np.isnan(proof.proved) else float(shown) >= proof.proved
     assert f"({first.enough:,} bags halve it)" in contents.proofs.lines[0][3].text
 
 

@@ -11,6 +11,8 @@ from stablebag.showing.study import Study
     ([3.0], "3"), ([2.5, 7.0, 2.5], "2.5 to 7"), (["f", "f"], "f"), (["f", "m", None], "f / m"), ([np.nan], "missing"),
     (list("abcd"), "4 values"), ([np.nan, 4.0], "4"), ([True, False], "True / False"), (pd.Series([1, pd.NA]), "1"),
     ([1999], "1999"), ([1234567.0], "1,234,567"), ([12345.678], "12,346"), ([-0.0123456789], "-0.0123457"),
+    ([pd.Timestamp("2024-05-01")], "2024-05-01"), ([pd.Timestamp("2024-05-01 12:30")], "2024-05-01 12:30:00"),
+    ([pd.Timestamp("2024-05-02"), pd.Timestamp("2024-05-01")], "2024-05-01 to 2024-05-02"),
     (["a\x00b"], "a\\x00b"), (["x" * 99], "x" * 57 + "..."),
 ])  # fmt: skip
 def test_the_values_of_several_rows_fit_into_a_cell(values, text):

@@ -144,9 +144,12 @@ def _of_url(url: str) -> tuple[Any, list[str], str | None]:
     from pyarrow import fs
 
     parts = urlsplit(url)
-    secret = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True) if name not in _PLAIN_OPTIONS]
-    if "@" in parts.netloc or secret:
-        what = "a user or a password" if "@" in parts.netloc else f"the option {secret[0]!r}"
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    secret = [name for name, value in options if name not in _PLAIN_OPTIONS or "@" in value]
+    # A password with a slash ends the place too early: what is behind the colon is then no port.
+    user = "@" in parts.netloc or (not parts.netloc.rpartition(":")[2].isdigit() and ":" in parts.netloc)
+    if user or secret:
+        what = "a user or a password" if user else f"the option {secret[0]!r}"
         reason = f"it has {what}. Credentials come from the environment, or with a pyarrow Dataset; none are kept."
         raise refuse_value("source", _OWNER, "a URL without credentials", _shown(url), reason)
     query = f"?{parts.query}" if parts.query else ""

@@ -71,7 +71,7 @@ class Contents:
         for line in self.study.proofs(self.delta):
             off = "" if math.isnan(line.error) else f" ± {number(float(f'{line.error:.2g}'))}"
             measured = Cell("not measured") if math.isnan(line.measured) else Cell(number(line.measured) + off)
-            proved = "nothing" if math.isnan(line.proved) else rounded_up(line.proved)
+            proved = "no more than the range" if math.isnan(line.proved) else rounded_up(line.proved)
             price = number(line.price)
             if price and line.enough is not None:
                 price += f" ({line.enough:,} bags halve it)"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime, time
 from typing import Any
 
 import numpy as np
@@ -77,10 +78,9 @@ def together(values: Iterable[Any]) -> Cell:
     if len(different) < 2:
         text, value = next(iter(different.items()), (_text(all_values[0]), None))
         return Cell(text, float(value) if value is not None and _is_number(value) else None)
-    if all(map(_is_number, different.values())):
-        return Cell(
-            f"{_text(min(different.values()))} to {_text(max(different.values()))}", float(min(different.values()))
-        )
+    if all(map(_is_number, different.values())) or all(isinstance(value, datetime) for value in different.values()):
+        low, high = min(different.values()), max(different.values())
+        return Cell(f"{_text(low)} to {_text(high)}", float(low) if _is_number(low) else low.timestamp())
     return Cell(printable(" / ".join(different)) if len(different) <= _FEW else f"{len(different)} values")
 
 
@@ -101,6 +101,8 @@ def _is_number(value: Any) -> bool:
 def _text(value: Any) -> str:
     if is_missing(value):
         return "missing"
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
     if not _is_number(value):
         return printable(value)
     if float(value).is_integer():
