@@ -407,7 +407,11 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
 
     def _raw(self, points: Any, how: Asking | None = None) -> np.ndarray:
         """The predictions of all bags at some points."""
-        return np.concatenate(list(predict_bags(self.estimators_, points, self.average_.classes, self.n_jobs, how)))
+        return np.concatenate(list(self._asked(points, how)))
+
+    def _asked(self, points: Any, how: Asking | None = None) -> Iterator[np.ndarray]:
+        """Ask all bags for their predictions at some points, in blocks."""
+        return predict_bags(self.estimators_, points, self.average_.classes, self.n_jobs, how=how)
 
     def raw(self, X: Any) -> Any:
         """Return the predictions of all bags, not yet clipped; in closed form, what takes their place."""
@@ -492,8 +496,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
             return np.concatenate([self.average_.prediction([raw]) for _, raw in self.raw_blocks(X, how)])
         raw: Iterator[Any] = (block for _, block in self.raw_blocks(X))
         if self.has_single_bags:
-            points = self.checked_points(X)
-            raw = predict_bags(self.estimators_, points, self.average_.classes, self.n_jobs, how)
+            raw = self._asked(self.checked_points(X), how)
         average: np.ndarray = self.average_.prediction(raw)
         return average
 

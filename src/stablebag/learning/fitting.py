@@ -69,7 +69,7 @@ def fit_and_predict_bags(job: FitJob, X: Any, n_jobs: int | None = None) -> Iter
 
 
 def predict_bags(
-    models: Models, X: Any, classes: np.ndarray | None = None, n_jobs: int | None = None, how: Asking | None = None
+    models: Models, X: Any, classes: np.ndarray | None = None, n_jobs: int | None = None, *, how: Asking | None = None
 ) -> Iterator[np.ndarray]:
     """Yield the predictions of the bags' models at the points X, in blocks with one line per bag, in bag order.
 
