@@ -70,10 +70,8 @@ def test_a_bag_can_be_fitted_again_from_its_rows_and_columns():
 def test_having_a_length_changes_nothing_for_scikit_learn(fitted):
     model = BaggedRegressor(Ridge(), scheme=Subbagging(10), n_bags=3, random_state=0)
     model = model.fit(X, Y) if fitted else model
-    assert (
-        repr(model)
-        == "BaggedRegressor(estimator=Ridge(), n_bags=3, random_state=0,\n                scheme=Subbagging(bag_size=10))"
-    )
+    words = ["BaggedRegressor(estimator=Ridge(),", "n_bags=3,", "random_state=0,", "scheme=Subbagging(bag_size=10))"]
+    assert repr(model).split() == words
     assert "BaggedRegressor" in model._repr_html_()
     assert clone(model).get_params().keys() == model.get_params().keys()
     assert make_pipeline(model).fit(X, Y).predict(X).shape == (30,)

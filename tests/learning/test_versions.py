@@ -41,8 +41,8 @@ def test_a_model_of_another_version_says_so(model, made_by, monkeypatch):
 def test_a_model_from_before_there_were_versions_says_so():
     state = BaggedClassifier(n_bags=3).__getstate__()
     del state["_stablebag_version"], state["max_features"], state["oob_score"]
+    model = BaggedClassifier.__new__(BaggedClassifier)
     with pytest.warns(InconsistentVersionWarning, match="made by an early stablebag that did not say its version"):
-        model = BaggedClassifier.__new__(BaggedClassifier)
         model.__setstate__(state)
     assert model.fit(X, X[:, 0] > 0).predict(X).shape == (20,)  # with the defaults of what it did not have
 
