@@ -125,9 +125,7 @@ def test_scores_that_cannot_be_averaged_are_refused(scores, classes, reason):
 
 def test_scores_of_pairs_of_classes_are_refused_and_the_bag_is_named():
     model = BaggedClassifier(SVC(decision_function_shape="ovo"), n_bags=2, random_state=0).fit(X, Y)
-    with pytest.raises(
-        ValueError, match='SVC failed to predict with the model of bag 0.*"ovo" scores pairs.*Use "ovr"'
-    ):
+    with pytest.raises(ValueError, match=r"SVC failed to predict with the model of bag 0.*scores pairs of classes"):
         model.decision_function(X)
     two = BaggedClassifier(SVC(decision_function_shape="ovo"), n_bags=2, random_state=0).fit(X[50:], TWO)
     assert two.decision_function(X[50:]).shape == (100,)

@@ -1,7 +1,7 @@
 """What a fitted model is asked at some points, what is passed along, and what is made of its answer."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,12 @@ class Asking:
     ----------
     decisions : bool, default=False
         Whether classifiers are asked for their decision functions; otherwise for probabilities, or votes.
-    params : mapping, default=field(default_factory=dict)
+    params : mapping or None, default=None
         What is passed to the method that is asked, as it is; constants of bags that reach no learner get nothing.
     """
 
     decisions: bool = False
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -38,7 +38,8 @@ class Asking:
     def answer(self, model: Any, points: Points, classes: np.ndarray | None, *, harmless: bool) -> np.ndarray:
         """Return what is averaged of a bag's model: numbers, probabilities, votes, or decision functions."""
         n_points, constant = points.n_points, isinstance(model, CONSTANT)
-        params = {} if constant else {name: isolated(name, value) for name, value in self.params.items()}
+        given = {} if constant else self.params or {}
+        params = {name: isolated(name, value) for name, value in given.items()}
 
         def asked(method: str) -> Any:
             return ask(model, method, points, harmless=harmless, **params)

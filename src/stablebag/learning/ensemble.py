@@ -518,7 +518,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
     def _learner(self) -> Any:
         learner = self._default_learner() if self.estimator is None else self.estimator
         usable = hasattr(learner, "fit") and hasattr(learner, "get_params") and not isinstance(learner, type)
-        if not usable or not may_predict(learner, self._estimator_type_wanted):
+        if not usable or not may_predict(learner):
             expected = "an unfitted scikit-learn estimator, or FunctionRegressor or FunctionClassifier of a function"
             raise refuse_type("estimator", type(self).__name__, expected, learner)
         tags, own = get_tags(learner) if hasattr(learner, "__sklearn_tags__") else None, self._estimator_type_wanted

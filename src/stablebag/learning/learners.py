@@ -126,8 +126,8 @@ def keeps_to_its_seeds(learner: Any) -> bool:
     return _is_known(Copies(learner).copy(0) if hasattr(learner, "get_params") else learner)
 
 
-def may_predict(learner: Any, kind: str | None = None) -> bool:
-    """Return whether a learner predicts, or may once it is fitted, if it says of itself that it is of this kind.
+def may_predict(learner: Any) -> bool:
+    """Return whether a learner predicts, or may once it is fitted, as it says that it is a classifier or a regressor.
 
     A stacked learner, for instance, has the method `predict` only after its last part was fitted.
 
@@ -135,14 +135,14 @@ def may_predict(learner: Any, kind: str | None = None) -> bool:
     >>> from sklearn.linear_model import Ridge
     >>> from sklearn.preprocessing import StandardScaler
     >>> stack = StackingRegressor([("ridge", Ridge())])
-    >>> hasattr(stack, "predict"), may_predict(stack), may_predict(stack, "classifier"), may_predict(StandardScaler())
-    (False, True, False, False)
+    >>> hasattr(stack, "predict"), may_predict(stack), may_predict(StandardScaler())
+    (False, True, False)
     """
     if hasattr(learner, "predict"):
         return True
     if not hasattr(type(learner), "predict") or not hasattr(learner, "__sklearn_tags__"):
         return False
-    return get_tags(learner).estimator_type in (("classifier", "regressor") if kind is None else (kind,))
+    return get_tags(learner).estimator_type in ("classifier", "regressor")
 
 
 def random_state_names(learner: Any) -> list[str]:
