@@ -54,7 +54,7 @@ def test_a_class_called_none_is_a_class_if_the_target_is_said_to_be_a_category(t
     words = ["None", "nan", "", "mild", "NA"] * 4
     table.write_text("x,severity\n" + "".join(f"{place},{word}\n" for place, word in enumerate(words)))
     options = {"table": table, "target": "severity"}
-    with pytest.raises(TableError, match="one class only, 'mild'.* --kind severity=category makes them classes"):
+    with pytest.raises(TableError, match=r"one class only, 'mild'.* --kind severity=category makes them classes"):
         TrainingTable.from_options(options)
     data = TrainingTable.from_options({**options, "kinds": ("severity=category",)})
     assert set(data.y) == {"None", "nan", "mild", "NA"}
