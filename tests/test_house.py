@@ -136,6 +136,7 @@ def test_tests_mirror_the_files():
     alone = {
         "test_house.py",
         "test_comparison.py",
+        "test_from_bagging.py",
         "test_documents.py",
         "test_building.py",
         "showing/report/test_browser.py",

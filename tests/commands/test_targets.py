@@ -1,8 +1,14 @@
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
+from stablebag.commands.main import main
+from stablebag.commands.new_rows import Reading
 from stablebag.commands.refusals import TableError
+from stablebag.commands.tables import TrainingTable
 from stablebag.commands.targets import split_target, targets_of
 
 
@@ -40,3 +46,36 @@ def test_large_whole_classes_are_told_apart():
     assert targets_of(pd.Series([1e19, 2e19]), "classification", "y").tolist() == [
         "10000000000000000000", "20000000000000000000",
     ]  # fmt: skip
+
+
+def test_a_class_called_none_is_a_class_if_the_target_is_said_to_be_a_category(tmp_path):
+    """By itself the word is missing, as pandas has it; the sentence says how it is made a class."""
+    table = tmp_path / "table.csv"
+    words = ["None", "nan", "", "mild", "NA"] * 4
+    table.write_text("x,severity\n" + "".join(f"{place},{word}\n" for place, word in enumerate(words)))
+    options = {"table": table, "target": "severity"}
+    with pytest.raises(TableError, match=r"one class only, 'mild'.* --kind severity=category makes them classes"):
+        TrainingTable.from_options(options)
+    data = TrainingTable.from_options({**options, "kinds": ("severity=category",)})
+    assert set(data.y) == {"None", "nan", "mild", "NA"}
+    assert data.n_without_target == 4
+    again = Reading.from_dict(json.loads(json.dumps(data.reading.to_dict())))
+    new = tmp_path / "new.csv"
+    new.write_text("x,severity\n1,None\n2,mild\n")
+    for reading in (data.reading, again):  # other rows are read in the same way, also by a model from a file
+        assert reading.read_new(new).y.tolist() == ["None", "mild"]
+
+
+def test_a_model_of_a_class_called_none_is_measured_and_saved(tmp_path):
+    pytest.importorskip("skops.io")
+    table, saved = tmp_path / "table.csv", tmp_path / "model.skops"
+    words = ["None", "mild", "nan"] * 12
+    table.write_text("x,severity\n" + "".join(f"{place % 3 + place / 99},{word}\n" for place, word in enumerate(words)))
+    told = ["--target", "severity", "--kind", "severity=category", "--n-bags", "20", "--refits", "2"]
+    result = CliRunner().invoke(main, ["measure", str(table), *told, "--seed", "0", "--save", str(saved)])
+    assert result.exit_code == 0, result.output
+    assert "one class" not in result.output
+    output = tmp_path / "predicted.csv"
+    result = CliRunner().invoke(main, ["predict", str(saved), str(table), "--output", str(output)])
+    assert result.exit_code == 0, result.output
+    assert output.read_text().count("None") > 5

@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.ensemble import StackingRegressor
 from sklearn.linear_model import Ridge, SGDRegressor
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
@@ -16,7 +17,14 @@ from sklearn.tree import DecisionTreeRegressor
 from learners import Bare, OwnClone, RowRecorder
 from stablebag import BaggedRegressor, FunctionRegressor
 from stablebag._seeds import Seeds
-from stablebag.learning.learners import Copies, Surroundings, isolated, keeps_to_its_seeds, random_state_names
+from stablebag.learning.learners import (
+    Copies,
+    Surroundings,
+    isolated,
+    keeps_to_its_seeds,
+    may_predict,
+    random_state_names,
+)
 
 
 @pytest.fixture
@@ -149,3 +157,18 @@ def test_other_learners_find_generators_that_hang_on_their_seed_and_settings_are
 def test_fit_parameters_that_cannot_be_copied_are_refused():
     with pytest.raises(TypeError, match="The fit parameter 'lock' cannot be copied"):
         isolated("lock", threading.Lock())
+
+
+STACK = StackingRegressor([("ridge", Ridge())])
+
+
+@pytest.mark.parametrize(
+    ("learner", "expected"),
+    [
+        (Ridge(), True), (STACK, True), (make_pipeline(StandardScaler(), STACK), True), (GridSearchCV(STACK, {}), True),
+        (make_pipeline(StandardScaler()), False), (StandardScaler(), False), (5, False), ("ridge", False),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_learner_may_predict_if_it_does_or_if_its_class_does_and_it_says_what_it_is(learner, expected):
+    assert may_predict(learner) is expected

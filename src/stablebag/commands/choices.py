@@ -17,6 +17,12 @@ def named_columns(columns: Any, given: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def as_written(given: tuple[str, ...]) -> list[str]:
+    """Return the columns that --kind makes categories or texts: in these, a word such as None is a value."""
+    pairs = [text.rpartition("=") for text in given]
+    return [name for name, _, kind in pairs if kind.strip().lower() in ("category", "text")]
+
+
 def chosen_kinds(columns: Any, given: tuple[str, ...]) -> dict[str, str]:
     """Return the kinds that --kind gives, by the columns, which must be there."""
     chosen = {}

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,12 +45,14 @@ class FileAsRead:
     said: tuple[str, ...] = ()
 
 
-def read_file(path: str | Path, *, separator: str | None = None, encoding: str | None = None) -> FileAsRead:
+def read_file(
+    path: str | Path, *, separator: str | None = None, encoding: str | None = None, as_written: Collection[str] = ()
+) -> FileAsRead:
     """Read a file by its ending: .csv, .tsv, .txt, .parquet or .feather; also .csv.gz and so on.
 
     What is between the columns of a text file is told by its header alone, so that no row can change it: of comma,
     semicolon, tab and bar, the one that is most often in it outside of quotes; if there are as many, the one that is
-    usual for the ending.
+    usual for the ending. In the columns that are `as_written`, only an empty field is missing.
     """
     path = Path(path)
     if not path.is_file():
@@ -59,7 +62,8 @@ def read_file(path: str | Path, *, separator: str | None = None, encoding: str |
     if ending not in (*_USUAL, ".parquet", ".feather"):
         raise TableError(f"The file {path} must end in .csv, .tsv, .txt, .parquet or .feather.")
     try:
-        read = _read_text(path, ending, separator, encoding) if ending in _USUAL else FileAsRead(_typed(path, ending))
+        text = ending in _USUAL
+        read = _read_text(path, ending, separator, encoding, as_written) if text else FileAsRead(_typed(path, ending))
     except TableError:
         raise
     except ImportError as error:
@@ -87,7 +91,9 @@ def _typed(path: Path, ending: str) -> Any:
     return frame.reset_index(drop=True)
 
 
-def _read_text(path: Path, ending: str, separator: str | None, encoding: str | None) -> FileAsRead:
+def _read_text(
+    path: Path, ending: str, separator: str | None, encoding: str | None, as_written: Collection[str]
+) -> FileAsRead:
     text, said = decoded(unpacked(path), path, encoding)
     first, _, rest = text.partition("\n")
     if told := re.fullmatch(r"sep=(.)\r?", first):  # as spreadsheets write it
@@ -98,7 +104,7 @@ def _read_text(path: Path, ending: str, separator: str | None, encoding: str | N
     if given is not None and len(given) != 1:
         raise TableError(f"--sep is one character, or tab. Got {separator!r}.")
     between = given or _between(text, _USUAL[ending])
-    frame = _frame(text, between, path)
+    frame = _frame(text, between, path, as_written)
     notes = [said] * bool(said)
     if between != _USUAL[ending] and given is None and len(frame.columns) > 1:
         notes.append(f"with {_CALLED.get(between, repr(between))} between columns")
@@ -119,7 +125,7 @@ def _between(text: str, usual: str) -> str:
     return max(_SEPARATORS, key=lambda letter: (counts[letter], letter == usual))
 
 
-def _frame(text: str, separator: str, path: Path) -> Any:
+def _frame(text: str, separator: str, path: Path, as_written: Collection[str]) -> Any:
     """The fields of a text as a frame of texts; rows that do not fit the header are refused."""
     import pandas as pd
 
@@ -142,8 +148,11 @@ def _frame(text: str, separator: str, path: Path) -> Any:
     names = [name or f"Unnamed: {place}" for place, name in enumerate(names)]
     columns = zip(*rows, strict=True) if rows else ([] for _ in names)
     # One object for each different text: most of a table is repeated.
-    known: dict[str, str | None] = dict.fromkeys(MISSING)
-    return pd.DataFrame({name: _texts(values, known) for name, values in zip(names, columns, strict=True)})
+    usual: dict[str, str | None] = dict.fromkeys(MISSING)
+    literal: dict[str, str | None] = {"": None}
+    read = {name: _texts(values, literal if name in as_written else usual)
+            for name, values in zip(names, columns, strict=True)}  # fmt: skip
+    return pd.DataFrame(read)
 
 
 def _texts(values: Any, known: dict[str, str | None]) -> Any:

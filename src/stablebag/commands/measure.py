@@ -69,7 +69,12 @@ def measure(**options: Any) -> None:
     X, y, task, units, others = data.X, data.y, data.task, data.groups, None
     notes = [f"{len(y) + data.n_without_target:,} rows of {table.name}; the target is {target!r} ({task})."]
     if data.n_without_target:
-        notes.append(f"{data.n_without_target:,} rows without a target were left out.")
+        words = (
+            f"; if words such as None or NA are classes, add --kind {target}=category"
+            if task == "classification"
+            else ""
+        )
+        notes.append(f"{data.n_without_target:,} rows without a target were left out{words}.")
     notes += data.as_read.lines()
     if units is not None:
         notes.append(groups.sizes(units))

@@ -6,6 +6,7 @@ first, and as text. Of the model only types that are known are made; skops runs 
 
 import json
 import platform
+import warnings
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -122,6 +123,7 @@ class SavedModel:
     def load(cls, path: Path, trust: Iterable[str] = ()) -> "SavedModel":
         """Load a model; a file with types that are neither known nor named in `trust` is refused."""
         from stablebag.learning.ensemble import BaggedEnsemble
+        from stablebag.learning.versions import OtherVersionWarning
 
         about, skops = _about(path), _skops()
         try:
@@ -133,7 +135,9 @@ class SavedModel:
                     f"The file {path} has {_types(unknown)}, which stablebag does not know. If you trust who made the "
                     f"file, add {ways}."
                 )
-            model = skops.load(path, trusted=sorted(types))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", OtherVersionWarning)  # the note says it
+                model = skops.load(path, trusted=sorted(types))
         except TableError:
             raise
         except Exception as error:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._wording import ROWS, Noun
-from stablebag.commands.choices import chosen_kinds, named_columns, refuse_roles
+from stablebag.commands.choices import as_written, chosen_kinds, named_columns, refuse_roles
 from stablebag.commands.columns import Columns, plain_frame
 from stablebag.commands.describing import described
 from stablebag.commands.files import read_file
@@ -67,7 +67,9 @@ class TrainingTable:
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> "TrainingTable":
         """Read the table that the options of the command line ask for."""
-        about = {"separator": options.get("sep"), "encoding": options.get("encoding")}
+        about: dict[str, Any] = {"separator": options.get("sep"), "encoding": options.get("encoding")}
+        if literal := as_written(options.get("kinds", ())):
+            about["as_written"] = literal
         read = read_file(options["table"], **about)
         raw, target, group = plain_frame(read.frame), options["target"], options.get("group")
         for name in (target, *[group] * (group is not None)):

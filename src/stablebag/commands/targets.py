@@ -30,7 +30,8 @@ def split_target(
         raise TableError(f"The target {target!r} is not a number, so it cannot be regressed on: use classification.")
     if task == "classification" and column.nunique() < 2:
         raise TableError(
-            f"The target {target!r} has one class only, {str(column.iloc[0])!r}: there is nothing to predict."
+            f"The target {target!r} has one class only, {str(column.iloc[0])!r}: there is nothing to predict. Words "
+            f"such as None and NA are missing values; --kind {target}=category makes them classes."
         )
     if numeric and not np.isfinite(column.astype(float)).all():
         raise TableError(f"The target {target!r} has infinite values.")

@@ -7,12 +7,17 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import assert_all_finite
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from stablebag._seeds import RandomState
 from stablebag.learning.ensemble import BaggedEnsemble
 from stablebag.resampling.schemes import Scheme
 from stablebag.resampling.subbagging import Subbagging
+
+
+def _has_decisions(model: Any) -> bool:
+    return bool(model.learner_has("decision_function"))
 
 
 class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
@@ -47,6 +52,14 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         up rows with equal values of a feature in the order of the rows: several times as fast on tables full of equal
         values, but the trees differ from scikit-learn's where splits are equally good up to rounding. Decision trees
         that cannot be grown so are then refused, with the reason; for other learners it changes nothing.
+    max_features : int or float, default=1.0
+        How many columns each bag's learner sees, or which share of them: random subspaces. They are drawn from the
+        learner's seed, never from the rows, so the learner is a randomized one and every guarantee holds as it is. The
+        models in `estimators_` take these columns alone, in the order of the table; `estimators_features_` has them.
+    oob_score : bool or callable, default=False
+        Whether to score the predictions at the training rows, each by the bags without it, in `oob_score_`: True is
+        accuracy, and a metric is called with (y, predicted labels). A row that is in every bag is refused before
+        anything is fitted.
     random_state : None, int, RandomState or Generator, default=None
         The source of randomness for the bags and the learners' seeds. Bag b depends only on it, on b and on the names
         of the rows.
@@ -63,6 +76,14 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         What fitted the bags, and why it was not another.
     bag_weights_ : ndarray of shape (n_bags,)
         The weight of each bag in the average.
+    estimators_samples_ : list of ndarray
+        The positions of the rows of each bag.
+    estimators_features_ : list of ndarray
+        The columns that each bag's learner saw.
+    oob_score_ : float
+        The score of the predictions below, with `oob_score` only.
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+        The probabilities at each training row by the bags without it, with `oob_score` only.
     scheme_ : ResolvedScheme
         The law from which the bags were drawn.
     derandomized_ : bool
@@ -102,6 +123,8 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         warm_start: bool = False,
         keep_rows: bool = True,
         solver: str = "auto",
+        max_features: Any = 1.0,
+        oob_score: Any = False,
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
@@ -111,37 +134,88 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         self.warm_start = warm_start
         self.keep_rows = keep_rows
         self.solver = solver
+        self.max_features = max_features
+        self.oob_score = oob_score
         self.random_state = random_state
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, **params: Any) -> np.ndarray:
         """Return the class with the highest average probability; ties go to the first class.
 
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_points, n_features)
             The points at which to predict.
+        **params : dict
+            Passed to the learner's `predict_proba`, or to `predict` if it has none, where scikit-learn's metadata
+            routing is on and it is requested.
 
         Returns
         -------
         ndarray of shape (n_points,)
         """
-        best = self.predict_proba(X).argmax(axis=1)
+        best = self._predicted(X, "predict", params).argmax(axis=1)
         labels: np.ndarray = self.classes_[best]
         return labels
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any, **params: Any) -> np.ndarray:
         """Return the average over bags of the class probabilities, or of the votes.
 
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_points, n_features)
             The points at which to predict.
+        **params : dict
+            As in `predict`.
 
         Returns
         -------
         ndarray of shape (n_points, n_classes)
         """
-        return self._predicted(X)
+        return self._predicted(X, "predict_proba", params)
+
+    def predict_log_proba(self, X: Any, **params: Any) -> np.ndarray:
+        """Return the logarithms of the averaged probabilities; that of zero is minus infinity.
+
+        What is proved is about the probabilities. Their logarithms have no range, and one row may move them far.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points at which to predict.
+        **params : dict
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            logarithms: np.ndarray = np.log(self._predicted(X, "predict_log_proba", params))
+        return logarithms
+
+    @available_if(_has_decisions)
+    def decision_function(self, X: Any, **params: Any) -> np.ndarray:
+        """Return the average over bags of the learner's decision functions, for a learner that has one.
+
+        A class that a bag has not seen gets the lowest score of those that it has seen, at each point; a bag with a
+        single class, or without rows, counts as zero. Decision functions have no range, so **nothing is proved of
+        their average**: certificates and leave-one-out measurements are about the probabilities, and `predict` takes
+        the class with the highest probability, which need not have the highest score.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points at which to predict.
+        **params : dict
+            Passed to the learner's `decision_function`, where scikit-learn's metadata routing is on and it is
+            requested.
+
+        Returns
+        -------
+        ndarray of shape (n_points,) or (n_points, n_classes)
+            For two classes, the score of the second.
+        """
+        return self._predicted(X, "decision_function", params, decisions=True)
 
     def _default_learner(self) -> Any:
         return DecisionTreeClassifier()

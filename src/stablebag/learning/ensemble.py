@@ -1,39 +1,45 @@
 """What bagged regressors and classifiers share: drawing bags, fitting and keeping one model per bag, averaging."""
 
 import copy
-import inspect
 import math
 import types
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Self
 
 import joblib
 import numpy as np
-from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d, get_tags
-from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils import check_consistent_length, column_or_1d, get_tags
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
 
 from stablebag._checks import check_integer, check_jobs, read_only, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
+from stablebag.learning.asking import Asking
 from stablebag.learning.averaging import BagAverage
 from stablebag.learning.fitting import fit_bags, predict_bags, ready
 from stablebag.learning.frozen_parts import FrozenParts
 from stablebag.learning.job import FitJob
 from stablebag.learning.kept_rows import packed, unpacked
+from stablebag.learning.learners import may_predict
+from stablebag.learning.members import Members
 from stablebag.learning.models import Models
+from stablebag.learning.out_of_bag import NAMES, check_score, keep_score
 from stablebag.learning.predictions import BagPredictions
 from stablebag.learning.progress import counted
 from stablebag.learning.ranges import PredictionRange
+from stablebag.learning.routing import Routing
 from stablebag.learning.rows import fingerprint, index_of, kept, n_rows, same_table, take_rows, validated_rows
 from stablebag.learning.solvers.choice import BY_ROW, Choice, check_wanted, chosen
 from stablebag.learning.solvers.neighbours_limit import NEIGHBOURS, AllBagsOfNeighbours
 from stablebag.learning.solvers.solver import NotCovered, Structure
 from stablebag.learning.sources.source import RowSource
 from stablebag.learning.strata import law_of_rows
+from stablebag.learning.subspaces import Subspaces, check_max_features
+from stablebag.learning.versions import stamped, unstamped
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.random_bags import RandomBags
 from stablebag.resampling.row_ids import as_row_ids
@@ -57,7 +63,7 @@ _MOST_BAGS = 100_000  # the most that "all" lists; beyond that, drawing some is 
 _BLOCK_BYTES = 2**28  # the size of the predictions of all bags that are held at once
 
 
-class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
+class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members, FrozenParts):
     """What bagged regressors and classifiers share; use `BaggedRegressor` or `BaggedClassifier`."""
 
     estimator: Any
@@ -67,17 +73,16 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
     warm_start: bool
     keep_rows: bool = True  # also of models from before there was a choice
     solver: str = "auto"
+    max_features: Any = 1.0
+    oob_score: Any = False
     random_state: RandomState
 
-    estimators_: Models
     solver_: Choice
     average_: Any  # a BagAverage, or AllBagsOfNeighbours, which answers the same
-    bags_: Bags
     bag_weights_: np.ndarray
     scheme_: ResolvedScheme
     derandomized_: bool
     has_random_n_bags_: bool
-    units_: Units
     X_: Any
     y_: np.ndarray
     _estimator_type_wanted: str
@@ -150,10 +155,14 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
         # If a bag or none was added there is no solver; the others may still be arrays.
         if before is not None and structure is None and any(map(before.estimators_.is_array, models)):
             structure, choice = before.estimators_.structure, before.solver_
-        self.estimators_, self.average_ = Models(models, job.seeds, structure), job.average
+        self.estimators_, self.average_ = Models(models, job.seeds, structure, job.subspaces), job.average
         self.solver_ = choice.of(self.estimators_)
         self.bags_, self.y_ = job.average.bags, job.y
         self.bag_weights_ = job.average.weights if isinstance(job.average, BagAverage) else np.empty(0)
+        for name in NAMES:
+            self.__dict__.pop(name, None)
+        if self.oob_score:
+            keep_score(self, job.X)
         if goes_on:
             return self
         if self.keep_rows:
@@ -314,26 +323,35 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
         self.scheme_, self.derandomized_ = law, isinstance(self.n_bags, str)
         self.has_random_n_bags_ = isinstance(self.n_bags, RandomBags) and self.n_bags.law == law
         rule, classes = self._learn_targets(y)
-        limit = self._limit(learner, X, y, law, rule, classes, params)
+        subspaces = Subspaces.read(self.max_features, self.n_features_in_, type(self).__name__)
+        limit = self._limit(learner, X, y, law, rule, classes, params, subspaces)
         if isinstance(limit, AllBagsOfNeighbours):
             none = Bags([], law.n_samples), np.empty(0, dtype=np.int64)
             return FitJob(learner, limit.X, y, *none, classes, params, limit, choice=Choice(limit.name))
         bags, weights = self._draw(law, learner, limit)
         units = self.units_
         average = BagAverage(law, bags, read_only(weights), not self.derandomized_, y, rule, classes, units)
+        if self.oob_score:  # better now than after all fits
+            average.refuse_units_in_every_bag()
         seeds = self._seeds.learner_seeds(0, len(bags))
         if self.derandomized_:  # one seed for all bags, which makes the learner one fixed function
             seeds = np.repeat(seeds[:1], len(bags))
+            if subspaces is not None:
+                subspaces.warn_of_one(stacklevel=6)
         rows, empty = units.rows_of_bags(bags), average.empty_value
-        return FitJob(learner, X, y, rows, seeds, classes, params, average, empty, solver_wanted=self.solver)
+        job = FitJob(learner, X, y, rows, seeds, classes, params, average, empty, solver_wanted=self.solver)
+        return replace(job, subspaces=subspaces)
 
     def _limit(self, learner: Any, X: Any, y: np.ndarray, law: ResolvedScheme, rule: PredictionRange | None,
-               classes: np.ndarray | None, params: dict[str, Any]) -> AllBagsOfNeighbours | str:  # fmt: skip
+               classes: np.ndarray | None, params: dict[str, Any],
+               subspaces: Subspaces | None) -> AllBagsOfNeighbours | str:  # fmt: skip
         """The average over all bags in closed form, or why there is none."""
         if not self.derandomized_ or params or self.solver == "scikit-learn" or type(learner) not in NEIGHBOURS:
             return ""
         if isinstance(X, RowSource):
             return "the rows are not in memory"
+        if subspaces is not None:
+            return "max_features draws columns"
         if not self.units_.are_rows:
             return f"bags are drawn over {self.units_.noun.plural}"
         try:
@@ -387,9 +405,13 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
         points = self.checked_points(X)
         return BagPredictions(self._raw(points), self.bags_, fingerprint(points), index_of(points))
 
-    def _raw(self, points: Any) -> np.ndarray:
+    def _raw(self, points: Any, how: Asking | None = None) -> np.ndarray:
         """The predictions of all bags at some points."""
-        return np.concatenate(list(predict_bags(self.estimators_, points, self.average_.classes, self.n_jobs)))
+        return np.concatenate(list(self._asked(points, how)))
+
+    def _asked(self, points: Any, how: Asking | None = None) -> Iterator[np.ndarray]:
+        """Ask all bags for their predictions at some points, in blocks."""
+        return predict_bags(self.estimators_, points, self.average_.classes, self.n_jobs, how=how)
 
     def raw(self, X: Any) -> Any:
         """Return the predictions of all bags, not yet clipped; in closed form, what takes their place."""
@@ -398,7 +420,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
         blocks = [raw for _, raw in self.raw_blocks(X)]
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
 
-    def raw_blocks(self, X: Any) -> Iterator[tuple[slice, Any]]:
+    def raw_blocks(self, X: Any, how: Asking | None = None) -> Iterator[tuple[slice, Any]]:
         """Yield blocks of points that fit into memory, as a slice, with every bag's predictions, not yet clipped."""
         check_is_fitted(self)
         if isinstance(X, BagPredictions):
@@ -412,12 +434,12 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
         step = max(1, _BLOCK_BYTES // (8 * len(self.bags_) * (1 if classes is None else len(classes))))
         if isinstance(points, RowSource):
             for number, block in enumerate(points.blocks(step)):  # cut as a table in memory is: the same bits
-                yield slice(number * step, number * step + n_rows(block)), self._raw(block)
+                yield slice(number * step, number * step + n_rows(block)), self._raw(block, how)
             return
         for first in range(0, n_points, step):
             stop = min(first + step, n_points)
             some = points if stop - first == n_points else take_rows(points, np.arange(first, stop))
-            yield slice(first, stop), self._raw(some)
+            yield slice(first, stop), self._raw(some, how)
 
     def fingerprint_of(self, X: Any) -> str:
         """Return a hash that identifies test points, or the points of BagPredictions."""
@@ -444,9 +466,10 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         tables = {name: packed(state[name]) for name in ("X_", "_fit_params") if name in state}
-        return {name: value for name, value in (state | tables).items() if name != "_memory"}
+        return stamped({name: value for name, value in (state | tables).items() if name != "_memory"})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        state = unstamped(state, type(self).__name__)
         super().__setstate__(state | {name: unpacked(state[name]) for name in ("X_", "_fit_params") if name in state})
 
     # ------------------------------------------------------------------------------------------ what the two differ in
@@ -463,15 +486,17 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
 
     # --------------------------------------------------------------------------------------------------------- the fit
 
-    def _predicted(self, X: Any) -> np.ndarray:
+    def _predicted(self, X: Any, caller: str, params: dict[str, Any], *, decisions: bool = False) -> np.ndarray:
         """The average over bags at some points, added up bag by bag so that only the sum is held."""
         check_is_fitted(self)
+        how = Asking(decisions, self._routed_to_predict(caller, params))
         if isinstance(X, RowSource):
-            return np.concatenate([self.average_.prediction([raw]) for _, raw in self.raw_blocks(X)])
+            if how.params:
+                raise ValueError(f"{caller} passes nothing along for points that are not in memory. Read them first.")
+            return np.concatenate([self.average_.prediction([raw]) for _, raw in self.raw_blocks(X, how)])
         raw: Iterator[Any] = (block for _, block in self.raw_blocks(X))
         if self.has_single_bags:
-            points = self.checked_points(X)
-            raw = predict_bags(self.estimators_, points, self.average_.classes, self.n_jobs)
+            raw = self._asked(self.checked_points(X), how)
         average: np.ndarray = self.average_.prediction(raw)
         return average
 
@@ -487,11 +512,13 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
         as_scheme(self.scheme, name)
         check_wanted(self.solver, name)
         check_jobs(self.n_jobs, name)
+        check_max_features(self.max_features, name)
+        check_score(self.oob_score, name)
 
     def _learner(self) -> Any:
         learner = self._default_learner() if self.estimator is None else self.estimator
-        missing = [method for method in ("fit", "predict", "get_params") if not hasattr(learner, method)]
-        if missing or isinstance(learner, type):
+        usable = hasattr(learner, "fit") and hasattr(learner, "get_params") and not isinstance(learner, type)
+        if not usable or not may_predict(learner):
             expected = "an unfitted scikit-learn estimator, or FunctionRegressor or FunctionClassifier of a function"
             raise refuse_type("estimator", type(self).__name__, expected, learner)
         tags, own = get_tags(learner) if hasattr(learner, "__sklearn_tags__") else None, self._estimator_type_wanted
@@ -548,7 +575,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
 
     def _what_must_stay(self, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Fingerprints of what all bags share besides the rows and targets, which are kept."""
-        free = {"n_bags", "n_jobs", "warm_start", "scheme"}
+        free = {"n_bags", "n_jobs", "warm_start", "scheme", "oob_score"}
         parts = "scheme__", "prediction_range__"  # the parts themselves are compared
         params = {name: value for name, value in self.get_params(deep=True).items() if not name.startswith(parts)}
         shared = {name: value for name, value in params.items() if name not in free}
@@ -561,7 +588,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
     def _forget(self) -> None:
         """Remove everything of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
         fitted = ("bags_", "estimators_", "average_", "bag_weights_", "scheme_", "solver_", "units_", "X_", "y_")
-        for name in (*fitted, "_memory", "_fit_params", "_table"):
+        for name in (*fitted, *NAMES, "_memory", "_fit_params", "_table"):
             self.__dict__.pop(name, None)
 
     def _draw(self, law: ResolvedScheme, learner: Any, no_closed_form: str) -> tuple[Bags, np.ndarray]:
@@ -582,36 +609,6 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
         sequences, probabilities = zip(*law.support(ordered=ordered), strict=True)
         bags = Bags(sequences, law.n_samples).called(self.units_.noun)
         return bags, np.array(probabilities, dtype=float)
-
-    def _routed(
-        self, learner: Any, n_samples: int, sample_weight: Any, fit_params: dict[str, Any], groups: Any = None
-    ) -> dict[str, Any]:
-        """The parameters for the learner's fit, by metadata routing if it is on; it may ask for groups, too."""
-        if sample_weight is not None:
-            sample_weight = np.asarray(sample_weight)
-            if sample_weight.ndim == 0:
-                sample_weight = np.full(n_samples, sample_weight)
-            if sample_weight.ndim != 1:
-                raise ValueError(
-                    f"Sample weights must be 1D array or scalar. Got an array of {sample_weight.ndim} axes."
-                )
-            check_consistent_length(sample_weight, np.empty(n_samples))
-            assert_all_finite(sample_weight, input_name="sample_weight")
-            fit_params = {"sample_weight": sample_weight, **fit_params}
-        routing = get_config()["enable_metadata_routing"]
-        if routing and groups is not None:
-            fit_params = {"groups": groups, **fit_params}
-        if not fit_params:
-            return {}
-        if routing:
-            routed: dict[str, Any] = dict(process_routing(self, "fit", **fit_params)["estimator"]["fit"])
-            return routed
-        if sample_weight is not None and not _takes_weights(learner):
-            raise ValueError(
-                f"The learner {type(learner).__name__} does not take sample_weight. Leave it out, pass it under the "
-                "name of a pipeline's step (step__sample_weight), or switch on scikit-learn's metadata routing."
-            )
-        return fit_params
 
     @contextmanager
     def _callbacks(self, n_new: int, job: FitJob) -> Iterator[Callable[[], None]]:
@@ -634,11 +631,6 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
         context.call_on_fit_task_end(estimator=self, X=job.X, y=job.y)
 
     # ------------------------------------------------------------------------------------------ scikit-learn's contract
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Return the metadata routing: all metadata go to the learner's `fit`."""
-        mapping = MethodMapping().add(caller="fit", callee="fit")
-        return MetadataRouter(owner=self).add_self_request(self).add(estimator=self._learner(), method_mapping=mapping)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -702,12 +694,6 @@ def _fingerprint(value: Any) -> Any:
         return joblib.hash(value)
     except Exception:
         return type(value) if hasattr(value, "get_params") else value  # its parameters are compared separately
-
-
-def _takes_weights(learner: Any) -> bool:
-    """Whether the learner's fit takes sample_weight or passes on keywords; a pipeline needs the name of a step."""
-    passes_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(learner.fit).parameters.values())
-    return has_fit_parameter(learner, "sample_weight") or (passes_on and not hasattr(learner, "steps"))
 
 
 def _many(number: int | float) -> str:

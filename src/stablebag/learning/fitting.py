@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
-from stablebag.learning import outputs
+from stablebag.learning.asking import Asking
 from stablebag.learning.job import FitJob
 from stablebag.learning.kept_fits import KeptFits
 from stablebag.learning.learners import Surroundings
@@ -22,7 +22,7 @@ from stablebag.learning.models import Models
 from stablebag.learning.parallel import BagError, Pace, n_workers, on_this_machine, one_thread, results
 from stablebag.learning.rows import Points
 from stablebag.learning.solvers.choice import Choice, bags_for_solvers, chosen, warns_of_many_classes
-from stablebag.learning.solvers.conversion import ask, converted
+from stablebag.learning.solvers.conversion import converted
 from stablebag.learning.solvers.general import General
 from stablebag.learning.solvers.solver import Structure
 from stablebag.learning.sources.portions import portions
@@ -69,14 +69,15 @@ def fit_and_predict_bags(job: FitJob, X: Any, n_jobs: int | None = None) -> Iter
 
 
 def predict_bags(
-    models: Models, X: Any, classes: np.ndarray | None = None, n_jobs: int | None = None
+    models: Models, X: Any, classes: np.ndarray | None = None, n_jobs: int | None = None, *, how: Asking | None = None
 ) -> Iterator[np.ndarray]:
     """Yield the predictions of the bags' models at the points X, in blocks with one line per bag, in bag order.
 
-    What a model draws at random while it predicts depends on the seed of its bag.
+    What a model draws at random while it predicts depends on the seed of its bag. They are asked for numbers, or for
+    probabilities or votes, unless `how` says otherwise.
     """
     try:
-        yield from _predict_all(models, Points(X), classes, n_jobs)
+        yield from _predict_all(models, Points(X), classes, n_jobs, how or Asking())
     except BagError as failure:
         learner = type(models[failure.number]).__name__
         raise failure.explained(f"{learner} failed to predict with the model of") from failure.cause
@@ -115,9 +116,9 @@ class _Fit:
 class _Ask:
     """Asks models for their predictions at some points."""
 
-    def __init__(self, points: Points, classes: np.ndarray | None, structure: Structure | None) -> None:
-        self.points, self.classes = points, classes
-        self.predictor = None if structure is None else structure.predictor(points)
+    def __init__(self, points: Points, classes: np.ndarray | None, structure: Structure | None, how: Asking) -> None:
+        self.points, self.classes, self.how = points, classes, how
+        self.predictor = structure.predictor(points) if structure is not None and how.is_plain else None
         self.surroundings: dict[type, Surroundings] = {}
 
     def __call__(self, models: Models, first: int, stop: int) -> Iterator[np.ndarray]:
@@ -127,22 +128,20 @@ class _Ask:
             if block is not None and not np.isnan(block).any():
                 yield block
             else:  # if it was NaN, the estimator says so
-                yield np.stack([self._of_estimator(models[b], b, int(models.seeds[b])) for b in numbers])
+                yield np.stack([self._of_estimator(models, b) for b in numbers])
 
-    def _of_estimator(self, model: Any, number: int, seed: int) -> np.ndarray:
+    def _of_estimator(self, models: Models, number: int) -> np.ndarray:
+        model, seed, points = models[number], int(models.seeds[number]), self.points
+        if models.subspaces is not None:
+            points = Points(models.subspaces.take(points.X, seed))
         surroundings = self.surroundings.get(type(model))
         if surroundings is None:
             surroundings = self.surroundings[type(model)] = Surroundings(model)
-        n_points, classes, harmless = self.points.n_points, self.classes, surroundings.harmless
+        harmless = surroundings.harmless
         try:
             # A learner about which little is known might have changed the number of threads, too.
             with nullcontext() if harmless else one_thread(), surroundings(seed, 1):
-                if classes is None:
-                    return outputs.numbers(ask(model, "predict", self.points, harmless=harmless), n_points)
-                if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
-                    given = ask(model, "predict_proba", self.points, harmless=harmless)
-                    return outputs.probabilities(given, n_points, model.classes_, classes)
-                return outputs.votes(ask(model, "predict", self.points, harmless=harmless), n_points, classes)
+                return self.how.answer(model, points, self.classes, harmless=harmless)
         except Exception as error:
             raise BagError.of(number, "predict", error) from error
 
@@ -157,10 +156,10 @@ def _fit_and_predict_each(job: FitJob, points: Points) -> Iterator[np.ndarray]:
     """Yield the prediction of each bag's model."""
     fit = _Fit(job)
     with one_thread():
-        asked = _Ask(points, job.classes, fit.structure)
+        asked = _Ask(points, job.classes, fit.structure, Asking())
 
     def predicted(place: int) -> np.ndarray:
-        model = Models([fit(place)], job.seeds[place : place + 1], fit.structure)
+        model = Models([fit(place)], job.seeds[place : place + 1], fit.structure, job.subspaces)
         try:
             (block,) = asked(model, 0, 1)
         except BagError as failure:
@@ -285,14 +284,14 @@ def _fit_remotely(
 
 
 def _predict_all(
-    models: Models, points: Points, classes: np.ndarray | None, n_jobs: int | None
+    models: Models, points: Points, classes: np.ndarray | None, n_jobs: int | None, how: Asking
 ) -> Iterator[np.ndarray]:
     small = len(models) * points.n_points < _SMALL_PREDICTION
     workers = 1 if small else n_workers(n_jobs, threads=True, beside_others=models.may_run_beside_others)
     bytes_per_bag = 8 * points.n_points * (1 if classes is None else len(classes))
     step = max(1, min(_BLOCK_BYTES // bytes_per_bag, len(models) // (4 * workers)))
     with one_thread():
-        asked = _Ask(points, classes, models.structure)
+        asked = _Ask(points, classes, models.structure, how)
 
     def predict_some(first: int) -> Iterator[np.ndarray]:
         with one_thread():

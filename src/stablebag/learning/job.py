@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stablebag.learning.rows import is_per_row, take_rows
+from stablebag.learning.subspaces import Subspaces
 from stablebag.resampling.bags import Bags
 
 
@@ -48,6 +49,8 @@ class FitJob:
         The names of the fit parameters that have one entry per training row; None finds them by their lengths.
     gathered_of : int or None, default=None
         If this is a portion of a job, whose rows alone are in memory, the number of bags of the whole job.
+    subspaces : Subspaces or None, default=None
+        The columns that each bag's learner sees, drawn from its seed; None is all.
     """
 
     learner: Any
@@ -65,6 +68,7 @@ class FitJob:
     choice: Any = None
     by_row: frozenset[str] | None = None
     gathered_of: int | None = None
+    subspaces: Subspaces | None = None
 
     def __len__(self) -> int:
         return len(self.bags)

@@ -67,6 +67,7 @@ class KeptFits:
             return None
         solver = None if job.choice is None else job.choice.kind
         about = [doing, job.learner, job.classes, job.fit_params, job.empty_value, getattr(solver, "__name__", None)]
+        about += [job.subspaces]
         about += [fingerprint(one.X) if isinstance(one, Points) else one for one in more]
         versions = (__version__, sklearn.__version__, np.__version__, platform.python_version())
         try:

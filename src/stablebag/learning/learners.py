@@ -24,6 +24,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.svm import SVC, LinearSVC, LinearSVR, NuSVC
+from sklearn.utils import get_tags
 
 _PLAIN = (bool, int, float, str, bytes, np.generic, type(None))
 _KNOWN = ("sklearn.", "lightgbm.", "xgboost.", "catboost.")  # packages whose learners keep to their seeds
@@ -123,6 +124,25 @@ def keeps_to_its_seeds(learner: Any) -> bool:
     (True, False)
     """
     return _is_known(Copies(learner).copy(0) if hasattr(learner, "get_params") else learner)
+
+
+def may_predict(learner: Any) -> bool:
+    """Return whether a learner predicts, or may once it is fitted, as it says that it is a classifier or a regressor.
+
+    A stacked learner, for instance, has the method `predict` only after its last part was fitted.
+
+    >>> from sklearn.ensemble import StackingRegressor
+    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> stack = StackingRegressor([("ridge", Ridge())])
+    >>> hasattr(stack, "predict"), may_predict(stack), may_predict(StandardScaler())
+    (False, True, False)
+    """
+    if hasattr(learner, "predict"):
+        return True
+    if not hasattr(type(learner), "predict") or not hasattr(learner, "__sklearn_tags__"):
+        return False
+    return get_tags(learner).estimator_type in ("classifier", "regressor")
 
 
 def random_state_names(learner: Any) -> list[str]:

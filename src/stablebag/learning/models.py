@@ -9,6 +9,7 @@ import numpy as np
 
 from stablebag.learning.learners import Surroundings
 from stablebag.learning.solvers.solver import Structure
+from stablebag.learning.subspaces import Subspaces
 
 
 class Models(Sequence[Any]):
@@ -25,10 +26,20 @@ class Models(Sequence[Any]):
         The learner's seed in each bag.
     structure : Structure or None, default=None
         What models that are kept as arrays have in common.
+    subspaces : Subspaces or None, default=None
+        The columns that each model saw and is to be asked about; None is all.
     """
 
-    def __init__(self, kept: Iterable[Any], seeds: np.ndarray, structure: Structure | None = None) -> None:
-        self.kept, self.seeds, self.structure = list(kept), seeds, structure
+    subspaces: Subspaces | None = None  # also of models from before there were any
+
+    def __init__(
+        self,
+        kept: Iterable[Any],
+        seeds: np.ndarray,
+        structure: Structure | None = None,
+        subspaces: Subspaces | None = None,
+    ) -> None:
+        self.kept, self.seeds, self.structure, self.subspaces = list(kept), seeds, structure, subspaces
 
     def __len__(self) -> int:
         return len(self.kept)
@@ -107,10 +118,11 @@ class Models(Sequence[Any]):
             "seeds": self.seeds,
             "structure": self.structure,
             "packed": [_packed(values) for values in zip(*arrays, strict=True)],
+            "subspaces": self.subspaces,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.seeds, self.structure = state["seeds"], state["structure"]
+        self.seeds, self.structure, self.subspaces = state["seeds"], state["structure"], state.get("subspaces")
         estimators, n_arrays = iter(state["estimators"]), int(np.sum(state["inside"]))
         columns = [_unpacked(packed, n_arrays) for packed in state["packed"]]
         kind = None if self.structure is None else self.structure.model_type

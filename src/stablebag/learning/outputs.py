@@ -56,6 +56,40 @@ def probabilities(given: Any, n_points: int, seen: Any, classes: np.ndarray) -> 
     return aligned
 
 
+def decisions(given: Any, n_points: int, seen: Any, classes: np.ndarray) -> np.ndarray:
+    """Return the decision function for all classes, or of the second of two: one number for each point.
+
+    A class that a classifier has not seen gets the lowest of its scores at the point, so that it never leads. A single
+    column is the score of the second class that was seen; its negative is that of the first.
+
+    >>> decisions([[0.5, -2.0]], 1, seen=["a", "c"], classes=np.array(["a", "b", "c"]))
+    array([[ 0.5, -2. , -2. ]])
+    >>> decisions([3.0], 1, seen=["a", "c"], classes=np.array(["a", "b", "c"]))
+    array([[-3., -3.,  3.]])
+    """
+    seen, scores = np.asarray(seen), _without_nan(_reals(given))
+    if not np.isfinite(scores).all():
+        point = int(np.argwhere(~np.isfinite(scores))[0][0])
+        raise ValueError(f"its decision function at point {point} is infinite.")
+    places = one_hot(seen, classes).argmax(axis=1)
+    if len(seen) == 2 and scores.shape in ((n_points,), (n_points, 1)):
+        second = scores.reshape(-1)
+        if len(classes) == 2:
+            return second if places[1] == 1 else -second
+        scores = np.stack([-second, second], axis=1)
+    if len(classes) == 2 or scores.shape != (n_points, len(seen)):
+        expected = (n_points,) if len(classes) == 2 else (n_points, len(seen))
+        raise ValueError(f"its decision function has shape {scores.shape}, not {expected}.")
+    aligned = np.repeat(scores.min(axis=1, keepdims=True), len(classes), axis=1)
+    aligned[:, places] = scores
+    return aligned
+
+
+def undecided(n_points: int, classes: np.ndarray) -> np.ndarray:
+    """Return the decision function of a bag without rows or with a single class: zero, for lack of any other."""
+    return np.zeros(n_points if len(classes) == 2 else (n_points, len(classes)))
+
+
 def one_hot(labels: Any, classes: np.ndarray) -> np.ndarray:
     """Return one row per label, with a one in the column of its class.
 

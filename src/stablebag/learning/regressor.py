@@ -49,6 +49,14 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         up rows with equal values of a feature in the order of the rows: several times as fast on tables full of equal
         values, but the trees differ from scikit-learn's where splits are equally good up to rounding. Decision trees
         that cannot be grown so are then refused, with the reason; for other learners it changes nothing.
+    max_features : int or float, default=1.0
+        How many columns each bag's learner sees, or which share of them: random subspaces. They are drawn from the
+        learner's seed, never from the rows, so the learner is a randomized one and every guarantee holds as it is. The
+        models in `estimators_` take these columns alone, in the order of the table; `estimators_features_` has them.
+    oob_score : bool or callable, default=False
+        Whether to score the predictions at the training rows, each by the bags without it, in `oob_score_`: True is
+        R^2, and a metric is called with (y, predictions). A row that is in every bag is refused before
+        anything is fitted.
     random_state : None, int, RandomState or Generator, default=None
         The source of randomness for the bags and the learners' seeds. Bag b depends only on it, on b and on the names
         of the rows.
@@ -63,6 +71,14 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         What fitted the bags, and why it was not another.
     bag_weights_ : ndarray of shape (n_bags,)
         The weight of each bag in the average.
+    estimators_samples_ : list of ndarray
+        The positions of the rows of each bag.
+    estimators_features_ : list of ndarray
+        The columns that each bag's learner saw.
+    oob_score_ : float
+        The score of the predictions below, with `oob_score` only.
+    oob_prediction_ : ndarray of shape (n_samples,)
+        The prediction at each training row by the bags without it, with `oob_score` only.
     scheme_ : ResolvedScheme
         The law from which the bags were drawn.
     derandomized_ : bool
@@ -112,6 +128,8 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         warm_start: bool = False,
         keep_rows: bool = True,
         solver: str = "auto",
+        max_features: Any = 1.0,
+        oob_score: Any = False,
         random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
@@ -122,21 +140,25 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         self.warm_start = warm_start
         self.keep_rows = keep_rows
         self.solver = solver
+        self.max_features = max_features
+        self.oob_score = oob_score
         self.random_state = random_state
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, **params: Any) -> np.ndarray:
         """Return the average over bags of the clipped predictions.
 
         Parameters
         ----------
         X : array-like, sparse array or data frame of shape (n_points, n_features)
             The points at which to predict.
+        **params : dict
+            Passed to the learner's `predict`, where scikit-learn's metadata routing is on and it is requested.
 
         Returns
         -------
         ndarray of shape (n_points,)
         """
-        average = self._predicted(X)
+        average = self._predicted(X, "predict", params)
         if not np.isfinite(average).all():
             point = int(np.flatnonzero(~np.isfinite(average))[0])
             raise ValueError(f"The prediction at point {point} is infinite. Clip predictions with a prediction_range.")

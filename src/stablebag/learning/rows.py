@@ -166,16 +166,16 @@ class Points:
         converted = as_float32(self.X)
         return None if converted is None else read_only(converted)
 
-    def ask(self, model: Any, method: str, *, harmless: bool) -> Any:
-        """Call a method of a fitted model with the points."""
+    def ask(self, model: Any, method: str, *, harmless: bool, **params: Any) -> Any:
+        """Call a method of a fitted model with the points, and with what is passed along."""
         shown = _shown(self.X) if harmless and not self.copies and not _writes_to_frames(model, self.X) else None
         if shown is None:
-            return getattr(model, method)(_deep(self.X))
+            return getattr(model, method)(_deep(self.X), **params)
         try:
-            return getattr(model, method)(shown)
+            return getattr(model, method)(shown, **params)
         except Exception:
             # Perhaps it failed because the points are read-only. If not, a copy does not help either.
-            answer = getattr(model, method)(_deep(self.X))
+            answer = getattr(model, method)(_deep(self.X), **params)
             self.copies = True
             return answer
 

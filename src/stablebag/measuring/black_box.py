@@ -26,6 +26,7 @@ from stablebag._seeds import RandomState, Seeds
 from stablebag._wording import paragraphs
 from stablebag.learning.fitting import fit_and_predict_bags
 from stablebag.learning.job import FitJob
+from stablebag.learning.learners import may_predict
 from stablebag.learning.progress import counted
 from stablebag.learning.rows import stacked, take_rows
 from stablebag.proving.bounds import black_box_power_ceiling
@@ -219,7 +220,7 @@ def stability_test(
     delta = check_real(delta, "delta", owner, high=1.0, reason=reason)
     alpha = check_real(alpha, "alpha", owner, high=1.0)
     n = check_samples(n_samples, owner)
-    if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")) or isinstance(estimator, type):
+    if not (hasattr(estimator, "fit") and may_predict(estimator)) or isinstance(estimator, type):
         raise refuse_type("estimator", owner, "an unfitted scikit-learn regressor or classifier", estimator)
     X = X if hasattr(X, "shape") else np.asarray(X)
     y = np.asarray(column_or_1d(y))

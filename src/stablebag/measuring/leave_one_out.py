@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from stablebag._checks import check_integer, read_only, refuse_value
+from stablebag._checks import check_integer, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import Noun
 from stablebag.learning.averaging import BagAverage
 from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.fitting import fit_and_predict_bags
+from stablebag.learning.out_of_bag import left_out_at
 from stablebag.learning.progress import counted
 from stablebag.learning.rows import fingerprint, index_of
 from stablebag.measuring.names import Names
@@ -177,11 +178,7 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
     if undefined == "raise":
         model.average_.refuse_units_in_every_bag()
 
-    def predict() -> np.ndarray:
-        return read_only(np.concatenate([model.average_.left_out_at(*block) for block in model.raw_blocks(model.X_)]))
-
-    predicted: np.ndarray = model.remembered("left out at rows", predict)
-    return predicted
+    return left_out_at(model, model.X_)
 
 
 def perturbations_of(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import sklearn
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from stablebag._checks import refuse_value
 from stablebag._wording import count_bags
+from stablebag.learning.asking import CONSTANT
 from stablebag.learning.job import FitJob
 from stablebag.learning.parallel import one_thread
 from stablebag.learning.rows import Points, take_rows
@@ -26,7 +26,6 @@ from stablebag.learning.solvers.trees import Trees
 BY_ROW = "ties-in-row-order"
 WANTED = ("auto", "scikit-learn", BY_ROW)
 SOLVERS: list[type[Solver]] = [Trees, Linear, Neighbours]
-_CONSTANT = (DummyClassifier, DummyRegressor)  # of bags that do not reach a learner
 _TRIES = 10  # bags that are tried until one is not handed back
 _POINTS = 100  # at which predictions are compared
 
@@ -73,7 +72,7 @@ class Choice:
     def of(self, models: Any) -> "Choice":
         """Return the choice without the solver, and with the number of bags that were handed back."""
         others = [model for model in models.kept if not models.is_array(model)]
-        back = 0 if self.why else sum(not isinstance(model, _CONSTANT) for model in others)
+        back = 0 if self.why else sum(not isinstance(model, CONSTANT) for model in others)
         return replace(self, n_handed_back=back, solver=None, kind=None)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -155,6 +154,8 @@ def _check_call(kind: type[Solver], job: FitJob) -> None:
         raise NotCovered("there is only one bag")
     if job.fit_params:
         raise NotCovered(f"{next(iter(job.fit_params))} was passed to fit")
+    if job.subspaces is not None:
+        raise NotCovered("max_features draws columns for each bag")
     if sklearn.get_config()["array_api_dispatch"]:
         raise NotCovered("array_api_dispatch is switched on")
 

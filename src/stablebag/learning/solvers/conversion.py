@@ -28,8 +28,8 @@ def converted(job: FitJob) -> FitJob:
     return job
 
 
-def ask(model: Any, method: str, points: Points, *, harmless: bool) -> Any:
+def ask(model: Any, method: str, points: Points, *, harmless: bool, **params: Any) -> Any:
     """Return what a method of a fitted model returns at the points; the model may be known to be harmless."""
     if is_tree(model) and points.as_float32 is not None:
-        return getattr(model, method)(points.as_float32, check_input=False)
-    return points.ask(model, method, harmless=harmless)
+        return getattr(model, method)(points.as_float32, **{"check_input": False, **params})
+    return points.ask(model, method, harmless=harmless, **params)

@@ -24,15 +24,19 @@ class General:
         self.given = job.fit_params or {}
         self.by_row = job.params_by_row()
         self.validated, self.mutable = False, has_mutable_cells(job.X)
+        self.subspaces, self.predicts_late = job.subspaces, not hasattr(job.learner, "predict")
 
     def fit(self, rows: np.ndarray, seed: int) -> Any:
         """Return the model of a bag."""
         model = self.fresh.copy(seed)
         params = {k: take_rows(v, rows) if k in self.by_row else isolated(k, v) for k, v in self.given.items()}
         X, y = take_rows(self.X, rows), self.y[rows]
+        X = X if self.subspaces is None else self.subspaces.take(X, seed)
         with self.surroundings(seed), _validation_skipped() if self.validated else nullcontext():
             model.fit(copy.deepcopy(X) if self.mutable else X, y, **params)  # fit may return nothing
         self.validated = self.fresh.validated_once
+        if self.predicts_late and not hasattr(model, "predict"):
+            raise TypeError("it has no method predict, not even now that it is fitted.")
         return _as_after_a_journey(model)
 
 

@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from stablebag import BaggedClassifier, BaggedRegressor, ParquetTable, Subbagging
+
+X = np.random.default_rng(0).normal(size=(12, 2))
+Y = np.repeat([0, 1], 6)
+
+
+class Consumer(ClassifierMixin, BaseEstimator):
+    """Adds what it is passed to its scores, and spoils it afterwards."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X, shift=None):
+        return self.classes_[(self.decision_function(X, shift) > 0).astype(int)]
+
+    def decision_function(self, X, shift=None, sample_weight=None):
+        scores = X[:, 0] + (0 if shift is None else shift) + (0 if sample_weight is None else np.array(sample_weight))
+        if isinstance(shift, np.ndarray):
+            shift += 1000.0
+        return scores
+
+
+class WithProbabilities(Consumer):
+    def predict_proba(self, X, shift=None):
+        share = np.clip(0.5 + 0.1 * self.decision_function(X, shift), 0, 1)
+        return np.stack([1 - share, share], axis=1)
+
+
+class Regressor(RegressorMixin, BaseEstimator):
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X, shift=0.0):
+        return X[:, 0] + shift
+
+
+@pytest.fixture
+def routing():
+    with config_context(enable_metadata_routing=True):
+        yield
+
+
+def bagged(learner, **about):
+    return BaggedClassifier(learner, n_bags=4, random_state=0, **about).fit(X, Y)
+
+
+def test_metadata_reach_what_is_asked_of_the_learner(routing):
+    shift = np.linspace(0, 3, 12)
+    model = bagged(WithProbabilities().set_predict_proba_request(shift=True).set_decision_function_request(shift=True))
+    expected = WithProbabilities().fit(X, Y).predict_proba(X, shift.copy())
+    np.testing.assert_allclose(model.predict_proba(X, shift=shift), expected)
+    np.testing.assert_array_equal(model.predict(X, shift=shift), expected.argmax(axis=1))
+    np.testing.assert_allclose(model.predict_log_proba(X, shift=shift), np.log(expected))
+    np.testing.assert_allclose(model.decision_function(X, shift=shift), X[:, 0] + shift)
+    np.testing.assert_array_equal(shift, np.linspace(0, 3, 12))  # no learner has reached another's
+
+
+def test_a_learner_without_probabilities_gets_them_in_predict(routing):
+    model = bagged(Consumer().set_predict_request(shift=True))
+    np.testing.assert_array_equal(model.predict(X, shift=100.0), np.ones(12))
+    np.testing.assert_array_equal(model.predict_proba(X, shift=-100.0)[:, 0], np.ones(12))
+
+
+def test_weights_are_metadata_like_any_other(routing):
+    model = bagged(Consumer().set_decision_function_request(sample_weight=True))
+    np.testing.assert_allclose(model.decision_function(X, sample_weight=np.arange(12)), X[:, 0] + np.arange(12))
+
+
+def test_a_regressor_routes_them_too(routing):
+    about = {"n_bags": 3, "random_state": 0, "prediction_range": None}
+    model = BaggedRegressor(Regressor().set_predict_request(shift=True), **about).fit(X, Y)
+    np.testing.assert_allclose(model.predict(X, shift=2.0), X[:, 0] + 2)
+    np.testing.assert_allclose(model.predict(X), X[:, 0])
+
+
+def test_a_pipeline_around_or_inside_routes_them(routing):
+    learner = WithProbabilities().set_predict_proba_request(shift=True)
+    inside = bagged(make_pipeline(StandardScaler(), learner))
+    assert (inside.predict_proba(X, shift=50.0)[:, 1] == 1).all()
+    around = make_pipeline(StandardScaler(), BaggedClassifier(learner, n_bags=2, random_state=0)).fit(X, Y)
+    assert (around.predict_proba(X, shift=50.0)[:, 1] == 1).all()
+
+
+def test_what_no_one_has_requested_is_refused(routing):
+    with pytest.raises(UnsetMetadataPassedError, match="shift"):
+        bagged(WithProbabilities()).predict(X, shift=1.0)
+    with pytest.raises(TypeError, match="tag"):
+        bagged(WithProbabilities()).predict(X, tag=1.0)
+    model = BaggedClassifier(KNeighborsClassifier(1), n_bags="all", random_state=0).fit(X, Y)  # in closed form
+    with pytest.raises(TypeError, match="tag"):
+        model.predict(X, tag=1.0)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba", "decision_function"])
+def test_without_routing_nothing_is_passed_along(method):
+    words = f"BaggedClassifier[.]{method} got shift, which would be for the learner. Switch on scikit-learn's metadata"
+    with pytest.raises(TypeError, match=words):
+        getattr(bagged(WithProbabilities()), method)(X, shift=1.0)
+
+
+def test_constants_of_bags_that_reach_no_learner_get_nothing(routing):
+    model = BaggedClassifier(
+        Consumer().set_predict_request(shift=True), scheme=Subbagging(2), n_bags=30, random_state=0
+    ).fit(X, Y)
+    assert any(type(fitted).__name__ == "DummyClassifier" for fitted in model)
+    share = np.mean([type(fitted).__name__ == "Consumer" for fitted in model])
+    ones = np.mean([getattr(fitted, "class_prior_", [0])[0] == 1 and fitted.classes_[0] == 1 for fitted in model])
+    np.testing.assert_allclose(model.predict_proba(X, shift=100.0)[:, 1], share + ones)
+
+
+def test_points_that_are_not_in_memory_take_none_along(routing, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": Y}).to_parquet(tmp_path / "table.parquet")
+    table = ParquetTable(tmp_path / "table.parquet", target="y")
+    model = BaggedClassifier(WithProbabilities().set_predict_proba_request(shift=True), n_bags=2, random_state=0)
+    with pytest.raises(ValueError, match="predict_proba passes nothing along for points that are not in memory"):
+        model.fit(X, Y).predict_proba(table, shift=1.0)
+
+
+def test_a_learner_that_knows_no_routing_will_do(routing):
+    assert bagged(AdaBoostClassifier(n_estimators=1)).predict(X).shape == (12,)
