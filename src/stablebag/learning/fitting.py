@@ -69,14 +69,19 @@ def fit_and_predict_bags(job: FitJob, X: Any, n_jobs: int | None = None) -> Iter
 
 
 def predict_bags(
-    models: Models, X: Any, classes: np.ndarray | None = None, n_jobs: int | None = None
+    models: Models,
+    X: Any,
+    classes: np.ndarray | None = None,
+    n_jobs: int | None = None,
+    n_outputs: int | None = None,
 ) -> Iterator[np.ndarray]:
     """Yield the predictions of the bags' models at the points X, in blocks with one line per bag, in bag order.
 
-    What a model draws at random while it predicts depends on the seed of its bag.
+    What a model draws at random while it predicts depends on the seed of its bag. Regressors of several outputs predict
+    `n_outputs` numbers at each point.
     """
     try:
-        yield from _predict_all(models, Points(X), classes, n_jobs)
+        yield from _predict_all(models, Points(X), classes, n_jobs, n_outputs)
     except BagError as failure:
         learner = type(models[failure.number]).__name__
         raise failure.explained(f"{learner} failed to predict with the model of") from failure.cause
@@ -115,8 +120,10 @@ class _Fit:
 class _Ask:
     """Asks models for their predictions at some points."""
 
-    def __init__(self, points: Points, classes: np.ndarray | None, structure: Structure | None) -> None:
-        self.points, self.classes = points, classes
+    def __init__(
+        self, points: Points, classes: np.ndarray | None, structure: Structure | None, n_outputs: int | None
+    ) -> None:
+        self.points, self.classes, self.n_outputs = points, classes, n_outputs
         self.predictor = None if structure is None else structure.predictor(points)
         self.surroundings: dict[type, Surroundings] = {}
 
@@ -138,7 +145,8 @@ class _Ask:
             # A learner about which little is known might have changed the number of threads, too.
             with nullcontext() if harmless else one_thread(), surroundings(seed, 1):
                 if classes is None:
-                    return outputs.numbers(ask(model, "predict", self.points, harmless=harmless), n_points)
+                    given = ask(model, "predict", self.points, harmless=harmless)
+                    return outputs.numbers(given, n_points, self.n_outputs)
                 if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
                     given = ask(model, "predict_proba", self.points, harmless=harmless)
                     return outputs.probabilities(given, n_points, model.classes_, classes)
@@ -157,7 +165,7 @@ def _fit_and_predict_each(job: FitJob, points: Points) -> Iterator[np.ndarray]:
     """Yield the prediction of each bag's model."""
     fit = _Fit(job)
     with one_thread():
-        asked = _Ask(points, job.classes, fit.structure)
+        asked = _Ask(points, job.classes, fit.structure, job.n_outputs)
 
     def predicted(place: int) -> np.ndarray:
         model = Models([fit(place)], job.seeds[place : place + 1], fit.structure)
@@ -199,7 +207,7 @@ def _model_without_learner(job: FitJob, rows: np.ndarray) -> Any:
     if classes is None:
         if len(y):
             return None
-        return DummyRegressor(strategy="constant", constant=job.empty_value).fit([[0.0]], [0.0])
+        return DummyRegressor(strategy="constant", constant=job.empty_value).fit([[0.0]], np.zeros((1, *y.shape[1:])))
     if len(y) == 0:
         return DummyClassifier(strategy="uniform", random_state=0).fit(np.zeros((len(classes), 1)), classes)
     return DummyClassifier(strategy="prior").fit([[0.0]], y[:1]) if (y == y[0]).all() else None
@@ -285,14 +293,14 @@ def _fit_remotely(
 
 
 def _predict_all(
-    models: Models, points: Points, classes: np.ndarray | None, n_jobs: int | None
+    models: Models, points: Points, classes: np.ndarray | None, n_jobs: int | None, n_outputs: int | None
 ) -> Iterator[np.ndarray]:
     small = len(models) * points.n_points < _SMALL_PREDICTION
     workers = 1 if small else n_workers(n_jobs, threads=True, beside_others=models.may_run_beside_others)
-    bytes_per_bag = 8 * points.n_points * (1 if classes is None else len(classes))
+    bytes_per_bag = 8 * points.n_points * ((n_outputs or 1) if classes is None else len(classes))
     step = max(1, min(_BLOCK_BYTES // bytes_per_bag, len(models) // (4 * workers)))
     with one_thread():
-        asked = _Ask(points, classes, models.structure)
+        asked = _Ask(points, classes, models.structure, n_outputs)
 
     def predict_some(first: int) -> Iterator[np.ndarray]:
         with one_thread():
@@ -309,7 +317,11 @@ def _predict_all(
 
 
 def _about(rows: np.ndarray, job: FitJob) -> str:
-    """The size and the classes of a bag."""
+    """The size and the classes or outputs of a bag."""
+    if job.n_outputs is not None:
+        return (
+            f" ({len(rows)} rows with {job.n_outputs} outputs; a learner of one output goes into MultiOutputRegressor)"
+        )
     if job.classes is None:
         return f" ({len(rows)} rows)"
     seen = np.unique(job.y[rows]).tolist()
