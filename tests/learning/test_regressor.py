@@ -221,7 +221,7 @@ def test_a_warm_start_keeps_the_outputs(people):
         model.predict(X), BaggedRegressor(Ridge(), n_bags=6, random_state=0).fit(X, y).predict(X)
     )
     for other in (y.rename(columns={"Waist": "waist"}), y[["Weight", "Waist"]], y.Waist, y + 1):
-        with pytest.raises(ValueError, match="fit a clone|Fit a clone"):
+        with pytest.raises(ValueError, match="it a clone"):
             model.set_params(n_bags=7).fit(X, other)
         assert model.output_names_.tolist() == ["Weight", "Waist", "Pulse"]
     assert model.predict(X).shape == (20, 3)
