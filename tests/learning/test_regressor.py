@@ -295,7 +295,7 @@ def test_what_makes_no_sense_with_several_outputs_is_refused_with_a_way_out(peop
     X, y = people
     with pytest.raises(ValueError, match="with 3 outputs; a learner of one output goes into MultiOutputRegressor"):
         BaggedRegressor(SVR(), n_bags=2).fit(X, y)
-    with pytest.raises(ValueError, match="fit a classifier to each of the columns"):
+    with pytest.raises(ValueError, match="use one column of it, and a model for each"):
         BaggedClassifier(n_bags=2).fit(X, y > y.median())
     flat = FunctionRegressor(lambda X, y, seed: lambda points: np.zeros(len(points)))
     with pytest.raises(ValueError, match=r"predicted an array of shape \(20,\) for 3 outputs"):

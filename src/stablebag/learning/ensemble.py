@@ -465,7 +465,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
         return None, None
 
     def _read_targets(self, y: Any) -> np.ndarray:
-        return one_column(y, type(self).__name__, "fit a classifier to each of the columns.")
+        return one_column(y, type(self).__name__, "use one column of it, and a model for each.")
 
     def _check_targets(self, y: np.ndarray) -> np.ndarray:
         return y
