@@ -23,6 +23,7 @@ from stablebag import (
     predict_set,
     selection_stability,
     stream_leave_one_out,
+    suspects,
 )
 from stablebag.learning.bagged_models import check_bagged
 
@@ -110,3 +111,16 @@ def test_a_bagged_model_has_to_be_fitted():
     with pytest.raises(NotFittedError):
         predict_interval(BaggedRegressor(), X)
     check_bagged(BaggedRegressor(), "it", fitted=False)
+
+
+def test_functions_of_one_output_ask_for_it():
+    both = BaggedRegressor(Ridge(), n_bags=5, random_state=0).fit(X, np.column_stack([y, -y]))
+    for function in (predict_interval, suspects):
+        with pytest.raises(ValueError, match=r"about one output.*the model has 2 outputs\. Use model\.output\(0\)"):
+            function(both, X)
+    with pytest.raises(TypeError, match="a fitted BaggedClassifier"):
+        predict_set(both, X)
+    check_bagged(both, "certify", outputs="any")
+    check_bagged(both.output(1), "predict_interval")
+    with pytest.raises(ValueError, match="this is its output 1 alone"):
+        check_bagged(both.output(1), "forget", outputs="all")

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_linnerud
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -85,3 +85,16 @@ def test_losses_that_are_none_are_refused(loss, error, words):
         leave_one_out_error(model, loss)
     with pytest.raises(ValueError, match="'undefined'"):
         leave_one_out_error(model, undefined="ignore")
+
+
+def test_of_several_outputs_there_is_an_error_of_each_or_a_loss_of_all():
+    X, y = load_linnerud(return_X_y=True)
+    model = BaggedRegressor(LinearRegression(), n_bags=60, random_state=0).fit(X, y)
+    own = leave_one_out(model, X).left_out[np.arange(20), np.arange(20)]
+    for place in range(3):
+        np.testing.assert_allclose(leave_one_out_error(model.output(place)).losses, (own - y)[:, place] ** 2)
+    together = leave_one_out_error(model, lambda prediction, y: ((prediction - y) ** 2).sum(axis=1))
+    np.testing.assert_allclose(together.losses, ((own - y) ** 2).sum(axis=1))
+    for loss in (None, "absolute"):
+        with pytest.raises(ValueError, match=r"Use model.output\(0\), or a loss of your own"):
+            leave_one_out_error(model, loss)

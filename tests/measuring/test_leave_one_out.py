@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_linnerud
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -17,10 +17,13 @@ from stablebag import (
     ClassicalBagging,
     FixedRange,
     FunctionRegressor,
+    Perturbations,
     PoissonizedBagging,
     Subbagging,
     TrimmedRange,
+    VectorCertificate,
     certify,
+    certify_reused,
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
@@ -31,6 +34,7 @@ from stablebag.measuring.leave_one_out import doubtful_blocks, left_out_at_rows
 from stablebag.measuring.perturbations import flipped
 from stablebag.paper.counterexamples import Memorizer
 from stablebag.proving.bounds import memorizer_in_sample_delta
+from stablebag.proving.scope import Quantity, refuse_mismatch
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.4), ClassicalBagging(1.0), PoissonizedBagging(0.5)]
 
@@ -259,3 +263,72 @@ def test_where_bags_are_not_alike_every_point_is_doubtful(special):
         model = BaggedClassifier(DecisionTreeClassifier(), scheme=scheme, n_bags=80, random_state=0)
         model.fit(X, [0, 0, 0, 1, 1, 2])
     assert np.concatenate([some for some, *_ in doubtful_blocks(model, X)]).tolist() == list(range(6))
+
+
+# ------------------------------------------------------------------------------------------------------ several outputs
+
+
+def test_several_outputs_are_measured_together_and_each_as_alone():
+    X, y = load_linnerud(return_X_y=True, as_frame=True)
+    model = BaggedRegressor(Ridge(), n_bags=60, random_state=0).fit(X, y)
+    moved = leave_one_out(model, X[:4])
+    assert moved.left_out.shape == (20, 4, 3)
+    assert moved.scope.quantity is Quantity.OUTPUT
+    assert list(moved.to_frame().columns[:3]) == ["row", "point", "output"]
+    assert moved.to_frame()["output"].unique().tolist() == list(y)
+    assert "at 4 points of 3 outputs" in repr(moved)
+    at = model.predict_once(X[:4])
+    for place, name in enumerate(y):
+        alone = leave_one_out(model.output(name), at)
+        np.testing.assert_allclose(alone.left_out, moved.left_out[..., place], rtol=1e-12)
+        np.testing.assert_allclose(alone.noise, moved.noise[:, place])
+        assert alone.scope.mismatch(certify_reused(model.output(name)).scope) is None
+    streamed = stream_leave_one_out(BaggedRegressor(Ridge(), n_bags=60, random_state=0), X, y, X[:4])
+    np.testing.assert_array_equal(streamed.left_out, moved.left_out)
+    some = leave_one_out(model, X[:4], rows=[3, 7])
+    np.testing.assert_allclose(some.left_out, moved.left_out[[3, 7]], rtol=1e-12)
+
+
+def test_without_a_row_every_output_is_clipped_to_its_own_range_without_it():
+    X, y = load_linnerud(return_X_y=True, as_frame=True)
+    far = FunctionRegressor(lambda X, y, seed: lambda points: np.full((len(points), 3), 1e9))
+    model = BaggedRegressor(far, n_bags=60, random_state=0).fit(X, y)
+    expected = [y.drop(index=row).max().tolist() for row in range(20)]
+    np.testing.assert_allclose(leave_one_out(model, X[:1]).left_out[:, 0], expected, rtol=1e-14)
+
+
+def test_the_distance_of_several_outputs_stands_beside_bounds_of_it_alone():
+    X, y = load_linnerud(return_X_y=True)
+    model = BaggedRegressor(Ridge(), n_bags=60, random_state=0).fit(X, y)
+    moved = leave_one_out(model, X)
+    proved = certify_reused(model, X, vector=True)
+    assert moved.in_norm().scope.mismatch(proved.scope) is None
+    np.testing.assert_allclose(moved.in_norm().values, np.linalg.norm(moved.differences, axis=-1))
+    assert (moved.in_norm().epsilon(0.3) <= proved.epsilon(0.3)).all()
+    with pytest.raises(ValueError, match=r"in_norm\(\) goes with vector=True, and model.output\(name\) with itself"):
+        refuse_mismatch(moved.scope, proved.scope, "A display")
+    for other in (certify_reused(model.output(0)), certify(model, vector=True), VectorCertificate(Subbagging(10), 20)):
+        assert moved.in_norm().scope.mismatch(other.scope)
+    free = BaggedRegressor(Ridge(), n_bags=60, prediction_range=None, random_state=0).fit(X, y)
+    moved = leave_one_out(free, X).in_norm()
+    assert moved.scope.mismatch(certify_reused(model, vector=True).scope)
+    proved = certify_reused(free, X, vector=True)
+    assert moved.scope.mismatch(proved.scope) is None
+    assert (moved.epsilon(0.3) <= proved.epsilon(0.3)).all()
+
+
+def test_several_outputs_make_no_decisions():
+    X, y = load_linnerud(return_X_y=True)
+    with pytest.raises(ValueError, match="between classes"):
+        leave_one_out(BaggedRegressor(Ridge(), n_bags=60, random_state=0).fit(X, y), X).flips()
+
+
+def test_perturbations_of_several_outputs_are_read_back(tmp_path):
+    X, y = load_linnerud(return_X_y=True, as_frame=True)
+    moved = leave_one_out(BaggedRegressor(Ridge(), n_bags=60, random_state=0).fit(X, y), X)
+    for name in ("moved.npz", "moved.json"):
+        moved.save(tmp_path / name)
+        again = Perturbations.load(tmp_path / name)
+        assert again.scope == moved.scope
+        assert again.names.classes.tolist() == list(y)
+        assert repr(again) == repr(moved)

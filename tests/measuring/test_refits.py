@@ -26,12 +26,13 @@ from stablebag import (
     Subbagging,
     certify,
     forget,
+    jackknife_intervals_refit,
     leave_one_out_refit,
     on_progress,
     replace_one_refit,
 )
 from stablebag.measuring.refits import refit_without
-from stablebag.proving.scope import Rerun
+from stablebag.proving.scope import Quantity, Rerun
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.4), ClassicalBagging(1.0), PoissonizedBagging(0.5)]
 
@@ -413,3 +414,41 @@ def test_bags_are_matched_inside_pipelines_and_target_transformers(data):
     ):
         moved = leave_one_out_refit(wrapped, X, y, points, rows=[3, 9])
         np.testing.assert_allclose(moved.left_out, plain.left_out)
+
+
+def test_several_outputs_are_measured_by_refits_of_any_estimator(data):
+    X, y, points = data
+    both = pd.DataFrame({"up": y, "down": -3 * y})
+    moved = leave_one_out_refit(LinearRegression(), X, both, points)
+    alone = leave_one_out_refit(LinearRegression(), X, y, points)
+    np.testing.assert_allclose(moved.left_out[..., 0], alone.left_out)
+    np.testing.assert_allclose(moved.left_out[..., 1], -3 * alone.left_out)
+    np.testing.assert_allclose(moved.in_norm().values, np.sqrt(10) * alone.values)
+    assert moved.names.classes.tolist() == ["up", "down"]
+    assert (moved.scope.quantity, moved.scope.rerun) == (Quantity.OUTPUT, Rerun.ALONE)
+
+
+def test_a_bagged_model_of_several_outputs_is_refitted_as_it_is_certified(data):
+    X, y, points = data
+    both = np.column_stack([y, y**2])
+    model = BaggedRegressor(Ridge(), n_bags=7, random_state=0)
+    moved = leave_one_out_refit(model, X, both, points, rows=[0, 5])
+    for place, row in enumerate((0, 5)):
+        without = forget(clone(model).fit(X, both), [row])
+        np.testing.assert_array_equal(moved.left_out[place], without.predict(points))
+    everything = leave_one_out_refit(model, X, both, points)
+    assert everything.in_norm().scope.mismatch(certify(model.fit(X, both), vector=True).scope) is None
+    assert everything.in_norm().scope.mismatch(certify(model.output(0)).scope) is not None
+
+
+def test_other_refits_take_one_output_at_a_time(data):
+    X, y, points = data
+    both = np.column_stack([y, y])
+    with pytest.raises(ValueError, match="take one column at a time"):
+        replace_one_refit(Ridge(), X, both, X, both, points)
+    with pytest.raises(ValueError, match="take one column at a time"):
+        jackknife_intervals_refit(Ridge(), X, both, points)
+    with pytest.raises(ValueError, match="take one column at a time"):
+        leave_one_out_refit(LogisticRegression(), X, both > 0, points)
+    with pytest.raises(ValueError, match="without missing values"):
+        leave_one_out_refit(Ridge(), X, pd.DataFrame({"a": ["x"] * 25, "b": y}), points)

@@ -98,3 +98,54 @@ def test_a_confidence_outside_its_domain_is_refused(regressor):
     for confidence in (0.0, 1.0, 1.5):
         with pytest.raises(ValueError, match="'confidence'"):
             certify(regressor, POINTS, confidence=confidence)
+
+
+# ------------------------------------------------------------------------------------------------------ several outputs
+
+
+def test_several_outputs_are_certified_each_alone_or_as_a_vector():
+    targets = np.column_stack([Y, 1000 * Y])
+    model = BaggedRegressor(LinearRegression(), n_bags=300, random_state=0).fit(X, targets)
+    assert certify(model.output(0)) == certify(BaggedRegressor(n_bags=300, random_state=0).fit(X, Y))
+    assert certify(model.output(1)).range_length == 1000 * certify(model.output(0)).range_length
+    expected = VectorCertificate.for_targets(Subbagging(40), targets, n_bags=300, coupling="matched")
+    assert certify(model, vector=True) == expected
+    for function in (certify, certify_reused):
+        with pytest.raises(ValueError, match=r"has 2 outputs. Use model.output\(0\), or vector=True"):
+            function(model)
+        with pytest.raises(ValueError, match="False for a regressor"):
+            function(model.output(0), vector=True)
+
+
+def test_at_points_each_output_is_bounded_on_its_own_range():
+    targets = np.column_stack([Y, 1000 * Y])
+    model = BaggedRegressor(LinearRegression(), n_bags=3000, random_state=0).fit(X, targets)
+    certificate = certify(model, POINTS, vector=True)
+    each = 1 - 0.05 / 20  # ten points and two outputs
+    lengths = np.diff(np.array(model.range_), axis=1).ravel()
+    spread = model.average_.estimated_deviation(model.bag_predictions(POINTS))
+    above = standard_deviation_bound(spread / lengths, 3000, each) * lengths
+    np.testing.assert_allclose(certificate.standard_deviation, np.linalg.norm(above, axis=1))
+    assert (certificate.epsilon(0.2) <= certify(model, vector=True).epsilon(0.2)).all()
+    assert "move the vector of outputs by more than" in joined(certificate.explain(0.2))
+
+
+def test_an_output_that_is_constant_adds_nothing():
+    targets = np.column_stack([Y, np.full(80, 7.0)])
+    model = BaggedRegressor(LinearRegression(), n_bags=50, random_state=0).fit(X, targets)
+    assert certify(model.output(1)).epsilon(0.1) == 0.0
+    assert certify(model, vector=True).range_length == certify(model.output(0)).range_length
+    alone = certify(model.output(0), POINTS).standard_deviation
+    assert np.isfinite(certify(model, POINTS, vector=True).epsilon(0.1)).all()
+    assert (certify(model, POINTS, vector=True).standard_deviation >= 0.99 * alone).all()
+
+
+def test_without_a_range_a_vector_is_certified_for_the_drawn_bags_at_points_alone():
+    targets = np.column_stack([Y, -Y])
+    model = BaggedRegressor(LinearRegression(), n_bags=50, prediction_range=None, random_state=0).fit(X, targets)
+    with pytest.raises(ValueError, match="nothing is known about the vector"):
+        certify(model, vector=True)
+    with pytest.raises(ValueError, match="Give points"):
+        certify_reused(model, vector=True)
+    alone = certify_reused(model.output(0), POINTS)
+    np.testing.assert_allclose(certify_reused(model, POINTS, vector=True).rms(), np.sqrt(2) * alone.rms())

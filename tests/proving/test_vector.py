@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, Subbagging, VectorCertificate
+from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, FixedRange, Subbagging, VectorCertificate
 from stablebag.proving.bounds import vector_epsilon
 from theorems.enumeration import all_ensembles
 
@@ -95,3 +95,44 @@ def test_delta_and_epsilon_read_each_other_back(scheme, n_bags):
 def test_bad_input_is_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_a_box_is_a_vector_within_half_its_diagonal():
+    y = [[0.0, 0.0], [1.0, 4.0], [3.0, 2.0], [3.0, 4.0], [0.0, 0.0], [1.0, 1.0]]
+    fixed = VectorCertificate.for_targets(Subbagging(3), y, [FixedRange(0, 3), FixedRange(0, 4)])
+    assert (fixed.radius, fixed.range_length, fixed.delta_range, fixed.reach) == (2.5, 5.0, 0.0, 0.0)
+    plain = VectorCertificate(Subbagging(3), 6, radius=2.5)
+    for share in (0.0, 0.2, 0.5, 0.9, 1.0):
+        assert fixed.epsilon(share) == plain.epsilon(share)
+    assert (fixed.rms(), fixed.mean(), fixed.worst_case()) == (plain.rms(), plain.mean(), plain.worst_case())
+    assert fixed.scope.quantity is not plain.scope.quantity
+
+
+@pytest.mark.parametrize("n_bags", [math.inf, 300])
+def test_rows_that_change_a_range_are_counted_first(n_bags):
+    rng = np.random.default_rng(0)
+    y = np.column_stack([rng.normal(size=40), rng.normal(size=40)])
+    box = VectorCertificate.for_targets(Subbagging(20), y, n_bags=n_bags, coupling="any")
+    changing = {int(place(column)) for column in y.T for place in (np.argmin, np.argmax)}
+    assert box.delta_range == len(changing) / 40
+    free = VectorCertificate(Subbagging(20), 40, n_bags, radius=box.radius)
+    assert box.epsilon(0.05) == box.worst_case() == box.reach
+    for rows in (len(changing), 10, 25):
+        assert box.epsilon(rows / 40) == pytest.approx(free.epsilon((rows - len(changing)) / 40), rel=1e-9)
+    assert box.delta(box.epsilon(0.5)) <= 0.5 + 1e-9
+    assert box.rms() == pytest.approx(min(box.reach, math.hypot(free.rms(), math.sqrt(box.delta_range) * box.reach)))
+    text = " ".join(box.explain(0.5).split())
+    assert "with these ranges of targets" in text
+    assert f"the middle of a box that changes with a share {box.delta_range:.4g} of the rows" in text
+    assert box.to_dict()["delta_range"] == box.delta_range
+    assert box.price(0.5)[0] >= 0.0
+
+
+def test_two_equal_outputs_are_root_two_times_one():
+    y = np.random.default_rng(0).normal(size=30)
+    one = VectorCertificate.for_targets(Subbagging(10), y[:, None])
+    two = VectorCertificate.for_targets(Subbagging(10), np.column_stack([y, y]))
+    assert one.delta_range == two.delta_range == Certificate.for_targets(Subbagging(10), y).delta_range
+    for share in (0.1, 0.3, 0.6):
+        assert two.epsilon(share) == pytest.approx(math.sqrt(2) * one.epsilon(share))
+        assert one.epsilon(share) >= Certificate.for_targets(Subbagging(10), y).epsilon(share) - 1e-12

@@ -200,3 +200,8 @@ def test_of_some_rows_the_most_influential_are_called_by_their_own_numbers():
     bagged = Perturbations(np.zeros(1), np.array([[1.0], [3.0]]), np.array([5, 8]))
     chosen = Study.of(bagged, Certificate(Subbagging(2), 10, range_length=10.0))
     assert chosen.most_influential()[0].tolist() == [8, 5]
+
+
+def test_a_study_is_of_one_output():
+    with pytest.raises(ValueError, match="study one column at a time"):
+        study(DecisionTreeRegressor(), np.zeros((9, 1)), np.zeros((9, 2)), np.zeros((2, 1)))

@@ -37,6 +37,7 @@ from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.regressor import BaggedRegressor
 from stablebag.learning.rows import index_of
 from stablebag.learning.strata import refuse_unequal
+from stablebag.learning.targets import one_column
 from stablebag.measuring.altered_tables import units_for
 from stablebag.measuring.leave_one_out import left_out_at_rows
 from stablebag.measuring.left_out_lines import point_blocks
@@ -118,8 +119,7 @@ class Intervals:
             raise refuse_value("y", "Intervals.contains", f"{len(self.lower)} targets, one for each point", len(y))
         if np.isnan(y).any():
             raise ValueError(f"Target {int(np.argmax(np.isnan(y)))} is NaN. Leave out points whose target is unknown.")
-        inside: np.ndarray = (self.lower <= y) & (y <= self.upper)
-        return inside
+        return np.asarray((self.lower <= y) & (y <= self.upper))
 
     def coverage(self, y: Any) -> float:
         """Return the share of the targets that are in their intervals.
@@ -366,7 +366,7 @@ def jackknife_intervals_refit(
     _check_method(method, (*METHODS, CVPlus.name), owner, delta)
     if is_classifier(estimator):
         raise refuse_type("estimator", owner, "a regressor", estimator, "intervals are about numbers.")
-    y = np.asarray(column_or_1d(y), dtype=float)
+    y = np.asarray(one_column(y, owner, "take one column at a time.", warn=False), dtype=float)
     check_consistent_length(X, y)
     n, units = len(y), units_for(estimator, X, len(y), None, groups, owner)
     seeds = Seeds.from_random_state(random_state, owner)

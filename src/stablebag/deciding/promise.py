@@ -59,8 +59,13 @@ class Promise:
         law = model.scheme_
         n_bags = math.inf if model.derandomized_ else len(model.bags_)
         coupling = "matched" if law.is_matched and math.isfinite(n_bags) else "any"
-        sets = {"radius": radius, "diameter": diameter}
-        certificate = VectorCertificate(law, law.n_samples, n_bags, **sets, coupling=coupling, noun=model.units_.noun)
+        about: dict[str, Any] = {
+            "radius": radius,
+            "diameter": diameter,
+            "coupling": coupling,
+            "noun": model.units_.noun,
+        }
+        certificate = VectorCertificate(law, law.n_samples, n_bags, **about)
         if epsilon is None:
             delta = check_delta(delta, owner)
             return cls(just_above(certificate.epsilon(delta)), delta, certificate)

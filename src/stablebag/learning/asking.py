@@ -25,10 +25,13 @@ class Asking:
         Whether classifiers are asked for their decision functions; otherwise for probabilities, or votes.
     params : mapping or None, default=None
         What is passed to the method that is asked, as it is; constants of bags that reach no learner get nothing.
+    n_outputs : int or None, default=None
+        How many numbers regressors of several outputs predict at each point; None is one, in no list of its own.
     """
 
     decisions: bool = False
     params: Mapping[str, Any] | None = None
+    n_outputs: int | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -45,7 +48,7 @@ class Asking:
             return ask(model, method, points, harmless=harmless, **params)
 
         if classes is None:
-            return outputs.numbers(asked("predict"), n_points)
+            return outputs.numbers(asked("predict"), n_points, self.n_outputs)
         if self.decisions:
             if constant:
                 return outputs.undecided(n_points, classes)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import read_only
-from stablebag.learning.ranges import Interval, PredictionRange, changes_by_units
+from stablebag.learning.output_ranges import OutputRanges
+from stablebag.learning.ranges import PredictionRange, changes_by_units
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.row_ids import RowIds
 from stablebag.resampling.scheme import ResolvedScheme
@@ -40,14 +41,16 @@ class BagAverage:
         The weight of each bag in the average.
     drawn : bool
         Whether the bags were drawn at random, and so have equal weights; otherwise they are all possible bags.
-    y : ndarray of shape (n_samples,)
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         The targets of the training rows.
-    rule : PredictionRange or None, default=None
-        The rule for the range to which predictions are clipped.
+    rule : PredictionRange, OutputRanges or None, default=None
+        The rule for the range to which predictions are clipped; of several outputs, for the box.
     classes : ndarray or None, default=None
         The class labels in order; None for regression.
     units : Units or None, default=None
         What bags are drawn of; None is the rows themselves.
+    output_names : ndarray or None, default=None
+        What several outputs are called; None if there is one.
     """
 
     law: ResolvedScheme
@@ -55,9 +58,10 @@ class BagAverage:
     weights: np.ndarray
     drawn: bool
     y: np.ndarray
-    rule: PredictionRange | None = None
+    rule: PredictionRange | OutputRanges | None = None
     classes: np.ndarray | None = None
     units: Units = None  # type: ignore[assignment]  # made below
+    output_names: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.units is None:
@@ -70,14 +74,22 @@ class BagAverage:
         self.__post_init__()
 
     @cached_property
-    def interval(self) -> Interval | None:
-        """The range to which predictions are clipped."""
+    def interval(self) -> Any:
+        """The range to which predictions are clipped; of several outputs, the lower ends and the upper ones."""
         return None if self.rule is None else self.rule(self.y)
 
     @cached_property
-    def empty_value(self) -> float:
+    def empty_value(self) -> Any:
         """What a bag without rows predicts in regression."""
-        return 0.0 if self.interval is None else middle(self.interval)
+        if self.interval is None:
+            return 0.0 if self.output_names is None else np.zeros(len(self.output_names))
+        return middle(self.interval)
+
+    @property
+    def n_numbers(self) -> int:
+        """How many numbers are averaged at a point: one for each class or output."""
+        several = self.output_names if self.classes is None else self.classes
+        return 1 if several is None else len(several)
 
     def outputs(self, raw: np.ndarray) -> np.ndarray:
         """Return what is averaged: predictions clipped to the range."""
@@ -198,8 +210,10 @@ class BagAverage:
         return min(1.0, empty / float(out.min()))
 
     @cached_property
-    def range_changes(self) -> dict[int, Interval]:
-        """The range without a unit, for each unit that changes it."""
+    def range_changes(self) -> dict[int, Any]:
+        """The range without a unit, for each unit that changes it; of several outputs, that of any of them."""
+        if isinstance(self.rule, OutputRanges):
+            return self.rule.changes(self.y, self.units)
         return {} if self.rule is None else changes_by_units(self.rule, self.y, self.units)
 
     @cached_property
@@ -251,12 +265,12 @@ def _added(total: np.ndarray | None, lines: np.ndarray) -> np.ndarray:
     return total
 
 
-def middle(interval: Interval) -> float:
-    """Return the middle of an interval, even if the sum of its ends would overflow."""
+def middle(interval: Any) -> Any:
+    """Return the middle of an interval, or of a box, even if the sum of its ends would overflow."""
     return interval[0] / 2 + interval[1] / 2
 
 
-def _clipped(raw: np.ndarray, interval: Interval, empty: np.ndarray) -> np.ndarray:
+def _clipped(raw: np.ndarray, interval: Any, empty: np.ndarray) -> np.ndarray:
     """Clip to an interval; a bag without rows predicts its middle."""
     outputs: np.ndarray = np.clip(raw, *interval)
     outputs[empty] = middle(interval)

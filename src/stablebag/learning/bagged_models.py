@@ -6,13 +6,21 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from stablebag._checks import refuse_type
+from stablebag._checks import refuse_type, refuse_value
 from stablebag.learning.ensemble import BaggedEnsemble
 
 _KINDS = "BaggedRegressor or BaggedClassifier"
 
 
-def check_bagged(model: Any, owner: str, *, kind: type | None = None, fitted: bool = True, reason: str = "") -> None:
+def check_bagged(
+    model: Any,
+    owner: str,
+    *,
+    kind: type | None = None,
+    fitted: bool = True,
+    reason: str = "",
+    outputs: str = "one",
+) -> None:
     """Refuse what is not a bagged model, or not one of a kind, or not a fitted one.
 
     A pipeline or a search with one inside is refused as well. Its earlier steps were fitted to all rows, and its
@@ -31,12 +39,30 @@ def check_bagged(model: Any, owner: str, *, kind: type | None = None, fitted: bo
         Whether it has to be fitted.
     reason : str, default=""
         What to say of a model that has nothing bagged inside.
+    outputs : {"one", "any", "all"}, default="one"
+        What a fitted regressor of several outputs is asked about: one of them, as `model.output(name)` gives it, either
+        that or all together, or nothing but all together.
     """
     if not isinstance(model, kind or BaggedEnsemble):
         expected = f"a {'fitted ' if fitted else ''}{kind.__name__ if kind else _KINDS}"
         raise refuse_type("model", owner, expected, model, _around(model, kind or BaggedEnsemble) or reason)
-    if fitted:
-        check_is_fitted(model)
+    if not fitted:
+        return
+    check_is_fitted(model)
+    if outputs == "one":
+        refuse_several_outputs(model, owner)
+    if outputs == "all" and hasattr(model, "output_"):
+        name, way = model.output_.name, f"{owner}(model, ...).output({model.output_.name!r})"
+        reason = f"this is its output {name!r} alone, and rows belong to all outputs. Use {way}."
+        raise refuse_value("model", owner, "the whole model", model, reason)
+
+
+def refuse_several_outputs(model: Any, owner: str, way: str = "") -> None:
+    """Refuse a regressor of several outputs, of which one has to be named; `way` is another way out."""
+    if hasattr(model, "output_names_"):
+        names = model.output_names_.tolist()
+        reason = f"the model has {len(names)} outputs. Use model.output({names[0]!r}){way}."
+        raise refuse_value("model", owner, "about one output", model, reason)
 
 
 def _around(model: Any, kind: type) -> str:

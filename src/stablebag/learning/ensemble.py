@@ -12,7 +12,7 @@ from typing import Any, Self
 import joblib
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import check_consistent_length, column_or_1d, get_tags
+from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,7 +30,6 @@ from stablebag.learning.models import Models
 from stablebag.learning.out_of_bag import NAMES, check_score, keep_score
 from stablebag.learning.predictions import BagPredictions
 from stablebag.learning.progress import counted
-from stablebag.learning.ranges import PredictionRange
 from stablebag.learning.routing import Routing
 from stablebag.learning.rows import fingerprint, index_of, kept, n_rows, same_table, take_rows, validated_rows
 from stablebag.learning.solvers.choice import BY_ROW, Choice, check_wanted, chosen
@@ -39,6 +38,7 @@ from stablebag.learning.solvers.solver import NotCovered, Structure
 from stablebag.learning.sources.source import RowSource
 from stablebag.learning.strata import law_of_rows
 from stablebag.learning.subspaces import Subspaces, check_max_features
+from stablebag.learning.targets import is_missing, one_column
 from stablebag.learning.versions import stamped, unstamped
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.random_bags import RandomBags
@@ -108,8 +108,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         X : array-like, sparse array or data frame of shape (n_samples, n_features), or RowSource
             The training rows. A data frame reaches the learner as a data frame; NaN is allowed if the learner takes it.
             A source such as `ParquetTable` has rows that are not in memory: those of some bags at a time are read.
-        y : array-like of shape (n_samples,), default=None
-            The targets of the training rows; left out with a source, which has them.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            The targets of the training rows, for a regressor one or several each; None with a source, which has them.
         sample_weight : array-like of shape (n_samples,), default=None
             Passed to the learner: each bag gets the weights of its rows. The bags are drawn without regard to them.
         row_ids : None, "index", or sequence of int or labels, default=None
@@ -181,6 +181,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         """
         self._refuse_changed_parameters()
         model: Self = clone(self).set_params(scheme=law.scheme)
+        model.__dict__.update({name: value for name, value in vars(self).items() if name == "output_names_"})
         job = model._prepared(X, y, units, fit_params, self._seeds)
         if job.choice is not None:  # in closed form there is nothing to fit
             return model._hold(job, [], job.choice, None)
@@ -267,7 +268,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         ----------
         X : array-like, sparse array or data frame of shape (n_samples, n_features)
             The training rows.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The targets of the training rows.
         sample_weight : array-like of shape (n_samples,), default=None
             As in `fit`.
@@ -330,7 +331,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
             return FitJob(learner, limit.X, y, *none, classes, params, limit, choice=Choice(limit.name))
         bags, weights = self._draw(law, learner, limit)
         units = self.units_
-        average = BagAverage(law, bags, read_only(weights), not self.derandomized_, y, rule, classes, units)
+        about = classes, units, getattr(self, "output_names_", None)
+        average = BagAverage(law, bags, read_only(weights), not self.derandomized_, y, rule, *about)
         if self.oob_score:  # better now than after all fits
             average.refuse_units_in_every_bag()
         seeds = self._seeds.learner_seeds(0, len(bags))
@@ -342,7 +344,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         job = FitJob(learner, X, y, rows, seeds, classes, params, average, empty, solver_wanted=self.solver)
         return replace(job, subspaces=subspaces)
 
-    def _limit(self, learner: Any, X: Any, y: np.ndarray, law: ResolvedScheme, rule: PredictionRange | None,
+    def _limit(self, learner: Any, X: Any, y: np.ndarray, law: ResolvedScheme, rule: Any,
                classes: np.ndarray | None, params: dict[str, Any],
                subspaces: Subspaces | None) -> AllBagsOfNeighbours | str:  # fmt: skip
         """The average over all bags in closed form, or why there is none."""
@@ -374,7 +376,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
 
         Returns
         -------
-        ndarray of shape (n_bags, n_points) or (n_bags, n_points, n_classes)
+        ndarray of shape (n_bags, n_points) or (n_bags, n_points, n_classes or n_outputs)
         """
         raw = self.predict_once(X).raw
         outputs: np.ndarray = self.average_.outputs(raw)
@@ -394,7 +396,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         Returns
         -------
         BagPredictions
-            It takes 8 bytes per bag, point and class.
+            It takes 8 bytes per bag, point and class or output.
         """
         check_is_fitted(self)
         if not self.has_single_bags:
@@ -403,7 +405,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
                 '(n_bags=500), or list them all (solver="scikit-learn").'
             )
         points = self.checked_points(X)
-        return BagPredictions(self._raw(points), self.bags_, fingerprint(points), index_of(points))
+        about = fingerprint(points), index_of(points), getattr(self, "output_", None)
+        return BagPredictions(self._raw(points), self.bags_, *about)
 
     def _raw(self, points: Any, how: Asking | None = None) -> np.ndarray:
         """The predictions of all bags at some points."""
@@ -430,8 +433,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         if isinstance(self.average_, AllBagsOfNeighbours):
             yield from self.average_.blocks(points)
             return
-        n_points, classes = n_rows(points), self.average_.classes
-        step = max(1, _BLOCK_BYTES // (8 * len(self.bags_) * (1 if classes is None else len(classes))))
+        n_points, step = n_rows(points), max(1, _BLOCK_BYTES // (8 * len(self.bags_) * self.average_.n_numbers))
         if isinstance(points, RowSource):
             for number, block in enumerate(points.blocks(step)):  # cut as a table in memory is: the same bits
                 yield slice(number * step, number * step + n_rows(block)), self._raw(block, how)
@@ -477,9 +479,12 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
     def _default_learner(self) -> Any:
         raise TypeError("A bagged ensemble is a BaggedRegressor or a BaggedClassifier.")
 
-    def _learn_targets(self, y: np.ndarray) -> tuple[PredictionRange | None, np.ndarray | None]:
+    def _learn_targets(self, y: np.ndarray) -> tuple[Any, np.ndarray | None]:
         """Keep what is needed from the targets; return the rule for the range and the classes, if there are any."""
         return None, None
+
+    def _read_targets(self, y: Any) -> np.ndarray:
+        return one_column(y, type(self).__name__, "use one column of it, and a model for each.")
 
     def _check_targets(self, y: np.ndarray) -> np.ndarray:
         return y
@@ -531,10 +536,10 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         X = validated_rows(self, X, reset=reset, ensure_min_samples=2)
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
+        y = self._read_targets(y)
         if not isinstance(X, RowSource):
             y = np.array(y)  # a copy, because it is kept and the caller's may change
-        if y.dtype.kind == "O" and any(map(_is_missing, y)):
+        if y.dtype.kind == "O" and any(map(is_missing, y.ravel())):
             raise ValueError("Input y contains NaN or missing values. Remove those rows.")
         y = read_only(self._check_targets(y))
         check_consistent_length(X, y)
@@ -678,11 +683,6 @@ def bagged_in(estimator: Any) -> dict[str, BaggedEnsemble]:
     """Return the bagged ensembles in an estimator, by the prefix of their parameters."""
     inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
     return {prefix: part for prefix, part in inner.items() if isinstance(part, BaggedEnsemble)}
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a target is None, NaN, NA or NaT; a string that spells one of these is not missing."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def _fingerprint(value: Any) -> Any:

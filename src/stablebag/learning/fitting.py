@@ -156,7 +156,7 @@ def _fit_and_predict_each(job: FitJob, points: Points) -> Iterator[np.ndarray]:
     """Yield the prediction of each bag's model."""
     fit = _Fit(job)
     with one_thread():
-        asked = _Ask(points, job.classes, fit.structure, Asking())
+        asked = _Ask(points, job.classes, fit.structure, Asking(n_outputs=job.n_outputs))
 
     def predicted(place: int) -> np.ndarray:
         model = Models([fit(place)], job.seeds[place : place + 1], fit.structure, job.subspaces)
@@ -198,7 +198,7 @@ def _model_without_learner(job: FitJob, rows: np.ndarray) -> Any:
     if classes is None:
         if len(y):
             return None
-        return DummyRegressor(strategy="constant", constant=job.empty_value).fit([[0.0]], [0.0])
+        return DummyRegressor(strategy="constant", constant=job.empty_value).fit([[0.0]], np.zeros((1, *y.shape[1:])))
     if len(y) == 0:
         return DummyClassifier(strategy="uniform", random_state=0).fit(np.zeros((len(classes), 1)), classes)
     return DummyClassifier(strategy="prior").fit([[0.0]], y[:1]) if (y == y[0]).all() else None
@@ -288,7 +288,7 @@ def _predict_all(
 ) -> Iterator[np.ndarray]:
     small = len(models) * points.n_points < _SMALL_PREDICTION
     workers = 1 if small else n_workers(n_jobs, threads=True, beside_others=models.may_run_beside_others)
-    bytes_per_bag = 8 * points.n_points * (1 if classes is None else len(classes))
+    bytes_per_bag = 8 * points.n_points * ((how.n_outputs or 1) if classes is None else len(classes))
     step = max(1, min(_BLOCK_BYTES // bytes_per_bag, len(models) // (4 * workers)))
     with one_thread():
         asked = _Ask(points, classes, models.structure, how)
@@ -308,7 +308,11 @@ def _predict_all(
 
 
 def _about(rows: np.ndarray, job: FitJob) -> str:
-    """The size and the classes of a bag."""
+    """The size and the classes or outputs of a bag."""
+    if job.n_outputs is not None:
+        return (
+            f" ({len(rows)} rows with {job.n_outputs} outputs; a learner of one output goes into MultiOutputRegressor)"
+        )
     if job.classes is None:
         return f" ({len(rows)} rows)"
     seen = np.unique(job.y[rows]).tolist()

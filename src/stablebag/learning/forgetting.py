@@ -10,6 +10,7 @@ from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.ensemble import BaggedEnsemble
 from stablebag.learning.rows import index_of, is_per_row, n_rows, stacked, take_rows
 from stablebag.learning.strata import law_with_more
+from stablebag.learning.targets import are_several, names_of, y_width
 from stablebag.resampling.row_ids import RowIds, as_row_ids
 from stablebag.resampling.scheme import ResolvedScheme
 from stablebag.resampling.units import Units
@@ -58,7 +59,7 @@ def forget(model: Any, row_ids: Any, *, X: Any = None, **fit_params: Any) -> Any
     >>> bool((without.predict(X) == fresh.predict(X)).all())
     True
     """
-    check_bagged(model, "forget")
+    check_bagged(model, "forget", outputs="all")
     if "y" in fit_params:
         raise TypeError("forget takes no y: the model keeps its targets. Give X alone, for a model that keeps no rows.")
     _refuse_unmatched(model, "forget")
@@ -108,7 +109,7 @@ def learn(
         A fitted model.
     X : array-like, sparse array or data frame of shape (n_new, n_features)
         The new rows.
-    y : array-like of shape (n_new,)
+    y : array-like of shape (n_new,) or (n_new, n_outputs)
         Their targets.
     row_ids : None, "index", or sequence of int or labels, default=None
         Their names, which no row may have already. None goes on counting, if names are whole numbers.
@@ -137,12 +138,13 @@ def learn(
     >>> bool((again.predict(X) == model.predict(X)).all())
     True
     """
-    check_bagged(model, "learn")
+    check_bagged(model, "learn", outputs="all")
     _refuse_unmatched(model, "learn")
+    _refuse_other_outputs(model, y)
     X, y = X if hasattr(X, "shape") else np.asarray(X), np.asarray(y)
     if len(X.shape) != 2:
         raise refuse_value("X", "learn", "a table of rows", f"an array of shape {X.shape}", "for one row use [row].")
-    if y.ndim != 1 or len(y) == 0 or n_rows(X) != len(y):
+    if y.ndim != model.y_.ndim or len(y) == 0 or n_rows(X) != len(y):
         raise refuse_value("y", "learn", "one target for each of the new rows", y.shape, "one row or more.")
     n, more = model.units_.n_rows, len(y)
     units = _longer_units(model.units_, row_ids, groups, X, more)
@@ -197,6 +199,18 @@ def _refuse_unmatched(model: BaggedEnsemble, owner: str) -> None:
     if not hasattr(model, "units_"):
         reason = "it was fitted before rows had names. Fit it again."
         raise refuse_type("model", owner, "a model whose rows have names", model, reason)
+
+
+def _refuse_other_outputs(model: Any, y: Any) -> None:
+    """Refuse targets of other outputs than those that the model has, or in another order."""
+    if not hasattr(model, "output_names_"):
+        return
+    known, reason = model.output_names_.tolist(), "the new rows have the outputs of those before."
+    width = y_width(y) if are_several(y) else 1
+    given = names_of(y, "learn") if width > 1 else None
+    if width != len(known) or (given is not None and given.tolist() != known):
+        columns = width if given is None else given.tolist()
+        raise refuse_value("y", "learn", f"with the columns {known}", columns, reason)
 
 
 def _without(law: ResolvedScheme, gone: Any, noun: Noun) -> ResolvedScheme:

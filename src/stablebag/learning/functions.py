@@ -14,6 +14,7 @@ from stablebag._checks import refuse_type
 from stablebag._seeds import Seeds
 from stablebag.learning.outputs import one_hot, unmasked
 from stablebag.learning.rows import validated_rows
+from stablebag.learning.targets import are_several, columns
 
 
 class FunctionLearner(BaseEstimator):
@@ -31,7 +32,7 @@ class FunctionLearner(BaseEstimator):
         ----------
         X : array-like, sparse array or data frame of shape (n_rows, n_features)
             The rows, passed to the algorithm as they are.
-        y : array-like of shape (n_rows,)
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
             The targets of the rows.
 
         Returns
@@ -42,7 +43,7 @@ class FunctionLearner(BaseEstimator):
             expected = "a function from (X, y, seed) to a predict function"
             raise refuse_type("algorithm", type(self).__name__, expected, self.algorithm)
         X = validated_rows(self, X, reset=True, ensure_min_samples=1)
-        y = self._check_targets(column_or_1d(y))
+        y = self._check_targets(self._read_targets(y))
         check_consistent_length(X, y)
         seed = self.random_state
         if not isinstance(seed, Integral):
@@ -56,6 +57,9 @@ class FunctionLearner(BaseEstimator):
     def _call(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         return np.asarray(unmasked(self.predict_(validated_rows(self, X, reset=False, ensure_min_samples=1))))
+
+    def _read_targets(self, y: Any) -> np.ndarray:
+        return np.asarray(column_or_1d(y))
 
     def _check_targets(self, y: np.ndarray) -> np.ndarray:
         return y
@@ -76,7 +80,7 @@ class FunctionRegressor(RegressorMixin, FunctionLearner):
     ----------
     algorithm : callable
         ``algorithm(X, y, seed)`` returns a function from points to predictions. X is passed as it came, y as an array,
-        and the seed as an integer.
+        and the seed as an integer. If y has several columns, the function returns as many for each point.
     order_matters : bool, default=False
         Whether the algorithm depends on the order of the rows. If so, derandomized bagging (``n_bags="all"``) lists
         each bag in every order.
@@ -103,9 +107,17 @@ class FunctionRegressor(RegressorMixin, FunctionLearner):
 
         Returns
         -------
-        ndarray of shape (n_points,)
+        ndarray of shape (n_points,) or (n_points, n_outputs)
         """
         return self._call(X).astype(float)
+
+    def _read_targets(self, y: Any) -> np.ndarray:
+        return columns(y) if are_several(y) else super()._read_targets(y)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
 
 class FunctionClassifier(ClassifierMixin, FunctionLearner):

@@ -24,7 +24,7 @@ class FitJob:
     X : array, sparse array or data frame
         The training rows.
     y : ndarray
-        The targets of the training rows.
+        The targets of the training rows; of several outputs, a column for each.
     bags : Bags
         The rows of each fit, in order and with repeats.
     seeds : ndarray of int
@@ -35,7 +35,7 @@ class FitJob:
         Passed to the learner's `fit`; arrays with one entry per training row are sliced by bag.
     average : BagAverage, AllBagsOfNeighbours or None, default=None
         How the bags are averaged, if they are; in closed form there are no bags.
-    empty_value : float, default=0.0
+    empty_value : float or ndarray of shape (n_outputs,), default=0.0
         What a bag without rows predicts in regression. In classification it gives all classes the same probability.
     first : int, default=0
         The number of the first of these bags, for error messages.
@@ -61,7 +61,7 @@ class FitJob:
     classes: np.ndarray | None = None
     fit_params: Mapping[str, Any] | None = None
     average: Any = None
-    empty_value: float = 0.0
+    empty_value: Any = 0.0
     first: int = 0
     numbers: np.ndarray | None = None
     solver_wanted: str = "auto"
@@ -72,6 +72,11 @@ class FitJob:
 
     def __len__(self) -> int:
         return len(self.bags)
+
+    @property
+    def n_outputs(self) -> int | None:
+        """How many numbers a regressor of several outputs predicts at each point; None for one output."""
+        return None if self.y.ndim == 1 else int(self.y.shape[1])
 
     def part(self, first: int, stop: int) -> "FitJob":
         """Return the job of the bags from `first` to `stop - 1`."""

@@ -8,13 +8,19 @@ _OFF = 1e-3  # how far the sum of probabilities may be from 1: some learners wor
 _ROUNDING = 1e-9
 
 
-def numbers(given: Any, n_points: int) -> np.ndarray:
-    """Return the predictions of a regressor: one number for each point, in a new array.
+def numbers(given: Any, n_points: int, n_outputs: int | None = None) -> np.ndarray:
+    """Return the predictions of a regressor: one number for each point, or one for each output, in a new array.
 
     >>> numbers([[1], [2]], n_points=2)
     array([1., 2.])
     """
     prediction = _reals(given)
+    if n_outputs is not None:
+        if prediction.shape != (n_points, n_outputs):
+            raise ValueError(
+                f"it predicted an array of shape {prediction.shape} for {n_outputs} outputs at {n_points} points."
+            )
+        return _without_nan(np.ascontiguousarray(prediction))
     if prediction.shape not in ((n_points,), (n_points, 1)):
         raise ValueError(f"it predicted an array of shape {prediction.shape} for {n_points} points.")
     return _without_nan(prediction.reshape(-1))

@@ -1,15 +1,23 @@
 """Bagged regression: generic, derandomized and adaptively clipped, around any learner."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import check_is_fitted
 
+from stablebag._checks import read_only, refuse_value
 from stablebag._seeds import RandomState
+from stablebag.learning.asking import Asking
+from stablebag.learning.averaging import BagAverage
 from stablebag.learning.ensemble import BaggedEnsemble
-from stablebag.learning.ranges import Interval, ObservedRange, PredictionRange, as_prediction_range
+from stablebag.learning.output_ranges import OutputRanges
+from stablebag.learning.ranges import ObservedRange, as_prediction_range
+from stablebag.learning.targets import Output, are_several, columns, names_of, one_column, output_of, y_width
 from stablebag.resampling.schemes import Scheme
 from stablebag.resampling.subbagging import Subbagging
 
@@ -22,6 +30,9 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
     bags (Algorithm 2). It is like `sklearn.ensemble.BaggingRegressor`, except that rows outside a bag never reach the
     learner. It fits `n_bags` clones; `certify(model)` states what is then guaranteed.
 
+    With several targets for each row, the learner predicts them all, and so does the average; `output` gives the model
+    of one of them.
+
     Parameters
     ----------
     estimator : estimator, default=None
@@ -32,9 +43,10 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
     n_bags : int, RandomBags or "all", default=500
         The number of bags to draw. "all" fits every possible bag and weights it by its probability; the learner then
         has the same seed in every bag, which makes it the deterministic learner that the certificate is about.
-    prediction_range : PredictionRange, callable or None, default=ObservedRange()
+    prediction_range : PredictionRange, callable, list of these or None, default=ObservedRange()
         The rule that turns the targets into the interval to which predictions are clipped. None does not clip them;
-        certificates are then about the range of the learner's outputs, which is known only afterwards.
+        certificates are then about the range of the learner's outputs, which is known only afterwards. With several
+        outputs, it makes an interval of the targets of each; a list has a rule for each of them.
     n_jobs : int or None, default=None
         The number of bags to fit in parallel; the result is the same to the last bit.
     warm_start : bool, default=False
@@ -83,16 +95,20 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         The law from which the bags were drawn.
     derandomized_ : bool
         Whether the bags are all possible ones, instead of drawn ones.
-    prediction_range_ : PredictionRange or None
+    prediction_range_ : PredictionRange, OutputRanges or None
         The rule for the interval to which predictions are clipped.
     range_ : tuple of two floats, or None
-        That interval.
+        That interval; with several outputs, a tuple of one for each.
+    output_names_ : ndarray of shape (n_outputs,)
+        What the outputs are called: the columns of y, or their numbers. There only with several outputs.
+    output_ : Output
+        Which output of several this is, in what `output` returns.
     units_ : Units
         What bags are drawn of, with their names: the training rows, or the units that `groups` named.
     X_ : array, sparse array or data frame of shape (n_samples, n_features)
         A copy of the training rows, because errors and intervals are made from the predictions at them. Not there with
         ``keep_rows=False``.
-    y_ : ndarray of shape (n_samples,)
+    y_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         The targets of the training rows, on which the interval without a row depends.
     n_features_in_ : int
         The number of features.
@@ -113,8 +129,10 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
     (2,)
     """
 
-    prediction_range_: PredictionRange | None
-    range_: Interval | None
+    prediction_range_: Any
+    range_: Any
+    output_names_: np.ndarray
+    output_: Output
     _estimator_type_wanted = "regressor"
 
     def __init__(
@@ -156,21 +174,101 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
 
         Returns
         -------
-        ndarray of shape (n_points,)
+        ndarray of shape (n_points,) or (n_points, n_outputs)
         """
         average = self._predicted(X, "predict", params)
         if not np.isfinite(average).all():
-            point = int(np.flatnonzero(~np.isfinite(average))[0])
+            point = int(np.argwhere(~np.isfinite(average))[0][0])
             raise ValueError(f"The prediction at point {point} is infinite. Clip predictions with a prediction_range.")
         return average
+
+    def output(self, name: Any) -> "BaggedRegressor":
+        """Return the fitted model of one output of several: the same bags and learners, and their predictions of it.
+
+        Everything that is about one number takes it: `certify`, `certify_reused`, `leave_one_out`, `predict_interval`,
+        `leave_one_out_error`, `suspects`. It costs nothing, and has no copy of what is fitted.
+
+        Parameters
+        ----------
+        name : object
+            The name of the output, one of `output_names_`; if these are no numbers, its number does as well.
+
+        Returns
+        -------
+        BaggedRegressor
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from stablebag import BaggedRegressor
+        >>> X = np.arange(20.0)[:, None]
+        >>> model = BaggedRegressor(n_bags=10, random_state=0).fit(X, np.column_stack([X, 100 - X]))
+        >>> model.range_, model.output(1).range_
+        (((0.0, 19.0), (81.0, 100.0)), (81.0, 100.0))
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "output_names_"):
+            raise ValueError("This model has one output, and is the model of it. Leave output(...) out.")
+        output = output_of(name, self.output_names_, "output")
+        view: BaggedRegressor = self.remembered(f"output {output.number}", lambda: self._view(output))
+        return view
+
+    def _view(self, output: Output) -> "BaggedRegressor":
+        """A model of one output that shares everything else with this one; fitted again it begins anew."""
+        view = type(self).__new__(type(self))
+        own = {name: value for name, value in vars(self).items() if name not in ("_memory", "output_names_")}
+        view.__dict__.update(own, output_=output, warm_start=False, y_=read_only(output.column(self.y_)))
+        rule = self.prediction_range_
+        if isinstance(rule, OutputRanges):
+            view.prediction_range = view.prediction_range_ = rule.ranges[output.number]
+            view.range_ = view.prediction_range_(view.y_)
+        of = self.average_
+        view.average_ = BagAverage(
+            of.law, of.bags, of.weights, of.drawn, view.y_, view.prediction_range_, None, of.units
+        )
+        return view
+
+    def _asked(self, points: Any, how: Asking | None = None) -> Iterator[np.ndarray]:
+        output: Output | None = getattr(self, "output_", None)
+        if output is None and not hasattr(self, "output_names_"):
+            return super()._asked(points, how)
+        n_outputs = len(self.output_names_) if output is None else output.of
+        blocks = super()._asked(points, replace(how or Asking(), n_outputs=n_outputs))
+        return blocks if output is None else map(output.column, blocks)
 
     def _default_learner(self) -> Any:
         return DecisionTreeRegressor()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.prediction_range is not None:
-            as_prediction_range(self.prediction_range, type(self).__name__)
+        rule = self.prediction_range
+        for each in rule if isinstance(rule, list | tuple) else [rule]:
+            if each is not None:
+                as_prediction_range(each, type(self).__name__)
+
+    def _read_targets(self, y: Any) -> np.ndarray:
+        several, owner = are_several(y), type(self).__name__
+        known = getattr(self, "output_names_", None)  # in a warm start, or of the model that this one is made from
+        if hasattr(self, "bags_") and (hasattr(self, "output_") or (known is None) == several):
+            raise ValueError(
+                "warm_start=True adds bags of the same data, but there are other outputs than in the first fit. Fit a "
+                "clone, or set warm_start=False."
+            )
+        if not several:
+            return one_column(y, owner, "")
+        given = names_of(y, owner)
+        if known is None:
+            self.output_names_ = np.arange(y_width(y)) if given is None else given
+        elif y_width(y) != len(known) or (given is not None and given.tolist() != known.tolist()):
+            reason = "the outputs are others than before. Use the same columns, or fit a clone."
+            columns_now = y_width(y) if given is None else given.tolist()
+            raise refuse_value("y", owner, f"with the columns {known.tolist()}", columns_now, reason)
+        return columns(y)
+
+    def _forget(self) -> None:
+        super()._forget()
+        for name in ("output_names_", "output_"):
+            self.__dict__.pop(name, None)
 
     def _check_targets(self, y: np.ndarray) -> np.ndarray:
         y = y.astype(float) if y.dtype.kind in "biufO" else y
@@ -179,11 +277,22 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)
         return y
 
-    def _learn_targets(self, y: np.ndarray) -> tuple[PredictionRange | None, None]:
-        rule = self.prediction_range
-        self.prediction_range_ = None if rule is None else as_prediction_range(rule, type(self).__name__)
-        self.range_ = None if self.prediction_range_ is None else self.prediction_range_(y)
-        if self.prediction_range_ is not None:
+    def _learn_targets(self, y: np.ndarray) -> tuple[Any, None]:
+        given, owner = self.prediction_range, type(self).__name__
+        rule: Any = None
+        if given is not None:
+            rule = as_prediction_range(given, owner) if y.ndim == 1 else OutputRanges.of(given, y.shape[1], owner)
+        self.prediction_range_ = rule
+        self.range_ = None
+        if rule is not None:
+            ends = rule(y)
+            self.range_ = ends if y.ndim == 1 else tuple(zip(*(end.tolist() for end in ends), strict=True))
             largest = self.units_.rows_of(np.array([np.argmax(self.units_.sizes)]))
-            self.prediction_range_(np.delete(y, largest))  # it must also be defined without a unit; better to fail now
-        return self.prediction_range_, None
+            rule(np.delete(y, largest, axis=0))  # it must also be defined without a unit; better to fail now
+        return rule, None
+
+    def __sklearn_tags__(self) -> Any:
+        tags, theirs = super().__sklearn_tags__(), self._learner_tags()
+        if theirs is not None:
+            tags.target_tags.multi_output = theirs.target_tags.multi_output
+        return tags

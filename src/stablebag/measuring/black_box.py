@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 from sklearn.base import is_classifier
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 
 from stablebag._checks import (
     check_delta,
@@ -29,6 +29,7 @@ from stablebag.learning.job import FitJob
 from stablebag.learning.learners import may_predict
 from stablebag.learning.progress import counted
 from stablebag.learning.rows import stacked, take_rows
+from stablebag.learning.targets import one_column
 from stablebag.proving.bounds import black_box_power_ceiling
 from stablebag.resampling.bags import Bags
 
@@ -223,7 +224,7 @@ def stability_test(
     if not (hasattr(estimator, "fit") and may_predict(estimator)) or isinstance(estimator, type):
         raise refuse_type("estimator", owner, "an unfitted scikit-learn regressor or classifier", estimator)
     X = X if hasattr(X, "shape") else np.asarray(X)
-    y = np.asarray(column_or_1d(y))
+    y = one_column(y, owner, "take one column at a time.", warn=False)
     check_consistent_length(X, y)
     if X_unlabelled is not None and not hasattr(X_unlabelled, "shape"):
         X_unlabelled = np.asarray(X_unlabelled)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import hold_read_only, refuse_type, refuse_value
-from stablebag.learning.bagged_models import check_bagged
+from stablebag.learning.bagged_models import check_bagged, refuse_several_outputs
 from stablebag.learning.outputs import one_hot
 from stablebag.measuring.leave_one_out import left_out_at_rows
 
@@ -103,8 +103,9 @@ def leave_one_out_error(
         A fitted model.
     loss : str, callable or None, default=None
         "squared" or "absolute" for a regressor; "zero_one", "log" or "brier" for a classifier; or
-        ``loss(prediction, y)``, elementwise, where the prediction of a classifier is its class probabilities. None is
-        "squared" for a regressor and "zero_one" for a classifier.
+        ``loss(prediction, y)``, elementwise, where the prediction of a classifier is its class probabilities, and that
+        of a regressor of several outputs has a column for each. None is "squared" for a regressor and "zero_one" for a
+        classifier.
     undefined : {"raise", "skip"}, default="raise"
         What to do with rows that are in every bag.
 
@@ -124,9 +125,11 @@ def leave_one_out_error(
     owner = "leave_one_out_error"
     if undefined not in ("raise", "skip"):
         raise refuse_value("undefined", owner, 'one of "raise" and "skip"', undefined)
-    check_bagged(model, owner)
+    check_bagged(model, owner, outputs="any")
+    if not callable(loss):
+        refuse_several_outputs(model, owner, ", or a loss of your own of all outputs")
     predicted = left_out_at_rows(model, undefined="raise" if undefined == "raise" else "nan")
-    classifier = predicted.ndim == 2
+    classifier = model.average_.classes is not None
     function = _loss_function(loss, classifier, owner)
     y = model.y_
     if classifier and not callable(loss):

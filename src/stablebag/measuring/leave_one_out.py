@@ -49,7 +49,7 @@ def leave_one_out(model: Any, X: Any, *, rows: Any = None, random_state: Any = N
     Returns
     -------
     Perturbations
-        For a classifier, those of each class's probability.
+        For a classifier, those of each class's probability; of several outputs, those of each.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def leave_one_out(model: Any, X: Any, *, rows: Any = None, random_state: Any = N
     >>> leave_one_out(model, X[400:]).left_out.shape
     (400, 42)
     """
-    check_bagged(model, "leave_one_out", reason="for other estimators use leave_one_out_refit.")
+    check_bagged(model, "leave_one_out", reason="for other estimators use leave_one_out_refit.", outputs="any")
     average: Any = model.average_
     some = _chosen(rows, average.law.n_samples, average.units.noun, random_state, "leave_one_out")
     return perturbations_of(average, model.raw(X), model.fingerprint_of(X), model.index_of(X), some)
@@ -75,7 +75,7 @@ def stream_leave_one_out(model: Any, X: Any, y: Any = None, X_test: Any = None, 
         An unfitted model; it stays unfitted.
     X : array-like, sparse array or data frame of shape (n_samples, n_features), or RowSource
         The training rows.
-    y : array-like of shape (n_samples,), default=None
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         The targets of the training rows; left out with a source, which has them.
     X_test : array-like, sparse array or data frame of shape (n_points, n_features), default=None
         The points at which to predict. They have to be given.
@@ -209,7 +209,8 @@ def perturbations_of(
         n_without = average.bags.n_without[rows] if average.drawn else None
     n_bags, n_without, n_rows = (len(average.bags), n_without, n_rows) if average.drawn else (None, None, None)
     spread = BagSpread(average.estimated_deviation(outputs), average.extent(outputs), n_bags, n_without, n_rows)
-    names = Names.of(average.units, index, average.classes)
+    several = average.output_names if average.classes is None and average.y.ndim > 1 else average.classes
+    names = Names.of(average.units, index, several)
     numbers = (range(n) if isinstance(left_out, BagLines) else np.arange(n)) if rows is None else rows
     return Perturbations(prediction, left_out, numbers, bags=spread, scope=scope, names=names)
 

@@ -236,7 +236,6 @@ class Perturbations:
             The share of rows that move the prediction by more than that.
         """
         epsilon = self._levels()
-
         levels = epsilon + self._rounding
         delta = np.moveaxis(self._by_points(lambda pooled: shares_above(pooled, levels, self._counts)), -1, 0)
         return epsilon, np.stack([_summary(share, over_points) for share in delta])
@@ -412,10 +411,10 @@ class Perturbations:
         >>> moved.flips().ravel(), moved.flips(lambda scores: inflated_argmax(scores, 0.1)).ravel()
         (array([ True, False]), array([False, False]))
         """
-        if self.prediction.ndim != 2:
+        if self.prediction.ndim != 2 or self._columns == "output":
             raise ValueError(
-                "Decisions are between classes, and here is one number at each point. Use a classifier's probabilities,"
-                " as leave_one_out measures them."
+                "Decisions are between classes, and here is one number at each point, or one for each output. Use a "
+                "classifier's probabilities, as leave_one_out measures them."
             )
         found = [flipped(self.prediction[points], self._lines(points), rule) for points in self._point_blocks()]
         return self._of_each_row(np.concatenate(found, axis=1))
@@ -457,23 +456,22 @@ class Perturbations:
         return Perturbations(with_all, without, self.rows, noise_known=known, scope=scope, names=names)
 
     def in_norm(self) -> "Perturbations":
-        """Return the Euclidean distances between a classifier's vectors of probabilities, in place of one per class.
+        """Return the Euclidean distances between vectors of probabilities, or of outputs, in place of one for each.
 
         A distance has no sign: `differences` are the distances themselves, and the prediction is zero.
         """
         if self.prediction.ndim == 1:
             raise ValueError("There is one number at each point, whose distance is already in `values`.")
         distances = None if self.distances is None else np.sqrt((self.distances**2).sum(axis=-1))
-        lines = self._lines(slice(None))
-        if distances is None:
-            lengths: Any = -np.sqrt(((self.prediction - lines) ** 2).sum(axis=-1))
-        else:
-            lengths = -distances.mean(axis=0)
+        moved = np.sqrt(((self.prediction - self._lines(slice(None))) ** 2).sum(axis=-1))
+        lengths: Any = -moved if distances is None else -distances.mean(axis=0)
         bags = self.bags
         if bags is not None:
             bags = replace(bags, deviation=np.sqrt((bags.deviation**2).sum(axis=-1)), extent=None)
         scope = self.scope
-        if scope is not None:
+        if self._columns == "output":
+            scope = replace(scope, quantity=Quantity.OUTPUTS)  # type: ignore[type-var]
+        elif scope is not None:
             sizes = self.prediction.shape[1], scope.n_lost
             to_vector = empty_bags_shift(1.0, *sizes, vector=True) / empty_bags_shift(1.0, *sizes)  # docs/proofs.md, 9
             shift = scope.shift * to_vector
@@ -549,9 +547,9 @@ class Perturbations:
         import pandas as pd
 
         left_out = np.asarray(self.left_out)  # refused if there are very many rows
-        taken = ("point", "class", "prediction", "left_out", "difference", "distance")
+        taken = ("point", self._columns, "prediction", "left_out", "difference", "distance")
         first = "unit" if self.noun.singular in taken else self.noun.singular
-        heads = [first, "point", "class"][: self.left_out.ndim]
+        heads = [first, "point", self._columns][: self.left_out.ndim]
         named = (self.names.points, self.names.classes)
         counted = (range(size) for size in self.prediction.shape)
         index = [
@@ -627,11 +625,9 @@ class Perturbations:
         return preformatted(repr(self))
 
     def __repr__(self) -> str:
-        n_points, classes = self.prediction.shape[0], ""
-        of = "point" if self.prediction.ndim == 1 else "class"
-        if self.prediction.ndim == 2:
-            classes = f" of {self.prediction.shape[1]} classes"
-        points = f"{n_points:,} point{'' if n_points == 1 else 's'}{classes}"
+        n_points, of = len(self.prediction), "point" if self.prediction.ndim == 1 else self._columns
+        several = "" if of == "point" else f" of {self.prediction.shape[1]} {'classes' if of == 'class' else 'outputs'}"
+        points = f"{n_points:,} point{'' if n_points == 1 else 's'}{several}"
         way = "" if self.scope is None else self.noun.in_place_of_rows(f" ({_WAYS[self.scope.rerun]})")
         left_out = self.noun.count(len(self.rows))
         if self.scope is not None and self.scope.n_rows is not None:
@@ -663,6 +659,11 @@ class Perturbations:
             table["  of it, noise of bags"] = self.noise
             table["  without that noise"] = self._without_noise(table["root mean square"])
         return table
+
+    @property
+    def _columns(self) -> str:
+        """What several numbers at a point are of."""
+        return "output" if self.scope is not None and self.scope.quantity is Quantity.OUTPUT else "class"
 
     @property
     def _n_pooled(self) -> int:

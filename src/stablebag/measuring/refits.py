@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils import assert_all_finite, check_consistent_length
 
 from stablebag._checks import check_integer, check_jobs, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
+from stablebag.learning.asking import Asking
 from stablebag.learning.ensemble import BaggedEnsemble, bagged_in, units_of
 from stablebag.learning.fitting import fit_and_predict_bags, fit_bags, predict_bags
 from stablebag.learning.forgetting import without_units
@@ -19,9 +20,9 @@ from stablebag.learning.learners import Surroundings, may_predict, random_state_
 from stablebag.learning.models import Models
 from stablebag.learning.parallel import Pace, n_workers, results
 from stablebag.learning.progress import counted
-from stablebag.learning.ranges import as_prediction_range
 from stablebag.learning.rows import fingerprint, index_of, stacked
 from stablebag.learning.strata import with_strata
+from stablebag.learning.targets import are_several, columns_of_numbers, names_of, one_column
 from stablebag.measuring.altered_tables import (
     for_one_less,
     names_of_rows,
@@ -35,6 +36,7 @@ from stablebag.measuring.perturbations import Perturbations
 from stablebag.proving.coupling import ANY
 from stablebag.proving.labels import Labels
 from stablebag.proving.scope import Quantity, Rerun, Scope
+from stablebag.proving.scopes import length_and_changes
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.schemes import as_law
 from stablebag.resampling.units import Units
@@ -70,7 +72,7 @@ def leave_one_out_refit(
         Any scikit-learn regressor or classifier, bagged or not.
     X : array-like, sparse array or data frame of shape (n_samples, n_features)
         The training rows.
-    y : array-like of shape (n_samples,)
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         The targets of the training rows.
     X_test : array-like, sparse array or data frame of shape (n_points, n_features)
         The points at which to predict.
@@ -104,7 +106,8 @@ def leave_one_out_refit(
     """
     owner = "leave_one_out_refit"
     check_jobs(n_jobs, owner)
-    X, y, classes = _checked(estimator, X, y, owner)
+    names_of_outputs = names_of(y, owner) if are_several(y) else None
+    X, y, classes = _checked(estimator, X, y, owner, several=True)
     units = units_for(estimator, X, len(y), row_ids, groups, owner)
     estimator = with_strata(estimator, y, units)
     bagged = list(bagged_in(estimator).values())
@@ -119,7 +122,8 @@ def leave_one_out_refit(
     else:
         smaller = for_one_less(estimator, len(units), owner)
         moved = refits.perturbations(estimator, smaller, sequences, chosen, X_test)
-    names, scope = Names.of(units, index_of(X_test), classes), _scope(estimator, y, moved, X_test, units)
+    several = names_of_outputs if classes is None else classes
+    names, scope = Names.of(units, index_of(X_test), several), _scope(estimator, y, moved, X_test, units)
     return replace(moved, noise_known=_draws_nothing(bagged), scope=scope, names=names)
 
 
@@ -303,11 +307,12 @@ class _Refits:
         workers = n_workers(self.n_jobs, beside_others=Surroundings(keeping).may_run_beside_others)
         with counted(self.n_repeats * (1 + len(rows))) as count:
             models = Models(fit_bags(job, self.n_jobs), self.seeds)
-            predictions = np.concatenate(list(predict_bags(models, points, self.classes, None)))
+            about = self.classes, Asking(n_outputs=job.n_outputs)
+            predictions = np.concatenate(list(predict_bags(models, points, about[0], how=about[1])))
             count.reach(self.n_repeats)
             without = np.empty((self.n_repeats, len(rows), *predictions.shape[1:]))
             for repeat, (model, seed) in enumerate(zip(models, self.seeds, strict=True)):
-                for place, prediction in enumerate(self._forget(model, rows, (seed, points, self.classes), workers)):
+                for place, prediction in enumerate(self._forget(model, rows, (seed, points, *about), workers)):
                     without[repeat, place] = prediction
                     count.one()
         return self._together(predictions, without, rows)
@@ -342,12 +347,12 @@ class _Refits:
 
 
 def _forget_each(
-    model: Any, rows: np.ndarray, seed: int, points: Any, classes: np.ndarray | None
+    model: Any, rows: np.ndarray, seed: int, points: Any, classes: np.ndarray | None, how: Asking
 ) -> Iterator[np.ndarray]:
     """Predict with each of these rows, or units, forgotten."""
     for row in rows:
         without = without_units(model, np.array([row]))
-        yield next(predict_bags(Models([without], np.array([seed])), points, classes, None))[0]
+        yield next(predict_bags(Models([without], np.array([seed])), points, classes, how=how))[0]
 
 
 def _has_matched_bags(estimator: Any, n_samples: int) -> bool:
@@ -369,8 +374,9 @@ def _may_leave_one_class(y: np.ndarray, classes: np.ndarray | None, units: Units
 def _scope(estimator: Any, y: np.ndarray, moved: Perturbations, X_test: Any, units: Units) -> Scope:
     """What refits of this estimator measure; nothing is proved about a pipeline with a bagged model in it."""
     n, some = len(units), None if len(moved.rows) == len(units) else len(moved.rows)
-    quantity = Quantity.NUMBER if moved.prediction.ndim == 1 else Quantity.CLASS
-    length = None if quantity is Quantity.NUMBER else 1.0
+    several = Quantity.OUTPUT if y.ndim > 1 else Quantity.CLASS
+    quantity = Quantity.NUMBER if moved.prediction.ndim == 1 else several
+    length = 1.0 if quantity is Quantity.CLASS else None
     about = {"n_points": len(moved.prediction), "points": fingerprint(X_test), "n_rows": some, "noun": units.noun}
     about["grouping"] = units.fingerprint
     if not isinstance(estimator, BaggedEnsemble):
@@ -381,9 +387,7 @@ def _scope(estimator: Any, y: np.ndarray, moved: Perturbations, X_test: Any, uni
     shift = changing = 0.0
     rule = getattr(estimator, "prediction_range", None)
     if rule is not None:
-        rule = as_prediction_range(rule, "leave_one_out_refit")
-        low, high = rule(y)
-        length, changing = high - low, rule.delta(y) if units.are_rows else rule.delta(y, units)
+        length, changing = length_and_changes(rule, y, units)
     elif quantity is Quantity.CLASS:
         labels = Labels.of(y, units, "leave_one_out_refit")
         shift = labels.shift(law.empty_without_a_row if labels.n_lonely else 0.0)
@@ -397,11 +401,14 @@ def _draws_nothing(bagged: list[Any]) -> bool:
     return all(part.n_bags == "all" for part in bagged)
 
 
-def _checked(estimator: Any, X: Any, y: Any, owner: str) -> tuple[Any, np.ndarray, np.ndarray | None]:
+def _checked(
+    estimator: Any, X: Any, y: Any, owner: str, *, several: bool = False
+) -> tuple[Any, np.ndarray, np.ndarray | None]:
     if not (hasattr(estimator, "fit") and may_predict(estimator)) or isinstance(estimator, type):
         raise refuse_type("estimator", owner, "an unfitted scikit-learn regressor or classifier", estimator)
     X = X if hasattr(X, "shape") else np.asarray(X)
-    y = np.asarray(column_or_1d(y))
+    several = several and are_several(y) and not is_classifier(estimator)
+    y = columns_of_numbers(y) if several else one_column(y, owner, "take one column at a time.", warn=False)
     check_consistent_length(X, y)
     if len(y) < 2:
         raise ValueError(f"Found array with {len(y)} sample(s) while a minimum of 2 is required to leave one out.")

@@ -13,7 +13,8 @@ import numpy as np
 
 from stablebag._checks import check_real, refuse_value
 from stablebag.learning.averaging import BagAverage
-from stablebag.learning.bagged_models import check_bagged
+from stablebag.learning.bagged_models import check_bagged, refuse_several_outputs
+from stablebag.learning.output_ranges import diagonal
 from stablebag.proving import bounds
 from stablebag.proving.certificate import Certificate
 from stablebag.proving.eigenvalue import largest_eigenvalue
@@ -38,7 +39,8 @@ def certify(
     Without points, the certificate holds for every learner and every data set of this size. For a regressor it is in
     the units of y, on the range to which predictions are clipped; if they are not clipped, it is in units of the range
     of the learner's outputs. For a classifier it is about each class's probability, or with `vector` about the vector
-    of all of them.
+    of all of them. Of a regressor of several outputs it is about one, ``certify(model.output(name))``, or with `vector`
+    about the vector of all.
 
     With points, it holds for this learner, this data set and these points: if bags agree on a prediction, no row can
     move it far. How much they agree is estimated from the bags, so the certificate holds only with a confidence level.
@@ -54,7 +56,7 @@ def certify(
     coupling : {"any", "independent", "matched"} or None, default=None
         As in `Certificate`. None is "matched" if the scheme draws matched bags, and "any" otherwise.
     vector : bool, default=False
-        For a classifier: whether to bound the Euclidean distance between the vectors of class probabilities.
+        Whether to bound the Euclidean distance between the vectors of class probabilities, or of several outputs.
 
     Returns
     -------
@@ -79,7 +81,7 @@ def certify(
     19.67; 3,000 bags would halve that price.
     The mean over rows is at most 11.95 (second moments of the bags).
     """
-    check_bagged(model, "certify")
+    check_bagged(model, "certify", outputs="any")
     n_bags = math.inf if model.derandomized_ else len(model.bags_)
     law = model.scheme_
     if coupling is None:
@@ -88,8 +90,15 @@ def certify(
     if hasattr(model, "classes_"):
         kind = VectorCertificate if vector else Certificate
         certificate = kind.for_labels(law, model.y_, n_bags, coupling=coupling, groups=model.units_)
+    elif _has_several_outputs(model, vector, "certify"):
+        about = {"coupling": coupling, "groups": model.units_}
+        if model.prediction_range_ is None:
+            raise ValueError(
+                "Without a prediction range nothing is known about the vector of outputs. Fit with "
+                "prediction_range=ObservedRange(), or use certify_reused at points."
+            )
+        certificate = VectorCertificate.for_targets(law, model.y_, model.prediction_range_, n_bags, **about)
     else:
-        _refuse_vector(vector, "certify")
         if model.prediction_range_ is None:
             about = {"outputs": UnboundedOutputs(), "coupling": coupling, "noun": model.units_.noun}
             certificate = Certificate(law, law.n_samples, n_bags, **about)
@@ -115,9 +124,11 @@ def _at_points(model: Any, X: Any, certificate: Certificate | VectorCertificate,
     deviation = _deviation(model, X, estimated=True)
     if isinstance(certificate, Certificate) and isinstance(certificate.outputs, UnboundedOutputs):
         return PointCertificate(certificate, deviation, deviation, confidence, proved=False)
-    length = 1.0 if vector else certificate.range_length
+    length = np.asarray(1.0 if vector else certificate.range_length)
+    if vector and model.average_.y.ndim > 1:
+        length = np.subtract(*model.average_.interval[::-1])  # of each output
     each = 1 - (1 - confidence) / deviation.size  # Bonferroni: all points and classes at once
-    above = bounds.standard_deviation_bound(deviation / (length or 1.0), n_bags, each) * length
+    above = bounds.standard_deviation_bound(deviation / np.where(length > 0, length, 1.0), n_bags, each) * length
     if isinstance(certificate, VectorCertificate):
         total = np.minimum(_length(above), certificate.radius)
         return PointCertificate(certificate, total, _length(deviation), confidence, proved=True)
@@ -136,7 +147,7 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
         given points, the standard deviation over bags takes the place of the largest possible one. A regressor without
         a prediction range needs points.
     vector : bool, default=False
-        For a classifier: whether to bound the Euclidean distance between the vectors of class probabilities. For
+        Whether to bound the Euclidean distance between the vectors of class probabilities, or of several outputs. For
         learners that vote, the variance at a point is 1 - |w|^2 with w the shares of the votes
         (`bounds.vote_variance`).
 
@@ -154,7 +165,8 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
     >>> bool((leave_one_out(model, X[400:]).epsilon(0.1) <= proved.epsilon(0.1)).all())
     True
     """
-    check_bagged(model, "certify_reused")
+    check_bagged(model, "certify_reused", outputs="any")
+    several = _has_several_outputs(model, vector, "certify_reused")
     law = model.scheme_
     limit = law.constant, law.largest_inclusion
     eigenvalue, inclusion = limit  # of all bags, without listing them
@@ -166,8 +178,7 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
     if model.average_.classes is not None:
         values |= _of_classes(model.average_, vector)
     else:
-        _refuse_vector(vector, "certify_reused")
-        values |= _of_range(model.average_, X)
+        values |= _of_range(model.average_, X, several)
     if X is not None:
         values["standard_deviation"] = _deviation(model, X, vector=vector)
         n_points, points = len(values["standard_deviation"]), model.fingerprint_of(X)
@@ -199,23 +210,29 @@ def _of_classes(average: BagAverage, vector: bool) -> dict[str, Any]:
     return {**lengths, "scope": scope, "shift": shift, "shifted_share": labels.share_lonely if shift else 0.0}
 
 
-def _of_range(average: BagAverage, X: Any) -> dict[str, Any]:
-    """The outputs of a regressor: the range to which they are clipped, and the rows that change it."""
+def _of_range(average: BagAverage, X: Any, several: bool) -> dict[str, Any]:
+    """The outputs of a regressor: the range, or box, to which they are clipped, and the rows that change it."""
+    scope = scope_of(average, vector=several)
     if average.rule is None or average.interval is None:
         if X is None:
             raise ValueError(
                 "Without a prediction range nothing is known about all points. Give points, or fit with "
                 "prediction_range=ObservedRange()."
             )
-        return {"range_length": math.inf, "scale": math.inf, "scope": scope_of(average)}
+        return {"range_length": math.inf, "scale": math.inf, "scope": scope}
     low, high = average.interval
     about = (average.y,) if average.units.are_rows else (average.y, average.units)
-    length, (delta_range, reach) = high - low, average.rule.change(*about)
+    length, (delta_range, reach) = diagonal(high - low) if several else high - low, average.rule.change(*about)
     changing = {"delta_range": delta_range, "reach": reach}
-    return {"range_length": length, "scale": length / 2, "scope": scope_of(average), **changing}
+    return {"range_length": length, "scale": length / 2, "scope": scope, **changing}
 
 
-def _refuse_vector(vector: bool, owner: str) -> None:
-    if vector:
-        reason = "a regressor predicts one number, whose distance is the difference."
+def _has_several_outputs(model: Any, vector: bool, owner: str) -> bool:
+    """Whether it is a regressor of several outputs; refuses what is not asked about a vector, and what has none."""
+    several = bool(model.average_.y.ndim > 1)
+    if several and not vector:
+        refuse_several_outputs(model, owner, ", or vector=True for the distance of all outputs together")
+    if vector and not several and model.average_.classes is None:
+        reason = "a regressor of one output predicts one number, whose distance is the difference."
         raise refuse_value("vector", owner, "False for a regressor", vector, reason)
+    return several

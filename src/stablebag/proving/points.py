@@ -219,9 +219,7 @@ class PointCertificate(Spoken):
 
     def _rest(self, delta: float) -> float:
         """What is left of a share of rows after those that change the range."""
-        return (
-            self.certificate.without_rows_changing_range(delta) if isinstance(self.certificate, Certificate) else delta
-        )
+        return self.certificate.without_rows_changing_range(delta)
 
     @property
     def rms_of_free_rows(self) -> np.ndarray:
@@ -248,8 +246,7 @@ class PointCertificate(Spoken):
     @property
     def _changing(self) -> tuple[float, float]:
         """The share of rows that change the range, and how far they can move a prediction."""
-        proved = self.certificate
-        return (proved.delta_range, proved.reach) if isinstance(proved, Certificate) else (0.0, math.inf)
+        return self.certificate.delta_range, self.certificate.reach
 
     @property
     def _width(self) -> float:

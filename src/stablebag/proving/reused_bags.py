@@ -215,7 +215,7 @@ class ReusedBagsCertificate(Spoken):
         if self.standard_deviation is not None:
             where = count_points(len(self.standard_deviation))
         learner = "every learner and" if self.standard_deviation is None else "the learner as fitted, at"
-        vector = self.scope.quantity is Quantity.VECTOR
+        vector = self.scope.quantity in (Quantity.VECTOR, Quantity.OUTPUTS)
         moved = "the vector of outputs by a distance of" if vector else "the prediction by"
         vacuous = math.isinf(largest) or largest >= self.range_length > 0
         by = f"at most {rows:,} of the {self.n_samples:,} rows (delta = {delta:g}) move {moved} more than "

@@ -15,6 +15,8 @@ class Quantity(Enum):
     NUMBER = "the prediction"
     CLASS = "each class's probability"
     VECTOR = "the vector of class probabilities"
+    OUTPUT = "each output"
+    OUTPUTS = "the vector of outputs"
     RELATIVE = "the prediction in units of the range of the learner's outputs"
     LOSS = "a loss"
 
@@ -46,7 +48,8 @@ class Scope:
     bags : str or None, default=None
         The fingerprint of the drawn bags if they are reused, and the law of the bags otherwise.
     range_length : float or None, default=None
-        The length of the range to which predictions are clipped; None if they are not.
+        The length of the range to which predictions are clipped, of several outputs the diagonal of their box; None if
+        they are not.
     n_points : int or None, default=None
         The number of test points; None stands for every point.
     points : str or None, default=None
@@ -165,5 +168,8 @@ def refuse_mismatch(measured: "Scope | None", proved: "Scope | None", owner: str
         Rerun.ALONE: "Nothing is proved about a learner that is not bagged",
         Rerun.REPLACED: "Nothing is proved about replaced rows for every data set",
     }
-    norm = "; in_norm() goes with vector=True" if Quantity.VECTOR in (measured.quantity, proved.quantity) else ""
+    vectors, both = (Quantity.VECTOR, Quantity.OUTPUT, Quantity.OUTPUTS), (measured.quantity, proved.quantity)
+    norm = "; in_norm() goes with vector=True" if any(each in vectors for each in both) else ""
+    if Quantity.OUTPUT in both:
+        norm += ", and model.output(name) with itself"
     raise ValueError(f"{owner} cannot show this bound beside this measurement: {why}. {ways[measured.rerun]}{norm}.")

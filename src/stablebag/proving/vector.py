@@ -19,7 +19,9 @@ from stablebag._checks import (
     whole_rows,
 )
 from stablebag._wording import ROWS, Noun, count_bags, paragraphs, rounded_up
+from stablebag.learning.ranges import ObservedRange
 from stablebag.proving import bounds
+from stablebag.proving.box_changes import BoxChanges
 from stablebag.proving.certificate import first_step, law_to_dict, numbers_of
 from stablebag.proving.coupling import Coupling, as_coupling
 from stablebag.proving.labels import Labels
@@ -38,7 +40,7 @@ class VectorCertificate(Spoken):
     """What is proved about bagging any learner whose outputs are vectors, for every data set and every test point.
 
     As `Certificate`, with the Euclidean distance between the predictions with and without a row in place of a
-    difference of numbers. For one class `Certificate` is sharper; for all classes jointly, this is.
+    difference of numbers. For one class or output `Certificate` is sharper; for all of them jointly, this is.
 
     Parameters
     ----------
@@ -60,6 +62,8 @@ class VectorCertificate(Spoken):
         The share of the rows that may be the only ones of their class.
     noun : Noun, default=ROWS
         What is left out, for sentences, as in `Certificate`.
+    box : BoxChanges or None, default=None
+        If the outputs are clipped to a box that is taken from the targets: which rows change it.
 
     Examples
     --------
@@ -83,6 +87,7 @@ class VectorCertificate(Spoken):
     shift: float
     shifted_share: float
     noun: Noun
+    box: BoxChanges | None
 
     def __init__(
         self,
@@ -96,6 +101,7 @@ class VectorCertificate(Spoken):
         shift: float = 0.0,
         shifted_share: float = 0.0,
         noun: Noun = ROWS,
+        box: BoxChanges | None = None,
     ) -> None:
         owner = "VectorCertificate"
         n_samples = check_samples(n_samples, owner)
@@ -120,6 +126,7 @@ class VectorCertificate(Spoken):
             "shift": shift,
             "shifted_share": shifted_share,
             "noun": noun,
+            "box": box,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -193,6 +200,42 @@ class VectorCertificate(Spoken):
         return cls._of_classes(law, labels.n_classes, labels.share_lonely, n_bags, coupling, **about)  # type: ignore[arg-type]
 
     @classmethod
+    def for_targets(
+        cls,
+        scheme: Scheme,
+        y: Any,
+        prediction_range: Any = ObservedRange(),  # noqa: B008 (frozen)
+        n_bags: int | float = math.inf,
+        *,
+        coupling: Coupling | str = "any",
+        groups: Any = None,
+    ) -> "VectorCertificate":
+        """Return the certificate of several outputs, each clipped to a range taken from its own targets.
+
+        Parameters
+        ----------
+        scheme : ResamplingScheme
+            How bags are drawn.
+        y : array-like of shape (n_samples, n_outputs)
+            The targets of the training rows.
+        prediction_range : PredictionRange, callable or list of these, default=ObservedRange()
+            The rule that turns the targets of an output into its interval, or one for each output.
+        n_bags : int or math.inf, default=inf
+            The number of bags; ``math.inf`` stands for derandomized bagging.
+        coupling : {"any", "independent", "matched"}, default="any"
+            As in `Certificate`.
+        groups : sequence of int or labels, of length n_samples, default=None
+            The unit of each row, if units of several rows are left out, as in `fit`.
+
+        Returns
+        -------
+        VectorCertificate
+        """
+        units, length, box = BoxChanges.of_targets(y, prediction_range, groups, "VectorCertificate.for_targets")
+        about = {"coupling": coupling, "noun": units.noun, "box": box}
+        return cls(scheme, len(units), n_bags, radius=length / 2, **about)  # type: ignore[arg-type]
+
+    @classmethod
     def _of_classes(
         cls,
         law: ResolvedScheme,
@@ -206,8 +249,8 @@ class VectorCertificate(Spoken):
         """The certificate if a share of the rows may be the only ones of their class."""
         diameter = math.sqrt(2.0) if n_classes > 1 else 0.0
         shift = min(diameter, bounds.empty_bags_shift(law.empty_without_a_row, n_classes, n_lost, vector=True))
-        sets = {"radius": bounds.simplex_radius(n_classes), "diameter": diameter, "shift": shift}
-        return cls(law, law.n_samples, n_bags, **sets, coupling=coupling, shifted_share=lonely, noun=noun)
+        about: dict[str, Any] = {"diameter": diameter, "shift": shift, "shifted_share": lonely, "noun": noun}
+        return cls(law, law.n_samples, n_bags, radius=bounds.simplex_radius(n_classes), coupling=coupling, **about)
 
     def epsilon(self, delta: float) -> float:
         """Return the distance that at most a share `delta` of the rows can exceed.
@@ -240,13 +283,12 @@ class VectorCertificate(Spoken):
         return first_step(0, steps, lambda step: self._best(step / steps).value <= epsilon) / steps
 
     def worst_case(self) -> float:
-        """Return the distance that no row exceeds: p times the diameter; with finitely many bags, the diameter."""
-        most = self.diameter * (self.scheme.largest_inclusion if math.isinf(self.n_bags) else 1.0)
-        return min(self.diameter, most + self.shift)
+        """Return the distance that no row exceeds, including those that change the box to which outputs are clipped."""
+        return max(self._most, self.reach)
 
     def mean(self) -> float:
         """Return a bound on the mean over rows of the expected distance."""
-        return self.rms()
+        return min(self.worst_case(), self._rms_of_free_rows + self.delta_range * self.reach)
 
     @property
     def scope(self) -> Scope:
@@ -255,7 +297,20 @@ class VectorCertificate(Spoken):
         coupling = None if n_bags is None else self.coupling.name
         law = self.scheme.fingerprint
         about = {"bags": law, "shift": self.shift, "coupling": coupling, "noun": self.noun}
-        return Scope(self.n_samples, Quantity.VECTOR, rerun, n_bags, **about)  # type: ignore[arg-type]
+        if self.box is None:
+            return Scope(self.n_samples, Quantity.VECTOR, rerun, n_bags, **about)  # type: ignore[arg-type]
+        about |= {"range_length": self.diameter, "delta_range": self.delta_range}
+        return Scope(self.n_samples, Quantity.OUTPUTS, rerun, n_bags, **about)  # type: ignore[arg-type]
+
+    @property
+    def delta_range(self) -> float:
+        """The share of rows whose removal changes the box to which outputs are clipped."""
+        return 0.0 if self.box is None else self.box.share
+
+    @property
+    def reach(self) -> float:
+        """How far such a row can move the outputs; zero if there is none."""
+        return self.box.reach if self.box is not None and self.box.share > 0 else 0.0
 
     @property
     def range_length(self) -> float:
@@ -265,7 +320,8 @@ class VectorCertificate(Spoken):
     @property
     def such(self) -> str:
         """Which data sets the certificate is about, if not all."""
-        return self.scheme.scheme.such + such_classes(self.shift, self.shifted_share, self.scheme)
+        such = such_classes(self.shift, self.shifted_share, self.scheme) if self.box is None else self.box.such
+        return self.scheme.scheme.such + such
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as a dictionary that JSON takes."""
@@ -278,12 +334,12 @@ class VectorCertificate(Spoken):
             "shifted_share": self.shifted_share,
             "coupling": self.coupling.name,
             "noun": asdict(self.noun),
+            **({} if self.box is None else {"delta_range": self.delta_range, "reach": self.box.reach}),
         }
 
     def rms(self) -> float:
         """Return a bound on the root of the mean over rows of the expected squared distance."""
-        root = 2 * self.radius * bounds.mean_square_perturbation(self._constant, self.n_bags, self.coupling)
-        return min(self.worst_case(), root)
+        return min(self.worst_case(), math.hypot(self._rms_of_free_rows, math.sqrt(self.delta_range) * self.reach))
 
     def explain(self, delta: float = 0.05) -> str:
         """Explain in sentences what is promised for a share `delta` of the rows.
@@ -309,6 +365,7 @@ class VectorCertificate(Spoken):
             )
         law = self.scheme
         setting = f"{law}: {numbers_of(law)}; {count_bags(self.n_bags)}; outputs within {self.radius:.4g} of a point"
+        setting += "" if self.box is None else self.box.words
         sentences = [
             f"For every learner, every data set of {self.n_samples:,} rows{self.such} and every test point: {promise}",
             f"Proved by {bound.proof.words} ({setting}).",
@@ -337,8 +394,24 @@ class VectorCertificate(Spoken):
 
     def _with_bags(self, n_bags: float) -> "VectorCertificate":
         sets = {"radius": self.radius, "diameter": self.diameter, "shift": self.shift}
-        about = {"coupling": self.coupling, "shifted_share": self.shifted_share, "noun": self.noun}
+        about = {"coupling": self.coupling, "shifted_share": self.shifted_share, "noun": self.noun, "box": self.box}
         return VectorCertificate(self.scheme, self.n_samples, n_bags, **sets, **about)  # type: ignore[arg-type]
+
+    def without_rows_changing_range(self, delta: float) -> float:
+        """Return what is left of a share of rows after those that change the box; below zero if nothing is."""
+        return delta if self.box is None else self.box.left_of(delta, self.n_samples, math.isinf(self.n_bags))
+
+    @property
+    def _most(self) -> float:
+        """How far a row that leaves the box unchanged can move the outputs."""
+        most = self.diameter * (self.scheme.largest_inclusion if math.isinf(self.n_bags) else 1.0)
+        return min(self.diameter, most + self.shift)
+
+    @property
+    def _rms_of_free_rows(self) -> float:
+        """The bound on the root mean square over the rows that leave the box unchanged."""
+        root = 2 * self.radius * bounds.mean_square_perturbation(self._constant, self.n_bags, self.coupling)
+        return min(self._most, root)
 
     @cached_property
     def _constant(self) -> float:
@@ -350,7 +423,9 @@ class VectorCertificate(Spoken):
         """The smallest distance proved for a share `delta` of the rows."""
         if delta == 1:
             return Bound(0.0, ALL_ROWS)
-        n = self.n_samples
+        n, delta = self.n_samples, self.without_rows_changing_range(delta)
+        if delta < 0:
+            return Bound(self.worst_case(), TRIVIAL)
         worst_of_bags = min(self.diameter, self.scheme.largest_inclusion * self.diameter + self.shift)
         mean_squares = "mean squares" if self.scheme.is_symmetric else PROPOSITION_5
 

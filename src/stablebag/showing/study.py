@@ -18,6 +18,7 @@ from stablebag.learning.progress import counted, step
 from stablebag.learning.regressor import BaggedRegressor
 from stablebag.learning.rows import n_rows
 from stablebag.learning.sources.source import RowSource
+from stablebag.learning.targets import are_several, one_column
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
 from stablebag.measuring.leave_one_out import leave_one_out
 from stablebag.measuring.perturbations import Perturbations
@@ -330,6 +331,8 @@ def study(
     if isinstance(X, RowSource):
         reason = "the base learner is fitted to all rows. Use study(learner, *table.to_memory(), X_test)."
         raise refuse_type("X", owner, "rows that are in memory", X, reason)
+    if are_several(y):
+        one_column(y, owner, "study one column at a time.")
     n_points = check_integer(n_points, "n_points", owner, minimum=1)
     n_refits = check_integer(n_refits, "n_refits", owner, minimum=1)
     n_matched = check_integer(n_matched, "n_matched", owner, minimum=0)

@@ -152,6 +152,8 @@ def _check_call(kind: type[Solver], job: FitJob) -> None:
     n_bags = job.gathered_of or len(job)
     if n_bags < 2 and job.solver_wanted == "auto":  # verifying takes as long, and the bits are the same
         raise NotCovered("there is only one bag")
+    if job.n_outputs is not None:
+        raise NotCovered("there are several outputs")
     if job.fit_params:
         raise NotCovered(f"{next(iter(job.fit_params))} was passed to fit")
     if job.subspaces is not None:

@@ -114,6 +114,8 @@ class AllBagsOfNeighbours:
         learner = self.learner
         if type(learner) not in NEIGHBOURS:
             raise NotCovered(f"there is no closed form for {type(learner).__name__}")
+        if self.y.ndim > 1:
+            raise NotCovered("there are several outputs")
         check_neighbours(learner)
         if learner.weights != "uniform":
             raise NotCovered(f"there is no closed form for weights={learner.weights!r}")
@@ -216,7 +218,8 @@ class AllBagsOfNeighbours:
     @property
     def interval(self) -> Interval | None:
         """The range to which predictions are clipped."""
-        return self._known.interval
+        interval: Interval | None = self._known.interval
+        return interval
 
     @property
     def range_changes(self) -> dict[int, Interval]:
@@ -231,7 +234,7 @@ class AllBagsOfNeighbours:
     @property
     def empty_value(self) -> float:
         """What a bag without rows predicts in regression."""
-        return self._known.empty_value
+        return float(self._known.empty_value)
 
     @property
     def empty_without_a_lonely_unit(self) -> float:
