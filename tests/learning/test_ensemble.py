@@ -652,7 +652,7 @@ def test_a_stack_has_predict_only_after_fit_and_is_a_learner_all_the_same(diabet
     assert certify(model).epsilon(0.1) > 0
     assert forget(model, [3]).predict(X).shape == (60,)
     assert leave_one_out_refit(stack, X, y, X[:2], rows=[0]).left_out.shape == (1, 2)
-    with pytest.raises(TypeError, match="it is a regressor[.] Use the other"):
+    with pytest.raises(TypeError, match=r"it is a regressor\. Use the other"):
         BaggedClassifier(stack).fit(X, y > 100)
 
 
