@@ -85,3 +85,15 @@ def test_losses_that_are_none_are_refused(loss, error, words):
         leave_one_out_error(model, loss)
     with pytest.raises(ValueError, match="'undefined'"):
         leave_one_out_error(model, undefined="ignore")
+
+
+def test_the_error_at_some_rows_is_that_of_all_there(seed):
+    X, y = load_diabetes(return_X_y=True)
+    model = BaggedRegressor(n_bags=60, random_state=seed).fit(X, y)
+    whole, rows = leave_one_out_error(model), np.array([3, 400, 17])
+    some = leave_one_out_error(model, rows=rows)
+    assert some.rows.tolist() == rows.tolist()
+    np.testing.assert_allclose(some.losses, whole.losses[rows], rtol=1e-12)
+    drawn = leave_one_out_error(model, rows=50, random_state=seed)
+    np.testing.assert_allclose(drawn.losses, whole.losses[drawn.rows], rtol=1e-12)
+    assert len(drawn.rows) == 50
