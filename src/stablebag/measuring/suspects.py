@@ -82,6 +82,11 @@ class Suspects:
     noun: Noun = ROWS
     n_looked_at: int | None = None
 
+    @property
+    def among(self) -> str:
+        """Among how many rows those that are likely wrong were looked for, in words; "" if among all."""
+        return "" if self.n_looked_at is None else f", among {ROWS.count(self.n_looked_at)} drawn at random"
+
 
 def suspects(model: Any, X: Any, *, false_share: float = 0.1, rows: Any = None, random_state: Any = None) -> Suspects:
     """Find the training rows that move predictions beyond the noise of the bags, and those that are likely wrong.

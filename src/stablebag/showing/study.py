@@ -39,8 +39,8 @@ _MOST_COMPARED = 2**23  # the most predictions of the base learner without rows 
 _MOST_AVERAGED = 2**27  # the most averages without rows that are taken to compare
 _MOST_ROWS = 10_000  # the most rows of a source at which all bags predict, and that are left out where some are enough
 _NOT_IN_MEMORY = (
-    "The base learner alone is not beside it: it would have to be fitted to all {:,} rows at once, and they are not in "
-    "memory."
+    "It is not compared with the base learner alone, which would have to be fitted to all {:,} rows at once, and they "
+    "are not in memory."
 )
 
 
