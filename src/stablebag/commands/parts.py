@@ -49,8 +49,8 @@ class Parts:
         in_order = sorted({path.resolve() for path in paths})
         if len(in_order) < len(paths):
             raise TableError("Some file is given twice, and its rows would be counted twice. Give each once.")
-        one = Path(given[0].rstrip("/")).name if len(given) == 1 else f"{len(in_order):,} files"
-        return cls(tuple(in_order), one)
+        called = "/".join(Path(given[0]).parts[-2 if glob.has_magic(given[0]) else -1 :])
+        return cls(tuple(in_order), called if len(given) == 1 else f"{len(in_order):,} files")
 
 
 def read_table(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> Path | Parts:
