@@ -87,5 +87,5 @@ def test_memory_is_a_number_with_a_unit(text, number):
 
 @pytest.mark.parametrize("text", ["much", "", "-1GB", "0", "1 XB", "nan"])
 def test_other_amounts_of_memory_are_refused(text):
-    with pytest.raises(click.BadParameter, match="It is an amount of memory such as 500MB or 1GB. Got"):
+    with pytest.raises(click.BadParameter, match="It is an amount of memory such as 500MB or 1GB"):
         read_memory(None, None, text)

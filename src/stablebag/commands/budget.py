@@ -212,6 +212,13 @@ def _timed_in_files(
     learner: Any, source: RowSource, y: np.ndarray, share: float, limit: float, seed: int
 ) -> tuple[float, float]:
     """How long the fit of a bag takes with what it predicts later, and how long it takes to read the rows of one."""
+    needed, memory = share * len(y) * (source.bytes_per_row + _OF_A_ROW), _memory(source)
+    if needed > memory:
+        enough = f"{math.ceil(2 * needed / 1e6):,}MB"
+        raise ValueError(
+            f"A bag of {round(share * len(y)):,} rows takes about {math.ceil(needed / 1e6):,}MB, and --max-memory "
+            f"leaves {memory / 1e6:,.3g}MB for rows. Give --max-memory {enough}, or a smaller --bag-size."
+        )
     size = min(len(y), max(_FIRST, round(share * len(y))))
     rows = np.sort(np.random.default_rng(seed).choice(len(y), size, replace=False))
     start = time.perf_counter()
@@ -235,8 +242,12 @@ def _passes(source: RowSource, share: float, n_bags: int) -> int:
     """How often a source is read: for the portions of the bags, and at the end for some rows at which they predict."""
     entries = n_bags * share * source.n_samples
     held = max(min(entries, source.n_samples) * (source.bytes_per_row + _OF_A_ROW), entries * _OF_AN_ENTRY)
-    memory = max(source.max_memory - source.bytes_to_read, source.max_memory / 2)
-    return 1 + min(n_bags, math.ceil(held / memory))
+    return 1 + min(n_bags, math.ceil(held / _memory(source)))
+
+
+def _memory(source: RowSource) -> float:
+    """The bytes that there are for rows, beside those that reading takes."""
+    return max(source.max_memory - source.bytes_to_read, source.max_memory / 2)
 
 
 def _time_of(learner: Any, X: Any, y: np.ndarray) -> float | None:
