@@ -16,6 +16,7 @@ from stablebag.measuring.names import Names
 from stablebag.resampling.row_ids import plain
 
 _NORMAL = 1.4826  # the standard deviation of a normal law, in units of the median distance from its middle
+_ROUNDING = 64 * np.finfo(float).eps  # of a prediction: a move that is no larger is none
 _LEAST = 0.03  # bags: a class that none of k bags predicts has the probability 0.03 / k, and not 0
 _MOST_WRONG = 0.05  # of the rows of a classifier that can be called wrong
 _MOST_OF_A_CLASS = 0.2  # of the rows of a class
@@ -153,6 +154,7 @@ def _moving(model: Any, X: Any, share: float) -> tuple[tuple[Suspect, ...], floa
     average, raw = model.average_, model.raw(X)
     moved = perturbations_of(average, raw)
     moves = (moved if moved.prediction.ndim == 1 else moved.in_norm()).row_norms()
+    moves[moves <= _ROUNDING * np.abs(moved.prediction).max(initial=0.0)] = 0.0  # by rows in no bag, say
     drawn = getattr(average, "drawn", False)
     if drawn:
         outputs = average.outputs(raw)
