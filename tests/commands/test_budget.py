@@ -6,6 +6,7 @@ from stablebag import BernoulliSubbagging, ClassicalBagging, Subbagging
 from stablebag._wording import Noun
 from stablebag.commands import budget
 from stablebag.commands.budget import default_scheme, workload
+from stablebag.learning.sources.source import RowSource
 
 ROWS_PER_SECOND = 10_000
 
@@ -131,3 +132,39 @@ def test_refits_count_for_more_of_the_work_than_bags():
         [0, 250 * 0.2 / whole, 500 * 0.2 / whole, (500 * 0.2 + 0.4) / whole, 1, 1]
     )
     assert load_of(4000, Clocked(fewest=10**6)).share(701) == 1.0
+
+
+class Files(RowSource):
+    """Rows that take three seconds to be read, whichever they are, and have room for ten bags."""
+
+    n_features, bytes_per_row, n_samples, part_sizes = 1, 24.0, 100_000, (100_000,)
+    max_memory = 10 * 10_000 * (24 + 16)
+
+    def take(self, rows):
+        CLOCK[0] += 3.0
+        return np.zeros((len(rows), 1))
+
+    def read(self, part, n_rows):
+        raise AssertionError
+
+    def targets(self):
+        return np.zeros(self.n_samples)
+
+
+def test_reading_files_takes_time_too():
+    files = Files()
+    load = workload(Clocked(), files, files.targets(), Subbagging(0.5), n_refits=0, jobs=2, limit=1e6)
+    # A bag of 10,000 rows takes a second. All rows have room: what counts is the rows of bags, of 24 bytes each.
+    assert (load.n_bags, load.pass_seconds, load.bag_seconds) == (500, 3.0, pytest.approx(1.0))
+    assert load.n_passes == 1 + 30
+    assert load.seconds == pytest.approx(1.15 * 500 / 2 + 31 * 3)
+    assert "the files are read about 31 times, about 2 minutes in all" in load.sentence
+    some = workload(Clocked(), files, files.targets(), Subbagging(0.5), n_refits=0, jobs=2, limit=load.seconds - 1)
+    assert some.n_bags == 200
+
+
+def test_a_bag_that_has_no_room_is_refused_with_what_it_takes():
+    files = Files()
+    files.max_memory = 10_000 * (24 + 16) - 1
+    with pytest.raises(ValueError, match=r"A bag of 10,000 rows takes about 1MB, .* --max-memory 1MB, or a smaller"):
+        workload(Clocked(), files, files.targets(), Subbagging(0.5), n_refits=0)

@@ -3,6 +3,8 @@ import json
 import numpy as np
 import pandas as pd
 
+import parquet_files
+
 QUICK = ("--n-bags", 20, "--refits", 5, "--points", 4, "--jobs", 1)
 
 
@@ -187,3 +189,73 @@ def test_two_rows_are_too_few_to_hold_one_out(run, tmp_path):
     result = run("measure", tmp_path / "t.csv", "--target", "y", *QUICK)
     assert result.exit_code == 2
     assert words(result).endswith("Error: One row is left to train on, and two are needed. Give more rows, or --test.")
+
+
+def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path):
+    folder, report, numbers = tmp_path / "parts", tmp_path / "report.html", tmp_path / "numbers.json"
+    folder.mkdir()
+    parquet_files.uneven_files(folder, parquet_files.rows(400))
+    few = (
+        "--n-bags",
+        8,
+        "--bag-size",
+        20,
+        "--points",
+        4,
+        "--jobs",
+        1,
+        "--drop",
+        "name,patient",
+        "--max-memory",
+        "35KB",
+    )
+    result = run("measure", folder, "--target", "y", *few, "--output", report, "--json", numbers)
+    assert result.exit_code == 0, result.output
+    said = words(result)
+    assert said.index("Typically, a left-out row moves the bagged model's predictions by") < said.index(
+        "The table would"
+    )
+    assert "The table would take about 38.4 kB in memory, more than --max-memory (35 kB), so its rows stay" in said
+    assert "It is not compared with the base learner alone, which would have to be fitted to all 309 rows" in said
+    assert "the files are read about" in said
+    assert "400 rows of parts; the target is 'y' (regression). 13 rows without a target were left out." in said
+    assert "Trained on 309 rows, held out 78." in said
+    assert "The columns of parts, as they were read in 78 rows drawn at random" in said
+    written = json.loads(numbers.read_text())
+    assert (written["n_samples"], written["moves"]["n_refits_of_the_base_learner"]) == (309, 0)
+    assert (written["verdict"]["case"], written["data"]["n_sampled"]) == ("not compared", 78)
+    assert written["held_out"]["R2"]["base"] is None
+    page = report.read_text()
+    assert "base learner</th>" not in page
+    assert "what columns are, from 78 of them" in page
+    in_memory = run("measure", folder, "--target", "y", *few[:-1], "1GB", "--refits", 3)
+    assert in_memory.exit_code == 0, in_memory.output
+    assert "400 rows of parts; the target is 'y' (regression)." in words(in_memory)
+    assert "The table would" not in words(in_memory)
+
+
+def test_classes_and_units_of_a_large_table_are_measured(run, tmp_path):
+    parquet_files.one_file(tmp_path, parquet_files.rows(400))
+    few = ("--n-bags", 8, "--bag-size", 8, "--points", 4, "--jobs", 1, "--drop", "y,day", "--max-memory", "30KB")
+    pattern = tmp_path / "*.parquet"
+    result = run("measure", pattern, "--target", "kind", "--group", "patient", "--id", "name", *few)
+    assert result.exit_code == 0, result.output
+    assert "a decision that some single patient flips" in words(result)
+    assert "not by their --id" in words(result)
+    assert "other patients." in words(result)
+
+
+def test_what_a_large_table_cannot_have_is_said_before_any_work(run, tmp_path):
+    parquet_files.one_file(tmp_path, parquet_files.rows())
+    table = tmp_path / "all.parquet"
+    for more, said in [
+        (("--max-memory", "lots"), "It is an amount of memory such as 500MB or 1GB."),
+        (("--max-memory", "1KB", "--refits", 5), "Error: --refits fits the base learner to all rows at once"),
+        (("--max-memory", "1KB", "--bag-size", 90), "Error: A bag of 90 rows takes about 1MB, and --max-memory leaves"),
+        (("--max-memory", "1KB", "--drop", "nme"), "Did you mean 'name'?"),
+    ]:
+        result = run("measure", table, "--target", "y", "--n-bags", 5, *more)
+        assert result.exit_code == 2, more
+        assert said in words(result), result.output
+    missing = run("measure", tmp_path / "*.pq", "--target", "y")
+    assert "Error: No file matches the pattern" in missing.output

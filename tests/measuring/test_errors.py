@@ -98,3 +98,15 @@ def test_of_several_outputs_there_is_an_error_of_each_or_a_loss_of_all():
     for loss in (None, "absolute"):
         with pytest.raises(ValueError, match=r"Use model.output\(0\), or a loss of your own"):
             leave_one_out_error(model, loss)
+
+
+def test_the_error_at_some_rows_is_that_of_all_there(seed):
+    X, y = load_diabetes(return_X_y=True)
+    model = BaggedRegressor(n_bags=60, random_state=seed).fit(X, y)
+    whole, rows = leave_one_out_error(model), np.array([3, 400, 17])
+    some = leave_one_out_error(model, rows=rows)
+    assert some.rows.tolist() == rows.tolist()
+    np.testing.assert_allclose(some.losses, whole.losses[rows], rtol=1e-12)
+    drawn = leave_one_out_error(model, rows=50, random_state=seed)
+    np.testing.assert_allclose(drawn.losses, whole.losses[drawn.rows], rtol=1e-12)
+    assert len(drawn.rows) == 50

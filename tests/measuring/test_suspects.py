@@ -138,3 +138,20 @@ def test_an_error_rate_that_is_none_is_refused(share):
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=1), n_bags=20, random_state=0).fit(X[:30], y[:30])
     with pytest.raises(ValueError, match="'false_share' parameter of suspects"):
         suspects(model, X[:2], false_share=share)
+
+
+@pytest.mark.parametrize("load", [load_diabetes, load_breast_cancer])
+def test_likely_wrong_rows_are_looked_for_among_some(load):
+    X, y = load(return_X_y=True)
+    y = y.copy()
+    y[7] = 1 - y[7] if load is load_breast_cancer else 3 * y.max()
+    kind = BaggedClassifier if load is load_breast_cancer else BaggedRegressor
+    model = kind(n_bags=100, random_state=0).fit(X[:300], y[:300])
+    found = suspects(model, X[300:310], rows=np.array([200, 7, 8, 9]))
+    assert found.n_looked_at == 4
+    assert {one.number for one in found.wrong} <= {200, 7, 8, 9}
+    assert [one.number for one in found.wrong] == ([7] if kind is BaggedRegressor else [])  # one of four are too many
+    assert repr(found.moving) == repr(suspects(model, X[300:310]).moving)
+    everything = suspects(model, X[300:310], rows=np.arange(300))
+    assert repr(everything.wrong) == repr(suspects(model, X[300:310]).wrong)
+    assert everything.wrong

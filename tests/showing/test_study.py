@@ -3,10 +3,12 @@ import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+import parquet_files
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
     Certificate,
+    ParquetTable,
     Perturbations,
     Subbagging,
     VectorCertificate,
@@ -19,6 +21,7 @@ from stablebag import (
     predict_interval,
 )
 from stablebag._wording import Noun
+from stablebag.learning.sources.remainder import Remainder
 from stablebag.showing.study import Study, study
 
 
@@ -205,3 +208,74 @@ def test_of_some_rows_the_most_influential_are_called_by_their_own_numbers():
 def test_a_study_is_of_one_output():
     with pytest.raises(ValueError, match="study one column at a time"):
         study(DecisionTreeRegressor(), np.zeros((9, 1)), np.zeros((9, 2)), np.zeros((2, 1)))
+
+
+@pytest.fixture
+def held_out_of_files(tmp_path):
+    """Rows of files but some, these, and the same in memory: X, y, X_test, y_test."""
+    parquet_files.uneven_files(tmp_path, parquet_files.rows())
+
+    def make(target):
+        table = ParquetTable(tmp_path, target=target, columns=["x", "z", "whole"], max_memory=4000)
+        held = np.arange(3, table.n_samples, 7)
+        X, y = table.to_memory()
+        stay = np.delete(np.arange(len(y)), held)
+        return Remainder(table, held), (X.iloc[stay], y[stay], table.take(held), y[held])
+
+    return make
+
+
+@pytest.mark.parametrize("target", ["y", "kind"])
+def test_a_study_of_files_is_that_in_memory_without_the_base_learner(held_out_of_files, target):
+    rest, (X, y, X_test, y_test) = held_out_of_files(target)
+    tree = (DecisionTreeRegressor if target == "y" else DecisionTreeClassifier)(max_depth=3)
+    about = {"n_bags": 40, "scheme": Subbagging(30), "n_points": 5, "n_refits": 3}
+    of_files, in_memory = study(tree, rest, X_test=X_test, y_test=y_test, **about), study(
+        tree, X, y, X_test, y_test, **about
+    )  # fmt: skip
+    assert of_files.base is None
+    assert (of_files.bagged.values == in_memory.bagged.values).all()
+    assert (of_files.bagged.names.rows == in_memory.bagged.names.rows).all()
+    assert repr(of_files.proofs()) == repr(in_memory.proofs())
+    assert repr(of_files.suspects) == repr(in_memory.suspects)
+    assert (of_files.error.losses == in_memory.error.losses).all()
+    assert of_files.coverage == in_memory.coverage
+    assert [score.bagged for score in of_files.scores] == [score.bagged for score in in_memory.scores]
+    assert np.isnan([score.base for score in of_files.scores]).all()
+    assert len(of_files.losses) == len(in_memory.losses)
+    assert of_files.compared.n_rows == rest.n_samples
+    verdict = of_files.verdict()
+    stability = verdict if verdict.case == "not compared" else verdict.remarks[-1]
+    assert stability.case == "not compared"
+    assert stability.headline.startswith("Typically, a left-out row moves the bagged model's")
+    assert f"fitted to all {rest.n_samples} rows at once, and they are not in memory." in of_files.compared.reason
+    if target == "kind":
+        assert (of_files.decisions.by_row == in_memory.decisions.by_row).all()
+        assert of_files.decisions.beside() == ""
+
+
+def test_of_very_many_rows_of_files_some_are_predicted(held_out_of_files, monkeypatch):
+    monkeypatch.setattr("stablebag.showing.study._MOST_ROWS", 50)
+    rest, (_, _, X_test, y_test) = held_out_of_files("y")
+    result = study(
+        DecisionTreeRegressor(max_depth=3), rest, X_test=X_test, y_test=y_test, n_bags=40, scheme=Subbagging(30)
+    )
+    assert result.suspects.n_looked_at == len(result.error.rows) == result.compared.n_rows == 50
+    assert (result.intervals, result.coverage) == (None, None)
+    assert len(result.bagged.rows) == rest.n_samples  # what is proved, and measured beside it, is of all
+    assert result.bagged.scope.mismatch(result.proved.scope) is None
+
+
+def test_what_a_study_of_files_cannot_do_is_refused(held_out_of_files):
+    rest, (_, y, X_test, _) = held_out_of_files("y")
+    tree = DecisionTreeRegressor()
+    with pytest.raises(TypeError, match=r"X_test.*held-out rows in memory"):
+        study(tree, rest)
+    with pytest.raises(TypeError, match=r"X_test.*held-out rows in memory"):
+        study(tree, rest, X_test=rest)
+    with pytest.raises(ValueError, match="Leave y out"):
+        study(tree, rest, y, X_test)
+    with pytest.raises(ValueError, match=r"n_matched.*0 with a Remainder"):
+        study(tree, rest, X_test=X_test, n_matched=2)
+    with pytest.raises(ValueError, match="where the table is made"):
+        study(tree, rest, X_test=X_test, groups=np.arange(len(y)))

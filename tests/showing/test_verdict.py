@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -133,6 +135,16 @@ def test_without_the_base_learner_there_is_nothing_to_compare():
     verdict = decide(Comparison.of(None, moves(2.0, 1)))
     assert verdict.case == "not compared"
     assert str(verdict) == "Typically, a left-out row moves the bagged model's predictions by 2."
+    beside = decide(replace(Comparison.of(None, moves(2.0, 1)), reason="It was not fitted."), spread=10.0)
+    assert str(beside) == (
+        "Typically, a left-out row moves the bagged model's predictions by 2, 20% of the spread of the targets. It was "
+        "not fitted."
+    )
+    assert "by 2, less than 1% of the spread" in str(decide(Comparison.of(None, moves(2.0, 1)), spread=1000.0))
+    still = Perturbations(np.zeros(2), np.zeros((3, 2)), np.arange(3))
+    assert decide(Comparison.of(None, still)).headline == (
+        "None of 3 rows moves the bagged model's predictions at any test point when it is left out."
+    )
 
 
 def test_units_are_called_by_their_names():

@@ -1,7 +1,10 @@
 """How many bags and refits there is time for: a few fits are timed before the work, and what is chosen is said."""
 
+import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,7 @@ from stablebag._checks import check_jobs
 from stablebag._wording import ROWS, Noun, about_time
 from stablebag.commands.printing import beside, progress, say
 from stablebag.learning.parallel import n_workers, one_thread
+from stablebag.learning.sources.source import RowSource
 from stablebag.resampling.scheme import ResamplingScheme
 
 # Pairs of a number of bags and one of refits: the first that there is time for is taken, or else the last.
@@ -24,6 +28,8 @@ _QUICK = 0.1  # seconds of a fit that is timed again
 _SPENT = 0.05  # of the time there is, after which no larger fit is timed
 _POWERS = (1.0, 3.0)  # of the number of rows, with which the time of a fit grows: at least and at most
 _LIKELY = 0.5  # rows in every bag, from which on there are too few bags
+_PREDICTED = 20_000  # rows of a source at which every bag predicts: held-out ones, and as many training rows
+_OF_A_ROW, _OF_AN_ENTRY = 16, 24  # bytes of a row, and of a row in a bag, beside its values
 _BESIDE = 1.15  # everything in proportion to the fits alone: predictions, processes, printing
 
 
@@ -45,6 +51,10 @@ class Workload:
         How long a refit takes.
     workers : int
         The number of fits in parallel.
+    n_passes : int
+        How often files are read, if the rows are not in memory.
+    pass_seconds : float
+        How long it takes to read them once.
     chosen : tuple of str
         What was chosen, as options of the command line that choose it again.
     sentence : str
@@ -57,13 +67,16 @@ class Workload:
     bag_seconds: float
     refit_seconds: float
     workers: int
+    n_passes: int = 0
+    pass_seconds: float = 0.0
     chosen: tuple[str, ...] = ()
     sentence: str = ""
 
     @property
     def seconds(self) -> float:
         """How long everything takes, about."""
-        return _seconds(self.n_bags, self.n_refits, self.bag_seconds, self.refit_seconds, self.workers)
+        fits = _seconds(self.n_bags, self.n_refits, self.bag_seconds, self.refit_seconds, self.workers)
+        return fits + self.n_passes * self.pass_seconds
 
     def share(self, done: int) -> float:
         """Return which share of the work is done after so many fits: bags first, and then refits, which take longer."""
@@ -112,8 +125,8 @@ def workload(
     ----------
     learner : estimator
         The learner, unfitted.
-    X : DataFrame or array
-        The training rows.
+    X : DataFrame, array or RowSource
+        The training rows. Of a source, one bag is read for the fits that are timed, which takes as long as a pass.
     y : ndarray
         Their targets.
     scheme : ResamplingScheme
@@ -147,14 +160,19 @@ def workload(
     pairs = [(n_bags or bags, refits if n_refits is None else n_refits) for bags, refits in LADDER]
     pairs = [(bags, min(refits, n_units)) for bags, refits in pairs]
     workers = min(n_workers(jobs), cpu_count())
-    bag, refit = _timed(learner, X, y, share, limit, seed)
-    fits = [pair for pair in pairs if _seconds(*pair, bag, refit, workers) <= limit]
+    passes: Callable[[int], int] = lambda n_bags: 0  # noqa: E731
+    took = 0.0
+    if isinstance(X, RowSource):
+        (bag, took), refit, passes = _timed_in_files(learner, X, y, share, limit, seed), 0.0, partial(_passes, X, share)
+    else:
+        bag, refit = _timed(learner, X, y, share, limit, seed)
+    fits = [pair for pair in pairs if _seconds(*pair, bag, refit, workers) + passes(pair[0]) * took <= limit]
     bags, refits = fits[0] if fits else pairs[-1]
     _refuse_too_few(law, bags, noun)
     chosen = [] if n_bags else ["--n-bags", str(bags)]
     chosen += [] if n_refits is not None else ["--refits", str(refits)]
     chosen += ["--bag-size", str(round(law.bag_size))] if is_smaller else []
-    load = Workload(scheme, bags, refits, bag, refit, workers, tuple(chosen))
+    load = Workload(scheme, bags, refits, bag, refit, workers, passes(bags), took, tuple(chosen))
     return replace(load, sentence=_sentence(load, pairs[0], round(law.bag_size), noun, limit))
 
 
@@ -188,6 +206,48 @@ def _timed(learner: Any, X: Any, y: np.ndarray, share: float, limit: float, seed
     if not sizes:
         return 0.0, 0.0
     return _at(share * n, sizes, seconds), _at(n, sizes, seconds)
+
+
+def _timed_in_files(
+    learner: Any, source: RowSource, y: np.ndarray, share: float, limit: float, seed: int
+) -> tuple[float, float]:
+    """How long the fit of a bag takes with what it predicts later, and how long it takes to read the rows of one."""
+    needed, memory = share * len(y) * (source.bytes_per_row + _OF_A_ROW), _memory(source)
+    if needed > memory:
+        enough = f"{math.ceil(2 * needed / 1e6):,}MB"
+        raise ValueError(
+            f"A bag of {round(share * len(y)):,} rows takes about {math.ceil(needed / 1e6):,}MB, and --max-memory "
+            f"leaves {memory / 1e6:,.3g}MB for rows. Give --max-memory {enough}, or a smaller --bag-size."
+        )
+    size = min(len(y), max(_FIRST, round(share * len(y))))
+    rows = np.sort(np.random.default_rng(seed).choice(len(y), size, replace=False))
+    start = time.perf_counter()
+    X = source.take(rows)
+    took = time.perf_counter() - start
+    bag, _ = _timed(learner, X, y[rows], min(1.0, share * len(y) / size), limit, seed)
+    if not bag:
+        return 0.0, took
+    few = np.arange(min(_FIRST, size))
+    model = clone(learner)
+    try:
+        model.fit(X.iloc[few] if hasattr(X, "iloc") else X[few], y[rows[few]])
+        start = time.perf_counter()
+        model.predict(X)
+    except Exception:
+        return bag, took  # what is wrong is told by the real fits
+    return bag + _PREDICTED * (time.perf_counter() - start) / size, took
+
+
+def _passes(source: RowSource, share: float, n_bags: int) -> int:
+    """How often a source is read: for the portions of the bags, and at the end for some rows at which they predict."""
+    entries = n_bags * share * source.n_samples
+    held = max(min(entries, source.n_samples) * (source.bytes_per_row + _OF_A_ROW), entries * _OF_AN_ENTRY)
+    return 1 + min(n_bags, math.ceil(held / _memory(source)))
+
+
+def _memory(source: RowSource) -> float:
+    """The bytes that there are for rows, beside those that reading takes."""
+    return max(source.max_memory - source.bytes_to_read, source.max_memory / 2)
 
 
 def _time_of(learner: Any, X: Any, y: np.ndarray) -> float | None:
@@ -230,7 +290,11 @@ def _refuse_too_few(law: Any, n_bags: int, noun: Noun) -> None:
 def _sentence(load: Workload, usual: tuple[int, int], size: int, noun: Noun, limit: float) -> str:
     """What was chosen, why, how long it takes and what to change."""
     takes = f" take {about_time(load.seconds)} with {load.workers} job{'s' * (load.workers != 1)}"
-    words = [f"{_numbers(load.n_bags, load.n_refits, noun, size)}{takes if load.bag_seconds else ''}."]
+    read = ""
+    if load.n_passes:
+        of_it = f", {about_time(load.pass_seconds * load.n_passes)} in all" if load.pass_seconds > 1 else ""
+        read = f"; the files are read about {load.n_passes:,} times{of_it}"
+    words = [f"{_numbers(load.n_bags, load.n_refits, noun, size)}{takes if load.bag_seconds else ''}{read}."]
     names = [name for name in load.chosen if name in ("--n-bags", "--refits")]
     most = f"--time-limit ({about_time(limit).removeprefix('about ')})"
     if names and load.seconds > limit:

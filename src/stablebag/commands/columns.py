@@ -72,10 +72,15 @@ class Columns:
             if name not in frame.columns:
                 _refuse_missing(frame, name, called)
             kind, column = self.kinds[name], plain_column(frame[name])
-            found[name] = read = _READERS[kind.name](column, kind.form)
+            found[name] = read = self.column(column, kind)
             if column.notna().any() and not read.notna().any():
                 raise TableError(f"The column {name!r} has {kind.name}s in the training table and none in {called}.")
         return pd.DataFrame(found, index=frame.index)
+
+    @staticmethod
+    def column(column: Any, kind: Kind) -> Any:
+        """Return one column, of numpy's own types, as numbers, dates or texts; what cannot be read so is missing."""
+        return _READERS[kind.name](column, kind.form)
 
     def pipeline(self, learner: Any) -> Pipeline:
         """Return the learner behind a reader of these columns; all of it is fitted inside each bag."""

@@ -10,7 +10,7 @@ from stablebag.showing.data_as_read import DataAsRead
 
 def print_columns(console: Console, data: DataAsRead) -> None:
     """Print a table of the columns that matter most, and how many others there are of which kind."""
-    table = Table(title=f"The columns of {escape(data.name)}, as they were read")
+    table = Table(title=escape(data.title))
     table.add_column("column", overflow="fold")
     table.add_column("read as", no_wrap=True)
     table.add_column("missing", justify="right", no_wrap=True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from stablebag.commands.encodings import PACKED, decoded, unpacked
+from stablebag.commands.parts import Parts, footers
 from stablebag.commands.refusals import TableError
 
 _USUAL = {".csv": ",", ".tsv": "\t", ".txt": "\t"}  # what is between columns, by the ending
@@ -46,14 +47,17 @@ class FileAsRead:
 
 
 def read_file(
-    path: str | Path, *, separator: str | None = None, encoding: str | None = None, as_written: Collection[str] = ()
+    path: Any, *, separator: str | None = None, encoding: str | None = None, as_written: Collection[str] = ()
 ) -> FileAsRead:
     """Read a file by its ending: .csv, .tsv, .txt, .parquet or .feather; also .csv.gz and so on.
 
     What is between the columns of a text file is told by its header alone, so that no row can change it: of comma,
     semicolon, tab and bar, the one that is most often in it outside of quotes; if there are as many, the one that is
-    usual for the ending. In the columns that are `as_written`, only an empty field is missing.
+    usual for the ending. In the columns that are `as_written`, only an empty field is missing. The Parquet files of a
+    table in several parts are read one after the other.
     """
+    if isinstance(path, Parts):
+        return FileAsRead(_stacked(path))
     path = Path(path)
     if not path.is_file():
         raise TableError(f"There is no file {path}.")
@@ -77,10 +81,36 @@ def read_file(
     return read
 
 
+def _stacked(parts: Parts) -> Any:
+    """The rows of several Parquet files, in the order of their paths; columns must have one type."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    footers(parts)  # which refuses what is no Parquet file
+    tables = [pq.read_table(path, partitioning=None) for path in parts.paths]
+    names = tables[0].column_names
+    for path, table in zip(parts.paths, tables, strict=True):
+        if sorted(table.column_names) != sorted(names):
+            odd = sorted(set(names) ^ set(table.column_names))[0]
+            raise TableError(f"The column {odd!r} is not in all files of {parts}: {path} differs from the first.")
+    try:
+        together = pa.concat_tables([table.select(names) for table in tables], promote_options="default")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        why = (str(error).strip().splitlines() or [""])[0].rstrip(".")
+        raise TableError(f"The files of {parts} have columns of different types: {why}.") from error
+    if not len(together):
+        raise TableError(f"The table {parts} has no rows.")
+    return _checked(together.to_pandas(), parts)
+
+
 def _typed(path: Path, ending: str) -> Any:
     import pandas as pd
 
-    frame = pd.read_parquet(path) if ending == ".parquet" else pd.read_feather(path)
+    return _checked(pd.read_parquet(path) if ending == ".parquet" else pd.read_feather(path), path)
+
+
+def _checked(frame: Any, path: Any) -> Any:
+    """A frame from a file with types, with texts for names; cells with lists are refused."""
     if frame.index.name is not None:  # a column that pandas had put aside
         frame = frame.reset_index()
     frame.columns = [str(name) for name in frame.columns]
@@ -171,7 +201,7 @@ def _refuse_ragged(line: int, n_fields: int, n_names: int, path: Path) -> None:
     raise TableError(f"The table {path} has {more}, which has {n_names:,}: line {line:,} has {fields}. {help_}.")
 
 
-def _refuse_twice(names: list[str], path: Path) -> None:
+def _refuse_twice(names: list[str], path: Any) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:

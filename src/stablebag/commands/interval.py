@@ -11,6 +11,7 @@ from rich.console import Console
 
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.commands.options import keep_option, save_option, table_options
+from stablebag.commands.parts import paths_of
 from stablebag.commands.printing import progress, say
 
 METHODS = ("jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife")
@@ -58,7 +59,7 @@ def interval(
 
     check_level(confidence, "--confidence")
     for path in (output, save):
-        refuse_unwritable(path, options["table"], test)
+        refuse_unwritable(path, *paths_of(options["table"]), test)
     saving, console = Saving.order(save, options), Console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "regression")
@@ -67,7 +68,7 @@ def interval(
     model = data.model(console, BaggedRegressor, random_number=method in _OF_RANDOM_BAGS)
     _check_stable(model, data.y, confidence, method)
     with progress(console, "Fitting"):
-        model.fit(data.X, data.y, groups=data.groups)
+        model.fit(**data.to_fit)
     with spoken_warnings(console):
         found = predict_interval(
             model, new.X, confidence_level=confidence, method=method, locally_weighted=locally_weighted
@@ -80,7 +81,7 @@ def interval(
         say(console, f"Trained on {groups.counted(data.groups)}; the intervals are for rows of other {many}.")
         if known := groups.seen_before(data.groups, new.groups):
             say(console, f"{known} The guarantee is not about these rows.")
-    elif noticed := groups.suggestion(data.X):
+    elif noticed := data.suggestion:
         say(console, noticed)
     if new.y is not None:
         say(console, f"{found.coverage(new.y):.1%} of the known targets are inside.")

@@ -10,6 +10,7 @@ from rich.console import Console
 from stablebag._writing import refuse_ending, refuse_unwritable
 from stablebag.commands.auto import number_or_auto
 from stablebag.commands.options import save_option, table_options
+from stablebag.commands.parts import name_of, paths_of
 from stablebag.commands.printing import progress
 
 
@@ -54,20 +55,30 @@ def measure(**options: Any) -> None:
     Example:
       stablebag measure patients.csv --target outcome --model tree --output report.html
       stablebag measure visits.csv --target outcome --group patient_id --output report.html
+      stablebag measure 'sales/*.parquet' --target price --max-memory 2GB --output report.html
+
+    TABLE is a file, or Parquet files: a folder, a quoted pattern, or several. If they would take more than
+    --max-memory, rows stay in the files: some are held out first, at most 10,000, columns are decided from these, and
+    the others are read once for each portion of the bags (docs/large_data.md).
     """
     table, target, test, size, seed = (options[name] for name in ("table", "target", "test", "test_size", "seed"))
     refuse_ending(options["output"], "--output", ".html", ".htm")
     for path in (options["output"], options["json_path"], options["save"]):
-        refuse_unwritable(path, table, test)
-    with progress(Console(), f"Reading {table.name}"):
-        from stablebag.commands import groups, tables
+        refuse_unwritable(path, *paths_of(table), test)
+    with progress(Console(), f"Reading {name_of(table)}"):
+        from stablebag.commands import groups, large_tables, tables
         from stablebag.commands.columns_table import print_columns
         from stablebag.commands.studying import StudyOrder, held_out
+        from stablebag.learning.sources.source import RowSource
 
         order = StudyOrder.from_options(options)
-        data = tables.TrainingTable.from_options(options)
+        is_large = large_tables.is_large(options)
+        if is_large:
+            large_tables.refuse_in_memory_only(options)
+        data = (large_tables.LargeTable if is_large else tables.TrainingTable).from_options(options)
     X, y, task, units, others = data.X, data.y, data.task, data.groups, None
-    notes = [f"{len(y) + data.n_without_target:,} rows of {table.name}; the target is {target!r} ({task})."]
+    notes = [f"{data.n_rows:,} rows of {name_of(table)}; the target is {target!r} ({task})."]
+    notes[:0] = data.said
     if data.n_without_target:
         words = (
             f"; if words such as None or NA are classes, add --kind {target}=category"
@@ -82,6 +93,8 @@ def measure(**options: Any) -> None:
         new = data.read_new(test, needs_target=True)
         X_test, y_test, others = new.X, new.y, new.groups
         notes += new.said
+    elif isinstance(data, large_tables.LargeTable):
+        X_test, y_test, others = data.X_test, data.y_test, data.groups_test
     elif units is None:
         X, X_test, y, y_test = held_out(X, y, size, task, seed)
         if len(y) < 2:
@@ -91,9 +104,9 @@ def measure(**options: Any) -> None:
     notes.append(groups.trained(len(y), len(X_test), units, others))
     if known := groups.seen_before(units, others):
         notes.append(f"{known} So the held-out scores are better than at rows of new {groups.noun(units).plural}.")
-    if units is None and (noticed := groups.suggestion(X)):
+    if units is None and (noticed := groups.suggestion(X_test if is_large else X)):
         notes.append(noticed)
-    notes.append(data.covered(X.index if units is None else units))
+    notes.append(data.covered(units if units is not None or isinstance(X, RowSource) else X.index))
     order = replace(order, reading=data.reading, as_read=data.as_read)
     order.carry_out(X, y, X_test, y_test, task, notes, units)
     print_columns(Console(), data.as_read)

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from stablebag.commands.auto import duration, number_or_auto
+from stablebag.commands.parts import MAX_MEMORY, read_memory, read_table
 from stablebag.resampling.scheme import ResamplingScheme
 from stablebag.resampling.schemes import SCHEMES
 
@@ -43,7 +44,7 @@ def run_options(command: Any) -> Any:
 def table_options(command: Any) -> Any:
     """Add the options that choose a table, a learner and its bags."""
     options = [
-        click.argument("table", type=click.Path(path_type=Path)),
+        click.argument("table", nargs=-1, required=True, callback=read_table),
         click.option("--target", required=True, help="The column to predict."),
         click.option("--group", help="The column that says whose rows are whose, such as patient_id. It is no feature; "
                      "whole patients are put into bags, left out and held out, and what counts rows counts patients."),
@@ -57,6 +58,8 @@ def table_options(command: Any) -> Any:
         click.option("--decimal", type=click.Choice([".", ","]),
                      help="The decimal mark of a text file.  [default: by the values]"),
         click.option("--encoding", help="The encoding of a text file, such as cp1252.  [default: by its bytes]"),
+        click.option("--max-memory", default=MAX_MEMORY, show_default=True, callback=read_memory,
+                     help="The memory for training rows: a Parquet table that would take more stays in its files."),
         click.option("--task", type=click.Choice(["regression", "classification"]), help="[default: by the target]"),
         click.option("--model", default="tree", show_default=True,
                      help="tree, forest, boosting, logistic, ridge, knn, mlp, svm, or package.module:Class."),

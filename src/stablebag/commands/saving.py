@@ -16,6 +16,7 @@ from typing import Any
 from stablebag import __version__
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.commands.new_rows import Reading
+from stablebag.commands.parts import name_of
 from stablebag.commands.refusals import TableError
 
 _ABOUT = "stablebag.json"
@@ -87,7 +88,7 @@ class Saving:
         skops = _skops()
         about = {
             "format": _FORMAT,
-            "table": Path(self.options["table"]).name,
+            "table": name_of(self.options["table"]),
             "reading": reading.to_dict(),
             "n_rows": len(model.y_),
             "versions": _versions(),

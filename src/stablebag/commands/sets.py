@@ -11,6 +11,7 @@ from rich.table import Table
 
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.commands.options import keep_option, save_option, table_options
+from stablebag.commands.parts import paths_of
 from stablebag.commands.printing import progress, say
 
 _SHOWN = 5  # rows in the terminal
@@ -70,14 +71,14 @@ def sets(
         level = {"delta": 0.05 if delta is None else delta}
         check_share(level["delta"], "--delta")
     for path in (output, save):
-        refuse_unwritable(path, options["table"], test)
+        refuse_unwritable(path, *paths_of(options["table"]), test)
     saving, console = Saving.order(save, options), Console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "classification")
     new, kept = data.new, data.new.kept(keep, list(data.new.frame.columns))
     model = data.model(console, BaggedClassifier, random_number=covers)
     with progress(console, "Fitting"):
-        model.fit(data.X, data.y, groups=data.groups)
+        model.fit(**data.to_fit)
     with spoken_warnings(console):
         found = predict_set(model, new.X, method=method, **level)
     say(console, conclusion(found))
@@ -92,7 +93,7 @@ def sets(
         known = groups.seen_before(data.groups, new.groups)
         if covers and known:
             say(console, f"{known} The guarantee is not about these rows.")
-    elif noticed := groups.suggestion(data.X):
+    elif noticed := data.suggestion:
         say(console, noticed)
     if new.y is not None and set(new.y) & set(data.y):
         one = f"{found.correct_singletons(new.y):.1%} have it as the only one"

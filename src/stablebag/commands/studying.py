@@ -19,10 +19,12 @@ from stablebag.commands import tables
 from stablebag.commands.budget import Workload, settled
 from stablebag.commands.numbers import numbers
 from stablebag.commands.options import scheme_of
+from stablebag.commands.parts import name_of
 from stablebag.commands.printing import progress, say
 from stablebag.commands.saving import Saving
 from stablebag.commands.telling import tell
 from stablebag.learning.kept_fits import keep_fits
+from stablebag.learning.sources.source import RowSource
 from stablebag.resampling.scheme import ResamplingScheme
 from stablebag.showing.colophon import Colophon
 from stablebag.showing.data_as_read import DataAsRead
@@ -119,7 +121,7 @@ class StudyOrder:
             n_matched=options["matched"],
             metrics=tuple(map(checked_metric, options["metrics"])),
             delta=options["delta"],
-            data=options["table"].name,
+            data=name_of(options["table"]),
             target=options["target"],
             jobs=options["jobs"],
             seed=options["seed"],
@@ -134,7 +136,10 @@ class StudyOrder:
     def carry_out(
         self, X: Any, y: Any, X_test: Any, y_test: Any, task: str, notes: list[str], groups: Any = None
     ) -> None:
-        """Run the study with progress, print it, and write what was asked for; groups are the units of the rows."""
+        """Run the study with progress, print it, and write what was asked for; groups are the units of the rows.
+
+        Rows that are not in memory come as a source, which has its targets and units; y and groups are these.
+        """
         for path in (self.output, self.numbers):
             refuse_unwritable(path)
         learner = tables.make_learner(self.model, task, tables.parse_parameters(self.parameters))
@@ -143,17 +148,18 @@ class StudyOrder:
         console = Console()
         load = self._settled(console, pipeline, X, y, groups)
         with self._kept(), progress(console, "Fitting", load.share):
+            of_source = isinstance(X, RowSource)
             result = study(
                 pipeline,
                 X,
-                y,
+                None if of_source else y,
                 X_test,
                 y_test,
-                groups=groups,
+                groups=None if of_source else groups,
                 scheme=load.scheme,
                 n_bags=load.n_bags,
                 n_points=self.n_points,
-                n_refits=load.n_refits,
+                n_refits=max(1, load.n_refits),
                 n_matched=self.n_matched,
                 metrics=self.metrics,
                 n_jobs=self.jobs,
@@ -182,7 +188,8 @@ class StudyOrder:
     def _settled(self, console: Console, pipeline: Any, X: Any, y: Any, groups: Any) -> Workload:
         """How much is fitted, chosen where it was left open."""
         units = {} if groups is None else {"units": groups.nunique(), "noun": Noun.of_column(groups.name)}
-        numbers = {"n_bags": self.n_bags, "n_refits": self.n_refits, "size_is_given": self.size_is_given}
+        n_refits = 0 if isinstance(X, RowSource) else self.n_refits
+        numbers = {"n_bags": self.n_bags, "n_refits": n_refits, "size_is_given": self.size_is_given}
         run = {"jobs": self.jobs, "limit": self.limit, "seed": self.seed}
         return settled(console, pipeline, X, y, self.scheme, **numbers, **units, **run)
 

@@ -17,6 +17,7 @@ from stablebag.commands.kinds import Decision, decide
 from stablebag.commands.learners import MODELS, TASKS, make_learner, parse_parameters
 from stablebag.commands.new_rows import NewRows, Reading
 from stablebag.commands.noticing import about_telling, about_two_ways, nearly_numbers, telling
+from stablebag.commands.parts import name_of
 from stablebag.commands.refusals import TableError, refuse_unknown
 from stablebag.commands.row_names import about_ids, index_of, names_of
 from stablebag.commands.targets import split_target
@@ -60,6 +61,16 @@ class TrainingTable:
     decisive: tuple[Any, ...]
 
     @property
+    def n_rows(self) -> int:
+        """The number of rows of the file."""
+        return len(self.y) + self.n_without_target
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What is to be said of where the rows are: nothing, as they are in memory."""
+        return ()
+
+    @property
     def task(self) -> str:
         """Whether it is "regression" or "classification"."""
         return self.reading.task
@@ -100,7 +111,7 @@ class TrainingTable:
         told = telling(typed, y, task)
         noticed = [*nearly_numbers(X, columns), *about_two_ways(decision), *about_telling(told), *about_ids(index, ids)]
         as_read = DataAsRead(
-            name=Path(options["table"]).name,
+            name=name_of(options["table"]),
             n_rows=len(y),
             columns=tuple(
                 described(

@@ -80,12 +80,13 @@ def suspicious(result: Study) -> list[str]:
         named, beside = _named(found.wrong, noun, each), ""
         if len(found.wrong) > 1:
             beside = " A gross mistake pulls the predictions beside it, so some of the others may be right."
-        sentences.append(f"Likely wrong, because {wrong}{usual}; {rate}; {_first(found.wrong)}: {named}.{beside}")
+        likely = f"Likely wrong{found.among}, because {wrong}{usual}"
+        sentences.append(f"{likely}; {rate}; {_first(found.wrong)}: {named}.{beside}")
     if noun == ROWS and (found.moving or found.wrong) and result.bagged.names.rows is None:
         sentences.append("Rows are counted from 0, below the header.")
     if found.wrong:
         return sentences
-    return [*sentences, f"No {noun.singular} stands out as likely wrong{usual}."]
+    return [*sentences, f"No {noun.singular} stands out as likely wrong{found.among}{usual}."]
 
 
 def called(name: Any, noun: Noun) -> str:
@@ -113,16 +114,18 @@ def _heading(result: Study) -> str:
 def _moves_and_scores(result: Study, delta: float) -> Table:
     table = Table()
     table.add_column()
-    for name in ("base learner", "bagged", "constant"):
+    first = 0 if result.compared.base is not None else 1  # without the base learner there is no column for it
+    for name in ("base learner", "bagged", "constant")[first:]:
         table.add_column(name, justify="right", max_width=15)
     for line in result.comparison(delta):
-        table.add_row(line.what, *line.shown(), "")
+        table.add_row(line.what, *line.shown()[first:], "")
     table.add_section()
     for score in result.scores:
         way = "lower is better" if score.lower_is_better else "higher is better"
-        table.add_row(f"{score.name} ({way})", *map(number, (score.base, score.bagged, score.constant)))
+        shown = map(number, (score.base, score.bagged, score.constant)[first:])
+        table.add_row(f"{score.name} ({way})", *shown)
     if result.coverage is not None:
-        table.add_row("covered by 90 % intervals", "", f"{result.coverage:.1%}", "")
+        table.add_row("covered by 90 % intervals", *("", f"{result.coverage:.1%}", "")[first:])
     return table
 
 

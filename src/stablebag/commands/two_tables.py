@@ -13,6 +13,7 @@ from rich.console import Console
 from stablebag._wording import ROWS
 from stablebag.commands import groups
 from stablebag.commands.budget import settled
+from stablebag.commands.large_tables import LargeTable, is_large, refuse_in_memory_only
 from stablebag.commands.new_rows import NewRows
 from stablebag.commands.options import scheme_of
 from stablebag.commands.tables import TableError, TrainingTable, make_learner, parse_parameters
@@ -34,7 +35,7 @@ class TwoTables:
 
     Attributes
     ----------
-    data : TrainingTable
+    data : TrainingTable or LargeTable
         The table to learn from.
     new : NewRows
         The rows to predict.
@@ -42,14 +43,16 @@ class TwoTables:
         The options of the command line.
     """
 
-    data: TrainingTable
+    data: TrainingTable | LargeTable
     new: NewRows
     options: dict[str, Any]
 
     @classmethod
     def read(cls, options: dict[str, Any], test: Path, wanted: str) -> "TwoTables":
         """Read both tables for a command that is for regression or for classification."""
-        data = TrainingTable.from_options(options)
+        if is_large(options):
+            refuse_in_memory_only(options)
+        data = LargeTable.from_options(options) if is_large(options) else TrainingTable.from_options(options)
         if data.task != wanted:
             raise TableError(_OTHERWISE[wanted].format(options["target"]))
         return cls(data, data.read_new(test), options)
@@ -72,7 +75,20 @@ class TwoTables:
     @property
     def notes(self) -> list[str]:
         """Sentences about how the tables were read."""
-        return [*self.data.as_read.lines(), *self.new.said, self.data.covered()]
+        return [*self.data.said, *self.data.as_read.lines(), *self.new.said, self.data.covered()]
+
+    @property
+    def to_fit(self) -> dict[str, Any]:
+        """What a model is fitted to; rows that are not in memory have their targets and units with them."""
+        if isinstance(self.data, LargeTable):
+            return {"X": self.X}
+        return {"X": self.X, "y": self.y, "groups": self.groups}
+
+    @property
+    def suggestion(self) -> str:
+        """Say in a sentence which column seems to tell units; "" if none does, or they are given."""
+        some = self.data.X_test if isinstance(self.data, LargeTable) else self.X
+        return groups.suggestion(some) if self.groups is None else ""
 
     @property
     def n_units(self) -> int:

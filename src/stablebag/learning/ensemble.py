@@ -661,7 +661,8 @@ def units_of(X: Any, n_samples: int, row_ids: Any, groups: Any, owner: str) -> U
     """Return what bags are drawn of: the units that groups name, or rows, called as they are in the table."""
     if groups is None:
         ids = as_row_ids(row_ids, X, n_samples, owner)
-        return Units(ids, labels=index_of(X) if row_ids is None else None)
+        labels = X.labels() if isinstance(X, RowSource) else index_of(X)
+        return Units(ids, labels=labels if row_ids is None else None)
     if row_ids is not None:
         reason = "with groups, units have names and rows have none. Leave row_ids out."
         raise refuse_value("row_ids", owner, "None beside groups", row_ids, reason)

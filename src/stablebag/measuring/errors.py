@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import hold_read_only, refuse_type, refuse_value
+from stablebag._wording import ROWS
 from stablebag.learning.bagged_models import check_bagged, refuse_several_outputs
 from stablebag.learning.outputs import one_hot
-from stablebag.measuring.leave_one_out import left_out_at_rows
+from stablebag.measuring.leave_one_out import chosen_rows, left_out_at_rows
 
 _SMALLEST = np.finfo(float).eps  # the logarithm of a probability of zero would be infinite
 
@@ -91,6 +92,8 @@ def leave_one_out_error(
     loss: str | Callable[[np.ndarray, np.ndarray], Any] | None = None,
     *,
     undefined: str = "raise",
+    rows: Any = None,
+    random_state: Any = None,
 ) -> LeaveOneOutError:
     """Estimate the error of a fitted model from the bags without each row: the out-of-bag error, for any scheme.
 
@@ -108,6 +111,11 @@ def leave_one_out_error(
         classifier.
     undefined : {"raise", "skip"}, default="raise"
         What to do with rows that are in every bag.
+    rows : int, array-like of int or None, default=None
+        The training rows to predict, by position, or how many of them to draw at random; None predicts all. Of very
+        many rows, some are enough: the standard error says how far.
+    random_state : None, int, RandomState or Generator, default=None
+        Which rows are drawn if `rows` is a number.
 
     Returns
     -------
@@ -128,16 +136,17 @@ def leave_one_out_error(
     check_bagged(model, owner, outputs="any")
     if not callable(loss):
         refuse_several_outputs(model, owner, ", or a loss of your own of all outputs")
-    predicted = left_out_at_rows(model, undefined="raise" if undefined == "raise" else "nan")
+    chosen = chosen_rows(rows, len(model.y_), ROWS, random_state, owner)
+    predicted = left_out_at_rows(model, undefined="raise" if undefined == "raise" else "nan", rows=chosen)
     classifier = model.average_.classes is not None
     function = _loss_function(loss, classifier, owner)
-    y = model.y_
+    units, numbers = model.units_, np.arange(len(model.y_)) if chosen is None else chosen
+    y = model.y_[numbers]
     if classifier and not callable(loss):
         y = one_hot(y, model.classes_)
-    units = model.units_
     known = np.arange(len(y))
     if model.has_single_bags:
-        known = np.flatnonzero(model.bags_.n_without[units.of_rows] > 0)
+        known = np.flatnonzero(model.bags_.n_without[units.of_rows[numbers]] > 0)
     if not len(known):
         every = f"Every {units.noun.singular} is in every bag"
         raise ValueError(f"{every}, so there is no error to estimate. Use more or smaller bags.")
@@ -149,16 +158,17 @@ def leave_one_out_error(
             f"{losses.shape}."
         )
     if not np.isfinite(losses).all():
-        row = int(known[np.argmax(~np.isfinite(losses))])
+        row = int(numbers[known[np.argmax(~np.isfinite(losses))]])
         raise ValueError(
             f"The loss at row {row} is {losses[np.argmax(~np.isfinite(losses))]}. Clip predictions to a range, or use "
             "a loss that stays finite; targets of extreme size may have to be divided by a unit."
         )
     unit = float(np.abs(losses).max()) or 1.0  # a unit whose squares stay floats
-    error = unit * _standard_error(losses / unit, None if units.are_rows else units.of_rows[known])
-    about = "" if units.are_rows else units.noun.count(len(np.unique(units.of_rows[known])))
+    of_units = None if units.are_rows else units.of_rows[numbers[known]]
+    error = unit * _standard_error(losses / unit, of_units)
+    about = "" if of_units is None else units.noun.count(len(np.unique(of_units)))
     value, n_undefined = unit * float((losses / unit).mean()), len(predicted) - len(known)
-    return LeaveOneOutError(value, error, losses, known, n_undefined, about)
+    return LeaveOneOutError(value, error, losses, numbers[known], n_undefined, about)
 
 
 def _standard_error(losses: np.ndarray, units: np.ndarray | None) -> float:

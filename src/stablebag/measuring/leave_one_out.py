@@ -16,7 +16,8 @@ from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.fitting import fit_and_predict_bags
 from stablebag.learning.out_of_bag import left_out_at
 from stablebag.learning.progress import counted
-from stablebag.learning.rows import fingerprint, index_of
+from stablebag.learning.rows import fingerprint, index_of, take_rows
+from stablebag.learning.sources.source import RowSource
 from stablebag.measuring.names import Names
 from stablebag.measuring.perturbations import BagSpread, Perturbations
 from stablebag.measuring.shared_lines import BagLines
@@ -62,7 +63,7 @@ def leave_one_out(model: Any, X: Any, *, rows: Any = None, random_state: Any = N
     """
     check_bagged(model, "leave_one_out", reason="for other estimators use leave_one_out_refit.", outputs="any")
     average: Any = model.average_
-    some = _chosen(rows, average.law.n_samples, average.units.noun, random_state, "leave_one_out")
+    some = chosen_rows(rows, average.law.n_samples, average.units.noun, random_state, "leave_one_out")
     return perturbations_of(average, model.raw(X), model.fingerprint_of(X), model.index_of(X), some)
 
 
@@ -162,11 +163,11 @@ def left_out_blocks(model: Any, X: Any) -> Iterator[tuple[slice, np.ndarray, np.
             place += len(prediction)
 
 
-def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
+def left_out_at_rows(model: Any, *, undefined: str = "raise", rows: np.ndarray | None = None) -> np.ndarray:
     """Return the prediction of a fitted model at each training row, averaged over the bags without that row.
 
-    Rows that are in every bag are refused, or NaN if `undefined` is "nan". The result is kept with the model, so that
-    asking again costs nothing.
+    Rows that are in every bag are refused, or NaN if `undefined` is "nan". With `rows`, it is for some rows only, given
+    by their positions. The result is kept with the model, so that asking again costs nothing.
     """
     if undefined not in ("raise", "nan"):
         raise refuse_value("undefined", "left_out_at_rows", 'one of "raise" and "nan"', undefined)
@@ -178,7 +179,18 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
     if undefined == "raise":
         model.average_.refuse_units_in_every_bag()
 
-    return left_out_at(model, model.X_)
+    def predict_some() -> np.ndarray:
+        some = np.asarray(rows)
+        X = model.X_.take(some) if isinstance(model.X_, RowSource) else take_rows(model.X_, some)
+        parts = [model.average_.left_out_at(some[block], raw) for block, raw in model.raw_blocks(X)]
+        return read_only(np.concatenate(parts))
+
+    if rows is None:
+        return left_out_at(model, model.X_)
+    if not model.has_single_bags:
+        return read_only(left_out_at_rows(model, undefined=undefined)[rows])
+    few: np.ndarray = model.remembered(f"left out at rows {fingerprint(rows)}", predict_some)
+    return few
 
 
 def perturbations_of(
@@ -233,8 +245,8 @@ def _refuse_beyond_memory(n: int, prediction: np.ndarray) -> None:
         )
 
 
-def _chosen(rows: Any, n: int, noun: Noun, random_state: Any, owner: str) -> np.ndarray | None:
-    """The rows to leave out: all, those that are named by position, or so many at random."""
+def chosen_rows(rows: Any, n: int, noun: Noun, random_state: Any, owner: str) -> np.ndarray | None:
+    """Return rows as an option gives them: None for all, those that are named by position, or so many at random."""
     if rows is None:
         return None
     if isinstance(rows, int | np.integer) and not isinstance(rows, bool):

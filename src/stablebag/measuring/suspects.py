@@ -11,11 +11,12 @@ from stablebag._checks import check_real
 from stablebag._wording import ROWS, Noun
 from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.outputs import one_hot
-from stablebag.measuring.leave_one_out import left_out_at_rows, perturbations_of
+from stablebag.measuring.leave_one_out import chosen_rows, left_out_at_rows, perturbations_of
 from stablebag.measuring.names import Names
 from stablebag.resampling.row_ids import plain
 
 _NORMAL = 1.4826  # the standard deviation of a normal law, in units of the median distance from its middle
+_ROUNDING = 64 * np.finfo(float).eps  # of a prediction: a move that is no larger is none
 _LEAST = 0.03  # bags: a class that none of k bags predicts has the probability 0.03 / k, and not 0
 _MOST_WRONG = 0.05  # of the rows of a classifier that can be called wrong
 _MOST_OF_A_CLASS = 0.2  # of the rows of a class
@@ -70,6 +71,8 @@ class Suspects:
         The declared error rate: the share of each list that is expected to be there by chance alone.
     noun : Noun
         What they are.
+    n_looked_at : int or None
+        The number of rows, drawn at random, among which those that are likely wrong were looked for; None if all.
     """
 
     moving: tuple[Suspect, ...]
@@ -78,9 +81,15 @@ class Suspects:
     usual: float
     false_share: float
     noun: Noun = ROWS
+    n_looked_at: int | None = None
+
+    @property
+    def among(self) -> str:
+        """Among how many rows those that are likely wrong were looked for, in words; "" if among all."""
+        return "" if self.n_looked_at is None else f", among {ROWS.count(self.n_looked_at)} drawn at random"
 
 
-def suspects(model: Any, X: Any, *, false_share: float = 0.1) -> Suspects:
+def suspects(model: Any, X: Any, *, false_share: float = 0.1, rows: Any = None, random_state: Any = None) -> Suspects:
     """Find the training rows that move predictions beyond the noise of the bags, and those that are likely wrong.
 
     The two are not the same. A row *moves predictions* if the bags without it predict something else at the points X;
@@ -107,6 +116,11 @@ def suspects(model: Any, X: Any, *, false_share: float = 0.1) -> Suspects:
         The points at which predictions move, or what `model.predict_once` predicted at them.
     false_share : float, default=0.1
         The declared error rate, between 0 and 1.
+    rows : int, array-like of int or None, default=None
+        The training rows among which those that are likely wrong are looked for, by position, or how many of them to
+        draw at random; None is all. All bags predict there, which takes long for very many rows.
+    random_state : None, int, RandomState or Generator, default=None
+        Which rows are drawn if `rows` is a number.
 
     Returns
     -------
@@ -129,15 +143,18 @@ def suspects(model: Any, X: Any, *, false_share: float = 0.1) -> Suspects:
     check_bagged(model, "suspects")
     reason = "it is the share of the lists that may be there by chance."
     share = check_real(false_share, "false_share", "suspects", high=1.0, open_low=True, reason=reason)
+    chosen = chosen_rows(rows, len(model.y_), ROWS, random_state, "suspects")
     moving, noise = _moving(model, X, share)
-    wrong, usual = (_unlikely_classes if model.average_.classes is not None else _far_residuals)(model, share)
-    return Suspects(moving, wrong, noise, usual, share, model.units_.noun)
+    wrong, usual = (_unlikely_classes if model.average_.classes is not None else _far_residuals)(model, share, chosen)
+    n_looked_at = None if chosen is None else len(chosen)
+    return Suspects(moving, wrong, noise, usual, share, model.units_.noun, n_looked_at)
 
 
 def _moving(model: Any, X: Any, share: float) -> tuple[tuple[Suspect, ...], float]:
     average, raw = model.average_, model.raw(X)
     moved = perturbations_of(average, raw)
     moves = (moved if moved.prediction.ndim == 1 else moved.in_norm()).row_norms()
+    moves[moves <= _ROUNDING * np.abs(moved.prediction).max(initial=0.0)] = 0.0  # by rows in no bag, say
     drawn = getattr(average, "drawn", False)
     if drawn:
         outputs = average.outputs(raw)
@@ -183,8 +200,9 @@ def _is_listed(p_values: np.ndarray, share: float) -> np.ndarray:
     return p_values <= (ordered[within[-1]] if len(within) else -1.0)
 
 
-def _far_residuals(model: Any, share: float) -> tuple[tuple[Suspect, ...], float]:
-    residuals = model.y_ - left_out_at_rows(model, undefined="nan")
+def _far_residuals(model: Any, share: float, rows: np.ndarray | None) -> tuple[tuple[Suspect, ...], float]:
+    numbers = np.arange(len(model.y_)) if rows is None else rows
+    residuals = model.y_[numbers] - left_out_at_rows(model, undefined="nan", rows=rows)
     known = np.flatnonzero(np.isfinite(residuals))
     middle = float(np.median(residuals[known]))
     usual = _NORMAL * float(np.median(np.abs(residuals[known] - middle)))
@@ -192,14 +210,14 @@ def _far_residuals(model: Any, share: float) -> tuple[tuple[Suspect, ...], float
     chances = np.where(distance > 0, 0.0, 1.0) if usual == 0 else 2 * norm.sf(distance / usual)
     order = np.argsort(-distance, kind="stable")
     listed = order[_is_listed(chances, share)[order]]
-    found = ((int(known[k]), float(residuals[known[k]]), usual, float(chances[k])) for k in listed)
+    found = ((int(numbers[known[k]]), float(residuals[known[k]]), usual, float(chances[k])) for k in listed)
     return _of_units(model, found), usual
 
 
-def _unlikely_classes(model: Any, share: float) -> tuple[tuple[Suspect, ...], float]:
-    without = left_out_at_rows(model, undefined="nan")
-    known = np.flatnonzero(np.isfinite(without).all(axis=1))
-    chances = without[known]
+def _unlikely_classes(model: Any, share: float, rows: np.ndarray | None) -> tuple[tuple[Suspect, ...], float]:
+    without = left_out_at_rows(model, undefined="nan", rows=rows)
+    there = np.isfinite(without).all(axis=1)
+    known, chances = np.flatnonzero(there) if rows is None else rows[there], without[there]
     own = (chances * one_hot(model.y_[known], model.classes_)).sum(axis=1)
     order = np.argsort(own, kind="stable")
     bags = model.bags_.n_without[model.units_.of_rows[known], None] if model.has_single_bags else math.inf

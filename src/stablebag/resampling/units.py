@@ -46,7 +46,8 @@ class Units:
         self.ids, self.noun = ids, noun
         single = of_rows is None or np.array_equal(of_rows, np.arange(len(ids)))
         self._of_rows = None if of_rows is None or single else read_only(of_rows)
-        self._labels = None if labels is None else [plain(label) for label in labels]
+        counted = isinstance(labels, np.ndarray) and labels.dtype.kind in "iu"  # there may be very many
+        self._labels = labels if labels is None or counted else [plain(label) for label in labels]
 
     @classmethod
     def of_groups(cls, groups: Any, n_rows: int, owner: str = "groups") -> "Units":
@@ -126,6 +127,8 @@ class Units:
         """What the units are called for people."""
         if self._labels is None:
             return self.ids.names
+        if isinstance(self._labels, np.ndarray):
+            return self._labels
         labels = np.empty(len(self), dtype=object)
         labels[:] = self._labels
         return labels

@@ -72,11 +72,14 @@ class Comparison:
         The bagged model's, by the same rows at the same points.
     n_samples : int
         The number of rows, or units, of which these are some.
+    reason : str, default=""
+        A sentence about why the base learner was not measured, if there is a reason.
     """
 
     base: Perturbations | None
     bagged: Perturbations
     n_samples: int
+    reason: str = ""
 
     @classmethod
     def of(cls, base: Perturbations | None, bagged: Perturbations) -> "Comparison":

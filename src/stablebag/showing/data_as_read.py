@@ -64,6 +64,8 @@ class DataAsRead:
         How the file was read, where that is not as usual: "with ';' between columns".
     noticed : tuple of str
         Sentences about columns: what looks wrong, and the option that helps.
+    n_sampled : int or None
+        The number of rows, drawn at random, that the columns were decided from; None if from all.
     """
 
     name: str
@@ -71,6 +73,7 @@ class DataAsRead:
     columns: tuple[ColumnAsRead, ...]
     said: tuple[str, ...] = ()
     noticed: tuple[str, ...] = ()
+    n_sampled: int | None = None
 
     def counted(self) -> str:
         """Say how many columns of which kind there are: "8 numbers, 3 categories; 1 left out (constant)"."""
@@ -88,6 +91,12 @@ class DataAsRead:
         beside = " and the group" if any(column.kind == "group" for column in self.columns) else ""
         number = "1 column" if others == 1 else f"{others:,} columns"
         return f"{number} beside the target{beside}: {self.counted()}."
+
+    @property
+    def title(self) -> str:
+        """What a table of the columns is called."""
+        sampled = "" if self.n_sampled is None else f" in {self.n_sampled:,} rows drawn at random"
+        return f"The columns of {self.name}, as they were read{sampled}"
 
     def lines(self) -> list[str]:
         """Return what there is to say in sentences: the conclusion, how the file was read, and what was noticed."""

@@ -72,8 +72,8 @@ class HeldOut:
 
     Parameters
     ----------
-    alone : estimator
-        The base learner, fitted to all training rows.
+    alone : estimator or None
+        The base learner, fitted to all training rows; None if it was not.
     model : BaggedRegressor or BaggedClassifier
         The fitted bagged model.
     X_test : array or DataFrame
@@ -88,7 +88,7 @@ class HeldOut:
         self.classes = None if averaged.ndim == 1 else model.classes_
         if self.classes is None:
             self.y, trained = np.asarray(y_test, dtype=float), np.asarray(model.y_, dtype=float)
-            self.base: Any = _Numbers(alone.predict(X_test))
+            self.base: Any = None if alone is None else _Numbers(alone.predict(X_test))
             self.bagged: Any = _Numbers(averaged)
             self.constant: Any = DummyRegressor().fit(np.zeros((len(trained), 1)), trained)
             self.is_imbalanced, self.rare = False, None
@@ -102,7 +102,9 @@ class HeldOut:
         self.is_imbalanced = bool(counts.min() < RARE * counts.sum())
         self.rare = self.classes[self.order[1]] if len(counts) == 2 else None
         number = np.arange(len(counts))
-        self.base = _Labels(number, self._counted(alone.predict(X_test)), *self._scores(alone, X_test))
+        self.base = None
+        if alone is not None:
+            self.base = _Labels(number, self._counted(alone.predict(X_test)), *self._scores(alone, X_test))
         decided = self._counted(self.classes[averaged.argmax(axis=1)])  # as predict decides
         self.bagged = _Labels(number, decided, averaged[:, self.order])
         self.constant = DummyClassifier(strategy="prior").fit(np.zeros((len(trained), 1)), trained)
@@ -117,12 +119,14 @@ class HeldOut:
         models: list[Any] = [self.base, self.bagged, self.constant]
         if self.classes is not None and (self.y >= len(self.classes)).any():
             # Of a class that was not trained on there is no probability: only decisions are scored.
-            models = [_Labels(np.arange(len(self.classes)), each.predict(rows)) for each in models]
+            number = np.arange(len(self.classes))
+            models = [None if each is None else _Labels(number, each.predict(rows)) for each in models]
         for name in chosen:
             scorer, sign = get_scorer(checked_metric(name)), -1.0 if name.startswith("neg_") else 1.0
             unit = self.unit if name in (*_LINEAR, *_WITHOUT_UNIT) else 1.0
             y, back = self.y / unit if unit != 1 else self.y, sign * (unit if name in _LINEAR else 1.0)
-            asked = [_Numbers(each.predict(rows) / unit) if unit != 1 else each for each in models]
+            scaled = unit != 1
+            asked = [_Numbers(each.predict(rows) / unit) if scaled and each is not None else each for each in models]
             base, bagged, constant = (back * _value(scorer, each, rows, y) for each in asked)
             if not (math.isnan(base) and math.isnan(bagged)):
                 found.append(Score(_words(name), base, bagged, constant, sign < 0))
@@ -136,23 +140,31 @@ class HeldOut:
         """
         models = (self.base, self.bagged, self.constant)
         if self.classes is None:
-            rows = np.zeros((len(self.y), 1))
-            squares = ((each.predict(rows) / self.unit - self.y / self.unit) ** 2 for each in models)
+            rows, y = np.zeros((len(self.y), 1)), self.y / self.unit
+            squares: list[Any] = [
+                None if each is None else (each.predict(rows) / self.unit - y) ** 2 for each in models
+            ]
             return (Loss("squared error", *squares),)
         known = (self.y >= 0) & (self.y < len(self.classes))
         rows, y = np.zeros((int(known.sum()), 1)), self.y[known]
         number = np.arange(len(self.classes))
-        wrong, tables = [], []
+        wrong, tables = list[Any](), list[Any]()
         for each in models:
+            if each is None:
+                wrong.append(None)
+                tables.append(None)
+                continue
             decided = each.predict(rows) if each is self.constant else each.labels[known]
             wrong.append((decided != y).astype(float))
             table = each.predict_proba(rows) if each is self.constant else each.table
             table = one_hot(decided, number) if table is None else table
             tables.append(table[known] if len(table) > len(y) else table)
         truth = one_hot(y, number)
-        brier = [((table - truth) ** 2).sum(axis=1) for table in tables]
-        log: list[Any] = [-np.log(np.maximum((table * truth).sum(axis=1), _SMALLEST)) for table in tables]
-        if self.base.table is None:
+        brier: list[Any] = [None if table is None else ((table - truth) ** 2).sum(axis=1) for table in tables]
+        log: list[Any] = [
+            None if table is None else -np.log(np.maximum((table * truth).sum(axis=1), _SMALLEST)) for table in tables
+        ]
+        if self.base is not None and self.base.table is None:
             log[0] = None
         return Loss("Brier score", *brier), Loss("share of wrong decisions", *wrong), Loss("log loss", *log)
 
@@ -194,7 +206,9 @@ def difference(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
 
 
 def _value(scorer: Any, model: Any, rows: np.ndarray, y: np.ndarray) -> float:
-    """A score; NaN if the model has not what it needs, or the held-out rows have not."""
+    """A score; NaN if there is no model, or it has not what it needs, or the held-out rows have not."""
+    if model is None:
+        return math.nan
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of scores that are not defined: they are NaN

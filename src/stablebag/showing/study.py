@@ -38,6 +38,11 @@ from stablebag.showing.verdict import Verdict, decide
 _MOST_KEPT = 2**30  # the most bytes of predictions of all bags at all held-out rows that are kept
 _MOST_COMPARED = 2**23  # the most predictions of the base learner without rows that are kept
 _MOST_AVERAGED = 2**27  # the most averages without rows that are taken to compare
+_MOST_ROWS = 10_000  # the most rows of a source at which all bags predict, and that are left out where some are enough
+_NOT_IN_MEMORY = (
+    "It is not compared with the base learner alone, which would have to be fitted to all {:,} rows at once, and they "
+    "are not in memory."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +61,8 @@ class Study:
     model : BaggedRegressor, BaggedClassifier or None
         The fitted bagged model, if it is available.
     base : Perturbations or None
-        The perturbations of the base learner, by refitting without each of some rows or units, if they were measured.
+        The perturbations of the base learner, by refitting without each of some rows or units, if they were measured;
+        None if the rows are not in memory.
     bagged : Perturbations
         The perturbations of the bagged model, for all rows or units.
     proved : ReusedBagsCertificate, or another certificate that is about what was measured
@@ -259,8 +265,8 @@ class Study:
 def study(
     learner: Any,
     X: Any,
-    y: Any,
-    X_test: Any,
+    y: Any = None,
+    X_test: Any = None,
     y_test: Any = None,
     *,
     groups: Any = None,
@@ -276,16 +282,21 @@ def study(
 ) -> Study:
     """Measure a learner and its bagged version on the same rows and points.
 
+    If the training rows are not in memory, as those of a `ParquetTable`, the base learner cannot be fitted to all of
+    them, and is left out: the study is then of the bagged model alone. What takes predictions of all bags at training
+    rows, its leave-one-out error and the rows that are likely wrong, is then of 10,000 rows drawn at random, if there
+    are more, and there are no intervals. What is proved, and how far rows move the points, is still of all rows.
+
     Parameters
     ----------
     learner : estimator
         A scikit-learn regressor or classifier.
-    X : array or DataFrame of shape (n_samples, n_features)
+    X : array or DataFrame of shape (n_samples, n_features), or RowSource
         The training rows.
-    y : array-like of shape (n_samples,)
-        The targets of the training rows.
-    X_test : like X
-        Held-out rows.
+    y : array-like of shape (n_samples,), default=None
+        The targets of the training rows; left out with a source, which has them.
+    X_test : array or DataFrame of shape (n_points, n_features)
+        Held-out rows. They have to be given, and must not be among the training rows.
     y_test : array-like or None, default=None
         The targets of the held-out rows, if they are known.
     groups : sequence of int or labels, of length n_samples, default=None
@@ -328,10 +339,7 @@ def study(
     """
     owner = "study"
     check_jobs(n_jobs, owner)
-    if isinstance(X, RowSource):
-        reason = "the base learner is fitted to all rows. Use study(learner, *table.to_memory(), X_test)."
-        raise refuse_type("X", owner, "rows that are in memory", X, reason)
-    if are_several(y):
+    if y is not None and are_several(y):
         one_column(y, owner, "study one column at a time.")
     n_points = check_integer(n_points, "n_points", owner, minimum=1)
     n_refits = check_integer(n_refits, "n_refits", owner, minimum=1)
@@ -339,17 +347,26 @@ def study(
     metrics = tuple(map(checked_metric, metrics))
     classifies = is_classifier(learner)
     maker = BaggedClassifier if classifies else BaggedRegressor
+    in_memory, few = not isinstance(X, RowSource), None
+    if X_test is None or isinstance(X_test, RowSource):
+        reason = "they are predicted by all bags. Give some: X_test=table.take(rows)."
+        raise refuse_type("X_test", owner, "held-out rows in memory", X_test, reason)
+    if not in_memory:
+        y, groups = _of_source(X, y, groups, n_matched)
+        few = _chosen_rows(n_rows(X), _MOST_ROWS, random_state) if n_rows(X) > _MOST_ROWS else None
     n_units = n_rows(X) if groups is None else len(units_of(X, n_rows(X), None, groups, owner))
-    rows = _chosen_rows(n_units, n_refits, random_state)
-    n_compared = _n_compared(n_points, n_rows(X_test), n_units, len(rows), len(np.unique(y)) if classifies else 1)
+    rows = _chosen_rows(n_units, n_refits if in_memory else _MOST_ROWS, random_state)
+    averaged = n_units if in_memory else len(rows)
+    n_compared = _n_compared(n_points, n_rows(X_test), averaged, len(rows), len(np.unique(y)) if classifies else 1)
     model = maker(learner, scheme=scheme, n_bags=n_bags, n_jobs=n_jobs, random_state=random_state)
     points, options = X_test[:n_points], {"groups": groups, "n_jobs": n_jobs, "random_state": random_state}
-    refitted = None
-    with counted(n_bags + len(rows) + 1 + (n_matched and n_matched + 1)) as count:
+    base = refitted = None
+    with counted(n_bags + (len(rows) + 1 if in_memory else 0) + (n_matched and n_matched + 1)) as count:
         with count.part():
-            model.fit(X, y, groups=groups)
-        with count.part():
-            base = leave_one_out_refit(learner, X, y, X_test[:n_compared], rows=rows, **options)
+            model.fit(X, y if in_memory else None, groups=groups if in_memory else None)
+        if in_memory:
+            with count.part():
+                base = leave_one_out_refit(learner, X, y, X_test[:n_compared], rows=rows, **options)
         if n_matched:
             with count.part():
                 few = _chosen_rows(n_units, n_matched, random_state)
@@ -357,14 +374,15 @@ def study(
     step(f"Predicting {len(X_test):,} held-out rows")
     at_tests, at_points, to_compare = _predicted_once(model, X_test, n_points, n_compared)
     step(f"Leaving out each of {n_units:,}")
-    bagged, same = leave_one_out(model, at_points), bagged_by(model, to_compare, rows)
+    bagged = leave_one_out(model, at_points)
+    same = bagged_by(model, to_compare, rows) if in_memory else leave_one_out(model, to_compare, rows=rows)
     targets = None if y_test is None else np.asarray(y_test)
     intervals = coverage = decisions = None
     if classifies:
         decisions = Decisions.of_model(model, at_tests, base)
-        base, bagged, same = base.in_norm(), bagged.in_norm(), same.in_norm()
-        refitted = None if refitted is None else refitted.in_norm()
-    else:
+        bagged, same = bagged.in_norm(), same.in_norm()
+        base, refitted = (None if moved is None else moved.in_norm() for moved in (base, refitted))
+    elif few is None:
         everywhere = predict_interval(model, at_tests, confidence_level=confidence_level)
         coverage = None if targets is None else everywhere.coverage(targets)
         ends = {name: getattr(everywhere, name)[:n_points] for name in ("lower", "upper", "prediction")}
@@ -373,28 +391,41 @@ def study(
     step("Proving what holds for these bags, and scoring held-out rows")
     held_out = None
     if targets is not None:
-        averaged = np.concatenate([model.average_.prediction([raw]) for _, raw in model.raw_blocks(at_tests)])
-        held_out = HeldOut(_alone(learner, X, y, random_state), model, X_test, averaged, targets)
+        predicted = np.concatenate([model.average_.prediction([raw]) for _, raw in model.raw_blocks(at_tests)])
+        alone = _alone(learner, X, y, random_state) if in_memory else None
+        held_out = HeldOut(alone, model, X_test, predicted, targets)
     return Study(
         task="classification" if classifies else "regression",
         n_samples=n_units,
         model=model,
-        base=at_first(base, len(bagged.prediction), bagged),
+        base=None if base is None else at_first(base, len(bagged.prediction), bagged),
         bagged=bagged,
         proved=certify_reused(model, at_points, vector=classifies),
         anew=certify(model, vector=classifies),
-        compared=Comparison(base, same, n_units),
+        compared=Comparison(base, same, n_units, "" if in_memory else _NOT_IN_MEMORY.format(n_rows(X))),
         scores=() if held_out is None else held_out.scores(metrics),
         losses=() if held_out is None else held_out.losses(),
-        error=leave_one_out_error(model, None if classifies else "absolute"),
+        error=leave_one_out_error(model, None if classifies else "absolute", rows=few),
         intervals=intervals,
         points=points,
         targets=None if targets is None else targets[:n_points],
         coverage=coverage,
         decisions=decisions,
-        suspects=suspects(model, at_points),
+        suspects=suspects(model, at_points, rows=few),
         refitted=refitted,
     )
+
+
+def _of_source(source: RowSource, y: Any, groups: Any, n_matched: int) -> tuple[np.ndarray, Any]:
+    """The targets and units of rows that are not in memory."""
+    if groups is not None:
+        reason = 'name their column where the table is made: ParquetTable(..., groups="patient").'
+        raise refuse_value("groups", "study", f"None with a {type(source).__name__}", groups, reason)
+    if n_matched:
+        reason = "the bagged model is not fitted again to rows that are not in memory."
+        raise refuse_value("n_matched", "study", f"0 with a {type(source).__name__}", n_matched, reason)
+    y, _, units = source.all_of_fit(y, None, None, "study")
+    return y, units
 
 
 def _n_compared(n_points: int, n_tests: int, n_units: int, n_refits: int, classes: int) -> int:

@@ -43,7 +43,7 @@ class Verdict:
        errors of the paired difference and by more than 2 % of it.
     3. About stability, one of these:
 
-       - *not compared*: the base learner was not measured.
+       - *not compared*: the base learner was not measured, as where the rows are not in memory.
        - *already stable*: the base learner does not move at all without each of 60 rows, or of all; or it moves by less
          than 5 % of the spread of the targets, and bagging makes that at most 1.5 times smaller, or adds at least as
          much noise as there was.
@@ -158,10 +158,17 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
     bags, noise = compared.bagged.bags, compared.noise
     n_bags = None if bags is None else bags.n_bags
     if compared.base is None:
-        moved = f"{number(compared.bagged_rms)}" if compared.bagged_rms else f"less than the noise, {number(noise)}"
-        return Verdict(
-            NOT_COMPARED, f"Typically, {one} moves the bagged model's {quantity} by {moved}.", "", _numbers(compared)
-        )
+        far = f"{number(compared.bagged_rms)}{_of_spread(compared, spread)}"
+        moved = f"Typically, {one} moves the bagged model's {quantity} by {far}."
+        if not compared.bagged_rms and noise:
+            moved = (
+                f"Typically, {one} moves the bagged model's {quantity} by less than the noise of its bags, "
+                f"{number(float(f'{noise:.2g}'))}."
+            )
+        elif not compared.bagged_rms:
+            some = noun.count(compared.n_rows)
+            moved = f"None of {some} moves the bagged model's {quantity} at any test point when it is left out."
+        return Verdict(NOT_COMPARED, moved, compared.reason, _numbers(compared))
     before, reasons = compared.base_rms, _numbers(compared)
     is_little = spread is not None and before <= LITTLE * spread
     enough = _more_bags(compared, n_bags)
@@ -236,6 +243,14 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
         f"Refit the base learner without more {noun.plural} (--refits), or hold out more rows.",
         (*reasons, _interval(ratio), *_rarely(compared)),
     )
+
+
+def _of_spread(compared: Comparison, spread: float | None) -> str:
+    """Moves in units of the spread of the targets, where that is known."""
+    if spread is None or not spread > 0:
+        return ""
+    share = compared.bagged_rms / spread
+    return f", {f'{share:.0%}' if share > 0.01 else 'less than 1%'} of the spread of the targets"
 
 
 def _numbers(compared: Comparison) -> tuple[str, ...]:

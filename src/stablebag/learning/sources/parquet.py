@@ -175,6 +175,22 @@ class ParquetTable(RowSource):
         """Return the name of each row, as a series; None if there is no such column."""
         return None if self._row_ids is None else self._survey.named[self._row_ids]
 
+    def places(self, rows: np.ndarray) -> np.ndarray:
+        """Return the places in the files, end to end and counted from 0, of rows by their numbers.
+
+        They are the numbers, unless there are rows without a target.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            The numbers.
+
+        Returns
+        -------
+        ndarray of int
+        """
+        return self._survey.places(rows)
+
     def fingerprint(self) -> str:
         """Return a text that identifies the files, their sizes and times, and what is taken of them."""
         about = (self.target, self.columns, self._groups, self._row_ids, self.as_frame)

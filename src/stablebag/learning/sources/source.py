@@ -85,6 +85,10 @@ class RowSource(ABC):
         """Return the unit of each row; None if every row is a unit of its own."""
         return None
 
+    def labels(self) -> Any:
+        """Return what rows are called for people, as an array; None if by their numbers. Bags do not depend on it."""
+        return None
+
     @property
     def shape(self) -> tuple[int, int]:
         """The number of rows, and the number of features."""

@@ -118,7 +118,7 @@ class Moves:
         }
 
     def _values(self) -> list[np.ndarray]:
-        return [moved.values for moved in self.named.values()]
+        return [moved.distribution()[0] for moved in self.named.values()]  # rows in the same bags once
 
 
 def interval_picture(intervals: Intervals, targets: Any, called: str = "target") -> dict[str, str] | None:

@@ -10,11 +10,10 @@ import numpy as np
 from stablebag._wording import ROWS, number, printable, rounded_up
 from stablebag.showing.colophon import Colophon
 from stablebag.showing.data_as_read import DataAsRead
-from stablebag.showing.report.rows import Values
+from stablebag.showing.report.rows import MOST_NAMED, Values
 from stablebag.showing.report.tables import Cell, Table
 from stablebag.showing.study import Study
 
-_MOST_ROWS = 15
 _MOST_COLUMNS = 40  # of the data as they were read
 _BEYOND = 2.0  # times the noise of the bags that an effect must exceed to be named where no test was made
 
@@ -51,7 +50,8 @@ class Contents:
             for line in self.study.comparison(self.delta)
         ]
         caption = f"Moves by {self.study.compared.where()}"
-        return Table.of("comparison", caption, ("over all of these", "base learner", "bagged"), lines)
+        head, shown = self._without_base(("over all of these", "base learner", "bagged"), lines)
+        return Table.of("comparison", caption, head, shown)
 
     @property
     def scores(self) -> Table | None:
@@ -61,8 +61,8 @@ class Contents:
              score.constant)
             for score in self.study.scores
         ]  # fmt: skip
-        head = ("score", "base learner", "bagged", "a constant")
-        return Table.of("scores", "On held-out rows", head, lines) if lines else None
+        head, shown = self._without_base(("score", "base learner", "bagged", "a constant"), lines)
+        return Table.of("scores", "On held-out rows", head, shown) if lines else None
 
     @property
     def proofs(self) -> Table:
@@ -86,7 +86,7 @@ class Contents:
         decisions, noun = self.study.decisions, self.study.noun
         if decisions is None or not decisions.n_flipped:
             return None
-        names, counts = decisions.most_flips(_MOST_ROWS)
+        names, counts = decisions.most_flips(MOST_NAMED)
         lines = [(printable(name), Cell(f"{count:,}", int(count))) for name, count in zip(names, counts, strict=True)]
         caption = f"Decisions that one {noun.singular} flips, of {decisions.points.count(len(decisions))}"
         return Table.of("flips", caption, (noun.singular, "decisions"), lines)
@@ -101,16 +101,16 @@ class Contents:
         head = ("off by", "usual size") if not of_classes else ("probability of its class", "of the likeliest class")
         lines = [
             (each.number, each.name, Cell(number(each.value), abs(each.value)), each.noise)
-            for each in suspects.wrong[:_MOST_ROWS]
+            for each in suspects.wrong[:MOST_NAMED]
         ]
-        caption = f"{self._many(len(suspects.wrong))} likely wrong"
+        caption = f"{self._many(len(suspects.wrong))} likely wrong{suspects.among}"
         return self._named("wrong", caption, head, lines, ascending=of_classes)
 
     @property
     def moving(self) -> Table | None:
         """The rows, or units, that move the predictions beyond the noise of the bags."""
         if self.study.suspects is None:
-            numbers, effects = self.study.ranked(_MOST_ROWS)
+            numbers, effects = self.study.ranked(MOST_NAMED)
             kept = effects > _BEYOND * (0.0 if np.isnan(self.noise) else self.noise)
             names = self.study.bagged.names.of_rows(numbers)
             lines = [
@@ -119,7 +119,7 @@ class Contents:
             ]
             total = len(lines)
         else:
-            total, found = len(self.study.suspects.moving), self.study.suspects.moving[:_MOST_ROWS]
+            total, found = len(self.study.suspects.moving), self.study.suspects.moving[:MOST_NAMED]
             lines = [(each.number, each.name, each.value, each.noise) for each in found]
         if not lines:
             return None
@@ -146,7 +146,8 @@ class Contents:
             for column in self.data.shown(_MOST_COLUMNS)
         ]  # fmt: skip
         head = ("column", "taken for", "missing", "values", "range, or some of them", "remark")
-        caption = f"{printable(self.data.name)}: {self.data.n_rows:,} rows with a target"
+        sampled = "" if self.data.n_sampled is None else f"; what columns are, from {self.data.n_sampled:,} of them"
+        caption = f"{printable(self.data.name)}: {self.data.n_rows:,} rows with a target{sampled}"
         return Table.of("columns", caption, head, lines, texts=(1, 4, 5))
 
     @property
@@ -154,10 +155,16 @@ class Contents:
         """What the columns that are not shown are."""
         return "" if self.data is None else self.data.rest(_MOST_COLUMNS)
 
+    def _without_base(self, head: Sequence[str], lines: Sequence[Any]) -> tuple[Sequence[str], Sequence[Any]]:
+        """A table without its second column, which is the base learner's, if that was not measured."""
+        if self.study.compared.base is not None:
+            return head, lines
+        return (head[0], *head[2:]), [(line[0], *line[2:]) for line in lines]
+
     def _many(self, total: int) -> str:
         noun = self.study.noun
         words = f"{total:,} training {'row' if total == 1 else 'rows'}" if noun == ROWS else noun.count(total)
-        return words if total <= _MOST_ROWS else f"The first {_MOST_ROWS} of {words}"
+        return words if total <= MOST_NAMED else f"The first {MOST_NAMED} of {words}"
 
     def _named(
         self, name: str, caption: str, head: Sequence[str], lines: Sequence[Any], ascending: bool = False

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from stablebag._wording import ROWS, number, printable
+from stablebag.learning.sources.source import RowSource
 from stablebag.resampling.row_ids import is_missing
 from stablebag.showing.report.tables import Cell
 from stablebag.showing.study import Study
 
 _MOST_COLUMNS = 12  # the most columns of a row, or unit, that are shown
+MOST_NAMED = 15  # rows, or units, of a table
 _FEW = 3  # different texts of one unit that fit in a cell
 _GROUPED = 10_000  # numbers of the data from which thousands are set apart: years are not
 
@@ -38,16 +40,22 @@ class Values:
     _rows_of: Callable[[int], list[int]] | None
     _targets: Any
     _by_index: bool
+    _places: dict[int, int] | None = None  # of the rows that were read from a source
 
     @classmethod
     def of(cls, study: Study, rows: Any) -> "Values":
-        """Take the values from the training rows of a study, which may be None."""
-        rows_of = _rows_of(study)
+        """Take the values from the training rows of a study, which may be None; from a source, of those named alone."""
+        rows_of, places, source = _rows_of(study), None, rows
+        if isinstance(rows, RowSource):
+            needed = np.unique([row for each in _named(study) for row in ([] if rows_of is None else rows_of(each))])
+            rows, places = rows.take(needed.astype(np.int64)), {int(row): place for place, row in enumerate(needed)}
+            rows = rows if hasattr(rows, "iloc") else None
         shown = [] if rows is None or rows_of is None else list(rows.columns)[:_MOST_COLUMNS]
         hidden = max(0, len(rows.columns) - _MOST_COLUMNS) if shown else 0
         targets = None if study.model is None else study.model.y_
-        by_index = rows is not None and study.noun == ROWS
-        return cls([printable(name) for name in shown], hidden, rows_of is not None, rows, rows_of, targets, by_index)
+        by_index = rows is not None and study.noun == ROWS and source is rows
+        names = [printable(name) for name in shown]
+        return cls(names, hidden, rows_of is not None, rows, rows_of, targets, by_index, places)
 
     def called(self, position: int, name: Any) -> str:
         """What the row, or unit, of this number is called."""
@@ -58,7 +66,8 @@ class Values:
         its = [] if self._rows_of is None else self._rows_of(position)
         count = [Cell(f"{len(its):,}", len(its))] if counted else []
         target = [together(self._targets[its]) if its else Cell("")] if targets else []
-        return [*count, *target, *(together(self._rows.iloc[its, place]) for place in range(len(self.columns)))]
+        at = its if self._places is None else [self._places[row] for row in its]
+        return [*count, *target, *(together(self._rows.iloc[at, place]) for place in range(len(self.columns)))]
 
 
 def together(values: Iterable[Any]) -> Cell:
@@ -82,6 +91,12 @@ def together(values: Iterable[Any]) -> Cell:
         low, high = min(different.values()), max(different.values())
         return Cell(f"{_text(low)} to {_text(high)}", float(low) if _is_number(low) else low.timestamp())
     return Cell(printable(" / ".join(different)) if len(different) <= _FEW else f"{len(different)} values")
+
+
+def _named(study: Study) -> list[int]:
+    """The numbers of the rows, or units, that tables may name."""
+    found = [] if study.suspects is None else [*study.suspects.wrong[:MOST_NAMED], *study.suspects.moving[:MOST_NAMED]]
+    return [one.number for one in found] if study.suspects is not None else study.ranked(MOST_NAMED)[0].tolist()
 
 
 def _rows_of(study: Study) -> Callable[[int], list[int]] | None:

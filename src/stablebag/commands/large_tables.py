@@ -1,0 +1,344 @@
+"""A training table that does not fit into memory: rows held out first, columns decided from them, the rest in files."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stablebag._wording import ROWS
+from stablebag.commands.choices import chosen_kinds, named_columns, refuse_roles
+from stablebag.commands.columns import Columns, plain_frame
+from stablebag.commands.describing import described
+from stablebag.commands.groups import listed, split_group
+from stablebag.commands.kinds import Decision, Kind, decide
+from stablebag.commands.new_rows import NewRows, Reading
+from stablebag.commands.noticing import about_telling, about_two_ways, nearly_numbers, telling
+from stablebag.commands.parts import is_parquet, name_of, paths_of, size_in_memory
+from stablebag.commands.refusals import TableError, refuse_unknown
+from stablebag.commands.targets import split_target
+from stablebag.commands.typed_rows import TypedRows, plainly, typed
+from stablebag.learning.sources.parquet import ParquetTable
+from stablebag.learning.sources.remainder import Remainder
+from stablebag.showing.data_as_read import DataAsRead
+
+MOST_HELD_OUT = 10_000
+_SHARE = 0.2  # of the rows, that is held out at most
+_OF_MEMORY = 4  # at most one in so many bytes is for rows that are held out
+_FEW_TARGETS = 1_000  # different numbers from which on targets are no classes
+_MOST_CATEGORIES = 100_000  # of a column, that are remembered
+_BLOCK = 2**16  # rows that are looked through at once
+
+
+@dataclass(frozen=True)
+class LargeTable:
+    """A training table in Parquet files that is larger than the memory there is for it.
+
+    No training row has a say in how columns are read: that is decided from the rows that are held out.
+
+    Attributes
+    ----------
+    X : TypedRows
+        The training rows, in their files.
+    X_test : DataFrame
+        The rows that are held out, in random order.
+    y_test : ndarray
+        Their targets.
+    groups_test : Series or None
+        Their units.
+    reading : Reading
+        How new rows are read in the same way.
+    as_read : DataAsRead
+        How the rows that are held out were read, for people.
+    n_without_target : int
+        The number of rows that were left out because their target is missing.
+    said : tuple of str
+        What it means that the rows are not in memory, and which of their values were met later.
+    """
+
+    X: TypedRows
+    X_test: Any
+    y_test: np.ndarray
+    groups_test: Any
+    reading: Reading
+    as_read: DataAsRead
+    n_without_target: int
+    said: tuple[str, ...]
+
+    @property
+    def y(self) -> np.ndarray:
+        """The targets of the training rows."""
+        return self.X.targets()
+
+    @property
+    def groups(self) -> Any:
+        """Their units, or None."""
+        return self.X.groups()
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the files."""
+        return sum(self.X.table.row_counts)
+
+    @property
+    def task(self) -> str:
+        """Whether it is "regression" or "classification"."""
+        return self.reading.task
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> "LargeTable":
+        """Read what has to be known of the table that the options of the command line ask for.
+
+        A share of its rows is held out, 10,000 at the most.
+        """
+        share = options.get("test_size", _SHARE)
+        if not 0 < share < 1:
+            raise ValueError(f"--test-size is a share of the rows between 0 and 1. Got {share:g}.")
+        table, target, group = options["table"], options["target"], options.get("group")
+        schema = _schema(table)
+        for name in (target, *[group] * (group is not None)):
+            refuse_unknown(schema.names, name)
+        ids, drop = (named_columns(schema.names, options.get(name, ())) for name in ("ids", "drop"))
+        refuse_roles(target, group, ids, drop)
+        chosen = chosen_kinds(schema.names, options.get("kinds", ()))
+        features = [name for name in schema.names if name not in {target, group, *ids, *drop}]
+        _refuse_nested(schema, [*features, target], paths_of(table)[0])
+        if not features:
+            raise TableError("The table has no column to learn from: all are left out.")
+        files = [str(path) for path in paths_of(table)]
+        about = {"groups": group, "max_memory": options["max_memory"]}
+        whole = ParquetTable(files, target, columns=features, **about)
+        if whole.n_samples < 2:
+            many = "is missing in every row" if not whole.n_samples else "is known in one row, and two are needed"
+            raise TableError(f"The target {target!r} {many}.")
+        y, kind, task, strange = _targets(whole.targets(), target, chosen, options)
+        if whole.groups() is not None:
+            split_group(whole.groups().to_frame(), str(group), target)  # which refuses what is none
+        held_out = _held_out(whole, share, options["seed"])
+        sample = whole.take(held_out)
+        flags = tuple(name for name in features if str(schema.field(name).type) == "bool")
+        plain = _frame(plainly({name: sample[name] for name in features}, flags), sample.index)
+        decision = decide(plain, chosen=_without(chosen, target), decimal=options.get("decimal"))
+        columns = Columns(decision.kinds)
+        if not columns.used:
+            raise TableError("The table has no column to learn from: all are constant, empty, ids or left out.")
+        used = whole if columns.used == features else ParquetTable(files, target, columns=columns.used, **about)
+        gone = np.union1d(held_out, strange)
+        texts = [name for name in columns.used if plain[name].dtype.kind == "O"]
+        known = {name: set(typed(sample, columns, flags)[name].dropna()) for name in columns.named("category")}
+        seen = _looked_through(files, target, texts, gone, columns, flags, known, options["max_memory"])
+        shuffled = np.random.default_rng([options["seed"], 3]).permutation(len(held_out))
+        shuffled = shuffled[~np.isin(held_out[shuffled], strange)]
+        X, X_test = TypedRows(used, gone, columns, y, flags), typed(sample, columns, flags).iloc[shuffled]
+        X_test.index = used.places(held_out[shuffled])
+        others = None if whole.groups() is None else whole.groups().iloc[held_out[shuffled]].set_axis(X_test.index)
+        told = telling(X_test, y[held_out[shuffled]], task)
+        as_read = DataAsRead(
+            name=name_of(table),
+            n_rows=len(y) - len(strange),
+            columns=tuple(
+                described(
+                    plain.assign(**{target: y[held_out]}),
+                    typed(sample, columns, flags).assign(**{target: y[held_out]}),
+                    {**decision.kinds, target: kind},
+                    target=target,
+                    group=group,
+                    ids=ids,
+                    drop=drop,
+                    telling=told,
+                )
+            ),
+            noticed=(*nearly_numbers(plain, columns), *about_two_ways(decision), *about_telling(told)),
+            n_sampled=len(held_out),
+        )
+        categories = {name: sorted(values) for name, values in known.items() if len(values) <= _MOST_CATEGORIES}
+        reading = Reading(columns, target, kind, task, group, ids, {}, categories)
+        n_gone = whole.n_missing_targets_ + len(strange)
+        said = (_about(table, options["max_memory"], len(held_out)), *seen, *_about_ids(ids))
+        return cls(X, X_test, y[held_out[shuffled]], others, reading, as_read, n_gone, said)
+
+    def covered(self, trained: Any = None) -> str:
+        """Say in a sentence that the guarantee covers also what the columns were taken for."""
+        return (
+            f"What each column is was decided from the {ROWS.count(self.as_read.n_sampled or 0)} drawn first, none of "
+            "which is trained on, so the guarantee covers the reading as well."
+        )
+
+    def pipeline(self, learner: Any) -> Any:
+        """Return the learner behind a reader of these columns; all of it is fitted inside each bag."""
+        return self.reading.columns.pipeline(learner)
+
+    def read_new(self, path: Any, *, needs_target: bool = False) -> NewRows:
+        """Read the rows of another file as those of this table are; needed targets must share a class with them."""
+        new = self.reading.read_new(path, needs_target=needs_target)
+        if needs_target and self.task == "classification" and new.y is not None and not set(new.y) & set(self.y):
+            raise TableError(f"No class of {path} is in the training table.")
+        return new
+
+
+def is_large(options: Mapping[str, Any]) -> bool:
+    """Return whether a table is read from its files, because it is larger than the memory there is for it."""
+    return is_parquet(options["table"]) and size_in_memory(options["table"]) > options["max_memory"]
+
+
+def refuse_in_memory_only(options: Mapping[str, Any]) -> None:
+    """Refuse options that need all rows in memory, in a sentence each."""
+    why = {
+        "refits": "--refits fits the base learner to all rows at once",
+        "matched": "--matched fits the bagged model again",
+        "save": "--save keeps the training rows with the model",
+    }
+    for name, said in why.items():
+        if options.get(name):
+            raise TableError(
+                f"{said}, and the table is larger than --max-memory. Leave --{name} out, or allow more memory."
+            )
+
+
+def amount(n_bytes: float) -> str:
+    """Return an amount of memory for people.
+
+    >>> amount(240_000_000), amount(1_500_000_000), amount(20_000)
+    ('240 MB', '1.5 GB', '20 kB')
+    """
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if n_bytes >= unit:
+            return f"{float(f'{n_bytes / unit:.3g}'):,g} {name}"
+    return f"{n_bytes:,.0f} bytes"
+
+
+def _schema(table: Any) -> Any:
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(paths_of(table)[0])
+    twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
+    if twice is not None:
+        raise TableError(f"The table {name_of(table)} has two columns called {twice!r}. Rename one.")
+    return schema
+
+
+def _refuse_nested(schema: Any, names: list[str], path: Any) -> None:
+    import pyarrow.types as pt
+
+    for name in names:
+        kind = schema.field(name).type
+        if pt.is_nested(kind):
+            raise TableError(
+                f"The column {name!r} of {path} has lists or the like in it. Leave it out with --drop, or split it."
+            )
+        if pt.is_binary(kind) or pt.is_large_binary(kind) or pt.is_fixed_size_binary(kind):
+            raise TableError(f"The column {name!r} has bytes in it. Leave it out with --drop.")
+
+
+def _targets(
+    found: np.ndarray, target: str, chosen: Mapping[str, str], options: Mapping[str, Any]
+) -> tuple[np.ndarray, Kind, str, np.ndarray]:
+    """All targets as numbers or classes, how they are written, the task, and the rows whose target is no number.
+
+    What they are is decided by their different values, of all rows.
+    """
+    import pandas as pd
+
+    task, kinds = options.get("task"), {name: kind for name, kind in chosen.items() if name == target}
+    numeric = found.dtype.kind in "iuf"
+    codes, values = pd.factorize(found)
+    if numeric and not kinds and (task == "regression" or (task is None and len(values) > _FEW_TARGETS)):
+        decision = Decision({target: Kind("number", ".")})
+    else:
+        frame = plain_frame(pd.DataFrame({target: values}))
+        decision = decide(frame, chosen=kinds, decimal=options.get("decimal"), target=target, task=task)
+    plain = plain_frame(pd.DataFrame({target: values}))
+    read = Columns({target: decision.kinds[target]}).read(plain)
+    if numeric and not np.isfinite(values.astype(float)).all():
+        raise TableError(f"The target {target!r} has infinite values.")
+    _, typed_values, task, _ = split_target(read, target, task, has_classes=decision.has_classes)
+    is_known = read[target].notna().to_numpy()
+    places = np.cumsum(is_known) - 1
+    strange = np.flatnonzero(~is_known[codes])
+    return typed_values[places[codes]], decision.kinds[target], task, strange
+
+
+def _held_out(table: ParquetTable, share: float, seed: int) -> np.ndarray:
+    """The numbers of the rows that are held out, drawn before anything else; with groups, all rows of some units."""
+    import pandas as pd
+
+    n, generator = table.n_samples, np.random.default_rng([seed, 2])
+    most = max(100, table.max_memory // (_OF_MEMORY * 8 * max(1, table.n_features)))
+    number = int(min(math.ceil(share * n), MOST_HELD_OUT, most))
+    groups = table.groups()
+    if groups is None:
+        if n - number < 2:
+            raise TableError(f"{ROWS.count(n)} are too few to hold some out. Take a smaller --test-size, or --test.")
+        return np.sort(generator.choice(n, number, replace=False))
+    codes, names = pd.factorize(groups)
+    order = generator.permutation(len(names))
+    sizes = np.bincount(codes, minlength=len(names))[order]
+    last = min(max(1, int(np.searchsorted(np.cumsum(sizes), number, side="right"))), len(names) - 2)
+    if last < 1:
+        raise TableError(f"{len(names):,} units are too few to hold some out: 2 are needed to train on. Use --test.")
+    return np.flatnonzero(np.isin(codes, order[:last]))
+
+
+def _looked_through(
+    files: list[str], target: str, texts: list[str], gone: np.ndarray, columns: Columns, flags: tuple[str, ...],
+    known: dict[str, set[str]], max_memory: int,
+) -> list[str]:  # fmt: skip
+    """Look through the texts of all training rows: say what does not fit the kind; `known` gets all categories."""
+    if not texts:
+        return []
+    rest = Remainder(ParquetTable(files, target, columns=texts, max_memory=max_memory), gone)
+    some, first = (
+        Columns({name: columns.kinds[name] for name in texts}),
+        {name: set(known.get(name, ())) for name in texts},
+    )
+    lost, new = dict.fromkeys(texts, 0), dict.fromkeys(known, 0)
+    for block in rest.blocks(_BLOCK):
+        plain, read = plainly({name: block[name] for name in texts}, flags), typed(block, some, flags)
+        for name in texts:
+            lost[name] += int((plain[name].notna() & read[name].isna()).sum())
+            if name in known and len(known[name]) <= _MOST_CATEGORIES:
+                values = read[name].dropna()
+                new[name] += int((~values.isin(first[name])).sum())
+                known[name] |= set(values.unique())
+    said = [
+        f"{number:,} of {name!r} in the training rows cannot be read as {columns.kinds[name].name}s, and are taken as "
+        "missing."
+        for name, number in lost.items()
+        if number
+    ]
+    for name, number in new.items():
+        if number and len(known[name]) <= _MOST_CATEGORIES:
+            others = sorted(known[name] - first[name])
+            what = "a category" if len(others) == 1 else f"{len(others):,} categories"
+            rows = "1 training row has" if number == 1 else f"{number:,} training rows have"
+            said.append(
+                f"In {name!r}, {rows} {what} that no row has from which the columns were decided ({listed(others)}); "
+                "bags learn from those that they have."
+            )
+    return said
+
+
+def _about(table: Any, max_memory: int, n_held_out: int) -> str:
+    """What it means that the table is not in memory."""
+    size = amount(size_in_memory(table))
+    return (
+        f"The table would take about {size} in memory, more than --max-memory ({amount(max_memory)}), so its rows stay "
+        f"in {'its file' if len(paths_of(table)) == 1 else 'its files'}, which are read once for each portion of the "
+        f"bags; what its columns are was decided from {ROWS.count(n_held_out)} that were drawn first (by --seed) and "
+        "are not trained on."
+    )
+
+
+def _about_ids(ids: tuple[str, ...]) -> list[str]:
+    return ["Rows are called by their places in the files, from 0, and not by their --id."] if ids else []
+
+
+def _without(chosen: Mapping[str, str], target: str) -> dict[str, str]:
+    return {name: kind for name, kind in chosen.items() if name != target}
+
+
+def _frame(columns: Mapping[str, Any], index: Any) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(dict(columns), index=index)
