@@ -27,6 +27,7 @@ _SECONDS = 0.5  # how long a batch should take
 _ROUNDS = 2  # batches per worker that are handed out together to backends that return all results at once
 _PER_PROCESSOR = 2  # workers on this machine for each of its processors, at most: more would only take memory
 _LOOK = 0.5  # seconds between two looks of a worker at who started it
+_DEATHS = {"KilledWorker", "WorkerCrashedError"}  # what dask and ray raise when a worker is gone
 _watched = set[int]()  # processes whose end ends this one
 
 
@@ -97,10 +98,7 @@ def results(
         yield _in_order(found, pace)
     except BrokenExecutor as error:
         _stopped.add(token)
-        raise RuntimeError(
-            "A worker process was ended from outside or crashed. Most often this is the system, because memory ran "
-            "out: use fewer jobs (n_jobs=1 or --jobs 1), smaller bags or fewer columns."
-        ) from error
+        raise _killed("") from error
     except (TypeError, AttributeError, pickle.PicklingError) as error:
         _stopped.add(token)
         if "pickle" in str(error):
@@ -108,13 +106,23 @@ def results(
                 f"The learner, or what it was fitted to, cannot be sent to another process: {error}. Use n_jobs=1."
             ) from error
         raise
-    except BaseException:
+    except BaseException as error:
         _stopped.add(token)
+        if type(error).__name__ in _DEATHS:
+            raise _killed(f" ({' '.join(str(error).split())})") from error
         raise
     finally:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*have been cancelled", category=UserWarning)
             found.close()  # this is what cancels them
+
+
+def _killed(about: str) -> RuntimeError:
+    """The error for a worker that is gone; `about` is what the engine says of it."""
+    return RuntimeError(
+        f"A worker process was ended from outside or crashed{about}. Most often this is the system, because memory ran "
+        "out: use fewer jobs (n_jobs=1 or --jobs 1), smaller bags or fewer columns."
+    )
 
 
 def _as_they_come(work: Iterator[Any], n_jobs: int | None, **options: Any) -> Any:
