@@ -1,4 +1,4 @@
-"""Bags of rows in Parquet files, fitted by two workers of dask against one process; and what repeated fits leave behind."""
+"""Bags of rows in Parquet files, fitted by two workers of dask against one process; and what fits leave behind."""
 
 import time
 
