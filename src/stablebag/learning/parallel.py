@@ -110,7 +110,7 @@ def results(
     except BaseException as error:
         _stopped.add(token)
         if type(error).__name__ in _DEATHS:
-            raise _killed(f" ({' '.join(str(error).split())})") from error
+            raise _killed(f" ({' '.join(str(error).split()).rstrip('.')})") from error
         raise
     finally:
         with warnings.catch_warnings():

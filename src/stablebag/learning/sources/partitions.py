@@ -62,7 +62,7 @@ class Partitions:
             if name in self.partial and len(inside) < len(self.paths):
                 raise self._refused(name, "some files are in folders that are called so, and others are not.")
 
-    def nulls(self, number: int, n_rows: int) -> dict[str, int]:
+    def nulls(self, number: int, n_rows: int) -> dict[str, int | None]:
         """Return how many values of each column are missing in one of the files."""
         return {name: n_rows if values[number] is None else 0 for name, values in self.values.items()}
 
