@@ -22,7 +22,8 @@ quick: .venv/.test
 	$(BIN)/python -m pytest tests -m "not slow"
 
 ENGINES ?= dask,ray,spark
-# Bags fitted by dask, ray and Spark, in an environment of their own, which takes a gigabyte. Spark needs Java.
+# Bags fitted by dask, ray and Spark, or by some (ENGINES=dask,ray), in an environment of their own, which takes a gigabyte.
+# Spark needs Java.
 engines: .venv-engines/.engines $(if $(findstring spark,$(ENGINES)),.venv-engines/.spark)
 	PYTHONPATH=$(CURDIR)/src STABLEBAG_ENGINES=$(ENGINES) .venv-engines/bin/python -m pytest tests/engines
 

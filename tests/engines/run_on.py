@@ -4,6 +4,7 @@ Started by test_engines.py in a process of its own: ``python run_on.py ENGINE``.
 """
 
 import json
+import os
 import pickle
 import sys
 import warnings
@@ -26,9 +27,11 @@ from stablebag.measuring.leave_one_out import stream_leave_one_out
 
 @contextmanager
 def dask():
-    """Two worker processes of dask.distributed."""
+    """Two worker processes of dask.distributed, of which none may die."""
+    import dask as settings
     from distributed import Client, LocalCluster
 
+    settings.config.set({"distributed.scheduler.allowed-failures": 0})
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
         yield
 
@@ -121,12 +124,32 @@ def found(n_jobs):
     }
 
 
-refused = tables()[2][7]
+def dies(X, y, points):
+    """A learner that takes its process with it, if that is a worker."""
+    if os.getpid() != caller:
+        os._exit(1)
+    return np.zeros(len(points))
+
+
+def told_of_a_death():
+    """Whether an error says which worker is gone, and nothing half-fitted remains."""
+    X, _, y = tables()
+    model = BaggedRegressor(FunctionRegressor(dies), n_bags=12, random_state=0, n_jobs=2)
+    try:
+        model.fit(X, y)
+    except RuntimeError as error:
+        said = str(error).startswith("A worker process was ended from outside or crashed (") and "tcp://" in str(error)
+        return said and not hasattr(model, "estimators_") and not hasattr(model, "bags_")
+    return False
+
+
+refused, caller = tables()[2][7], os.getpid()
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     here = found(n_jobs=1)
     with ENGINES[sys.argv[1]](), joblib.parallel_config(backend=sys.argv[1]):
         there = found(n_jobs=2)
+        more = {"a worker that died": told_of_a_death()} if sys.argv[1] == "dask" else {}
     assert b"refused" in here["an error"].tobytes()
-    print(json.dumps({name: pickle.dumps(here[name]) == pickle.dumps(there[name]) for name in here}))
+    print(json.dumps({name: pickle.dumps(here[name]) == pickle.dumps(there[name]) for name in here} | more))

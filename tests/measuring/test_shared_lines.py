@@ -121,6 +121,34 @@ def assert_the_same_norms(dense, shared):
     np.testing.assert_allclose(shared.epsilon(0.1), dense.epsilon(0.1), rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize("drawn", [True, False])
+def test_rows_in_nearly_all_of_very_many_bags_lose_no_digits(drawn):
+    """Against sums without any rounding; the sum over the bags with a row has 3,000 terms that cancel."""
+    n, n_bags, rng = 6, 3_000, np.random.default_rng(0)
+    bags = Bags([np.delete(np.arange(n), b % 5) if b < 15 else np.arange(1, n - 1) for b in range(n_bags)], n)
+    raw = rng.normal(size=(n_bags, 2)) + 1000
+    weights = np.full(n_bags, 1 / n_bags) if drawn else rng.dirichlet(np.ones(n_bags))
+    law = Subbagging(4).resolve(n)
+    lines = BagLines(BagAverage(law, bags, weights, drawn, np.empty(0)), raw)
+    units = np.ones(n_bags) if drawn else weights
+    for row in range(n - 1):
+        there = bags.without(row)
+        exact = [math.fsum(units[there] * raw[there, k]) / math.fsum(units[there]) for k in range(2)]
+        for found in (lines[row], lines.lines(slice(None))[lines.line_of(np.array([row]))[0]]):
+            np.testing.assert_allclose(found, exact, rtol=1e-14)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+def test_norms_of_order_below_one_differ_by_rounding_to_that_power_at_most(scheme, monkeypatch):
+    model = BaggedRegressor(DecisionTreeRegressor(), scheme=scheme, n_bags=30, random_state=1)
+    dense, shared = both(model, POINTS, monkeypatch)
+    off = np.abs(np.asarray(shared.values) - dense.values).max()
+    assert off < 1e-14
+    for order in (0.1, 0.5, 0.9):
+        means = shared.norm(order) ** order, dense.norm(order) ** order
+        assert (np.abs(means[0] - means[1]) <= off**order + 1e-14).all()
+
+
 def test_all_bags_have_weights(monkeypatch):
     model = BaggedRegressor(DecisionTreeRegressor(), scheme=BernoulliSubbagging(0.3), n_bags="all")
     assert_the_same(*both(model, POINTS, monkeypatch, data=(X[:8], Y[:8])))

@@ -27,6 +27,7 @@ _SECONDS = 0.5  # how long a batch should take
 _ROUNDS = 2  # batches per worker that are handed out together to backends that return all results at once
 _PER_PROCESSOR = 2  # workers on this machine for each of its processors, at most: more would only take memory
 _LOOK = 0.5  # seconds between two looks of a worker at who started it
+_DEATHS = {"KilledWorker", "WorkerCrashedError"}  # what dask and ray raise when a worker is gone
 _watched = set[int]()  # processes whose end ends this one
 
 
@@ -89,6 +90,7 @@ def results(
     """Provide what a task yields for many arguments, in order, as it comes; leaving the block stops the workers."""
     token = uuid4().hex  # unique, because a worker may itself hand out work
     work = (delayed(_listed)(token, os.getpid(), task, *some) for some in arguments)
+    _hear_of_deaths(get_active_backend()[0])
     here = on_this_machine() or options.get("require") == "sharedmem"
     if here and effective_n_jobs(n_jobs) > _most_workers():
         n_jobs = _most_workers()
@@ -97,10 +99,7 @@ def results(
         yield _in_order(found, pace)
     except BrokenExecutor as error:
         _stopped.add(token)
-        raise RuntimeError(
-            "A worker process was ended from outside or crashed. Most often this is the system, because memory ran "
-            "out: use fewer jobs (n_jobs=1 or --jobs 1), smaller bags or fewer columns."
-        ) from error
+        raise _killed("") from error
     except (TypeError, AttributeError, pickle.PicklingError) as error:
         _stopped.add(token)
         if "pickle" in str(error):
@@ -108,13 +107,53 @@ def results(
                 f"The learner, or what it was fitted to, cannot be sent to another process: {error}. Use n_jobs=1."
             ) from error
         raise
-    except BaseException:
+    except BaseException as error:
         _stopped.add(token)
+        if type(error).__name__ in _DEATHS:
+            raise _killed(f" ({' '.join(str(error).split()).rstrip('.')})") from error
         raise
     finally:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*have been cancelled", category=UserWarning)
             found.close()  # this is what cancels them
+
+
+def _killed(about: str) -> RuntimeError:
+    """The error for a worker that is gone; `about` is what the engine says of it."""
+    return RuntimeError(
+        f"A worker process was ended from outside or crashed{about}. Most often this is the system, because memory ran "
+        "out: use fewer jobs (n_jobs=1 or --jobs 1), smaller bags or fewer columns."
+    )
+
+
+class _Failed:
+    """What comes back in place of a batch whose worker is gone."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+def _hear_of_deaths(backend: Any) -> None:
+    """Let joblib's backend of dask tell of batches whose worker is gone; by itself it waits for them without end."""
+    if type(backend).__module__ != "joblib._dask" or "submit" in vars(backend):
+        return
+    submit, retrieve = backend.submit, backend.retrieve_result_callback
+
+    def submitted(func: Any, callback: Any = None) -> Any:
+        def tell(done: Any) -> None:
+            if callback is not None and not done.cancelled() and done.exception() is not None:
+                callback(_Failed(done.exception()))
+
+        future = submit(func, callback)
+        future.add_done_callback(tell)
+        return future
+
+    def retrieved(out: Any) -> Any:
+        if isinstance(out, _Failed):
+            raise out.error
+        return retrieve(out)
+
+    backend.submit, backend.retrieve_result_callback = submitted, retrieved
 
 
 def _as_they_come(work: Iterator[Any], n_jobs: int | None, **options: Any) -> Any:

@@ -274,7 +274,8 @@ class Perturbations:
         Parameters
         ----------
         order : float
-            Positive; 1 is the mean, 2 the root mean square, ``math.inf`` the largest.
+            Positive; 1 is the mean, 2 the root mean square, ``math.inf`` the largest. Below 1, distances that are zero
+            but for rounding count: few digits hold.
         over_points : {"max", "mean"} or None, default=None
             As in `delta`.
 

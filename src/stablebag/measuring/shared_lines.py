@@ -155,7 +155,8 @@ class BagLines(SharedLines):
     """Lines that are worked out from what each bag predicts, where they are asked for.
 
     With f the average of all bags, that without row i is f - sum of w_b (y_b - f) over the bags b with it, divided by
-    the weight of the others.
+    the weight of the others. For rows in more than half of the bags, it is f + the same sum over those others, divided
+    by their weight: so no large sum, of which little should be left, is divided by a small number.
 
     Parameters
     ----------
@@ -172,7 +173,9 @@ class BagLines(SharedLines):
         special = np.unique(np.array(average.special_units, dtype=np.int64))
         super().__init__(RowPatterns.of(average.bags, special), prediction)
         self._centred = (average.outputs(raw) - prediction) * weights.reshape(-1, *[1] * prediction.ndim)
+        self._many, self._others = self.patterns.complements()
         self._outside = weights.sum() - self.patterns.matrix @ weights
+        self._outside[self._many] = self._others @ weights
         self._apart = np.empty((len(special), *prediction.shape))
         without = [len(average.bags.without(row)) for row in special.tolist()]
         for place, row in enumerate(special.tolist()):
@@ -185,7 +188,9 @@ class BagLines(SharedLines):
         prediction = self.prediction[points]
         result, stop = np.empty((len(self.counts), *prediction.shape)), 1 + len(self.patterns)
         result[0], result[stop:] = prediction, self._apart[:, points]
-        moved = self.patterns.matrix @ self._centred[:, points].reshape(len(self._centred), -1)
+        centred = self._centred[:, points].reshape(len(self._centred), -1)
+        moved = self.patterns.matrix @ centred
+        moved[self._many] = -(self._others @ centred)
         moved /= self._outside[:, None]
         np.subtract(prediction, moved.reshape(-1, *prediction.shape), out=result[1:stop])
         return result
@@ -194,8 +199,12 @@ class BagLines(SharedLines):
         """Return some lines at all points."""
         result = np.repeat(self.prediction[None], len(lines), axis=0)
         inside = np.flatnonzero((lines > 0) & (lines <= len(self.patterns)))
-        moved = self.patterns.matrix[lines[inside] - 1] @ self._centred.reshape(len(self._centred), -1)
-        moved /= self._outside[lines[inside] - 1, None]
+        asked, centred = lines[inside] - 1, self._centred.reshape(len(self._centred), -1)
+        moved = self.patterns.matrix[asked] @ centred
+        place = np.searchsorted(self._many, asked)
+        many = np.flatnonzero(np.append(self._many, -1)[place] == asked)
+        moved[many] = -(self._others[place[many]] @ centred)
+        moved /= self._outside[asked, None]
         result[inside] -= moved.reshape(-1, *self.prediction.shape)
         apart = np.flatnonzero(lines > len(self.patterns))
         result[apart] = self._apart[lines[apart] - len(self.patterns) - 1]

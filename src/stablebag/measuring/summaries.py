@@ -56,6 +56,10 @@ def shares_above(pooled: np.ndarray, levels: np.ndarray, counts: np.ndarray | No
 def norm(pooled: np.ndarray, order: float, counts: np.ndarray | None = None) -> np.ndarray:
     """Return (mean over rows of the distance to this power)^(1 / order).
 
+    If no distance is off by more than u, through rounding, neither is a norm of order one or more (Minkowski). Of order
+    below one, it is the mean of the powers that is off by u^order at most: rows whose distance is zero but for rounding
+    count then, and two ways to work out the same distances may differ in the eighth digit.
+
     >>> norm(np.array([0.0, 0.5]), 1, np.array([9, 1])).item()
     0.05
     """

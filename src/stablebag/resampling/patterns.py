@@ -99,6 +99,19 @@ class RowPatterns:
         entries = np.ones(len(self.bags))
         return sparse.csr_array((entries, self.bags, self.bag_ends), shape=(len(self), self.n_bags))
 
+    def complements(self) -> tuple[np.ndarray, sparse.csr_array]:
+        """Return the patterns that have more than half of the bags, and ones where these lack a bag.
+
+        >>> many, others = RowPatterns.of(Bags([[0, 1, 2], [2, 7], [2, 7]], n_samples=9)).complements()
+        >>> many.tolist(), others.toarray().tolist()
+        ([1, 2], [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+        """
+        many = np.flatnonzero(2 * self.n_inside > self.n_bags)
+        lacking = np.ones((len(many), self.n_bags), dtype=bool)
+        for line, pattern in enumerate(many.tolist()):
+            lacking[line, self.bags[self.bag_ends[pattern] : self.bag_ends[pattern + 1]]] = False
+        return many, sparse.csr_array(lacking, dtype=float)
+
     def untouched(self, k: int) -> np.ndarray:
         """Return the first k rows, or all, that are in no bag and not apart."""
         k = min(k, self.n_untouched)

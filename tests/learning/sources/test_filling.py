@@ -56,3 +56,10 @@ def test_a_frame_of_a_range_counts_its_rows():
 
 def _batch(categories, texts):
     return pa.record_batch({"c": pa.array(categories, pa.string()).dictionary_encode(), "t": texts})
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64(), pa.int64(), pa.bool_(), pa.null()], ids=str)
+def test_what_is_missing_is_the_same_nan_whatever_the_type(kind):
+    values = np.zeros(3, "f2") if kind == pa.float16() else [None] * 3
+    array = pa.array(values, kind, mask=np.ones(3, bool) if kind == pa.float16() else None)
+    assert numbers(array, np.array([0, 2])).astype("f8").tobytes() == np.full(2, np.nan).tobytes()

@@ -1,3 +1,4 @@
+import os
 import pickle
 
 import numpy as np
@@ -369,6 +370,20 @@ def test_ordered_categories_keep_their_order_and_must_agree(tmp_path):
         ParquetTable(tmp_path, target="y").to_memory()
 
 
+@pytest.mark.parametrize("max_memory", ["1GB", 2000])
+def test_ordered_categories_without_dictionaries_are_refused_whatever_the_memory(tmp_path, max_memory):
+    """Their order would be that in which the rows of a batch come."""
+    levels = pd.Categorical(["mid", "low", "high"] * 1000, ["low", "mid", "high"], ordered=True)
+    frame = pa.Table.from_pandas(pd.DataFrame({"c": levels, "x": 1.0, "y": 1.0}))
+    pq.write_table(frame, tmp_path / "a.parquet")
+    pq.write_table(frame, tmp_path / "b.parquet", use_dictionary=False)
+    with pytest.raises(ValueError, match=r"Column 'c' has ordered categories, and .*b\.parquet does not say in which"):
+        ParquetTable(tmp_path, target="y", max_memory=max_memory)
+    assert ParquetTable(tmp_path, target="y", columns=["x"], max_memory=max_memory).n_samples == 6000
+    (tmp_path / "b.parquet").unlink()
+    assert ParquetTable(tmp_path, target="y", max_memory=max_memory).take([0])["c"].dtype == levels.dtype
+
+
 def test_nested_columns_are_refused_unless_they_are_left_out(tmp_path):
     write(tmp_path, a={"x": [1, 2], "l": [[1], [2, 3]], "y": [1.0, 2.0]})
     with pytest.raises(ValueError, match=r"columns with one value per row. Got 'l'"):
@@ -380,6 +395,22 @@ def test_a_file_that_is_no_parquet_is_refused_by_name(tmp_path):
     (tmp_path / "a.parquet").write_text("x,y\n1,2\n")
     with pytest.raises(ValueError, match=r"a\.parquet cannot be read as a Parquet file"):
         ParquetTable(tmp_path, target="y")
+
+
+@pytest.mark.parametrize("checksum", [False, True])
+def test_a_damaged_file_of_the_same_size_and_time_is_refused_by_name(tmp_path, checksum):
+    for name in "ab":
+        whole = pa.table({"x": np.arange(5000.0), "y": np.arange(5000.0)})
+        pq.write_table(whole, tmp_path / f"{name}.parquet", write_page_checksum=checksum, use_dictionary=False)
+    table, path = ParquetTable(tmp_path, target="y"), tmp_path / "b.parquet"
+    table.targets()
+    before, data = path.stat(), bytearray(path.read_bytes())
+    start = 1000 if checksum else 4  # a number, or the head of the first page
+    data[start : start + 20] = bytes(255 - byte for byte in data[start : start + 20])
+    path.write_bytes(data)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(ValueError, match=r"^\S*b\.parquet cannot be read in row groups 0 to 0: [^\n]*anew\.$"):
+        BaggedRegressor(scheme=Subbagging(0.1), n_bags=3).fit(table)
 
 
 def test_files_without_any_target_are_too_few(tmp_path):

@@ -194,6 +194,10 @@ def _of_dataset(source: Any) -> tuple[Any, list[str], str | None]:
     if getattr(source, "_scan_options", None):
         reason = "rows are numbered in the files. Write the rows that pass as files of their own."
         raise refuse_value("source", _OWNER, "a dataset without a filter", source, reason)
+    folders = source.partitioning
+    if folders is not None and not isinstance(folders, dataset.HivePartitioning) and folders.schema.names:
+        reason = f"the column {folders.schema.names[0]!r} is neither in the files nor in the names of folders."
+        raise refuse_value("source", _OWNER, "a dataset whose folders are called column=value", source, reason)
     local = isinstance(source.filesystem, fs.LocalFileSystem)
     paths = [os.path.abspath(path) for path in source.files] if local else list(source.files)
     return source.filesystem, paths, None if local else ""

@@ -150,4 +150,7 @@ def numbers(array: Any, local: np.ndarray) -> np.ndarray:
     array = array.take(pa.array(local))
     if pa.types.is_boolean(kind):
         array = array.cast(pa.float64())
-    return np.asarray(array.to_numpy(zero_copy_only=False))
+    found: np.ndarray = np.array(array.to_numpy(zero_copy_only=False))
+    if pa.types.is_float16(kind):  # of which pyarrow makes another NaN than of all other numbers
+        found[array.is_null().to_numpy(zero_copy_only=False)] = np.nan
+    return found

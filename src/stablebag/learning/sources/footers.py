@@ -1,5 +1,6 @@
 """The footer of a Parquet file: its columns and their types, the number of rows, and how many values are missing."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,11 +40,19 @@ class Footer:
         try:
             # Far away, it is faster to ask for all columns of a row group at once.
             how = {"buffer_size": _BUFFER} if files.url is None else {"pre_buffer": True}
-            return pq.ParquetFile(files.opened(number), **how)
+            return pq.ParquetFile(files.opened(number), page_checksum_verification=True, **how)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise ValueError(
-                f"{files.paths[number]} cannot be read as a Parquet file: {error}. Leave it out, or write it anew."
-            ) from error
+            raise _unreadable(files.paths[number], "as a Parquet file", error) from error
+
+    @staticmethod
+    def batches(file: Any, path: str, n_rows: int, groups: list[int], columns: list[str]) -> Iterator[Any]:
+        """Yield batches of some row groups of an open file; if they cannot be read, say so by its path."""
+        import pyarrow as pa
+
+        try:
+            yield from file.iter_batches(n_rows, row_groups=groups, columns=columns)
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(path, f"in row groups {groups[0]} to {groups[-1]}", error) from error
 
     @property
     def n_rows(self) -> int:
@@ -54,9 +63,20 @@ class Footer:
         """Return how many values are missing where that decides about a type; None if the file does not say."""
         import pyarrow.types as pt
 
-        places, types = self._places(), {name: self.schema.field(name).type for name in columns}
-        nulls: dict[str, int | None] = {name: self.n_rows if pt.is_null(types[name]) else 0 for name in columns}
-        return nulls | {name: self._nulls(places[name]) for name in columns if needs_count(types[name])}
+        places = self._places()
+        types = {name: self.schema.field(name).type for name in columns if name in self.schema.names}
+        nulls: dict[str, int | None] = {name: self.n_rows if pt.is_null(kind) else 0 for name, kind in types.items()}
+        return nulls | {name: self._nulls(places[name]) for name, kind in types.items() if needs_count(kind)}
+
+    def lacks_dictionary(self, column: str) -> bool:
+        """Return whether some row group has a column's values themselves, in place of a dictionary and codes."""
+        import pyarrow.types as pt
+
+        if pt.is_null(self.schema.field(column).type):
+            return False
+        groups = [self.metadata.row_group(number) for number in range(self.metadata.num_row_groups)]
+        place = self._places()[column]
+        return any(group.num_rows and not group.column(place).has_dictionary_page for group in groups)
 
     def text_bytes(self, kinds: list[Kind]) -> float:
         """Return how many bytes the columns take in the file that are neither numbers nor categories."""
@@ -88,3 +108,19 @@ class Footer:
             else:
                 total += statistics.null_count
         return total
+
+
+def check_orders(kinds: list[Kind], footers: list[Footer], paths: tuple[str, ...]) -> None:
+    """Refuse ordered categories without dictionaries: their order would be that of the rows that are read first."""
+    for name in (kind.name for kind in kinds if kind.ordered):
+        path = next((path for path, footer in zip(paths, footers, strict=True) if footer.lacks_dictionary(name)), None)
+        if path is not None:
+            raise ValueError(
+                f"Column {name!r} has ordered categories, and {path} does not say in which order: it was written "
+                "without dictionaries. Write it with them (use_dictionary=True), or leave the column out."
+            )
+
+
+def _unreadable(path: str, what: str, error: Exception) -> ValueError:
+    told = (str(error).splitlines() or [type(error).__name__])[0].rstrip(". ")
+    return ValueError(f"{path} cannot be read {what}: {told}. Leave it out, or write it anew.")

@@ -10,8 +10,9 @@ import numpy as np
 from stablebag._checks import refuse_type, refuse_value
 from stablebag.learning.sources.files import Files, changed
 from stablebag.learning.sources.filling import Filling, Frame, Matrix
-from stablebag.learning.sources.footers import Footer
+from stablebag.learning.sources.footers import Footer, check_orders
 from stablebag.learning.sources.kinds import Kind, check_columns, kinds_of, matrix_type
+from stablebag.learning.sources.partitions import Partitions
 from stablebag.learning.sources.source import RowSource, as_bytes
 from stablebag.learning.sources.survey import Survey
 
@@ -31,7 +32,9 @@ class ParquetTable(RowSource):
     fit to `to_memory()`, whatever the portions, the files and their row groups are.
 
     The type of a column does not depend on which rows are taken: whole numbers and truth values are float64 if any is
-    missing in any file, and categories are those of all files, sorted unless they have an order of their own.
+    missing in any file, and categories are those of all files, sorted unless they have an order of their own. Folders
+    that are called ``column=value``, anywhere on the way to a file, are columns: of whole numbers (int32) if all of
+    their values are, or else of texts.
 
     The table holds no open file and no credentials, and is pickled in a few kilobytes. Whenever it reads, it checks
     that the files have the size, the time and the number of rows that they had; one that has changed is refused.
@@ -105,7 +108,8 @@ class ParquetTable(RowSource):
         self.as_frame, self.files = as_frame, Files.of(source)
         paths = self.files.paths
         footers = [Footer.of(self.files, number) for number in range(len(paths))]
-        schemas = [footer.schema for footer in footers]
+        self._folders = Partitions(paths)
+        schemas = [self._folders.added(footer.schema) for footer in footers]
         self.target, self._groups, self._row_ids = target, groups, row_ids
         given = {"target": target, "groups": groups, "row_ids": row_ids}
         for name, column in given.items():
@@ -115,10 +119,14 @@ class ParquetTable(RowSource):
                 check_columns([column], schemas, paths, name)
         special = {column for column in given.values() if column is not None}
         self.columns = _columns(columns, schemas[0].names, special, target)
+        asked = {*self.columns, *special} | (self._folders.partial if columns is None else set())
+        self._folders.check(sorted(asked), [footer.schema for footer in footers])
         check_columns(self.columns, schemas, paths, "columns")
         self.row_counts = tuple(footer.n_rows for footer in footers)
-        nulls = [footer.nulls(self.columns) for footer in footers]
+        outside = [self._folders.nulls(number, count) for number, count in enumerate(self.row_counts)]
+        nulls = [footer.nulls(self.columns) | more for footer, more in zip(footers, outside, strict=True)]
         self._kinds = kinds_of(self.columns, schemas, nulls, paths)
+        check_orders(self._kinds, footers, paths)
         kinds_of(sorted(special), schemas, [dict.fromkeys(special, 0)], paths)  # of one type in all files
         self._uncounted = tuple(name for name in self.columns if any(counts[name] is None for counts in nulls))
         self._group_bytes = max(footer.largest_group(self.columns) for footer in footers)
@@ -347,13 +355,14 @@ class ParquetTable(RowSource):
             needed = np.ones(len(sizes), bool) if wanted is None else np.diff(np.searchsorted(wanted, starts)) > 0
             # A few groups at a time, because pyarrow holds pages of all that it is asked for.
             step = max(1, int(self._batch_rows // max(1, file.metadata.num_rows / max(1, len(sizes)))))
+            inside = [name for name in columns if name not in self._folders.values]
             for (asked, _), run in groupby(range(len(sizes)), key=lambda group: (bool(needed[group]), group // step)):
                 groups = list(run)
                 if not asked:
                     continue
                 place = int(starts[groups[0]])
-                for batch in file.iter_batches(self._batch_rows, row_groups=groups, columns=columns):
-                    yield number, place, batch.select(columns)
+                for batch in Footer.batches(file, self.files.paths[number], self._batch_rows, groups, inside):
+                    yield number, place, self._folders.completed(batch, columns, number)
                     place += batch.num_rows
 
     @property

