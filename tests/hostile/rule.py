@@ -1,0 +1,100 @@
+"""What a call may do with what nobody should pass: answer, or refuse in a sentence of its own."""
+
+import os
+import resource
+import signal
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+import stablebag
+
+PACKAGE = Path(stablebag.__file__).parent
+SECONDS = float(os.environ.get("STABLEBAG_HOSTILE_SECONDS", "60"))  # after which a call of milliseconds is taken to hang, on a machine however busy
+GIGABYTES = 3  # more than a call of a dozen rows could need
+REFUSALS = (TypeError, ValueError, NotFittedError, FileNotFoundError)
+# scikit-learn's own sentences about tables, which its conventions ask for.
+ITS_OWN = ("sklearn/utils/validation.py", "sklearn/utils/_param_validation.py", "sklearn/utils/multiclass.py")
+
+
+class HangError(BaseException):
+    """A call that does not come back."""
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Stop what hangs, and let what takes all memory fail."""
+
+    def stop(number: int, frame: Any) -> None:
+        raise HangError(f"no answer in {SECONDS} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0]) if sys.platform == "linux" else None
+    if pages is not None:
+        most = pages * resource.getpagesize() + GIGABYTES * 2**30
+        resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def outcome(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    """What a call returns, or what it raises; warnings of Python and numpy are errors, those of the library are not."""
+    with bounded(), warnings.catch_warnings(), np.errstate(all="warn"), joblib.parallel_config(backend="threading"):
+        warnings.simplefilter("error")
+        for allowed in (UserWarning,):
+            warnings.simplefilter("ignore", allowed)
+        try:
+            return call(), None
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:
+            return None, error
+
+
+def fault_of(error: BaseException, names: tuple[str, ...] = ()) -> str | None:
+    """Why an error is not a refusal as it should be, or None."""
+    if isinstance(error, HangError | MemoryError):
+        return type(error).__name__
+    if not isinstance(error, REFUSALS):
+        return f"a {type(error).__name__}"
+    last = traceback.extract_tb(error.__traceback__)[-1].filename
+    if last.endswith(ITS_OWN):
+        return None
+    if not Path(last).is_relative_to(PACKAGE):
+        return f"a {type(error).__name__} from {Path(last).name}"
+    message = str(error).split("\n")[0].strip()
+    if len(message) < 20 or not message.endswith((".", "!", "?", ":")) or not (message[0].isupper() or message[0] in "'`"):
+        return "no sentence"
+    return None
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two answers are the same, as far as they can be compared."""
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        numbers = one.dtype.kind in "iufb" and other.dtype.kind in "iufb"
+        if numbers and one.shape == other.shape:
+            return bool(np.allclose(one, other, rtol=1e-9, atol=1e-12, equal_nan=True))
+        return one.shape == other.shape and one.tolist() == other.tolist()
+    if isinstance(one, float | np.floating) and isinstance(other, float | np.floating):
+        return bool(np.isclose(one, other, rtol=1e-9))
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if " at 0x" in repr(one):
+        return type(one) is type(other)
+    return repr(one) == repr(other)
