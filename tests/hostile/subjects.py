@@ -119,7 +119,9 @@ _INTERNAL = dict.fromkeys(("noun", "outputs", "names", "index", "owner", "parame
 _ANY_TEXT = dict.fromkeys(("xlabel", "ylabel", "title", "guarantee_label"), "any text will do")
 
 
-def _add(name: str, right: Callable[[], dict[str, Any]], call: Callable[[], Any] | None = None, **untouched: str) -> None:
+def _add(
+    name: str, right: Callable[[], dict[str, Any]], call: Callable[[], Any] | None = None, **untouched: str
+) -> None:
     found = call if call is not None else functools.partial(_public, name)
     SUBJECTS.append(Subject(name, found, right, _INTERNAL | _ANY_TEXT | untouched))
 
@@ -170,10 +172,11 @@ _add("BaggedRegressor.fit of named rows", lambda: {"row_ids": np.arange(N) + 100
      lambda: _fit(functools.partial(sb.BaggedRegressor, Ridge(), n_bags=5, random_state=0), Y))  # fmt: skip
 _add("BaggedRegressor.fit of strata", lambda: {"strata": np.arange(N) % 2}, lambda: _fit(functools.partial(
      sb.BaggedRegressor, Ridge(), n_bags=5, random_state=0, scheme=sb.StratifiedSubbagging(0.5)), Y))  # fmt: skip
-for _name in ("predict", "predict_once", "bag_predictions"):
+for _name in ("predict", "bag_predictions"):
     _add(f"BaggedRegressor.{_name}", lambda: {"X": POINTS}, lambda _name=_name: getattr(regressor(), _name))
-for _name in ("predict", "predict_proba", "predict_once", "bag_predictions"):
+for _name in ("predict", "predict_proba", "bag_predictions"):
     _add(f"BaggedClassifier.{_name}", lambda: {"X": POINTS}, lambda _name=_name: getattr(classifier(), _name))
+_add("BaggedRegressor.predict_once", lambda: {"X": POINTS}, lambda: lambda X: regressor().predict_once(X).raw)
 _add("FunctionRegressor", lambda: {"algorithm": mean_algorithm, "order_matters": False, "random_state": 0, "X": X, "y": Y},
      lambda: _function(sb.FunctionRegressor))  # fmt: skip
 _add("FunctionClassifier", lambda: {"algorithm": _majority, "order_matters": False, "random_state": 0, "X": X,
@@ -196,14 +199,23 @@ def _function(make: Any) -> Callable[..., Any]:
 # Laws of bags, and bags.
 for _name in ("Subbagging", "BernoulliSubbagging", "ClassicalBagging", "PoissonizedBagging"):
     _add(_name, lambda: {"bag_size": 0.5, "n_samples": N},
-         lambda _name=_name: lambda bag_size, n_samples: getattr(sb, _name)(bag_size).resolve(n_samples).p)  # fmt: skip
+         lambda _name=_name: lambda bag_size, n_samples: getattr(sb, _name)(bag_size).resolve(n_samples).inclusion_probability)  # fmt: skip
     _add(f"{_name}.draw", lambda: {"n_bags": 3, "random_state": 0, "first": 0, "row_ids": np.arange(N)},
          lambda _name=_name: getattr(sb, _name)(0.5).resolve(N).draw)  # fmt: skip
-_add("Subbagging.support", lambda: {"mass": 1.0, "ordered": False}, lambda: _listed(sb.Subbagging(2).resolve(4).support))
+_add(
+    "Subbagging.support", lambda: {"mass": 1.0, "ordered": False}, lambda: _listed(sb.Subbagging(2).resolve(4).support)
+)
 _add("Subbagging.without", lambda: {"rows": np.array([0, 1])}, lambda: sb.Subbagging(2).resolve(N).without)
-_add("StratifiedSubbagging", lambda: {"bag_size": 0.5, "strata": np.arange(N) % 2, "n_samples": N},
-     lambda: lambda bag_size, strata, n_samples: sb.StratifiedSubbagging(bag_size, strata).resolve(n_samples).expected_size)
-_add("ClusterSubbagging", lambda: {"bag_size": 0.5, "clusters": GROUPS, "barred": (), "n_samples": N}, lambda: _clusters)
+_add(
+    "StratifiedSubbagging",
+    lambda: {"bag_size": 0.5, "strata": np.arange(N) % 2, "n_samples": N},
+    lambda: (
+        lambda bag_size, strata, n_samples: sb.StratifiedSubbagging(bag_size, strata).resolve(n_samples).expected_size
+    ),
+)
+_add(
+    "ClusterSubbagging", lambda: {"bag_size": 0.5, "clusters": GROUPS, "barred": (), "n_samples": N}, lambda: _clusters
+)
 _add("ResamplingScheme", lambda: {"n_samples": N}, lambda: _OwnScheme().resolve)
 _add("UnequalScheme", lambda: {"n_samples": N}, lambda: _OwnUnequal().resolve)
 _add("Bags", lambda: {"sequences": [[0, 1], [2, 2], []], "n_samples": 4})
@@ -333,7 +345,7 @@ _REFIT = {"estimator": DecisionTreeRegressor(), "X": X, "y": Y}
 _add("leave_one_out_refit", lambda: {**_REFIT, "X_test": POINTS, "rows": np.array([0, 1]), "row_ids": None,
      "groups": None, "n_repeats": 1, "n_jobs": 1, "random_state": 0})  # fmt: skip
 _add("leave_one_out_refit of units", lambda: {**_REFIT, "X_test": POINTS, "rows": [0], "groups": GROUPS,
-     "row_ids": np.arange(N // 2), "random_state": 0}, lambda: sb.leave_one_out_refit)  # fmt: skip
+     "random_state": 0}, lambda: sb.leave_one_out_refit)  # fmt: skip
 _add("replace_one_refit", lambda: {**_REFIT, "X_replacement": X[:2], "y_replacement": Y[:2], "X_test": POINTS,
      "rows": np.array([2, 3]), "groups": None, "groups_replacement": None, "n_repeats": 1, "n_jobs": 1,
      "random_state": 0})  # fmt: skip
@@ -383,10 +395,18 @@ def _with_progress(listener: Any) -> Any:
 # Decisions.
 _SCORES = np.array([[0.4, 0.37, 0.23], [0.8, 0.1, 0.1]])
 _add("inflated_argmax", lambda: {"scores": _SCORES, "epsilon": 0.1})
-_add("inflated_argmax of points", lambda: {"scores": _SCORES, "epsilon": np.array([0.1, 0.2])}, lambda: sb.inflated_argmax)
+_add(
+    "inflated_argmax of points",
+    lambda: {"scores": _SCORES, "epsilon": np.array([0.1, 0.2])},
+    lambda: sb.inflated_argmax,
+)
 _add("margin_argmax", lambda: {"scores": _SCORES[0], "epsilon": 0.1})
 _add("top_k_sets", lambda: {"scores": _SCORES, "k": 2, "epsilon": 0.1})
-_add("RankSets", lambda: {"scores": _SCORES[0], "epsilon": 0.1}, lambda: lambda **arguments: list(sb.RankSets(**arguments)))
+_add(
+    "RankSets",
+    lambda: {"scores": _SCORES[0], "epsilon": 0.1},
+    lambda: lambda **arguments: list(sb.RankSets(**arguments)),
+)
 _RANKS = sb.RankSets(_SCORES[0], 0.1)
 _add("RankSets.candidates", lambda: {"remaining": [0, 2]}, lambda: _RANKS.candidates)
 _add("RankSets.common", lambda: {"other": sb.RankSets([0.3, 0.4, 0.2], 0.1)}, lambda: _RANKS.common)
@@ -457,8 +477,11 @@ _add("LabelSetDisplay", lambda: {"sets": _sets(), "hinges": None, "most": 5},
      lambda: lambda **arguments: sb.LabelSetDisplay(**arguments).plot(axes()))  # fmt: skip
 _add("PhaseDiagramDisplay.from_certificate", lambda: {"certificate": sb.Certificate(**_LAW), "bound": "best",
      "ax": axes()})  # fmt: skip
-_add("PhaseDiagramDisplay", lambda: {"delta": np.array([0.1, 0.2]), "guaranteed": np.array([0.5, 0.3]),
-     "impossible": None, "exact": None}, lambda: lambda **arguments: sb.PhaseDiagramDisplay(**arguments).plot(axes()))
+_add(
+    "PhaseDiagramDisplay",
+    lambda: {"delta": np.array([0.1, 0.2]), "guaranteed": np.array([0.5, 0.3]), "impossible": None, "exact": None},
+    lambda: lambda **arguments: sb.PhaseDiagramDisplay(**arguments).plot(axes()),
+)
 
 MADE_BY = {
     "BagPredictions": "predict_once",

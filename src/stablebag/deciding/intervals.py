@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import KFold
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 
 from stablebag._checks import (
     as_fraction,
+    as_reals,
     check_integer,
     check_jobs,
     check_real,
@@ -35,7 +36,7 @@ from stablebag.deciding.locally_weighted import LocallyWeighted
 from stablebag.deciding.stable_jackknife import StableJackknife
 from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.regressor import BaggedRegressor
-from stablebag.learning.rows import index_of
+from stablebag.learning.rows import as_column, as_table, index_of
 from stablebag.learning.strata import refuse_unequal
 from stablebag.measuring.altered_tables import units_for
 from stablebag.measuring.leave_one_out import left_out_at_rows
@@ -113,7 +114,7 @@ class Intervals:
         -------
         ndarray of bool, shape (n_points,)
         """
-        y = np.asarray(column_or_1d(y), dtype=float)
+        y = as_reals(as_column(y, "y", "Intervals.contains"), "y", "Intervals.contains", "numbers")
         if len(y) != len(self.lower):
             raise refuse_value("y", "Intervals.contains", f"{len(self.lower)} targets, one for each point", len(y))
         if np.isnan(y).any():
@@ -366,7 +367,7 @@ def jackknife_intervals_refit(
     _check_method(method, (*METHODS, CVPlus.name), owner, delta)
     if is_classifier(estimator):
         raise refuse_type("estimator", owner, "a regressor", estimator, "intervals are about numbers.")
-    y = np.asarray(column_or_1d(y), dtype=float)
+    X, y = as_table(X, "X", owner), as_reals(as_column(y, "y", owner), "y", owner, "numbers")
     check_consistent_length(X, y)
     n, units = len(y), units_for(estimator, X, len(y), None, groups, owner)
     seeds = Seeds.from_random_state(random_state, owner)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import column_or_1d
 
 from stablebag._checks import hold_read_only, refuse_value
 from stablebag._wording import paragraphs
@@ -18,7 +17,7 @@ from stablebag.deciding.stable_sets import SharedLabels
 from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.classifier import BaggedClassifier
 from stablebag.learning.predictions import BagPredictions
-from stablebag.learning.rows import n_rows
+from stablebag.learning.rows import as_column, n_rows
 
 METHODS = (*INFLATED, "jackknife+")
 _ONCE = 2**24  # predictions of single bags that are kept rather than made twice
@@ -173,7 +172,7 @@ class LabelSets:
         """One line per point, true in the column of its label."""
         expected = f"{len(self)} labels, one for each point"
         try:
-            y = np.asarray(column_or_1d(y))
+            y = as_column(y, "y", owner)
         except (TypeError, ValueError):
             raise refuse_value("y", owner, expected, y) from None
         if len(y) != len(self):

@@ -241,6 +241,11 @@ class BagAverage:
 
 def _added(total: np.ndarray | None, lines: np.ndarray) -> np.ndarray:
     """The lines added to a total, one after the other; numpy's own sum may add them in another order."""
+    with np.errstate(over="ignore"):  # what is infinite then is refused, or averaged in another way
+        return _in_order(total, lines)
+
+
+def _in_order(total: np.ndarray | None, lines: np.ndarray) -> np.ndarray:
     if lines[0].size <= _FEW:
         lines = lines if total is None else np.concatenate([total[None], lines])
         return np.asarray(np.add.accumulate(lines, axis=0)[-1])

@@ -13,11 +13,20 @@ import joblib
 import numpy as np
 from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d, get_tags
+from sklearn.utils import assert_all_finite, check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from stablebag._checks import check_integer, check_jobs, read_only, refuse_type, refuse_value
+from stablebag._checks import (
+    as_reals,
+    check_flag,
+    check_integer,
+    check_jobs,
+    is_missing,
+    read_only,
+    refuse_type,
+    refuse_value,
+)
 from stablebag._seeds import RandomState, Seeds
 from stablebag.learning.averaging import BagAverage
 from stablebag.learning.fitting import fit_bags, predict_bags, ready
@@ -28,7 +37,16 @@ from stablebag.learning.models import Models
 from stablebag.learning.predictions import BagPredictions
 from stablebag.learning.progress import counted
 from stablebag.learning.ranges import PredictionRange
-from stablebag.learning.rows import fingerprint, index_of, kept, n_rows, same_table, take_rows, validated_rows
+from stablebag.learning.rows import (
+    as_column,
+    fingerprint,
+    index_of,
+    kept,
+    n_rows,
+    same_table,
+    take_rows,
+    validated_rows,
+)
 from stablebag.learning.solvers.choice import BY_ROW, Choice, check_wanted, chosen
 from stablebag.learning.solvers.neighbours_limit import NEIGHBOURS, AllBagsOfNeighbours
 from stablebag.learning.solvers.solver import NotCovered, Structure
@@ -487,6 +505,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
         as_scheme(self.scheme, name)
         check_wanted(self.solver, name)
         check_jobs(self.n_jobs, name)
+        check_flag(self.warm_start, "warm_start", name)
+        check_flag(self.keep_rows, "keep_rows", name)
 
     def _learner(self) -> Any:
         learner = self._default_learner() if self.estimator is None else self.estimator
@@ -504,10 +524,10 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
         X = validated_rows(self, X, reset=reset, ensure_min_samples=2)
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
+        y = as_column(y, "y", type(self).__name__)
         if not isinstance(X, RowSource):
             y = np.array(y)  # a copy, because it is kept and the caller's may change
-        if y.dtype.kind == "O" and any(map(_is_missing, y)):
+        if y.dtype.kind == "O" and any(map(is_missing, y)):
             raise ValueError("Input y contains NaN or missing values. Remove those rows.")
         y = read_only(self._check_targets(y))
         check_consistent_length(X, y)
@@ -588,7 +608,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, FrozenParts):
     ) -> dict[str, Any]:
         """The parameters for the learner's fit, by metadata routing if it is on; it may ask for groups, too."""
         if sample_weight is not None:
-            sample_weight = np.asarray(sample_weight)
+            sample_weight = as_reals(sample_weight, "sample_weight", f"{type(self).__name__}.fit")
             if sample_weight.ndim == 0:
                 sample_weight = np.full(n_samples, sample_weight)
             if sample_weight.ndim != 1:
@@ -686,11 +706,6 @@ def bagged_in(estimator: Any) -> dict[str, BaggedEnsemble]:
     """Return the bagged ensembles in an estimator, by the prefix of their parameters."""
     inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
     return {prefix: part for prefix, part in inner.items() if isinstance(part, BaggedEnsemble)}
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a target is None, NaN, NA or NaT; a string that spells one of these is not missing."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def _fingerprint(value: Any) -> Any:

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import refuse_type, refuse_value
+from stablebag._checks import as_array, refuse_type, refuse_value
 from stablebag._wording import Noun
 from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.ensemble import BaggedEnsemble
-from stablebag.learning.rows import index_of, is_per_row, n_rows, stacked, take_rows
+from stablebag.learning.rows import as_table, index_of, is_per_row, n_rows, stacked, take_rows
 from stablebag.learning.strata import law_with_more
 from stablebag.resampling.row_ids import RowIds, as_row_ids
 from stablebag.resampling.scheme import ResolvedScheme
@@ -139,9 +139,7 @@ def learn(
     """
     check_bagged(model, "learn")
     _refuse_unmatched(model, "learn")
-    X, y = X if hasattr(X, "shape") else np.asarray(X), np.asarray(y)
-    if len(X.shape) != 2:
-        raise refuse_value("X", "learn", "a table of rows", f"an array of shape {X.shape}", "for one row use [row].")
+    X, y = as_table(X, "X", "learn"), as_array(y, "y", "learn", "one target for each of the new rows")
     if y.ndim != 1 or len(y) == 0 or n_rows(X) != len(y):
         raise refuse_value("y", "learn", "one target for each of the new rows", y.shape, "one row or more.")
     n, more = model.units_.n_rows, len(y)

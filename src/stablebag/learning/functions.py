@@ -6,14 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from stablebag._checks import refuse_type
+from stablebag._checks import as_reals, refuse_type
 from stablebag._seeds import Seeds
 from stablebag.learning.outputs import one_hot, unmasked
-from stablebag.learning.rows import validated_rows
+from stablebag.learning.rows import as_column, validated_rows
 
 
 class FunctionLearner(BaseEstimator):
@@ -42,7 +42,7 @@ class FunctionLearner(BaseEstimator):
             expected = "a function from (X, y, seed) to a predict function"
             raise refuse_type("algorithm", type(self).__name__, expected, self.algorithm)
         X = validated_rows(self, X, reset=True, ensure_min_samples=1)
-        y = self._check_targets(column_or_1d(y))
+        y = self._check_targets(as_column(y, "y", type(self).__name__))
         check_consistent_length(X, y)
         seed = self.random_state
         if not isinstance(seed, Integral):
@@ -106,6 +106,9 @@ class FunctionRegressor(RegressorMixin, FunctionLearner):
         ndarray of shape (n_points,)
         """
         return self._call(X).astype(float)
+
+    def _check_targets(self, y: np.ndarray) -> np.ndarray:
+        return y if y.dtype.kind in "biuf" else as_reals(y, "y", type(self).__name__, "numbers")
 
 
 class FunctionClassifier(ClassifierMixin, FunctionLearner):

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from stablebag._checks import check_integer, check_real, refuse_type, refuse_value
+from stablebag._checks import as_array, check_integer, check_real, refuse_type, refuse_value
 from stablebag.resampling.row_ids import RowIds
 from stablebag.resampling.units import Units
 
@@ -54,6 +54,7 @@ class PredictionRange(ABC):
 
     def change(self, y: Any, groups: Any = None) -> tuple[float, float]:
         """Return `delta` and `reach`, going through the rows only once."""
+        y = _check_targets(y, minimum=1)
         units = as_units(groups, y)
         changes, (low, high) = changes_by_units(self, y, units), self(y)
         reach = max(max(high, h) - min(low, l) for l, h in [(low, high), *changes.values()])  # noqa: E741
@@ -261,7 +262,7 @@ def _as_interval(value: Any, owner: PredictionRange) -> Interval:
 
 
 def _check_targets(y: Any, minimum: int, why: str = "") -> np.ndarray:
-    array = np.asarray(y)
+    array = as_array(y, "y", "a prediction range", "a one-dimensional array of real numbers")
     if array.ndim != 1 or array.dtype.kind not in "biuf":
         raise ValueError(
             "The targets of a prediction range must be a one-dimensional array of real numbers. Got an array of shape "

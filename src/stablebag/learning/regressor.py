@@ -7,6 +7,7 @@ from sklearn.base import RegressorMixin
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import assert_all_finite
 
+from stablebag._checks import as_reals
 from stablebag._seeds import RandomState
 from stablebag.learning.ensemble import BaggedEnsemble
 from stablebag.learning.ranges import Interval, ObservedRange, PredictionRange, as_prediction_range
@@ -151,7 +152,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
             as_prediction_range(self.prediction_range, type(self).__name__)
 
     def _check_targets(self, y: np.ndarray) -> np.ndarray:
-        y = y.astype(float) if y.dtype.kind in "biufO" else y
+        y = as_reals(y, "y", type(self).__name__, "numbers").copy() if y.dtype.kind in "biufO" else y
         if y.dtype.kind != "f":
             raise ValueError(f"Unknown label type: the targets of a regressor must be numbers. Got type {y.dtype}.")
         assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from stablebag._checks import check_integer, read_only, refuse_value
+from stablebag._checks import as_positions, check_integer, read_only, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import Noun
 from stablebag.learning.averaging import BagAverage
@@ -244,9 +244,8 @@ def _chosen(rows: Any, n: int, noun: Noun, random_state: Any, owner: str) -> np.
         if size > n:
             raise refuse_value("rows", owner, f"at most the {noun.count(n)} that there are", size)
         return np.sort(Seeds.from_random_state(random_state, owner).generator().choice(n, size, replace=False))
-    chosen = np.asarray(rows)
-    whole = chosen.ndim == 1 and chosen.dtype.kind in "iu" and len(chosen) > 0
-    if not whole or chosen.min() < 0 or chosen.max() >= n or len(np.unique(chosen)) < len(chosen):
-        expected = f"how many to draw, or positions from 0 to {n - 1:,}, each once"
+    expected = f"how many to draw, or positions from 0 to {n - 1:,}, each once"
+    chosen = as_positions(rows, "rows", owner, expected)
+    if not len(chosen) or chosen.min() < 0 or chosen.max() >= n or len(np.unique(chosen)) < len(chosen):
         raise refuse_value("rows", owner, expected, rows)
-    return chosen.astype(np.int64)
+    return chosen

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import (
+    as_array,
     check_delta,
     check_epsilon,
     check_integer,
@@ -438,7 +439,7 @@ class Perturbations:
             Those of the loss in place of the prediction. At the training rows themselves, `in_sample` then returns how
             much each row's own loss depends on it.
         """
-        y_test = np.asarray(y_test)
+        y_test = as_array(y_test, "y_test", "Perturbations.loss", "one target for each point")
         if y_test.shape[:1] != self.prediction.shape[:1]:
             reason = "it is one target for each point."
             raise refuse_value("y_test", "Perturbations.loss", f"{len(self.prediction)} targets", y_test.shape, reason)

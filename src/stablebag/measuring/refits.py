@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils import assert_all_finite, check_consistent_length
 
-from stablebag._checks import check_integer, check_jobs, refuse_type, refuse_value
+from stablebag._checks import as_positions, as_reals, check_integer, check_jobs, distinct, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
 from stablebag.learning.ensemble import BaggedEnsemble, bagged_in, units_of
 from stablebag.learning.fitting import fit_and_predict_bags, fit_bags, predict_bags
@@ -20,7 +20,7 @@ from stablebag.learning.models import Models
 from stablebag.learning.parallel import Pace, n_workers, results
 from stablebag.learning.progress import counted
 from stablebag.learning.ranges import as_prediction_range
-from stablebag.learning.rows import fingerprint, index_of, stacked
+from stablebag.learning.rows import as_column, as_table, fingerprint, index_of, stacked
 from stablebag.learning.strata import with_strata
 from stablebag.measuring.altered_tables import (
     for_one_less,
@@ -296,7 +296,7 @@ class _Refits:
     def forgetting(self, estimator: Any, rows: np.ndarray, X_test: Any) -> Perturbations:
         """Compare a bagged model with what it is when each row is forgotten: the same as fitting it without the row."""
         self._refuse_repeats(estimator)
-        points = X_test if hasattr(X_test, "shape") else np.asarray(X_test)
+        points = as_table(X_test, "X_test", "a refit")
         n = self.units.n_rows
         keeping, whole = clone(estimator).set_params(keep_rows=True), Bags([np.arange(n)] * self.n_repeats, n)
         job = FitJob(keeping, self.X, self.y, whole, self.seeds, self.classes, self.fit_params)
@@ -335,7 +335,7 @@ class _Refits:
         self, estimator: Any, sequences: Any, seeds: np.ndarray, X_test: Any, after: Callable[[], None]
     ) -> Iterator[np.ndarray]:
         job = FitJob(estimator, self.X, self.y, Bags(sequences, len(self.y)), seeds, self.classes, self.fit_params)
-        X_test = X_test if hasattr(X_test, "shape") else np.asarray(X_test)
+        X_test = as_table(X_test, "X_test", "a refit")
         for prediction in fit_and_predict_bags(job, X_test, self.n_jobs):
             after()
             yield prediction
@@ -400,13 +400,13 @@ def _draws_nothing(bagged: list[Any]) -> bool:
 def _checked(estimator: Any, X: Any, y: Any, owner: str) -> tuple[Any, np.ndarray, np.ndarray | None]:
     if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")) or isinstance(estimator, type):
         raise refuse_type("estimator", owner, "an unfitted scikit-learn regressor or classifier", estimator)
-    X = X if hasattr(X, "shape") else np.asarray(X)
-    y = np.asarray(column_or_1d(y))
+    X, y = as_table(X, "X", owner), as_column(y, "y", owner)
     check_consistent_length(X, y)
     if len(y) < 2:
         raise ValueError(f"Found array with {len(y)} sample(s) while a minimum of 2 is required to leave one out.")
     if is_classifier(estimator):
-        return X, y, np.unique(y)
+        return X, y, distinct(y, "y", owner)
+    y = as_reals(y, "y", owner, "numbers")
     assert_all_finite(y, input_name="y", estimator_name=type(estimator).__name__)
     return X, y, None
 
@@ -414,21 +414,19 @@ def _checked(estimator: Any, X: Any, y: Any, owner: str) -> tuple[Any, np.ndarra
 def _checked_rows(rows: Any, units: Units, owner: str) -> np.ndarray:
     if rows is None:
         return np.arange(len(units))
-    chosen, noun, last = np.asarray(rows), units.noun, len(units) - 1
-    if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or len(chosen) == 0:
-        raise refuse_type("rows", owner, f"a list of {noun.singular} numbers, or None for all", rows)
+    noun, last = units.noun, len(units) - 1
+    expected = f"a list of {noun.singular} numbers, or None for all"
+    chosen = as_positions(rows, "rows", owner, expected)
+    if len(chosen) == 0:
+        raise refuse_type("rows", owner, expected, rows)
     if chosen.min() < 0 or chosen.max() > last:
         raise ValueError(f"The {noun.plural} are numbered from 0 to {last}. Got {chosen.min()} to {chosen.max()}.")
-    return chosen.astype(np.intp)
+    return chosen
 
 
 def _checked_points(X: Any, X_test: Any) -> Any:
     """Test points that can be put below the training rows: the same kind of table with the same number of columns."""
-    points = X_test if hasattr(X_test, "shape") else np.asarray(X_test)
-    if len(points.shape) != 2:
-        raise ValueError(
-            f"Expected 2D array as X_test, got an array of shape {points.shape} instead. For one point use [point]."
-        )
+    points = as_table(X_test, "X_test", "a refit")
     if points.shape[0] == 0:
         raise ValueError("X_test has no points to predict at.")
     if points.shape[1] != X.shape[1]:

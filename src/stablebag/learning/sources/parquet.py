@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import refuse_type, refuse_value
+from stablebag._checks import as_positions, refuse_type, refuse_value
 from stablebag.learning.sources.files import Files, changed
 from stablebag.learning.sources.filling import Filling, Frame, Matrix
 from stablebag.learning.sources.footers import Footer
@@ -206,7 +206,7 @@ class ParquetTable(RowSource):
         ndarray or DataFrame
             The index of a frame is the numbers of the rows.
         """
-        rows = np.asarray(rows, dtype=np.int64)
+        rows = as_positions(rows, "rows", f"{_OWNER}.take", f"numbers from 0 to {self.n_samples - 1:,}")
         if len(rows) and not (rows.min() >= 0 and rows.max() < self.n_samples):
             wrong = int(rows[(rows < 0) | (rows >= self.n_samples)][0])
             raise refuse_value("rows", f"{_OWNER}.take", f"numbers from 0 to {self.n_samples - 1:,}", wrong)

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from stablebag._checks import refuse_type, refuse_value
+from stablebag._checks import as_reals, refuse_type, refuse_value
 from stablebag.deciding.intervals import Intervals
 from stablebag.showing.displays.display import BAGGED, OTHER, PROVED, Display, write_numbers
 
@@ -97,10 +97,10 @@ class IntervalDisplay(Display):
         if not isinstance(intervals, Intervals):
             raise refuse_type("intervals", cls.__name__, "Intervals, as predict_interval returns them", intervals)
         name = xlabel or ("prediction" if x is None else str(getattr(x, "name", None) or "feature"))
-        places = intervals.prediction if x is None else np.asarray(x, dtype=float)
+        places = intervals.prediction if x is None else as_reals(x, "x", cls.__name__)
         if places.shape != intervals.lower.shape:
             raise refuse_value("x", cls.__name__, f"of shape {intervals.lower.shape}", places.shape)
-        targets = None if y is None else np.asarray(y, dtype=float)
+        targets = None if y is None else as_reals(y, "y", cls.__name__)
         return cls(intervals, places, targets, name, ylabel or str(getattr(y, "name", None) or "target")).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
