@@ -167,7 +167,7 @@ def check_real(
     reason: str = "",
 ) -> float:
     """Return `value` as a float in [low, high], or (low, high] where `open_low`; NaN lies nowhere."""
-    expected = f"a number in {'(' if open_low else '['}{low:g}, {high:g}{')' if finite else ']'}"
+    expected = f"a number in {'(' if open_low else '['}{float(low):g}, {float(high):g}{')' if finite else ']'}"
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise refuse_type(name, owner, expected, value, reason)
     try:

@@ -23,7 +23,7 @@ SECONDS = float(
     os.environ.get("STABLEBAG_HOSTILE_SECONDS", "60")
 )  # after which a call of milliseconds is taken to hang, on a machine however busy
 GIGABYTES = 3  # more than a call of a dozen rows could need
-REFUSALS = (TypeError, ValueError, NotFittedError, FileNotFoundError)
+REFUSALS = (TypeError, ValueError, NotFittedError, FileNotFoundError, IndexError)
 # scikit-learn's own sentences about tables, which its conventions ask for.
 ITS_OWN = ("sklearn/utils/validation.py", "sklearn/utils/_param_validation.py", "sklearn/utils/multiclass.py")
 
@@ -57,7 +57,7 @@ def bounded() -> Iterator[None]:
 def outcome(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     """What a call returns, or what it raises; warnings of Python and numpy are errors, those of the library are not."""
     try:
-        with bounded(), warnings.catch_warnings(), np.errstate(all="warn"), joblib.parallel_config("threading"):
+        with bounded(), warnings.catch_warnings(), joblib.parallel_config("threading"):
             warnings.simplefilter("ignore")  # what learners say of their numbers is theirs
             warnings.filterwarnings("error", category=RuntimeWarning, module=r"stablebag\.(?!learning\.solvers)")
             return call(), None

@@ -210,7 +210,7 @@ _add(
     "StratifiedSubbagging",
     lambda: {"bag_size": 0.5, "strata": np.arange(N) % 2, "n_samples": N},
     lambda: (
-        lambda bag_size, strata, n_samples: sb.StratifiedSubbagging(bag_size, strata).resolve(n_samples).expected_size
+        lambda bag_size, strata, n_samples: sb.StratifiedSubbagging(bag_size, strata).resolve(n_samples).mean_inclusion
     ),
 )
 _add(
@@ -231,7 +231,7 @@ def _listed(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _clusters(bag_size: Any, clusters: Any, barred: Any, n_samples: Any) -> Any:
-    return sb.ClusterSubbagging(bag_size, clusters, barred).resolve(n_samples).expected_size
+    return sb.ClusterSubbagging(bag_size, clusters, barred).resolve(n_samples).mean_inclusion
 
 
 class _OwnScheme(sb.ResamplingScheme):

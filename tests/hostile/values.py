@@ -179,7 +179,7 @@ def reworded(right: Any) -> Iterator[tuple[str, Any]]:
         return
     if isinstance(right, int):
         yield "as np.int64", np.int64(right)
-        yield "as np.uint8", np.uint8(right)
+        yield "as np.uint16", np.uint16(right)
     elif isinstance(right, float):
         yield "as np.float64", np.float64(right)
         yield "as a fraction", Fraction(str(right))

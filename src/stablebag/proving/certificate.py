@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 from stablebag._checks import (
     as_share,
     check_bags,
+    check_choice,
     check_delta,
     check_epsilon,
     check_real,
@@ -388,8 +389,7 @@ class Certificate(Spoken):
         """
         reason = "1 is the mean, 2 the root mean square."
         order = check_real(order, "order", "Certificate.norm", open_low=True, reason=reason)
-        if bound not in ("best", "paper"):
-            raise refuse_value("bound", "Certificate.norm", 'one of "best" and "paper"', bound)
+        bound = check_choice(bound, "bound", "Certificate.norm", ("best", "paper"))
         self._checked_bound(bound, "Certificate.norm")
         if bound == "best":
             return min(self._of_all_rows(each, bound) for each in {order, *(each for each in _ORDERS if each > order)})
@@ -588,8 +588,10 @@ class Certificate(Spoken):
         -------
         Bound
         """
+        delta = check_delta(delta, "Certificate.best")
         if delta == 1:
             return Bound(0.0, ALL_ROWS)
+        bound = self._checked_bound(bound, "Certificate.best")
         rest = self.without_rows_changing_range(delta)
         if rest < 0:
             return Bound(self.reach, TRIVIAL)
@@ -615,6 +617,7 @@ class Certificate(Spoken):
         float
             Never below `epsilon`, and much faster for many rows.
         """
+        delta = check_delta(delta, "Certificate.quick_epsilon")
         if delta == 1:
             return 0.0
         rest = self.without_rows_changing_range(delta)
@@ -629,7 +632,7 @@ class Certificate(Spoken):
 
     def without_rows_changing_range(self, delta: float) -> float:
         """Return what is left of a share of rows after those that change the range; below zero if nothing is."""
-        n = self.n_samples
+        n, delta = self.n_samples, check_delta(delta, "Certificate.without_rows_changing_range")
         if self._derandomized:
             return self._free_rows(whole_rows(delta, n)) / n
         return float(as_share(delta, n) - as_share(self.delta_range, n))
@@ -667,8 +670,7 @@ class Certificate(Spoken):
 
     def _checked_bound(self, bound: str, owner: str) -> str:
         """Refuse a bound that is not known, and those that need rows that are all alike where they are not."""
-        if bound not in _BOUNDS:
-            raise refuse_value("bound", owner, f"one of {_BOUNDS}", bound)
+        bound = check_choice(bound, "bound", owner, _BOUNDS)
         if bound != "best" and not self.scheme.is_symmetric:
             what = "the exact frontier is" if bound == "exact" else "the theorems of the paper are"
             reason = f'{what} about laws that treat all rows alike. Use "best".'

@@ -11,7 +11,16 @@ from uuid import UUID
 
 import numpy as np
 
-from stablebag._checks import as_array, is_missing, read_only, refuse_masked, refuse_type, refuse_value
+from stablebag._checks import (
+    as_array,
+    check_flag,
+    check_integer,
+    is_missing,
+    read_only,
+    refuse_masked,
+    refuse_type,
+    refuse_value,
+)
 from stablebag._wording import ROWS, Noun
 
 LARGEST_NAME = 2**62  # of whole numbers, and the most rows that can be drawn of
@@ -59,6 +68,8 @@ class RowIds:
         noun: Noun = ROWS,
         any_number: bool = False,
     ) -> None:
+        n_samples = check_integer(n_samples, "n_samples", owner, minimum=0)
+        any_number = check_flag(any_number, "any_number", owner)
         self.n_samples, self._parameter, self._noun = n_samples, parameter, noun
         self.is_counted = names is None  # 0, ..., n - 1
         if names is None:

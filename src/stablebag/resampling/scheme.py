@@ -19,6 +19,7 @@ from numpy.random import Generator
 
 from stablebag._checks import (
     as_positions,
+    check_flag,
     check_integer,
     check_real,
     check_samples,
@@ -410,7 +411,7 @@ class ResolvedScheme:
         if not self.scheme.has_finite_support and mass > 1 - 1e-9:
             reason = "it has infinitely many bags. Use a smaller mass, such as 0.999999."
             raise refuse_value("mass", f"support of {type(self.scheme).__name__}", "at most 1 - 1e-9", mass, reason)
-        return self._walk_support(mass, ordered)
+        return self._walk_support(mass, check_flag(ordered, "ordered", "support"))
 
     def _walk_support(self, mass: float, ordered: bool) -> Iterator[tuple[np.ndarray, Probability]]:
         listed: Probability = Fraction(0)

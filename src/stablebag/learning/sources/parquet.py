@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import as_positions, refuse_type, refuse_value
+from stablebag._checks import as_array, as_positions, refuse_type, refuse_value
 from stablebag.learning.sources.files import Files, changed
 from stablebag.learning.sources.filling import Filling, Frame, Matrix
 from stablebag.learning.sources.footers import Footer
@@ -355,10 +355,12 @@ def _columns(given: Any, there: list[str], special: set[str], target: str) -> li
     """The features, as they were asked for or all that are there."""
     if given is None:
         names = [name for name in there if name not in special]
-    elif isinstance(given, str) or not all(isinstance(name, str) for name in given):
-        raise refuse_type("columns", _OWNER, "a list of names of columns", given)
     else:
-        names = list(given)
+        expected = "a list of names of columns"
+        listed = as_array(given, "columns", _OWNER, expected)
+        if listed.ndim != 1 or not all(isinstance(name, str) for name in listed):
+            raise refuse_type("columns", _OWNER, expected, given)
+        names = [str(name) for name in listed]
     if target in names:
         raise refuse_value("columns", _OWNER, "without the target", target, "a learner would be told the answer.")
     twice = next((name for name in names if names.count(name) > 1), None)
