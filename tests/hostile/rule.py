@@ -19,9 +19,9 @@ from sklearn.exceptions import NotFittedError
 import stablebag
 
 PACKAGE = Path(stablebag.__file__).parent
-SECONDS = float(
-    os.environ.get("STABLEBAG_HOSTILE_SECONDS", "60")
-)  # after which a call of milliseconds is taken to hang, on a machine however busy
+# A call of milliseconds is taken to hang after so long, on a machine however busy.
+SECONDS = float(os.environ.get("STABLEBAG_HOSTILE_SECONDS", "60"))
+SHORTEST = 20  # letters of a sentence
 GIGABYTES = 3  # more than a call of a dozen rows could need
 REFUSALS = (TypeError, ValueError, NotFittedError, FileNotFoundError, IndexError)
 # scikit-learn's own sentences about tables, which its conventions ask for.
@@ -67,14 +67,14 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
         return None, error
 
 
-def fault_of(error: BaseException, names: tuple[str, ...] = ()) -> str | None:
-    """Why an error is not a refusal as it should be, or None."""
-    if re.match(
-        r"\w+ failed to (fit on|predict with)|The algorithm failed", str(error)
-    ):  # and then, the learner's words
-        return None
+def fault_of(error: BaseException, *values: Any) -> str | None:
+    """Why an error is not a refusal as it should be, or None; `values` are what was passed."""
     if isinstance(error, HangError | MemoryError):
-        return type(error).__name__
+        return f"a {type(error).__name__}"
+    if re.match(r"\w+ failed to (fit|predict) ", str(error)):  # and then, in the learner's own words, why
+        return None
+    if any(callable(value) for value in values) and type(error).__module__ == "builtins":
+        return None  # raised by the function that was passed, as far as one can tell
     if not isinstance(error, REFUSALS):
         return f"a {type(error).__name__}"
     last = traceback.extract_tb(error.__traceback__)[-1].filename
@@ -82,14 +82,10 @@ def fault_of(error: BaseException, names: tuple[str, ...] = ()) -> str | None:
         return None
     if not Path(last).is_relative_to(PACKAGE):
         return f"a {type(error).__name__} from {Path(last).name}"
-    message = str(error).split("\n")[0].strip()
-    if (
-        len(message) < 20
-        or not message.endswith((".", "!", "?", ":"))
-        or not (message[0].isupper() or message[0] in "'`")
-    ):
-        return "no sentence"
-    return None
+    first = str(error).split("\n")[0].strip()
+    begins = first[:1].isupper() or first[:1] in ("'", "`")
+    is_sentence = begins and first.endswith((".", "?", ":")) and len(first) >= SHORTEST
+    return None if is_sentence else "an error without a sentence"
 
 
 def same(one: Any, other: Any) -> bool:

@@ -5,7 +5,6 @@ what functions return, which nobody makes by hand; of these the methods are call
 """
 
 import functools
-import math
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -167,7 +166,8 @@ _add("BaggedRegressor", _own(sb.BaggedRegressor, {"estimator": Ridge(), "predict
 _add("BaggedClassifier", _own(sb.BaggedClassifier, {"estimator": LogisticRegression(), "X": X, "y": LABELS, **_FIT}),
      lambda: _fit(sb.BaggedClassifier, LABELS))  # fmt: skip
 _add("BaggedRegressor.fit of units", lambda: {"X": X, "y": Y, "sample_weight": np.ones(N), "row_ids": None,
-     "groups": GROUPS}, lambda: _fit(functools.partial(sb.BaggedRegressor, Ridge(), n_bags=5, random_state=0), Y))  # fmt: skip
+     "groups": GROUPS}, lambda: _fit(functools.partial(sb.BaggedRegressor, Ridge(), n_bags=5, random_state=0),
+                                     Y))  # fmt: skip
 _add("BaggedRegressor.fit of named rows", lambda: {"row_ids": np.arange(N) + 100},
      lambda: _fit(functools.partial(sb.BaggedRegressor, Ridge(), n_bags=5, random_state=0), Y))  # fmt: skip
 _add("BaggedRegressor.fit of strata", lambda: {"strata": np.arange(N) % 2}, lambda: _fit(functools.partial(
@@ -177,7 +177,8 @@ for _name in ("predict", "bag_predictions"):
 for _name in ("predict", "predict_proba", "bag_predictions"):
     _add(f"BaggedClassifier.{_name}", lambda: {"X": POINTS}, lambda _name=_name: getattr(classifier(), _name))
 _add("BaggedRegressor.predict_once", lambda: {"X": POINTS}, lambda: lambda X: regressor().predict_once(X).raw)
-_add("FunctionRegressor", lambda: {"algorithm": mean_algorithm, "order_matters": False, "random_state": 0, "X": X, "y": Y},
+_add("FunctionRegressor", lambda: {"algorithm": mean_algorithm, "order_matters": False, "random_state": 0, "X": X,
+     "y": Y},
      lambda: _function(sb.FunctionRegressor))  # fmt: skip
 _add("FunctionClassifier", lambda: {"algorithm": _majority, "order_matters": False, "random_state": 0, "X": X,
      "y": LABELS}, lambda: _function(sb.FunctionClassifier))  # fmt: skip
@@ -199,7 +200,7 @@ def _function(make: Any) -> Callable[..., Any]:
 # Laws of bags, and bags.
 for _name in ("Subbagging", "BernoulliSubbagging", "ClassicalBagging", "PoissonizedBagging"):
     _add(_name, lambda: {"bag_size": 0.5, "n_samples": N},
-         lambda _name=_name: lambda bag_size, n_samples: getattr(sb, _name)(bag_size).resolve(n_samples).inclusion_probability)  # fmt: skip
+         lambda _name=_name: functools.partial(_chance, getattr(sb, _name)))  # fmt: skip
     _add(f"{_name}.draw", lambda: {"n_bags": 3, "random_state": 0, "first": 0, "row_ids": np.arange(N)},
          lambda _name=_name: getattr(sb, _name)(0.5).resolve(N).draw)  # fmt: skip
 _add(
@@ -228,6 +229,10 @@ _add("random_n_bags", lambda: {"scheme": sb.Subbagging(0.5), "n_samples": N, "n_
 
 def _listed(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda **arguments: list(function(**arguments))
+
+
+def _chance(make: Any, bag_size: Any, n_samples: Any) -> Any:
+    return make(bag_size).resolve(n_samples).inclusion_probability
 
 
 def _clusters(bag_size: Any, clusters: Any, barred: Any, n_samples: Any) -> Any:
@@ -277,8 +282,8 @@ class _OwnRange(sb.PredictionRange):
 
 
 # Rows that are not in memory.
-_add("ParquetTable", lambda: {"source": folder() / "table.parquet", "target": "y", "columns": ["a", "b"], "groups": "who",
-     "row_ids": None, "as_frame": True, "max_memory": "1GB"},
+_add("ParquetTable", lambda: {"source": folder() / "table.parquet", "target": "y", "columns": ["a", "b"],
+     "groups": "who", "row_ids": None, "as_frame": True, "max_memory": "1GB"},
      lambda: lambda **arguments: sb.ParquetTable(**arguments).to_memory()[1])  # fmt: skip
 _add("ParquetTable.take", lambda: {"rows": np.array([0, 3])},
      lambda: sb.ParquetTable(folder() / "table.parquet", "y").take)  # fmt: skip
@@ -316,8 +321,8 @@ _add("Certificate.from_dict", lambda: {"values": sb.Certificate(**_LAW).to_dict(
 _add("VectorCertificate", lambda: {**_LAW, "radius": 1.0, "diameter": None, "coupling": "any", "shift": 0.0,
      "shifted_share": 0.0}, lambda: lambda **arguments: sb.VectorCertificate(**arguments).epsilon(0.1))  # fmt: skip
 _add("VectorCertificate.for_classes", lambda: {**_LAW, "n_classes": 3, "coupling": "any"})
-_add("VectorCertificate.for_labels", lambda: {"scheme": sb.Subbagging(0.5), "y": LABELS, "n_bags": 100, "coupling": "any",
-     "groups": None})  # fmt: skip
+_add("VectorCertificate.for_labels", lambda: {"scheme": sb.Subbagging(0.5), "y": LABELS, "n_bags": 100,
+     "coupling": "any", "groups": None})  # fmt: skip
 for _name, _more in (("epsilon", {"delta": 0.1}), ("delta", {"epsilon": 0.2}), ("explain", {"delta": 0.1}),
                      ("price", {"delta": 0.1})):  # fmt: skip
     for _public_name, _made in (
@@ -500,4 +505,3 @@ MADE_BY = {
     "StableRanking": "stable_ranking",
     "Suspects": "suspects",
 }
-INFINITE = math.inf

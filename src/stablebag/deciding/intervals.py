@@ -21,6 +21,8 @@ from sklearn.utils import check_consistent_length
 from stablebag._checks import (
     as_fraction,
     as_reals,
+    check_choice,
+    check_flag,
     check_integer,
     check_jobs,
     check_real,
@@ -231,7 +233,7 @@ def predict_interval(
     check_bagged(model, owner, kind=BaggedRegressor, reason=reason)
     level = check_level(confidence_level, owner)
     _check_method(method, METHODS, owner, delta)
-    if locally_weighted:
+    if check_flag(locally_weighted, "locally_weighted", owner):
         _check_weighted(model, method, owner)
     residuals = np.abs(model.y_ - left_out_at_rows(model))
     rule: Any
@@ -443,9 +445,8 @@ def check_level(confidence_level: float, owner: str) -> Fraction:
 
 
 def _check_method(method: str, methods: tuple[str, ...], owner: str, delta: float | None) -> None:
-    if method not in methods:
-        reason = "folds need refits: use jackknife_intervals_refit." if method == "cv+" else ""
-        raise refuse_value("method", owner, f"one of {methods}", method, reason)
+    reason = "folds need refits: use jackknife_intervals_refit." if isinstance(method, str) and method == "cv+" else ""
+    check_choice(method, "method", owner, methods, reason)
     if delta is not None and method != "stable-jackknife":
         reason = "other methods have no epsilon to choose."
         raise refuse_value("delta", owner, "None but for the stable jackknife", delta, reason)

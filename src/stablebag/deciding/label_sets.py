@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import hold_read_only, refuse_value
+from stablebag._checks import check_choice, hold_read_only, refuse_value
 from stablebag._wording import paragraphs
 from stablebag.deciding.inflated_argmax import INFLATED
 from stablebag.deciding.intervals import check_level
@@ -259,8 +259,7 @@ def predict_set(
     owner = "predict_set"
     points = asked_once(model, X, owner)
     index = model.index_of(points)
-    if method not in METHODS:
-        raise refuse_value("method", owner, f"one of {METHODS}", method)
+    method = check_choice(method, "method", owner, METHODS)
     level = check_level(confidence_level, owner)
     if method == "jackknife+":
         for name, value in (("epsilon", epsilon), ("certificate", certificate)):

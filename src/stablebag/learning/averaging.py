@@ -233,7 +233,8 @@ class BagAverage:
         for rows, inside in self.bags.inclusion_blocks(max_bytes=max(1, _BLOCK_BYTES // 9)):
             outside = (~inside.T).astype(float)
             total = outside.sum(axis=1) if self.drawn else outside @ self.weights
-            np.matmul(outside, weighted, out=result[rows])
+            with np.errstate(over="ignore"):  # what is infinite then is refused
+                np.matmul(outside, weighted, out=result[rows])
             result[rows] /= total[:, None]
         shaped: np.ndarray = result.reshape(self.bags.n_samples, *outputs.shape[1:])
         return shaped

@@ -269,7 +269,8 @@ def _distances(
                 at_own_point.append(predicted[number])
                 count.one()
             predictions.append(_finite(np.stack(at_own_point), estimator))
-    moved = np.abs(predictions[0] - predictions[1])
+    with np.errstate(over="ignore"):  # further than floats go is further than any epsilon
+        moved = np.abs(predictions[0] - predictions[1])
     return np.asarray(moved.reshape(len(sets), -1).max(axis=1))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from stablebag._checks import as_positions, check_integer, read_only, refuse_value
+from stablebag._checks import as_positions, check_choice, check_integer, read_only, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import Noun
 from stablebag.learning.averaging import BagAverage
@@ -167,8 +167,7 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise") -> np.ndarray:
     Rows that are in every bag are refused, or NaN if `undefined` is "nan". The result is kept with the model, so that
     asking again costs nothing.
     """
-    if undefined not in ("raise", "nan"):
-        raise refuse_value("undefined", "left_out_at_rows", 'one of "raise" and "nan"', undefined)
+    check_choice(undefined, "undefined", "left_out_at_rows", ("raise", "nan"))
     if not hasattr(model, "X_"):
         raise ValueError(
             "This needs the predictions at the training rows, and the model has kept none of them. Fit it with "

@@ -12,11 +12,13 @@ import numpy as np
 
 from stablebag._checks import (
     as_array,
+    check_choice,
     check_delta,
     check_epsilon,
     check_integer,
     check_real,
     hold_read_only,
+    refuse_type,
     refuse_value,
     whole_rows,
 )
@@ -768,14 +770,13 @@ def flipped(
 def _summary(values: np.ndarray, over_points: str | None) -> Any:
     if over_points is None:
         return values
-    if over_points == "max":
-        return values.max(axis=0)
-    if over_points == "mean":
-        return values.mean(axis=0)
-    raise refuse_value("over_points", "Perturbations", '"max", "mean" or None', over_points)
+    how = check_choice(over_points, "over_points", "Perturbations", ("max", "mean"), "None gives one for each point.")
+    return values.max(axis=0) if how == "max" else values.mean(axis=0)
 
 
 def _ending(path: str | Path) -> str:
+    if not isinstance(path, str | Path):
+        raise refuse_type("path", "Perturbations", "a path, as a text", path)
     ending = Path(path).suffix
     if ending not in (".npz", ".json"):
         raise refuse_value("path", "Perturbations", "a .npz or .json file", str(path))

@@ -39,6 +39,7 @@ from stablebag.resampling.bags import Bags
 from stablebag.resampling.schemes import as_law
 from stablebag.resampling.units import Units
 
+_MOST_REPEATS = 1_000_000
 _ROWS_AT_ONCE = 256  # refits are handed out in portions, because the rows of n refits are n^2 numbers
 
 Sequences = Callable[[np.ndarray], Iterator[np.ndarray]]
@@ -273,6 +274,8 @@ class _Refits:
         self.fit_params, self.units = fit_params, units
         self.X, self.y, self.classes, self.n_jobs, self.owner = X, y, classes, n_jobs, owner
         self.n_repeats = check_integer(n_repeats, "n_repeats", owner, minimum=1)
+        if self.n_repeats > _MOST_REPEATS:
+            raise refuse_value("n_repeats", owner, f"at most {_MOST_REPEATS:,}", n_repeats, "a few dozen will do.")
         self.seeds = Seeds.from_random_state(random_state, owner).learner_seeds(0, self.n_repeats)
 
     def perturbations(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_real, refuse_value
+from stablebag._checks import check_flag, check_real, refuse_value
 from stablebag.learning.averaging import BagAverage
 from stablebag.learning.bagged_models import check_bagged
 from stablebag.proving import bounds
@@ -84,6 +84,7 @@ def certify(
     law = model.scheme_
     if coupling is None:
         coupling = "matched" if law.is_matched and math.isfinite(n_bags) else "any"
+    vector = check_flag(vector, "vector", "certify")
     certificate: Certificate | VectorCertificate
     if hasattr(model, "classes_"):
         kind = VectorCertificate if vector else Certificate
@@ -155,6 +156,7 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
     True
     """
     check_bagged(model, "certify_reused")
+    vector = check_flag(vector, "vector", "certify_reused")
     law = model.scheme_
     limit = law.constant, law.largest_inclusion
     eigenvalue, inclusion = limit  # of all bags, without listing them

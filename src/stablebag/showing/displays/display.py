@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stablebag._checks import refuse_type, refuse_value
+from stablebag._checks import check_choice, refuse_type
 from stablebag._wording import ROWS, Noun, number
 from stablebag.measuring.perturbations import Perturbations
 
@@ -98,8 +98,7 @@ class Reach(NamedTuple):
         >>> Reach.of([np.array([0.0, 1.0, 2.0])]).log, Reach.of([np.array([0.001, 0.001, 2.0])]).log
         (False, True)
         """
-        if scale not in SCALES:
-            raise refuse_value("scale", "a display", f"one of {', '.join(SCALES)}", scale)
+        scale = check_choice(scale, "scale", "a display", SCALES)
         positive = [each[each > 0] for each in map(np.ravel, moves)]
         positive = [each for each in positive if len(each)]
         measured = max((float(each.max()) for each in positive), default=0.0)
