@@ -232,7 +232,7 @@ def predict_interval(
     reason = "for other regressors use jackknife_intervals_refit; classifiers have no intervals."
     check_bagged(model, owner, kind=BaggedRegressor, reason=reason)
     level = check_level(confidence_level, owner)
-    _check_method(method, METHODS, owner, delta)
+    method = _check_method(method, METHODS, owner, delta)
     if check_flag(locally_weighted, "locally_weighted", owner):
         _check_weighted(model, method, owner)
     residuals = np.abs(model.y_ - left_out_at_rows(model))
@@ -366,9 +366,9 @@ def jackknife_intervals_refit(
     check_jobs(n_jobs, owner)
     refuse_unequal(getattr(estimator, "scheme", None), owner, "Use predict_interval(model, X), which reuses the bags.")
     level = check_level(confidence_level, owner)
-    _check_method(method, (*METHODS, CVPlus.name), owner, delta)
-    if is_classifier(estimator):
-        raise refuse_type("estimator", owner, "a regressor", estimator, "intervals are about numbers.")
+    method = _check_method(method, (*METHODS, CVPlus.name), owner, delta)
+    if not hasattr(estimator, "fit") or isinstance(estimator, type) or is_classifier(estimator):
+        raise refuse_type("estimator", owner, "an unfitted regressor", estimator, "intervals are about numbers.")
     X, y = as_table(X, "X", owner), as_reals(as_column(y, "y", owner), "y", owner, "numbers")
     check_consistent_length(X, y)
     n, units = len(y), units_for(estimator, X, len(y), None, groups, owner)
@@ -444,9 +444,10 @@ def check_level(confidence_level: float, owner: str) -> Fraction:
     return as_fraction(confidence_level)
 
 
-def _check_method(method: str, methods: tuple[str, ...], owner: str, delta: float | None) -> None:
+def _check_method(method: str, methods: tuple[str, ...], owner: str, delta: float | None) -> str:
     reason = "folds need refits: use jackknife_intervals_refit." if isinstance(method, str) and method == "cv+" else ""
-    check_choice(method, "method", owner, methods, reason)
+    method = check_choice(method, "method", owner, methods, reason)
     if delta is not None and method != "stable-jackknife":
         reason = "other methods have no epsilon to choose."
         raise refuse_value("delta", owner, "None but for the stable jackknife", delta, reason)
+    return method

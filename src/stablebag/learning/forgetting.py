@@ -140,7 +140,7 @@ def learn(
     check_bagged(model, "learn")
     _refuse_unmatched(model, "learn")
     X, y = as_table(X, "X", "learn"), as_array(y, "y", "learn", "one target for each of the new rows")
-    if y.ndim != 1 or len(y) == 0 or n_rows(X) != len(y):
+    if y.ndim != 1 or len(y) == 0 or n_rows(X) != len(y) or y.dtype.kind == "V":
         raise refuse_value("y", "learn", "one target for each of the new rows", y.shape, "one row or more.")
     n, more = model.units_.n_rows, len(y)
     units = _longer_units(model.units_, row_ids, groups, X, more)

@@ -16,8 +16,9 @@ from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.fitting import fit_and_predict_bags
 from stablebag.learning.progress import counted
 from stablebag.learning.rows import fingerprint, index_of
+from stablebag.measuring.bag_spread import BagSpread
 from stablebag.measuring.names import Names
-from stablebag.measuring.perturbations import BagSpread, Perturbations
+from stablebag.measuring.perturbations import Perturbations
 from stablebag.measuring.shared_lines import BagLines
 from stablebag.proving.scopes import scope_of
 

@@ -19,6 +19,7 @@ from stablebag._checks import (
     check_samples,
     refuse_type,
     refuse_value,
+    shown,
     whole_rows,
 )
 from stablebag._wording import ROWS, Noun, count_bags, paragraphs, probability, rounded_up
@@ -32,7 +33,7 @@ from stablebag.proving.proof import ALL_ROWS, PROPOSITION_5, TRIVIAL, Bound, Pro
 from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme
-from stablebag.resampling.schemes import SCHEMES, Scheme, as_law
+from stablebag.resampling.schemes import Scheme, as_law, scheme_from_words
 from stablebag.resampling.stratified import with_labels
 
 _BOUNDS = ("best", "exact", "paper")
@@ -559,14 +560,17 @@ class Certificate(Spoken):
             expected = "a dictionary as to_dict returns it"
             raise refuse_type("values", "Certificate.from_dict", expected, values, "json.loads makes one from text.")
         if scheme is None:
-            scheme = _scheme_from_dict(values)
+            scheme = scheme_from_words(values["scheme"], values["bag_size"])
         n_bags = math.inf if values["n_bags"] is None else values["n_bags"]
         outputs = outputs_from_dict(values.get("outputs", Outputs().to_dict()))
-        about = {"coupling": values.get("coupling", "any"), "noun": Noun(**values.get("noun", asdict(ROWS)))}
+        noun = Noun.from_dict(values.get("noun", asdict(ROWS)), "Certificate.from_dict")
+        about = {"coupling": values.get("coupling", "any"), "noun": noun}
         certificate = cls(scheme, values["n_samples"], n_bags, outputs=outputs, **about)
         for name, value in certificate.to_dict().items():
-            if values.get(name, value) != value:
-                raise ValueError(f"The dictionary says {name}={values[name]!r}, but its other entries give {value!r}.")
+            if name in values and (type(values[name]), values[name]) != (type(value), value):
+                raise ValueError(
+                    f"The dictionary says {name}={shown(values[name])}, but its other entries give {value!r}."
+                )
         return certificate
 
     def with_outputs(self, outputs: Outputs) -> "Certificate":
@@ -898,16 +902,6 @@ def law_to_dict(law: ResolvedScheme) -> dict[str, Any]:
         "inclusion_probability": law.inclusion_probability,
         "negative_covariance": law.negative_covariance,
     }
-
-
-def _scheme_from_dict(values: dict[str, Any]) -> ResamplingScheme:
-    classes = {known.__name__: known for known in SCHEMES.values()}
-    if values["scheme"] not in classes:
-        raise ValueError(
-            f"The scheme {values['scheme']!r} is not one of {sorted(classes)}. Give it as the second argument."
-        )
-    size = values["bag_size"]
-    return classes[values["scheme"]](Fraction(size) if isinstance(size, str) else size)
 
 
 def _outputs(range_length: float, delta_range: float, reach: float | None) -> Outputs:
