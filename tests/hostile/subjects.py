@@ -361,7 +361,9 @@ _add("StabilityTest.power", lambda: {"true_delta": 0.05}, lambda: sb.stability_t
      DecisionTreeRegressor(), X, Y, 0.5, 0.1, 4, random_state=0).power)  # fmt: skip
 _add("StabilityTest.ceiling", lambda: {"true_delta": 0.05}, lambda: sb.stability_test(
      DecisionTreeRegressor(), X, Y, 0.5, 0.1, 4, random_state=0).ceiling)  # fmt: skip
-_add("suspects", lambda: {"model": regressor(), "X": POINTS, "false_share": 0.1})
+_add("suspects", lambda: {"model": regressor(), "X": POINTS, "false_share": 0.1},
+     lambda: lambda **arguments: sb.suspects(**arguments).usual)  # fmt: skip
+_add("Perturbations.flips", lambda: {"rule": None}, lambda: sb.leave_one_out(classifier(), POINTS).flips)
 _add("Perturbations", lambda: {"prediction": np.array([1.0, 2.0]), "left_out": np.array([[1.0, 2.5], [0.5, 2.0]]),
      "rows": np.array([0, 1]), "distances": None, "bags": None, "noise_known": True, "scope": None},
      lambda: lambda **arguments: sb.Perturbations(**arguments).max(), bags=_INSIDE, scope=_INSIDE, distances=_INSIDE,
@@ -376,7 +378,6 @@ for _name, _more in (
     ("norm", {"order": 2.0, "over_points": "max"}),
     ("curve", {"over_points": "max"}),
     ("distribution", {"point": 0}),
-    ("flips", {"rule": np.sign}),
     ("most_influential", {"k": 2}),
     ("loss", {"function": lambda prediction, y: (prediction - y) ** 2, "y_test": TARGETS}),
 ):

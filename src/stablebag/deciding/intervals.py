@@ -394,7 +394,8 @@ def jackknife_intervals_refit(
     for place, (fold, rows, (at_points, at_rows)) in enumerate(zip(every, without, fits, strict=True)):
         if place == 0:
             prediction, left_out = at_points, np.empty((len(units), len(at_points)))
-        left_out[fold], residuals[rows] = at_points, np.abs(y[rows] - at_rows)
+        with np.errstate(over="ignore"):  # further than floats go
+            left_out[fold], residuals[rows] = at_points, np.abs(y[rows] - at_rows)
     lower, upper = rule.intervals(residuals, prediction, left_out)
     return Intervals(lower, upper, prediction, float(level), method, rule.guarantee(n), index_of(X_test))
 
@@ -404,16 +405,12 @@ def about_bags(model: Any, rule: Jackknife) -> str:
     if not rule.reuses_bags or model.derandomized_:
         return ""
     if isinstance(rule, StableJackknife):
-        return (
-            " The certificate is about bags drawn anew without each row; here they are reused, so this holds "
-            "approximately, and exactly for all bags or by refitting."
-        )
+        anew = " The certificate is about bags drawn anew without each row; here they are reused, so this holds "
+        return f"{anew}approximately, and exactly for all bags or by refitting."
     if model.has_random_n_bags_:
         return ""
-    return (
-        " That is for a number of bags drawn at random, or for all bags; with a fixed number, as here, it holds only "
-        "approximately."
-    )
+    at_random = " That is for a number of bags drawn at random, or for all bags; with a fixed number, as here, it"
+    return f"{at_random} holds only approximately."
 
 
 def _warn_if_infinite(rule: Jackknife, n_samples: int, units: Units) -> None:

@@ -97,7 +97,8 @@ class Perturbations:
 
     def __post_init__(self) -> None:
         for name in ("prediction", "left_out", "distances"):
-            if (array := getattr(self, name)) is not None and not isinstance(array, SharedLines):
+            array = getattr(self, name)
+            if not isinstance(array, SharedLines) and (array is not None or name != "distances"):
                 object.__setattr__(self, name, as_reals(array, name, "Perturbations"))
         if not isinstance(self.rows, range):
             rows = as_positions(self.rows, "rows", "Perturbations", "the numbers of the rows that were left out")
@@ -430,7 +431,10 @@ class Perturbations:
             raise refuse_type("function", "Perturbations.loss", expected, function)
         if self.distances is not None:
             raise ValueError("A loss cannot be computed from distances under several seeds. Measure with n_repeats=1.")
-        with_all = np.asarray(function(self.prediction, y_test), dtype=float)
+        try:
+            with_all = np.asarray(function(self.prediction, y_test), dtype=float)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise type(error)(f"The loss cannot be worked out with these targets: {error}.") from error
         if with_all.shape[:1] != y_test.shape[:1]:
             raise ValueError(f"The loss must be elementwise: one value for each of {len(y_test)} points, no average.")
         lines = self._lines(slice(None))
