@@ -132,6 +132,16 @@ def printable(value: Any, most: int = 60) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
+def visible(text: str) -> str:
+    r"""Return a text of one or more lines in which nothing is hidden: what cannot be seen is escaped.
+
+    >>> print(visible("a\x1b[31mb\u202ec\nd"))
+    a\x1b[31mb\u202ec
+    d
+    """
+    return "".join(letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text)
+
+
 def rounded_up(value: float) -> str:
     """Return four digits, or a whole number, rounded so that what is printed is proved.
 

@@ -7,9 +7,9 @@ import pickle
 import random
 
 import pytest
+
 from hostile.rule import fault_of, outcome
 from hostile.subjects import POINTS, perturbations, regressor
-
 from stablebag import BernoulliSubbagging, Certificate, Perturbations, Subbagging, TrimmedRange
 
 TIMES = int(os.environ.get("STABLEBAG_HOSTILE", "1"))
@@ -128,7 +128,8 @@ def _saved(path):
     from stablebag.commands.columns import Columns
     from stablebag.commands.kinds import Kind
     from stablebag.commands.new_rows import Reading
-    from stablebag.commands.saving import save
+    from stablebag.commands.saving import Saving
 
-    save(path, regressor(), Reading(Columns.from_dict({}), "y", Kind("number"), "regression"))
+    reading = Reading(Columns.from_dict({}), "y", Kind("number"), "regression")
+    Saving(path, {"table": "table.csv"}).carry_out(regressor(), reading)
     return path.read_bytes()
