@@ -1,7 +1,7 @@
 """Tables whose names are out to do harm: in a terminal nothing is hidden or coloured, and in a page no script runs.
 
 Signals, killed workers, full disks and damaged caches are tested where they are handled: tests/commands/test_main.py,
-tests/learning/test_parallel.py, tests/test__writing.py, tests/learning/test_kept_files.py and tests/paper/test_cache.py.
+tests/learning/test_parallel.py, tests/test__writing.py, tests/learning/test_kept_files.py, tests/paper/test_cache.py.
 """
 
 import shutil
@@ -44,7 +44,7 @@ def hostile_table(tmp_path_factory):
 @pytest.fixture(scope="module")
 def measured(hostile_table):
     report = hostile_table.with_name("report.html")
-    options = ["--n-bags", "20", "--refits", "3", "--jobs", "1", "--id", "who", "--report", report]
+    options = ["--n-bags", "20", "--refits", "3", "--jobs", "1", "--id", "who", "--output", report]
     return run("measure", hostile_table, "--target", f"target {SCRIPT}", *options), report
 
 
@@ -87,7 +87,8 @@ def test_no_script_of_a_table_runs_in_the_page(measured):
         assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
         injected = "document.title='pwned'"
         elements = page.evaluate(
-            "text => [...document.querySelectorAll('script, [onerror]')].filter(e => e.textContent == text || e.onerror)"
+            "text => [...document.querySelectorAll('script, [onerror]')]"
+            ".filter(each => each.textContent == text || each.onerror)"
             ".length",
             injected,
         )

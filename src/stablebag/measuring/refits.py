@@ -409,7 +409,7 @@ def _checked(estimator: Any, X: Any, y: Any, owner: str) -> tuple[Any, np.ndarra
         raise ValueError(f"Found array with {len(y)} sample(s) while a minimum of 2 is required to leave one out.")
     if is_classifier(estimator):
         return X, y, distinct(y, "y", owner)
-    y = as_reals(y, "y", owner, "numbers")
+    y = as_reals(y, "y", owner, "numbers") if y.dtype.kind == "O" else y  # texts are the learner's to refuse
     assert_all_finite(y, input_name="y", estimator_name=type(estimator).__name__)
     return X, y, None
 
