@@ -17,22 +17,20 @@ WRONG = [
     "1e999999999", "1/0", "nan", "-1", "", 10**400, -1, 0, 2.5, math.nan, math.inf, True, None, [], {}, [1], {"a": 1},
     "x" * 10_000,
 ]  # fmt: skip
+CERTIFICATES = [
+    Certificate(Subbagging(0.5), 50, 100),
+    Certificate(BernoulliSubbagging(0.3), 2**63),
+    Certificate.for_targets(Subbagging(5), [0.0, 1.0, 2.0, 3.0, 9.0, 9.5, 10.0], TrimmedRange(2), 1000),
+]
 
 
-def certificates():
-    """Certificates of all kinds that are written down."""
-    yield Certificate(Subbagging(0.5), 50, 100)
-    yield Certificate(BernoulliSubbagging(0.3), 2**63)
-    yield Certificate.for_targets(Subbagging(5), [0.0, 1.0, 2.0, 3.0, 9.0, 9.5, 10.0], TrimmedRange(2), 1000)
-
-
-@pytest.mark.parametrize("certificate", certificates(), ids=str)
+@pytest.mark.parametrize("certificate", CERTIFICATES, ids=["fixed", "huge", "trimmed"])
 def test_a_certificate_is_read_back_from_its_text(certificate):
     again = Certificate.from_dict(json.loads(json.dumps(certificate.to_dict())))
     assert again.to_dict() == certificate.to_dict()
 
 
-@pytest.mark.parametrize("certificate", certificates(), ids=str)
+@pytest.mark.parametrize("certificate", CERTIFICATES, ids=["fixed", "huge", "trimmed"])
 def test_a_certificate_with_a_wrong_entry_is_refused(certificate):
     right = certificate.to_dict()
     for name in right:
