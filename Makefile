@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test quick lint bench engines fuzz sanitize wheels clean
+.PHONY: demo test quick lint bench engines fuzz hostile sanitize wheels clean
 
 # What is compiled into the package: with the system's compiler, or one from the package index, or not at all.
 NATIVE := hatch_build.py $(wildcard src/stablebag/learning/solvers/native/*.[ch])
@@ -43,7 +43,12 @@ CASES := tests/learning/solvers/tree_cases.py
 fuzz: .venv/.project
 	$(BIN)/python $(CASES) $(N) $(FIRST)
 
-# The same by a library that stops at the first address or number that it must not use; for gcc.
+# What nobody should pass, to every public name, TIMES times as often as in `make test`, and each time another.
+TIMES ?= 20
+hostile: .venv/.test
+	STABLEBAG_HOSTILE=$(TIMES) $(BIN)/python -m pytest tests/hostile
+
+# Trees by a library that stops at the first address or number that it must not use; for gcc.
 SANITIZED := -O1 -g -std=c11 -shared -fPIC -ffp-contract=off -fvisibility=hidden \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
 sanitize: build/sanitized.so .venv/.project

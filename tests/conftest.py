@@ -12,6 +12,7 @@ hypothesis.settings.load_profile("unhurried")
 SLOW_PLACES = (
     "statistical",  # many repetitions
     "engines",  # starts clusters
+    "hostile",  # thousands of calls, faults, a browser
     "theorems",  # lists of all bags
     "properties",  # random examples, many learners, pools of processes
     "test_documents.py",  # runs the examples

@@ -132,7 +132,7 @@ def test_tests_mirror_the_files():
             missing.append(str(place))
     assert missing == []
     known = {TESTS / path.relative_to(PACKAGE).parent / f"test_{path.name}" for path in FILES}
-    beside = {"theorems", "properties", "statistical", "engines"}
+    beside = {"theorems", "properties", "statistical", "engines", "hostile"}
     alone = {
         "test_house.py",
         "test_comparison.py",

@@ -3,11 +3,17 @@
 import math
 import numbers
 import reprlib
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import fields
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+
+_MOST = 2**64  # rows or bags
+_LARGEST = 2**63 - 1  # of 64 bits with a sign
+_LONGEST = 2**31  # what stands for itself, such as a range, can be longer than any table
 
 
 def refuse_type(name: str, owner: str, expected: str, value: Any, reason: str = "") -> TypeError:
@@ -22,7 +28,121 @@ def refuse_value(name: str, owner: str, expected: str, value: Any, reason: str =
 
 def _sentence(name: str, owner: str, expected: str, value: Any, reason: str) -> str:
     tail = f": {reason}" if reason else " instead."
-    return f"The '{name}' parameter of {owner} must be {expected}. Got {reprlib.repr(value)}{tail}"
+    return f"The '{name}' parameter of {owner} must be {expected}. Got {shown(value)}{tail}"
+
+
+def shown(value: Any) -> str:
+    r"""Return a value in a few words, on one line and without control characters, whatever it is.
+
+    >>> shown(np.arange(3)), shown("a" * 100), shown("\x1b[31m")
+    ('array([0, 1, 2])', "'aaaaaaaaaaaa...aaaaaaaaaaaaa'", "'\\\\x1b[31m'")
+    """
+    try:
+        words = " ".join(reprlib.repr(value).split())
+    except Exception:  # its own fault, which must not hide that it was refused
+        words = f"<{type(value).__name__} object>"
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in words)
+
+
+def refuse_masked(value: Any, name: str, owner: str) -> None:
+    """Refuse an array of which entries are masked: no function here would leave them out."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+        reason = "no entry is left out here. Drop or fill the masked ones."
+        n_masked = int(np.ma.getmaskarray(value).sum())
+        raise refuse_value(name, owner, "without masked entries", n_masked, reason)
+
+
+def as_array(value: Any, name: str, owner: str, expected: str = "an array", reason: str = "") -> np.ndarray:
+    """Return an array; what is masked, has no order, comes one by one or is of unequal lengths is refused."""
+    refuse_masked(value, name, owner)
+    if isinstance(value, Iterator | Set | Mapping) or (isinstance(value, range) and len(value) > _LONGEST):
+        raise refuse_type(name, owner, expected, value, reason)
+    try:
+        return np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value)
+    except MemoryError:
+        raise
+    except Exception:
+        raise refuse_value(name, owner, expected, value, reason) from None
+
+
+def as_reals(value: Any, name: str, owner: str, expected: str = "an array of numbers", reason: str = "") -> np.ndarray:
+    """Return an array of floats, made of real numbers only; a text that spells one is a text.
+
+    >>> as_reals([Fraction(1, 2), 3], "y", "f")
+    array([0.5, 3. ])
+    """
+    given = as_array(value, name, owner, expected, reason)
+    if given.dtype.kind in "biuf":
+        return given.astype(float, copy=False)
+    if given.dtype.kind != "O":
+        raise refuse_value(name, owner, expected, value, reason)
+    for entry in given.flat:
+        if not isinstance(entry, numbers.Real | Decimal | np.bool_):
+            raise refuse_value(name, owner, expected, entry, reason)
+    try:
+        return given.astype(float)
+    except (TypeError, ValueError, ArithmeticError):
+        raise refuse_value(name, owner, f"{expected} that a float can hold", value, reason) from None
+
+
+def as_positions(value: Any, name: str, owner: str, expected: str, reason: str = "") -> np.ndarray:
+    """Return whole numbers in one line, as they are written; a mask or floats are no positions."""
+    given = as_array(value, name, owner, expected, reason)
+    if given.ndim == 1 and given.dtype.kind == "O" and all(_is_short(entry) for entry in given):
+        given = given.astype(np.int64)
+    if given.ndim != 1 or (len(given) and given.dtype.kind not in "iu"):
+        raise refuse_type(name, owner, expected, value, reason)
+    if len(given) and int(given.max()) > _LARGEST:
+        raise refuse_value(name, owner, expected, int(given.max()), reason)
+    return given.astype(np.int64)
+
+
+def _is_short(value: Any) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and abs(int(value)) <= _LARGEST
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NA or NaT; a text that spells one of these is not missing.
+
+    >>> is_missing(None), is_missing(math.nan), is_missing("nan"), is_missing(np.datetime64("NaT"))
+    (True, True, False, True)
+    """
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return isinstance(value, numbers.Number) and bool(value != value)
+
+
+def distinct(labels: np.ndarray, name: str, owner: str) -> np.ndarray:
+    """Return the different labels in order; those that have none, or are missing, are refused.
+
+    >>> distinct(np.array(["b", "a", "b"]), "y", "fit")
+    array(['a', 'b'], dtype='<U1')
+    """
+    if labels.dtype.kind == "O" and any(map(is_missing, labels)):
+        raise refuse_value(name, owner, "a label for each row", None, "some are missing. Leave out their rows.")
+    try:
+        return np.unique(labels)
+    except TypeError:
+        raise refuse_type(name, owner, "labels of one kind, which have an order, such as texts", labels) from None
+
+
+def check_choice(value: Any, name: str, owner: str, choices: Iterable[str], reason: str = "") -> str:
+    """Return one of some words."""
+    words = list(choices)
+    if not isinstance(value, str) or value not in words:
+        raise refuse_value(name, owner, f"one of {', '.join(map(repr, words))}", value, reason)
+    return words[words.index(value)]
+
+
+def check_flag(value: Any, name: str, owner: str) -> bool:
+    """Return True or False; a number, a text or None is neither."""
+    if not isinstance(value, bool | np.bool_):
+        raise refuse_type(name, owner, "True or False", value)
+    return bool(value)
 
 
 def check_integer(value: Any, name: str, owner: str, *, minimum: int, reason: str = "") -> int:
@@ -47,10 +167,14 @@ def check_real(
     reason: str = "",
 ) -> float:
     """Return `value` as a float in [low, high], or (low, high] where `open_low`; NaN lies nowhere."""
-    expected = f"a number in {'(' if open_low else '['}{low:g}, {high:g}{')' if finite else ']'}"
+    expected = f"a number in {'(' if open_low else '['}{float(low):g}, {float(high):g}{')' if finite else ']'}"
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         raise refuse_type(name, owner, expected, value, reason)
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number or a fraction beyond all floats
+        beyond: Any = value
+        number = math.inf if beyond > 0 else -math.inf
     above = low < number if open_low else low <= number  # NaN is not
     if not above or number > high or (finite and math.isinf(number)):
         raise refuse_value(name, owner, expected, number, reason)
@@ -84,7 +208,7 @@ def check_epsilon(value: Any, owner: str, *, open_low: bool = False) -> float:
 def check_samples(value: Any, owner: str) -> int:
     """Return the number of training rows: at least two, because one of them is left out."""
     reason = "it is the number of training rows; one is left out and at least one must remain."
-    return check_integer(value, "n_samples", owner, minimum=2, reason=reason)
+    return _refuse_beyond_all(check_integer(value, "n_samples", owner, minimum=2, reason=reason), "n_samples", owner)
 
 
 def check_bags(value: Any, owner: str, name: str = "n_bags") -> int | float:
@@ -92,7 +216,14 @@ def check_bags(value: Any, owner: str, name: str = "n_bags") -> int | float:
     if isinstance(value, float) and value == math.inf:
         return math.inf
     reason = "an average needs at least one bag. Use a whole number, or math.inf for derandomized bagging."
-    return check_integer(value, name, owner, minimum=1, reason=reason)
+    return _refuse_beyond_all(check_integer(value, name, owner, minimum=1, reason=reason), name, owner)
+
+
+def _refuse_beyond_all(value: int, name: str, owner: str) -> int:
+    """Refuse a count with which floats would overflow somewhere on the way."""
+    if value > _MOST:
+        raise refuse_value(name, owner, "at most 2**64", value, "no computer counts as far. Use fewer.")
+    return value
 
 
 def as_fraction(value: Any) -> Fraction:

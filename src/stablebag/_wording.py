@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
+from stablebag._checks import refuse_type
+
 _WIDTH = 94
 _SMALL, _THOUSAND, _LARGE = 1e-6, 1e3, 1e15  # numbers below and above are written with a power of ten
 _ENDINGS = re.compile(r"(?i)(^|[\s_.-]+)(ids?|no|nr|num|numbers?|codes?|keys?|uuid|index)$")
@@ -46,6 +48,17 @@ class Noun:
         if re.search(r"(?<![sui])s$", words):  # patients, and not status, mass or diagnosis
             return cls(words[:-1], words)
         return cls(words, " ".join([*before, _plural(last)]))
+
+    @classmethod
+    def from_dict(cls, words: Any, owner: str) -> "Noun":
+        """Read back the two words."""
+        if (
+            not isinstance(words, dict)
+            or set(words) != {"singular", "plural"}
+            or not all(isinstance(word, str) and word for word in words.values())
+        ):
+            raise refuse_type("noun", owner, "a dictionary of singular and plural", words)
+        return cls(**words)
 
     def count(self, number: int) -> str:
         """Return the number with the right form of the noun."""
@@ -117,6 +130,16 @@ def printable(value: Any, most: int = 60) -> str:
     """
     text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(value)[: most + 1])
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def visible(text: str) -> str:
+    r"""Return a text of one or more lines in which nothing is hidden: what cannot be seen is escaped.
+
+    >>> print(visible("a\x1b[31mb\u202ec\nd"))
+    a\x1b[31mb\u202ec
+    d
+    """
+    return "".join(letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text)
 
 
 def rounded_up(value: float) -> str:

@@ -15,6 +15,7 @@ except ImportError as error:  # pragma: no cover
     raise SystemExit("The command line needs click and rich: pip install 'stablebag[cli]'.") from error
 
 from stablebag import __version__
+from stablebag._wording import visible
 from stablebag.learning.solvers.native import why_not
 
 _SPEED = f"scikit-learn's speed, because {why_not()}".replace("%", "%%") if why_not() else "compiled solvers"
@@ -63,7 +64,10 @@ class _Commands(click.Group):
         before = signal.signal(signal.SIGTERM, _terminate) if here else None
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except click.ClickException as error:
+            error.message = visible(error.message)  # which may have a path in it
+            raise
+        except (click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt as interrupt:
             warnings.simplefilter("ignore")  # of what was given up there is nothing more to say
@@ -74,7 +78,7 @@ class _Commands(click.Group):
             if ctx.params.get("debug"):
                 traceback.print_exc()
             lines = str(error).strip().splitlines() or [type(error).__name__]
-            click.echo(f"Error: {lines[0]}", err=True)
+            click.echo(f"Error: {visible(lines[0])}", err=True)
             ctx.exit(2)
         finally:
             if here:

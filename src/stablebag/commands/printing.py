@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from stablebag._wording import about_time
+from stablebag._wording import about_time, visible
 from stablebag.learning.progress import on_notice, on_progress, on_step
 
 _EVERY = 30.0  # seconds between two lines if there is no terminal for a bar
@@ -22,7 +22,7 @@ _FEW = 3  # fits after which the time left is told
 
 def say(console: Console, text: str) -> None:
     """Print a sentence as it is; in a terminal, lines end between words."""
-    console.print(text, highlight=False, markup=False, soft_wrap=not console.is_terminal)
+    console.print(visible(text), highlight=False, markup=False, soft_wrap=not console.is_terminal)
 
 
 def beside(console: Console) -> Console:

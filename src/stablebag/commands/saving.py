@@ -163,7 +163,9 @@ def _about(path: Path) -> dict[str, Any]:
             version = about["versions"]["stablebag"]
             raise TableError(f"The file {path} was saved by another version of stablebag, {version}. Fit anew.")
         about["reading"] = Reading.from_dict(about["reading"])
-    except (zipfile.BadZipFile, KeyError, TypeError, AttributeError, json.JSONDecodeError, UnicodeDecodeError):
+    except TableError:
+        raise
+    except Exception:  # whatever a damaged archive can raise
         raise TableError(
             f"The file {path} is not a model that stablebag has saved. Save one with stablebag measure --save."
         ) from None

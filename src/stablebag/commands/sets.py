@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from stablebag._wording import visible
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.commands.options import keep_option, save_option, table_options
 from stablebag.commands.parts import paths_of
@@ -131,7 +132,7 @@ def _table(found: Any) -> Table:
         labels = listed[row]
         first = np.argsort(-found.prediction[row], kind="stable")[:2]
         likely = ", ".join(f"{found.labels[k]} {found.prediction[row, k]:.3g}" for k in first)
-        table.add_row(str(row), escape(joined(labels)), escape(likely))
+        table.add_row(str(row), escape(visible(joined(labels))), escape(visible(likely)))
     return table
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from stablebag._wording import ROWS, Noun, number, printable, rounded_up
+from stablebag._wording import ROWS, Noun, number, printable, rounded_up, visible
 from stablebag.measuring.suspects import Suspect
 from stablebag.resampling.row_ids import plain
 from stablebag.showing.study import Study
@@ -148,7 +148,7 @@ def _proved(result: Study, delta: float) -> Table:
 
 def _paragraph(console: Console, text: str, style: str = "") -> None:
     if text:
-        console.print(text, highlight=False, markup=False, style=style)
+        console.print(visible(text), highlight=False, markup=False, style=style)
 
 
 def _point(console: Console, text: str) -> None:

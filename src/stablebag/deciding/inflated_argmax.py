@@ -6,11 +6,12 @@ set of labels, which has one label in most cases. The proofs are in docs/proofs.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_real, refuse_value
+from stablebag._checks import as_reals, check_real, refuse_masked, refuse_value
 
 _BLOCK = 2**20  # scores at a time, so that they stay in the processor's cache
 _REASON = "it is the distance of scores up to which sets share a label. Use a small one, such as 0.05."
@@ -96,20 +97,8 @@ INFLATED = {"inflated-argmax": inflated_argmax, "margin": margin_argmax}  # the 
 
 def as_scores(scores: Any, owner: str) -> np.ndarray:
     """Return scores as an array of floats; texts, and lines of unequal lengths, are refused."""
-    try:
-        given = np.asarray(scores)
-        numbers: np.ndarray = given.astype(float, copy=False) if given.dtype.kind in "biuf" else _from_objects(given)
-    except (TypeError, ValueError):
-        reason = "scores are numbers, and every point has one for each of the same labels."
-        raise refuse_value("scores", owner, "an array of numbers", scores, reason) from None
-    return numbers
-
-
-def _from_objects(given: np.ndarray) -> np.ndarray:
-    """An array of Python objects, such as fractions or the columns of a frame, as floats; texts are no numbers."""
-    if given.dtype.kind != "O" or any(isinstance(value, str | bytes | complex) for value in given.flat):
-        raise TypeError
-    return given.astype(float)
+    reason = "scores are numbers, and every point has one for each of the same labels."
+    return as_reals(scores, "scores", owner, reason=reason)
 
 
 def _inflated(scores: np.ndarray, mu: Any) -> np.ndarray:
@@ -163,10 +152,11 @@ def _checked(scores: Any, epsilon: Any, owner: str) -> tuple[np.ndarray, np.ndar
     if not np.isfinite(scores).all():
         wrong = float(scores[~np.isfinite(scores)][0])
         raise refuse_value("scores", owner, "finite numbers", wrong, "leave out labels without a score.")
-    if np.ndim(epsilon) == 0:
+    if not isinstance(epsilon, Sequence) and getattr(epsilon, "shape", ()) == ():
+        refuse_masked(epsilon, "epsilon", owner)
         epsilon = epsilon.item() if isinstance(epsilon, np.ndarray | np.generic) else epsilon
         return scores, np.asarray(check_real(epsilon, "epsilon", owner, reason=_REASON) / math.sqrt(2))
-    each = np.asarray(epsilon, dtype=float)
+    each = as_reals(epsilon, "epsilon", owner, "one number, or one for each point", _REASON)
     if scores.ndim != 2 or each.shape != scores.shape[:1]:
         expected = "one number, or one for each point"
         raise refuse_value("epsilon", owner, expected, each.shape, f"the scores have shape {scores.shape}.")

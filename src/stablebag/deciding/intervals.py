@@ -16,10 +16,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import KFold
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 
 from stablebag._checks import (
     as_fraction,
+    as_reals,
+    check_choice,
+    check_flag,
     check_integer,
     check_jobs,
     check_real,
@@ -35,7 +38,7 @@ from stablebag.deciding.locally_weighted import LocallyWeighted
 from stablebag.deciding.stable_jackknife import StableJackknife
 from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.regressor import BaggedRegressor
-from stablebag.learning.rows import index_of
+from stablebag.learning.rows import as_column, as_table, index_of
 from stablebag.learning.strata import refuse_unequal
 from stablebag.learning.targets import one_column
 from stablebag.measuring.altered_tables import units_for
@@ -114,7 +117,7 @@ class Intervals:
         -------
         ndarray of bool, shape (n_points,)
         """
-        y = np.asarray(column_or_1d(y), dtype=float)
+        y = as_reals(as_column(y, "y", "Intervals.contains"), "y", "Intervals.contains", "numbers")
         if len(y) != len(self.lower):
             raise refuse_value("y", "Intervals.contains", f"{len(self.lower)} targets, one for each point", len(y))
         if np.isnan(y).any():
@@ -229,8 +232,8 @@ def predict_interval(
     reason = "for other regressors use jackknife_intervals_refit; classifiers have no intervals."
     check_bagged(model, owner, kind=BaggedRegressor, reason=reason)
     level = check_level(confidence_level, owner)
-    _check_method(method, METHODS, owner, delta)
-    if locally_weighted:
+    method = _check_method(method, METHODS, owner, delta)
+    if check_flag(locally_weighted, "locally_weighted", owner):
         _check_weighted(model, method, owner)
     residuals = np.abs(model.y_ - left_out_at_rows(model))
     rule: Any
@@ -363,10 +366,11 @@ def jackknife_intervals_refit(
     check_jobs(n_jobs, owner)
     refuse_unequal(getattr(estimator, "scheme", None), owner, "Use predict_interval(model, X), which reuses the bags.")
     level = check_level(confidence_level, owner)
-    _check_method(method, (*METHODS, CVPlus.name), owner, delta)
-    if is_classifier(estimator):
-        raise refuse_type("estimator", owner, "a regressor", estimator, "intervals are about numbers.")
-    y = np.asarray(one_column(y, owner, "take one column at a time.", warn=False), dtype=float)
+    method = _check_method(method, (*METHODS, CVPlus.name), owner, delta)
+    if not hasattr(estimator, "fit") or isinstance(estimator, type) or is_classifier(estimator):
+        raise refuse_type("estimator", owner, "an unfitted regressor", estimator, "intervals are about numbers.")
+    column = one_column(y, owner, "take one column at a time.", warn=False)
+    X, y = as_table(X, "X", owner), as_reals(column, "y", owner, "numbers")
     check_consistent_length(X, y)
     n, units = len(y), units_for(estimator, X, len(y), None, groups, owner)
     seeds = Seeds.from_random_state(random_state, owner)
@@ -391,7 +395,8 @@ def jackknife_intervals_refit(
     for place, (fold, rows, (at_points, at_rows)) in enumerate(zip(every, without, fits, strict=True)):
         if place == 0:
             prediction, left_out = at_points, np.empty((len(units), len(at_points)))
-        left_out[fold], residuals[rows] = at_points, np.abs(y[rows] - at_rows)
+        with np.errstate(over="ignore"):  # further than floats go
+            left_out[fold], residuals[rows] = at_points, np.abs(y[rows] - at_rows)
     lower, upper = rule.intervals(residuals, prediction, left_out)
     return Intervals(lower, upper, prediction, float(level), method, rule.guarantee(n), index_of(X_test))
 
@@ -401,16 +406,12 @@ def about_bags(model: Any, rule: Jackknife) -> str:
     if not rule.reuses_bags or model.derandomized_:
         return ""
     if isinstance(rule, StableJackknife):
-        return (
-            " The certificate is about bags drawn anew without each row; here they are reused, so this holds "
-            "approximately, and exactly for all bags or by refitting."
-        )
+        anew = " The certificate is about bags drawn anew without each row; here they are reused, so this holds "
+        return f"{anew}approximately, and exactly for all bags or by refitting."
     if model.has_random_n_bags_:
         return ""
-    return (
-        " That is for a number of bags drawn at random, or for all bags; with a fixed number, as here, it holds only "
-        "approximately."
-    )
+    at_random = " That is for a number of bags drawn at random, or for all bags; with a fixed number, as here, it"
+    return f"{at_random} holds only approximately."
 
 
 def _warn_if_infinite(rule: Jackknife, n_samples: int, units: Units) -> None:
@@ -441,10 +442,10 @@ def check_level(confidence_level: float, owner: str) -> Fraction:
     return as_fraction(confidence_level)
 
 
-def _check_method(method: str, methods: tuple[str, ...], owner: str, delta: float | None) -> None:
-    if method not in methods:
-        reason = "folds need refits: use jackknife_intervals_refit." if method == "cv+" else ""
-        raise refuse_value("method", owner, f"one of {methods}", method, reason)
+def _check_method(method: str, methods: tuple[str, ...], owner: str, delta: float | None) -> str:
+    reason = "folds need refits: use jackknife_intervals_refit." if isinstance(method, str) and method == "cv+" else ""
+    method = check_choice(method, "method", owner, methods, reason)
     if delta is not None and method != "stable-jackknife":
         reason = "other methods have no epsilon to choose."
         raise refuse_value("delta", owner, "None but for the stable jackknife", delta, reason)
+    return method

@@ -120,10 +120,12 @@ class JackknifePlus(Jackknife):
     def _ends(self, rank: int, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
         n = len(residuals)
         columns = np.empty(left_out.T.shape)
-        np.add(left_out.T, residuals, out=columns)
+        with np.errstate(over="ignore"):  # an interval may be infinite
+            np.add(left_out.T, residuals, out=columns)
         columns.partition(rank - 1, axis=1)
         upper = columns[:, rank - 1].copy()  # a view would keep all of it alive
-        np.subtract(left_out.T, residuals, out=columns)
+        with np.errstate(over="ignore"):
+            np.subtract(left_out.T, residuals, out=columns)
         columns.partition(n - rank, axis=1)
         return columns[:, n - rank].copy(), upper
 

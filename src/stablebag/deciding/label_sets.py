@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import column_or_1d
 
-from stablebag._checks import hold_read_only, refuse_value
+from stablebag._checks import check_choice, hold_read_only, refuse_value
 from stablebag._wording import paragraphs
 from stablebag.deciding.inflated_argmax import INFLATED
 from stablebag.deciding.intervals import check_level
@@ -18,7 +17,7 @@ from stablebag.deciding.stable_sets import SharedLabels
 from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.classifier import BaggedClassifier
 from stablebag.learning.predictions import BagPredictions
-from stablebag.learning.rows import n_rows
+from stablebag.learning.rows import as_column, n_rows
 
 METHODS = (*INFLATED, "jackknife+")
 _ONCE = 2**24  # predictions of single bags that are kept rather than made twice
@@ -173,7 +172,7 @@ class LabelSets:
         """One line per point, true in the column of its label."""
         expected = f"{len(self)} labels, one for each point"
         try:
-            y = np.asarray(column_or_1d(y))
+            y = as_column(y, "y", owner)
         except (TypeError, ValueError):
             raise refuse_value("y", owner, expected, y) from None
         if len(y) != len(self):
@@ -260,8 +259,7 @@ def predict_set(
     owner = "predict_set"
     points = asked_once(model, X, owner)
     index = model.index_of(points)
-    if method not in METHODS:
-        raise refuse_value("method", owner, f"one of {METHODS}", method)
+    method = check_choice(method, "method", owner, METHODS)
     level = check_level(confidence_level, owner)
     if method == "jackknife+":
         for name, value in (("epsilon", epsilon), ("certificate", certificate)):

@@ -1,14 +1,14 @@
 """Rankings of items whose scores are close: all those that would do, so that two such sets have one in common."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_integer, check_real, hold_read_only, refuse_type, refuse_value
+from stablebag._checks import as_positions, check_integer, check_real, hold_read_only, refuse_type, refuse_value
 from stablebag.deciding.inflated_argmax import as_scores, inflated_argmax
 
 _NEVER = -1  # the round of an item that stays
@@ -73,14 +73,18 @@ class RankSets:
         -------
         tuple of int
         """
-        numbers = np.array(sorted(remaining), dtype=np.intp)
+        expected = f"numbers of items from 0 to {self.n_items - 1}, each once"
+        given = list(remaining) if isinstance(remaining, Set) else remaining
+        numbers = np.sort(as_positions(given, "remaining", "RankSets.candidates", expected))
+        if not len(numbers) or numbers[0] < 0 or numbers[-1] >= self.n_items or (np.diff(numbers) == 0).any():
+            raise refuse_value("remaining", "RankSets.candidates", expected, remaining)
         numbers = numbers[np.argsort(-self.scores[numbers], kind="stable")]
         return tuple(numbers[inflated_argmax(self.scores[numbers], self.epsilon)].tolist())
 
     def __contains__(self, ranking: object) -> bool:
         if not isinstance(ranking, Sequence | np.ndarray) or isinstance(ranking, str):
             raise refuse_type("ranking", "RankSets", "a sequence of the numbers of all items", ranking)
-        items = np.asarray(ranking).tolist()
+        items = as_positions(ranking, "ranking", "RankSets", "a sequence of the numbers of all items").tolist()
         if sorted(items) != list(range(self.n_items)):
             reason = f"the best item comes first, and there are {self.n_items}."
             raise refuse_value("ranking", "RankSets", "every item once, by its number", ranking, reason)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_integer, read_only, refuse_value
+from stablebag._checks import check_choice, check_integer, read_only, refuse_value
 from stablebag._wording import Noun, paragraphs, preformatted
 from stablebag.deciding.inflated_argmax import INFLATED
 from stablebag.deciding.label_sets import LabelSets, asked_once, predict_set
@@ -111,8 +111,7 @@ class SelectionStability:
         return preformatted(self.explain())
 
     def _of(self, rule: str, owner: str) -> np.ndarray:
-        if rule not in RULES:
-            raise refuse_value("rule", owner, f"one of {RULES}", rule)
+        check_choice(rule, "rule", owner, RULES)
         return self.flips[rule]
 
 

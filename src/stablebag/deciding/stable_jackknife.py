@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import norm
 
-from stablebag._checks import check_delta, refuse_type, refuse_value
+from stablebag._checks import check_choice, check_delta, refuse_type, refuse_value
 from stablebag._wording import rounded_up
 from stablebag.deciding.jackknife import Jackknife
 from stablebag.learning.ranges import FixedRange, ObservedRange, PredictionRange, TrimmedRange
@@ -81,8 +81,7 @@ class StableJackknife(Jackknife):
         owner: str,
     ) -> "StableJackknife":
         """Choose, without looking at residuals, a share of rows and with it an epsilon and a rank."""
-        if bound not in ("best", "paper"):
-            raise refuse_value("bound", owner, 'one of "best" and "paper"', bound)
+        check_choice(bound, "bound", owner, ("best", "paper"))
         n, trimmed = certificate.n_samples, _trimmed_rows(rule)
         least = 2 * trimmed / n
         if delta is not None:

@@ -58,8 +58,9 @@ class SharedLabels:
         n_points = measured.n_points or 0
         unsure = 1 - certificate.confidence if isinstance(certificate, PointCertificate) else 0.0
         if epsilon is not None:  # of the certificate's confidence, the words speak
-            each = np.full(n_points, check_epsilon(epsilon, owner))
-            delta = float(np.max(certificate.delta(just_below(float(epsilon))), initial=0.0))
+            epsilon = check_epsilon(epsilon, owner)
+            each = np.full(n_points, epsilon)
+            delta = float(np.max(certificate.delta(just_below(epsilon)), initial=0.0))
             return cls(each, delta, _words(certificate, each, delta, confidence=1 - unsure))
         delta = check_delta(delta, owner)
         if unsure and delta <= unsure:

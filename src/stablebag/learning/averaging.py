@@ -247,7 +247,8 @@ class BagAverage:
         for rows, inside in self.bags.inclusion_blocks(max_bytes=max(1, _BLOCK_BYTES // 9)):
             outside = (~inside.T).astype(float)
             total = outside.sum(axis=1) if self.drawn else outside @ self.weights
-            np.matmul(outside, weighted, out=result[rows])
+            with np.errstate(over="ignore"):  # what is infinite then is refused
+                np.matmul(outside, weighted, out=result[rows])
             result[rows] /= total[:, None]
         shaped: np.ndarray = result.reshape(self.bags.n_samples, *outputs.shape[1:])
         return shaped
@@ -255,6 +256,11 @@ class BagAverage:
 
 def _added(total: np.ndarray | None, lines: np.ndarray) -> np.ndarray:
     """The lines added to a total, one after the other; numpy's own sum may add them in another order."""
+    with np.errstate(over="ignore"):  # what is infinite then is refused, or averaged in another way
+        return _in_order(total, lines)
+
+
+def _in_order(total: np.ndarray | None, lines: np.ndarray) -> np.ndarray:
     if lines[0].size <= _FEW:
         lines = lines if total is None else np.concatenate([total[None], lines])
         return np.asarray(np.add.accumulate(lines, axis=0)[-1])

@@ -16,7 +16,15 @@ from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from stablebag._checks import check_integer, check_jobs, read_only, refuse_type, refuse_value
+from stablebag._checks import (
+    check_flag,
+    check_integer,
+    check_jobs,
+    is_missing,
+    read_only,
+    refuse_type,
+    refuse_value,
+)
 from stablebag._seeds import RandomState, Seeds
 from stablebag.learning.asking import Asking
 from stablebag.learning.averaging import BagAverage
@@ -38,7 +46,7 @@ from stablebag.learning.solvers.solver import NotCovered, Structure
 from stablebag.learning.sources.source import RowSource
 from stablebag.learning.strata import law_of_rows
 from stablebag.learning.subspaces import Subspaces, check_max_features
-from stablebag.learning.targets import is_missing, one_column
+from stablebag.learning.targets import one_column
 from stablebag.learning.versions import stamped, unstamped
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.random_bags import RandomBags
@@ -519,6 +527,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         check_jobs(self.n_jobs, name)
         check_max_features(self.max_features, name)
         check_score(self.oob_score, name)
+        check_flag(self.warm_start, "warm_start", name)
+        check_flag(self.keep_rows, "keep_rows", name)
 
     def _learner(self) -> Any:
         learner = self._default_learner() if self.estimator is None else self.estimator

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from stablebag._checks import refuse_type, refuse_value
+from stablebag._checks import as_array, refuse_masked, refuse_type, refuse_value
 from stablebag._seeds import RandomState
 from stablebag.learning.ensemble import BaggedEnsemble
 from stablebag.learning.ranges import PredictionRange
@@ -154,8 +154,10 @@ def find_in_bags(
     if isinstance(scheme, StratifiedSubbagging) and scheme.strata is None:
         reason = "there are no classes to take their place. Give them: StratifiedSubbagging(bag_size, strata=...)."
         raise refuse_value("scheme", owner, "stratified by labels of its own", scheme, reason)
-    if np.ndim(X) == 0 and not hasattr(X, "shape"):  # also a generator
-        reason = "bags are drawn from its rows. Make it an array, a list of rows or a data frame."
+    reason = "bags are drawn from its rows. Make it an array, a list of rows or a data frame."
+    refuse_masked(X, "X", owner)
+    table = X if hasattr(X, "shape") else as_array(X, "X", owner, "a table with two rows or more", reason)
+    if len(table.shape) == 0:
         raise refuse_type("X", owner, "a table with two rows or more", X, reason)
     if y is None:
         y = np.zeros(X.shape[0] if hasattr(X, "shape") else len(X))

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import refuse_type, refuse_value
+from stablebag._checks import as_array, refuse_type, refuse_value
 from stablebag._wording import Noun
 from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.ensemble import BaggedEnsemble
-from stablebag.learning.rows import index_of, is_per_row, n_rows, stacked, take_rows
+from stablebag.learning.rows import as_table, index_of, is_per_row, n_rows, stacked, take_rows
 from stablebag.learning.strata import law_with_more
 from stablebag.learning.targets import are_several, names_of, y_width
 from stablebag.resampling.row_ids import RowIds, as_row_ids
@@ -141,10 +141,8 @@ def learn(
     check_bagged(model, "learn", outputs="all")
     _refuse_unmatched(model, "learn")
     _refuse_other_outputs(model, y)
-    X, y = X if hasattr(X, "shape") else np.asarray(X), np.asarray(y)
-    if len(X.shape) != 2:
-        raise refuse_value("X", "learn", "a table of rows", f"an array of shape {X.shape}", "for one row use [row].")
-    if y.ndim != model.y_.ndim or len(y) == 0 or n_rows(X) != len(y):
+    X, y = as_table(X, "X", "learn"), as_array(y, "y", "learn", "one target for each of the new rows")
+    if y.ndim != model.y_.ndim or len(y) == 0 or n_rows(X) != len(y) or y.dtype.kind == "V":
         raise refuse_value("y", "learn", "one target for each of the new rows", y.shape, "one row or more.")
     n, more = model.units_.n_rows, len(y)
     units = _longer_units(model.units_, row_ids, groups, X, more)

@@ -6,14 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from stablebag._checks import refuse_type
+from stablebag._checks import as_reals, refuse_type
 from stablebag._seeds import Seeds
 from stablebag.learning.outputs import one_hot, unmasked
-from stablebag.learning.rows import validated_rows
+from stablebag.learning.rows import as_column, validated_rows
 from stablebag.learning.targets import are_several, columns
 
 
@@ -59,7 +59,7 @@ class FunctionLearner(BaseEstimator):
         return np.asarray(unmasked(self.predict_(validated_rows(self, X, reset=False, ensure_min_samples=1))))
 
     def _read_targets(self, y: Any) -> np.ndarray:
-        return np.asarray(column_or_1d(y))
+        return as_column(y, "y", type(self).__name__)
 
     def _check_targets(self, y: np.ndarray) -> np.ndarray:
         return y
@@ -118,6 +118,9 @@ class FunctionRegressor(RegressorMixin, FunctionLearner):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+    def _check_targets(self, y: np.ndarray) -> np.ndarray:
+        return y if y.dtype.kind in "biuf" else as_reals(y, "y", type(self).__name__, "numbers")
 
 
 class FunctionClassifier(ClassifierMixin, FunctionLearner):

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from stablebag._checks import check_integer, check_real, refuse_type, refuse_value
+from stablebag._checks import as_array, check_integer, check_real, refuse_type, refuse_value
 from stablebag.resampling.row_ids import RowIds
 from stablebag.resampling.units import Units
 
@@ -54,6 +54,7 @@ class PredictionRange(ABC):
 
     def change(self, y: Any, groups: Any = None) -> tuple[float, float]:
         """Return `delta` and `reach`, going through the rows only once."""
+        y = _check_targets(y, minimum=1)
         units = as_units(groups, y)
         changes, (low, high) = changes_by_units(self, y, units), self(y)
         reach = max(max(high, h) - min(low, l) for l, h in [(low, high), *changes.values()])  # noqa: E741
@@ -87,7 +88,10 @@ class FixedRange(PredictionRange):
     def __post_init__(self) -> None:
         for name in ("low", "high"):
             reason = "for predictions without a range use prediction_range=None."
-            check_real(getattr(self, name), name, "FixedRange", low=-sys.float_info.max, finite=True, reason=reason)
+            end = check_real(
+                getattr(self, name), name, "FixedRange", low=-sys.float_info.max, finite=True, reason=reason
+            )
+            object.__setattr__(self, name, end)
         if self.low > self.high:
             reason = f"the interval [{self.low!r}, {self.high!r}] is empty. Swap its ends?"
             raise refuse_value("low", "FixedRange", f"at most high={self.high!r}", self.low, reason)
@@ -129,7 +133,7 @@ class TrimmedRange(PredictionRange):
                 "rows is a different rank for n and for n - 1 rows, and then nearly every row changes the range. "
                 "Use a whole number, such as max(1, n_samples // 100), worked out once."
             )
-        check_integer(self.rank, "rank", "TrimmedRange", minimum=1)
+        object.__setattr__(self, "rank", check_integer(self.rank, "rank", "TrimmedRange", minimum=1))
 
     def interval(self, y: Any) -> Interval:
         y = _check_targets(y, minimum=2 * self.rank - 1, why=f" for rank {self.rank}")
@@ -240,6 +244,9 @@ def as_units(groups: Any, y: Any) -> Units:
     """Return the units of some targets: those that are given, those that groups name, or every row."""
     if isinstance(groups, Units):
         return groups
+    y = as_array(y, "y", "a prediction range", "a one-dimensional array of real numbers")
+    if y.ndim != 1:
+        raise refuse_type("y", "a prediction range", "a one-dimensional array of real numbers", y)
     return Units(RowIds(None, len(y))) if groups is None else Units.of_groups(groups, len(y))
 
 
@@ -261,7 +268,7 @@ def _as_interval(value: Any, owner: PredictionRange) -> Interval:
 
 
 def _check_targets(y: Any, minimum: int, why: str = "") -> np.ndarray:
-    array = np.asarray(y)
+    array = as_array(y, "y", "a prediction range", "a one-dimensional array of real numbers")
     if array.ndim != 1 or array.dtype.kind not in "biuf":
         raise ValueError(
             "The targets of a prediction range must be a one-dimensional array of real numbers. Got an array of shape "

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_is_fitted
 
-from stablebag._checks import read_only, refuse_value
+from stablebag._checks import as_reals, read_only, refuse_value
 from stablebag._seeds import RandomState
 from stablebag.learning.asking import Asking
 from stablebag.learning.averaging import BagAverage
@@ -271,7 +271,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
             self.__dict__.pop(name, None)
 
     def _check_targets(self, y: np.ndarray) -> np.ndarray:
-        y = y.astype(float) if y.dtype.kind in "biufO" else y
+        y = as_reals(y, "y", type(self).__name__, "numbers").copy() if y.dtype.kind in "biufO" else y
         if y.dtype.kind != "f":
             raise ValueError(f"Unknown label type: the targets of a regressor must be numbers. Got type {y.dtype}.")
         assert_all_finite(y, input_name="y", estimator_name=type(self).__name__)

@@ -10,6 +10,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import has_fit_parameter
 
+from stablebag._checks import as_reals
 from stablebag.learning.asking import CONSTANT
 from stablebag.learning.models import Models
 
@@ -29,7 +30,7 @@ class Routing:
     ) -> dict[str, Any]:
         """The parameters for the learner's fit, by metadata routing if it is on; it may ask for groups, too."""
         if sample_weight is not None:
-            sample_weight = np.asarray(sample_weight)
+            sample_weight = as_reals(sample_weight, "sample_weight", f"{type(self).__name__}.fit")
             if sample_weight.ndim == 0:
                 sample_weight = np.full(n_samples, sample_weight)
             if sample_weight.ndim != 1:

@@ -8,10 +8,13 @@ from typing import Any
 import joblib
 import numpy as np
 from scipy import sparse
-from sklearn.utils import _safe_indexing  # private, but scikit-learn's own way to take rows of any frame
+from sklearn.utils import (
+    _safe_indexing,  # private, but scikit-learn's own way to take rows of any frame
+    column_or_1d,
+)
 from sklearn.utils.validation import validate_data
 
-from stablebag._checks import read_only
+from stablebag._checks import as_array, read_only, refuse_masked, refuse_type, refuse_value, shown
 from stablebag.learning.sources.source import RowSource
 
 _IMMUTABLE = (str, bytes, bool, int, float, complex, type(None), np.generic, np.datetime64)
@@ -19,7 +22,35 @@ _IMMUTABLE = (str, bytes, bool, int, float, complex, type(None), np.generic, np.
 
 def n_rows(X: Any) -> int:
     """Return the number of rows of a table."""
+    if getattr(X, "shape", None) == ():
+        raise ValueError(f"Expected 2D array, got a single value: {shown(X)}. A table has rows and columns.")
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def as_table(X: Any, name: str, owner: str) -> Any:
+    """Return a table as it is, or an array of what is none yet; what has no rows and columns is refused."""
+    refuse_masked(X, name, owner)
+    table = X if hasattr(X, "shape") else as_array(X, name, owner, "a table with as many columns in every row")
+    if len(table.shape) != 2:
+        reason = "For one row use [row]."
+        raise ValueError(f"Expected 2D array as {name} of {owner}, got an array of shape {table.shape}. {reason}")
+    return table
+
+
+def as_column(y: Any, name: str, owner: str, *, warn: bool = True) -> np.ndarray:
+    """Return one value for each row, as an array; what is masked, comes one by one or has several columns is refused.
+
+    >>> as_column([[1.0], [2.0]], "y", "fit")
+    array([1., 2.])
+    """
+    refuse_masked(y, name, owner)
+    given = y
+    if not hasattr(y, "iloc") or y.ndim != 1:
+        y = as_array(y, name, owner, "one value for each row")
+    if y.ndim == 0 or sparse.issparse(given):
+        raise refuse_type(name, owner, "an array with one value for each row", given)
+    column: np.ndarray = column_or_1d(y, warn=warn)
+    return column
 
 
 def index_of(X: Any) -> Any:
@@ -124,11 +155,13 @@ def same_table(X: Any, other: Any) -> bool:
 
 def validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: int) -> Any:
     """Check X as far as possible without the learner, to which sparse data and NaN are left; a frame stays a frame."""
+    refuse_masked(X, "X", type(estimator).__name__)
     if isinstance(X, RowSource):  # all of its rows are alike
         few = X.take(np.arange(min(X.n_samples, ensure_min_samples)))
         validated_rows(estimator, few, reset=reset, ensure_min_samples=ensure_min_samples)
         return X
     if hasattr(X, "columns") and hasattr(X, "shape"):
+        _refuse_twice(X, type(estimator).__name__)
         X = validate_data(estimator, X, reset=reset, skip_check_array=True)
         if X.shape[0] < ensure_min_samples:
             raise ValueError(
@@ -136,6 +169,11 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
                 f"required by {type(estimator).__name__}."
             )
         return X
+    if not hasattr(X, "shape"):
+        X = as_array(X, "X", type(estimator).__name__, "a table with as many columns in every row")
+    if X.shape == ():
+        value = shown(X.item())
+        raise ValueError(f"Expected 2D array, got scalar array instead: {value}. A table has rows and columns.")
     return validate_data(
         estimator,
         X,
@@ -145,6 +183,14 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
         accept_sparse="csr",
         ensure_min_samples=ensure_min_samples,
     )
+
+
+def _refuse_twice(X: Any, owner: str) -> None:
+    """Refuse two columns of one name: which is meant, learners decide in different ways."""
+    names = list(X.columns)
+    if len(set(map(str, names))) < len(names):
+        twice = next(name for place, name in enumerate(names) if str(name) in map(str, names[:place]))
+        raise refuse_value("X", owner, "a table whose columns have names of their own", twice, "rename one of them.")
 
 
 class Points:

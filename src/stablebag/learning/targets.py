@@ -3,10 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import column_or_1d
 
 from stablebag._checks import refuse_value
 from stablebag.learning.outputs import unmasked
+from stablebag.learning.rows import as_column
 
 
 class Output(NamedTuple):
@@ -49,7 +49,7 @@ def one_column(y: Any, owner: str, instead: str, *, warn: bool = True) -> np.nda
     if are_several(y):
         expected = "one target for each row"
         raise refuse_value("y", owner, expected, f"a table of {y_width(y)} columns", instead)
-    return np.asarray(column_or_1d(y, warn=warn))
+    return as_column(y, "y", owner, warn=warn)
 
 
 def y_width(y: Any) -> int:
@@ -114,8 +114,3 @@ def _is_number(name: Any) -> bool:
 
 def _same_number(one: Any, other: Any) -> bool:
     return _is_number(one) and _is_number(other) and int(one) == int(other)
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a target is None, NaN, NA or NaT; a string that spells one of these is not missing."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)

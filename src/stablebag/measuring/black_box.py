@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 from sklearn.base import is_classifier
-from sklearn.utils import check_consistent_length
+from sklearn.utils import assert_all_finite, check_consistent_length
 
 from stablebag._checks import (
+    as_reals,
     check_delta,
     check_jobs,
     check_real,
     check_samples,
+    distinct,
     hold_read_only,
     refuse_type,
     refuse_value,
@@ -28,7 +30,7 @@ from stablebag.learning.fitting import fit_and_predict_bags
 from stablebag.learning.job import FitJob
 from stablebag.learning.learners import may_predict
 from stablebag.learning.progress import counted
-from stablebag.learning.rows import stacked, take_rows
+from stablebag.learning.rows import as_table, stacked, take_rows
 from stablebag.learning.targets import one_column
 from stablebag.proving.bounds import black_box_power_ceiling
 from stablebag.resampling.bags import Bags
@@ -223,11 +225,16 @@ def stability_test(
     n = check_samples(n_samples, owner)
     if not (hasattr(estimator, "fit") and may_predict(estimator)) or isinstance(estimator, type):
         raise refuse_type("estimator", owner, "an unfitted scikit-learn regressor or classifier", estimator)
-    X = X if hasattr(X, "shape") else np.asarray(X)
-    y = one_column(y, owner, "take one column at a time.", warn=False)
+    X, y = as_table(X, "X", owner), one_column(y, owner, "take one column at a time.", warn=False)
     check_consistent_length(X, y)
-    if X_unlabelled is not None and not hasattr(X_unlabelled, "shape"):
-        X_unlabelled = np.asarray(X_unlabelled)
+    if not is_classifier(estimator):
+        y = as_reals(y, "y", owner, "numbers")
+        assert_all_finite(y, input_name="y", estimator_name=type(estimator).__name__)
+    if X_unlabelled is not None:
+        X_unlabelled = as_table(X_unlabelled, "X_unlabelled", owner)
+        if X_unlabelled.shape[1] != X.shape[1]:
+            reason = "it is a table with the same columns."
+            raise refuse_value("X_unlabelled", owner, f"of {X.shape[1]} columns", X_unlabelled.shape[1], reason)
     n_unlabelled = 0 if X_unlabelled is None else X_unlabelled.shape[0]
     n_sets = min(len(y) // n, (len(y) + n_unlabelled) // (n + 1))
     if n_sets == 0:
@@ -253,7 +260,7 @@ def _distances(
     estimator: Any, X: Any, y: np.ndarray, sets: np.ndarray, points: Any, seeds: Seeds, n_jobs: int | None
 ) -> np.ndarray:
     """How far leaving out the last row of each set moves the prediction at the set's own point."""
-    classes = np.unique(y) if is_classifier(estimator) else None
+    classes = distinct(y, "y", "stability_test") if is_classifier(estimator) else None
     each = seeds.learner_seeds(0, len(sets))
     predictions: list[np.ndarray] = []
     with counted(2 * len(sets)) as count:
@@ -264,7 +271,8 @@ def _distances(
                 at_own_point.append(predicted[number])
                 count.one()
             predictions.append(_finite(np.stack(at_own_point), estimator))
-    moved = np.abs(predictions[0] - predictions[1])
+    with np.errstate(over="ignore"):  # further than floats go is further than any epsilon
+        moved = np.abs(predictions[0] - predictions[1])
     return np.asarray(moved.reshape(len(sets), -1).max(axis=1))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import hold_read_only, refuse_type, refuse_value
+from stablebag._checks import check_choice, hold_read_only, refuse_type, refuse_value
 from stablebag._wording import ROWS
 from stablebag.learning.bagged_models import check_bagged, refuse_several_outputs
 from stablebag.learning.outputs import one_hot
@@ -131,8 +131,7 @@ def leave_one_out_error(
     46.72 +- 1.6 over 442 rows
     """
     owner = "leave_one_out_error"
-    if undefined not in ("raise", "skip"):
-        raise refuse_value("undefined", owner, 'one of "raise" and "skip"', undefined)
+    undefined = check_choice(undefined, "undefined", owner, ("raise", "skip"))
     check_bagged(model, owner, outputs="any")
     if not callable(loss):
         refuse_several_outputs(model, owner, ", or a loss of your own of all outputs")

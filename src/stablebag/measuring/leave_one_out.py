@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from stablebag._checks import check_integer, refuse_value
+from stablebag._checks import as_positions, check_choice, check_integer, read_only, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import Noun
 from stablebag.learning.averaging import BagAverage
@@ -18,8 +18,9 @@ from stablebag.learning.out_of_bag import left_out_at
 from stablebag.learning.progress import counted
 from stablebag.learning.rows import fingerprint, index_of, take_rows
 from stablebag.learning.sources.source import RowSource
+from stablebag.measuring.bag_spread import BagSpread
 from stablebag.measuring.names import Names
-from stablebag.measuring.perturbations import BagSpread, Perturbations
+from stablebag.measuring.perturbations import Perturbations
 from stablebag.measuring.shared_lines import BagLines
 from stablebag.proving.scopes import scope_of
 
@@ -169,8 +170,7 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise", rows: np.ndarray |
     Rows that are in every bag are refused, or NaN if `undefined` is "nan". With `rows`, it is for some rows only, given
     by their positions. The result is kept with the model, so that asking again costs nothing.
     """
-    if undefined not in ("raise", "nan"):
-        raise refuse_value("undefined", "left_out_at_rows", 'one of "raise" and "nan"', undefined)
+    check_choice(undefined, "undefined", "left_out_at_rows", ("raise", "nan"))
     if not hasattr(model, "X_"):
         raise ValueError(
             "This needs the predictions at the training rows, and the model has kept none of them. Fit it with "
@@ -254,9 +254,8 @@ def chosen_rows(rows: Any, n: int, noun: Noun, random_state: Any, owner: str) ->
         if size > n:
             raise refuse_value("rows", owner, f"at most the {noun.count(n)} that there are", size)
         return np.sort(Seeds.from_random_state(random_state, owner).generator().choice(n, size, replace=False))
-    chosen = np.asarray(rows)
-    whole = chosen.ndim == 1 and chosen.dtype.kind in "iu" and len(chosen) > 0
-    if not whole or chosen.min() < 0 or chosen.max() >= n or len(np.unique(chosen)) < len(chosen):
-        expected = f"how many to draw, or positions from 0 to {n - 1:,}, each once"
+    expected = f"how many to draw, or positions from 0 to {n - 1:,}, each once"
+    chosen = as_positions(rows, "rows", owner, expected)
+    if not len(chosen) or chosen.min() < 0 or chosen.max() >= n or len(np.unique(chosen)) < len(chosen):
         raise refuse_value("rows", owner, expected, rows)
-    return chosen.astype(np.int64)
+    return chosen

@@ -11,16 +11,23 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import (
+    as_array,
+    as_positions,
+    as_reals,
+    check_choice,
     check_delta,
     check_epsilon,
     check_integer,
     check_real,
     hold_read_only,
+    refuse_type,
     refuse_value,
+    shown,
     whole_rows,
 )
 from stablebag._wording import ROWS, Noun, preformatted
 from stablebag._writing import whole, write_text
+from stablebag.measuring.bag_spread import BagSpread
 from stablebag.measuring.names import Names
 from stablebag.measuring.shared_lines import LineTable, SharedLines
 from stablebag.measuring.summaries import exceeded_by, norm, share_above, shares_above
@@ -37,43 +44,6 @@ _WAYS = {
     Rerun.ALONE: "refits",
     Rerun.REPLACED: "refits with a row replaced",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class BagSpread:
-    """How much the bags of an ensemble differ in their predictions.
-
-    Attributes
-    ----------
-    deviation : ndarray of shape (n_points,) or (n_points, n_classes)
-        The standard deviation of the prediction over bags; an estimate if the bags were drawn.
-    extent : ndarray like deviation, or None
-        The difference between the largest and the smallest prediction over bags.
-    n_bags : int or None
-        The number of bags that were drawn; None if they are all possible bags.
-    n_without : ndarray of shape (n_samples,) or None
-        The number of drawn bags that do not contain each row; None if bags were not drawn.
-    n_rows : ndarray like n_without, or None
-        How many rows each of these numbers is of; None if of one each.
-    """
-
-    deviation: np.ndarray
-    extent: np.ndarray | None = None
-    n_bags: int | None = None
-    n_without: np.ndarray | None = None
-    n_rows: np.ndarray | None = None
-
-    def __post_init__(self) -> None:
-        hold_read_only(self)
-
-    @property
-    def noise(self) -> np.ndarray:
-        """The root mean square over rows of what drawing the bags at random adds to a perturbation."""
-        if self.n_bags is None or self.n_without is None:
-            return np.zeros(self.deviation.shape)
-        variance = np.average(1 / self.n_without - 1 / self.n_bags, weights=self.n_rows)
-        noise: np.ndarray = self.deviation * math.sqrt(variance)
-        return noise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,9 +96,18 @@ class Perturbations:
     names: Names = None  # type: ignore[assignment]  # made below
 
     def __post_init__(self) -> None:
+        for name in ("prediction", "left_out", "distances"):
+            array = getattr(self, name)
+            if not isinstance(array, SharedLines) and (array is not None or name != "distances"):
+                object.__setattr__(self, name, as_reals(array, name, "Perturbations"))
+        if not isinstance(self.rows, range):
+            rows = as_positions(self.rows, "rows", "Perturbations", "the numbers of the rows that were left out")
+            object.__setattr__(self, "rows", rows)
         hold_read_only(self)
         if self.names is None:
             object.__setattr__(self, "names", Names())
+        if self.prediction.ndim not in (1, 2):
+            raise refuse_value("prediction", "Perturbations", "of one or two axes", self.prediction.shape)
         expected = (len(self.rows), *self.prediction.shape)
         if self.left_out.shape != expected:
             reason = "it is one prediction without each row, shaped like the one with all rows."
@@ -334,6 +313,11 @@ class Perturbations:
         counts : ndarray of int, of the same length
             One each, unless rows that are in the same bags are held together.
         """
+        if point is not None:
+            point = check_integer(point, "point", "Perturbations.distribution", minimum=0)
+            if point >= len(self.prediction):
+                expected = f"below {len(self.prediction)}, the number of points"
+                raise refuse_value("point", "Perturbations.distribution", expected, point)
         if self._counts is None:
             values = self.values if point is None else self.values[:, point]
             return values.ravel(), np.ones(values.size, dtype=np.int64)
@@ -438,13 +422,19 @@ class Perturbations:
             Those of the loss in place of the prediction. At the training rows themselves, `in_sample` then returns how
             much each row's own loss depends on it.
         """
-        y_test = np.asarray(y_test)
+        y_test = as_array(y_test, "y_test", "Perturbations.loss", "one target for each point")
         if y_test.shape[:1] != self.prediction.shape[:1]:
             reason = "it is one target for each point."
             raise refuse_value("y_test", "Perturbations.loss", f"{len(self.prediction)} targets", y_test.shape, reason)
+        if not callable(function):
+            expected = "a function of predictions and targets"
+            raise refuse_type("function", "Perturbations.loss", expected, function)
         if self.distances is not None:
             raise ValueError("A loss cannot be computed from distances under several seeds. Measure with n_repeats=1.")
-        with_all = np.asarray(function(self.prediction, y_test), dtype=float)
+        try:
+            with_all = np.asarray(function(self.prediction, y_test), dtype=float)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise type(error)(f"The loss cannot be worked out with these targets: {error}.") from error
         if with_all.shape[:1] != y_test.shape[:1]:
             raise ValueError(f"The loss must be elementwise: one value for each of {len(y_test)} points, no average.")
         lines = self._lines(slice(None))
@@ -512,6 +502,8 @@ class Perturbations:
         -------
         ndarray or float
         """
+        if over_points is not None:
+            check_choice(over_points, "over_points", "Perturbations.debiased_rms", ("max", "mean"))
         return self._without_noise(self.norm(2), over_points)
 
     def _without_noise(self, root: np.ndarray, over_points: str | None = None) -> Any:
@@ -603,11 +595,27 @@ class Perturbations:
         -------
         Perturbations
         """
-        if _ending(path) == ".npz":
-            with Path(path).open("rb") as file, np.load(file) as archive:
+        ending = _ending(path)
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"There is no file {shown(str(path))} to read.")
+        try:
+            return cls._read(Path(path), ending)
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a damaged file can be read as
+            why = str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
+            raise ValueError(
+                f"The file {shown(str(path))} is damaged, or not one that Perturbations.save has written ({why}). "
+                "Measure again, and save that."
+            ) from error
+
+    @classmethod
+    def _read(cls, path: Path, ending: str) -> "Perturbations":
+        if ending == ".npz":
+            with path.open("rb") as file, np.load(file) as archive:
                 arrays = {name: archive[name] for name in archive.files}
         else:
-            arrays = {name: np.array(value) for name, value in json.loads(Path(path).read_text()).items()}
+            arrays = {name: np.array(value) for name, value in json.loads(path.read_text()).items()}
         # A number or a word comes back as an array without axes.
         values = {name: value if value.ndim else value.item() for name, value in arrays.items()}
         spread = {name.removeprefix("bags."): values.pop(name) for name in list(values) if name.startswith("bags.")}
@@ -619,7 +627,7 @@ class Perturbations:
         if patterns:
             values["left_out"] = LineTable(RowPatterns(**patterns), values["prediction"], values["left_out"])
             values["rows"] = range(int(values["rows"][0]))
-        return cls(**values, bags=BagSpread(**spread) if spread else None)
+        return cls(**values, bags=BagSpread.checked(spread, values["prediction"].shape) if spread else None)
 
     def _repr_html_(self) -> str:
         """For notebooks."""
@@ -769,14 +777,13 @@ def flipped(
 def _summary(values: np.ndarray, over_points: str | None) -> Any:
     if over_points is None:
         return values
-    if over_points == "max":
-        return values.max(axis=0)
-    if over_points == "mean":
-        return values.mean(axis=0)
-    raise refuse_value("over_points", "Perturbations", '"max", "mean" or None', over_points)
+    how = check_choice(over_points, "over_points", "Perturbations", ("max", "mean"), "None gives one for each point.")
+    return values.max(axis=0) if how == "max" else values.mean(axis=0)
 
 
 def _ending(path: str | Path) -> str:
+    if not isinstance(path, str | Path):
+        raise refuse_type("path", "Perturbations", "a path, as a text", path)
     ending = Path(path).suffix
     if ending not in (".npz", ".json"):
         raise refuse_value("path", "Perturbations", "a .npz or .json file", str(path))

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import assert_all_finite, check_consistent_length
 
-from stablebag._checks import check_integer, check_jobs, refuse_type, refuse_value
+from stablebag._checks import as_positions, as_reals, check_integer, check_jobs, distinct, refuse_type, refuse_value
 from stablebag._seeds import RandomState, Seeds
 from stablebag.learning.asking import Asking
 from stablebag.learning.ensemble import BaggedEnsemble, bagged_in, units_of
@@ -20,7 +20,7 @@ from stablebag.learning.learners import Surroundings, may_predict, random_state_
 from stablebag.learning.models import Models
 from stablebag.learning.parallel import Pace, n_workers, results
 from stablebag.learning.progress import counted
-from stablebag.learning.rows import fingerprint, index_of, stacked
+from stablebag.learning.rows import as_table, fingerprint, index_of, stacked
 from stablebag.learning.strata import with_strata
 from stablebag.learning.targets import are_several, columns_of_numbers, names_of, one_column
 from stablebag.measuring.altered_tables import (
@@ -41,6 +41,7 @@ from stablebag.resampling.bags import Bags
 from stablebag.resampling.schemes import as_law
 from stablebag.resampling.units import Units
 
+_MOST_REPEATS = 1_000_000
 _ROWS_AT_ONCE = 256  # refits are handed out in portions, because the rows of n refits are n^2 numbers
 
 Sequences = Callable[[np.ndarray], Iterator[np.ndarray]]
@@ -277,6 +278,8 @@ class _Refits:
         self.fit_params, self.units = fit_params, units
         self.X, self.y, self.classes, self.n_jobs, self.owner = X, y, classes, n_jobs, owner
         self.n_repeats = check_integer(n_repeats, "n_repeats", owner, minimum=1)
+        if self.n_repeats > _MOST_REPEATS:
+            raise refuse_value("n_repeats", owner, f"at most {_MOST_REPEATS:,}", n_repeats, "a few dozen will do.")
         self.seeds = Seeds.from_random_state(random_state, owner).learner_seeds(0, self.n_repeats)
 
     def perturbations(
@@ -300,7 +303,7 @@ class _Refits:
     def forgetting(self, estimator: Any, rows: np.ndarray, X_test: Any) -> Perturbations:
         """Compare a bagged model with what it is when each row is forgotten: the same as fitting it without the row."""
         self._refuse_repeats(estimator)
-        points = X_test if hasattr(X_test, "shape") else np.asarray(X_test)
+        points = as_table(X_test, "X_test", "a refit")
         n = self.units.n_rows
         keeping, whole = clone(estimator).set_params(keep_rows=True), Bags([np.arange(n)] * self.n_repeats, n)
         job = FitJob(keeping, self.X, self.y, whole, self.seeds, self.classes, self.fit_params)
@@ -340,7 +343,7 @@ class _Refits:
         self, estimator: Any, sequences: Any, seeds: np.ndarray, X_test: Any, after: Callable[[], None]
     ) -> Iterator[np.ndarray]:
         job = FitJob(estimator, self.X, self.y, Bags(sequences, len(self.y)), seeds, self.classes, self.fit_params)
-        X_test = X_test if hasattr(X_test, "shape") else np.asarray(X_test)
+        X_test = as_table(X_test, "X_test", "a refit")
         for prediction in fit_and_predict_bags(job, X_test, self.n_jobs):
             after()
             yield prediction
@@ -406,14 +409,15 @@ def _checked(
 ) -> tuple[Any, np.ndarray, np.ndarray | None]:
     if not (hasattr(estimator, "fit") and may_predict(estimator)) or isinstance(estimator, type):
         raise refuse_type("estimator", owner, "an unfitted scikit-learn regressor or classifier", estimator)
-    X = X if hasattr(X, "shape") else np.asarray(X)
+    X = as_table(X, "X", owner)
     several = several and are_several(y) and not is_classifier(estimator)
     y = columns_of_numbers(y) if several else one_column(y, owner, "take one column at a time.", warn=False)
     check_consistent_length(X, y)
     if len(y) < 2:
         raise ValueError(f"Found array with {len(y)} sample(s) while a minimum of 2 is required to leave one out.")
     if is_classifier(estimator):
-        return X, y, np.unique(y)
+        return X, y, distinct(y, "y", owner)
+    y = as_reals(y, "y", owner, "numbers") if y.dtype.kind == "O" else y  # texts are the learner's to refuse
     assert_all_finite(y, input_name="y", estimator_name=type(estimator).__name__)
     return X, y, None
 
@@ -421,21 +425,19 @@ def _checked(
 def _checked_rows(rows: Any, units: Units, owner: str) -> np.ndarray:
     if rows is None:
         return np.arange(len(units))
-    chosen, noun, last = np.asarray(rows), units.noun, len(units) - 1
-    if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or len(chosen) == 0:
-        raise refuse_type("rows", owner, f"a list of {noun.singular} numbers, or None for all", rows)
+    noun, last = units.noun, len(units) - 1
+    expected = f"a list of {noun.singular} numbers, or None for all"
+    chosen = as_positions(rows, "rows", owner, expected)
+    if len(chosen) == 0:
+        raise refuse_type("rows", owner, expected, rows)
     if chosen.min() < 0 or chosen.max() > last:
         raise ValueError(f"The {noun.plural} are numbered from 0 to {last}. Got {chosen.min()} to {chosen.max()}.")
-    return chosen.astype(np.intp)
+    return chosen
 
 
 def _checked_points(X: Any, X_test: Any) -> Any:
     """Test points that can be put below the training rows: the same kind of table with the same number of columns."""
-    points = X_test if hasattr(X_test, "shape") else np.asarray(X_test)
-    if len(points.shape) != 2:
-        raise ValueError(
-            f"Expected 2D array as X_test, got an array of shape {points.shape} instead. For one point use [point]."
-        )
+    points = as_table(X_test, "X_test", "a refit")
     if points.shape[0] == 0:
         raise ValueError("X_test has no points to predict at.")
     if points.shape[1] != X.shape[1]:

@@ -12,12 +12,14 @@ from scipy.special import logsumexp
 from stablebag._checks import (
     as_share,
     check_bags,
+    check_choice,
     check_delta,
     check_epsilon,
     check_real,
     check_samples,
     refuse_type,
     refuse_value,
+    shown,
     whole_rows,
 )
 from stablebag._wording import ROWS, Noun, count_bags, paragraphs, probability, rounded_up
@@ -31,7 +33,7 @@ from stablebag.proving.proof import ALL_ROWS, PROPOSITION_5, TRIVIAL, Bound, Pro
 from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme
-from stablebag.resampling.schemes import SCHEMES, Scheme, as_law
+from stablebag.resampling.schemes import Scheme, as_law, scheme_from_words
 from stablebag.resampling.stratified import with_labels
 
 _BOUNDS = ("best", "exact", "paper")
@@ -388,8 +390,7 @@ class Certificate(Spoken):
         """
         reason = "1 is the mean, 2 the root mean square."
         order = check_real(order, "order", "Certificate.norm", open_low=True, reason=reason)
-        if bound not in ("best", "paper"):
-            raise refuse_value("bound", "Certificate.norm", 'one of "best" and "paper"', bound)
+        bound = check_choice(bound, "bound", "Certificate.norm", ("best", "paper"))
         self._checked_bound(bound, "Certificate.norm")
         if bound == "best":
             return min(self._of_all_rows(each, bound) for each in {order, *(each for each in _ORDERS if each > order)})
@@ -559,14 +560,17 @@ class Certificate(Spoken):
             expected = "a dictionary as to_dict returns it"
             raise refuse_type("values", "Certificate.from_dict", expected, values, "json.loads makes one from text.")
         if scheme is None:
-            scheme = _scheme_from_dict(values)
+            scheme = scheme_from_words(values["scheme"], values["bag_size"])
         n_bags = math.inf if values["n_bags"] is None else values["n_bags"]
         outputs = outputs_from_dict(values.get("outputs", Outputs().to_dict()))
-        about = {"coupling": values.get("coupling", "any"), "noun": Noun(**values.get("noun", asdict(ROWS)))}
+        noun = Noun.from_dict(values.get("noun", asdict(ROWS)), "Certificate.from_dict")
+        about = {"coupling": values.get("coupling", "any"), "noun": noun}
         certificate = cls(scheme, values["n_samples"], n_bags, outputs=outputs, **about)
         for name, value in certificate.to_dict().items():
-            if values.get(name, value) != value:
-                raise ValueError(f"The dictionary says {name}={values[name]!r}, but its other entries give {value!r}.")
+            if name in values and (type(values[name]), values[name]) != (type(value), value):
+                raise ValueError(
+                    f"The dictionary says {name}={shown(values[name])}, but its other entries give {value!r}."
+                )
         return certificate
 
     def with_outputs(self, outputs: Outputs) -> "Certificate":
@@ -588,8 +592,10 @@ class Certificate(Spoken):
         -------
         Bound
         """
+        delta = check_delta(delta, "Certificate.best")
         if delta == 1:
             return Bound(0.0, ALL_ROWS)
+        bound = self._checked_bound(bound, "Certificate.best")
         rest = self.without_rows_changing_range(delta)
         if rest < 0:
             return Bound(self.reach, TRIVIAL)
@@ -615,6 +621,7 @@ class Certificate(Spoken):
         float
             Never below `epsilon`, and much faster for many rows.
         """
+        delta = check_delta(delta, "Certificate.quick_epsilon")
         if delta == 1:
             return 0.0
         rest = self.without_rows_changing_range(delta)
@@ -629,7 +636,7 @@ class Certificate(Spoken):
 
     def without_rows_changing_range(self, delta: float) -> float:
         """Return what is left of a share of rows after those that change the range; below zero if nothing is."""
-        n = self.n_samples
+        n, delta = self.n_samples, check_delta(delta, "Certificate.without_rows_changing_range")
         if self._derandomized:
             return self._free_rows(whole_rows(delta, n)) / n
         return float(as_share(delta, n) - as_share(self.delta_range, n))
@@ -667,8 +674,7 @@ class Certificate(Spoken):
 
     def _checked_bound(self, bound: str, owner: str) -> str:
         """Refuse a bound that is not known, and those that need rows that are all alike where they are not."""
-        if bound not in _BOUNDS:
-            raise refuse_value("bound", owner, f"one of {_BOUNDS}", bound)
+        bound = check_choice(bound, "bound", owner, _BOUNDS)
         if bound != "best" and not self.scheme.is_symmetric:
             what = "the exact frontier is" if bound == "exact" else "the theorems of the paper are"
             reason = f'{what} about laws that treat all rows alike. Use "best".'
@@ -896,16 +902,6 @@ def law_to_dict(law: ResolvedScheme) -> dict[str, Any]:
         "inclusion_probability": law.inclusion_probability,
         "negative_covariance": law.negative_covariance,
     }
-
-
-def _scheme_from_dict(values: dict[str, Any]) -> ResamplingScheme:
-    classes = {known.__name__: known for known in SCHEMES.values()}
-    if values["scheme"] not in classes:
-        raise ValueError(
-            f"The scheme {values['scheme']!r} is not one of {sorted(classes)}. Give it as the second argument."
-        )
-    size = values["bag_size"]
-    return classes[values["scheme"]](Fraction(size) if isinstance(size, str) else size)
 
 
 def _outputs(range_length: float, delta_range: float, reach: float | None) -> Outputs:

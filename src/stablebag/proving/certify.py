@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_real, refuse_value
+from stablebag._checks import check_flag, check_real, refuse_value
 from stablebag.learning.averaging import BagAverage
 from stablebag.learning.bagged_models import check_bagged, refuse_several_outputs
 from stablebag.learning.output_ranges import diagonal
@@ -86,6 +86,7 @@ def certify(
     law = model.scheme_
     if coupling is None:
         coupling = "matched" if law.is_matched and math.isfinite(n_bags) else "any"
+    vector = check_flag(vector, "vector", "certify")
     certificate: Certificate | VectorCertificate
     if hasattr(model, "classes_"):
         kind = VectorCertificate if vector else Certificate
@@ -166,6 +167,7 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
     True
     """
     check_bagged(model, "certify_reused", outputs="any")
+    vector = check_flag(vector, "vector", "certify_reused")
     several = _has_several_outputs(model, vector, "certify_reused")
     law = model.scheme_
     limit = law.constant, law.largest_inclusion

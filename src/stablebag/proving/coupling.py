@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import refuse_type, refuse_value
+from stablebag._checks import check_choice, refuse_type, refuse_value
 from stablebag.resampling.bernoulli import BernoulliSubbagging
 from stablebag.resampling.clusters import ClusterSubbagging
 from stablebag.resampling.poissonized import PoissonizedBagging
@@ -181,12 +181,12 @@ def as_coupling(value: Any, owner: str, law: ResolvedScheme | None = None, **abo
         return value
     if isinstance(value, Coupling):
         value = value.name
+    value = check_choice(
+        value, "coupling", owner, NAMES, "it is how the bags with and without a row depend on each other."
+    )
     known = {coupling.name: coupling for coupling in (ANY, INDEPENDENT)}
     if value == "matched" and law is not None:
         return matched(law, **about, owner=owner)
     if value == "matched":
         raise refuse_type("coupling", owner, "the coupling of a law", value, "matched(law) works it out.")
-    if isinstance(value, str) and value in known:
-        return known[value]
-    reason = "it is how the bags with and without a row depend on each other."
-    raise refuse_value("coupling", owner, f"one of {list(NAMES)}", value, reason)
+    return known[value]

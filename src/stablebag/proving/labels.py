@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from stablebag._checks import refuse_value
+from stablebag._checks import as_array, distinct, refuse_value
 from stablebag.learning.ranges import as_units
 from stablebag.proving import bounds
 from stablebag.resampling.units import Units
@@ -41,12 +39,13 @@ class Labels:
     @classmethod
     def of(cls, y: Any, groups: Any, owner: str) -> "Labels":
         """Read labels; `groups` are units, the name of each row's unit, or None."""
-        labels = np.asarray(y)
+        labels = as_array(y, "y", owner, "a one-dimensional array of at least two labels")
         if labels.ndim != 1 or len(labels) < 2:
             raise refuse_value("y", owner, "a one-dimensional array of at least two labels", labels.shape)
+        classes = distinct(labels, "y", owner)
         units = as_units(groups, labels)
         lost = [len(gone) for gone in units.classes_lost(labels).values()]
-        return cls(units, len(np.unique(labels)), len(lost), max(lost, default=1))
+        return cls(units, len(classes), len(lost), max(lost, default=1))
 
     @property
     def share_lonely(self) -> float:

@@ -165,11 +165,18 @@ _KINDS = {kind.__name__: kind for kind in (Outputs, AdaptiveOutputs, ClassOutput
 
 def outputs_from_dict(values: Any) -> Outputs:
     """Read back what `Outputs.to_dict` returned."""
-    if not isinstance(values, dict) or values.get("kind") not in _KINDS:
+    if not isinstance(values, dict) or not isinstance(values.get("kind"), str) or values["kind"] not in _KINDS:
         expected = f"a dictionary whose kind is one of {sorted(_KINDS)}"
         raise refuse_type("outputs", "Certificate.from_dict", expected, values)
     numbers = {name: math.inf if value is None else value for name, value in values.items() if name != "kind"}
-    return _KINDS[values["kind"]](**numbers)
+    kind = _KINDS[values["kind"]]
+    if not set(numbers) <= set(kind.__dataclass_fields__):
+        expected = f"a dictionary of {sorted(kind.__dataclass_fields__)} and the kind"
+        raise refuse_value("outputs", "Certificate.from_dict", expected, values)
+    try:
+        return kind(**numbers)
+    except TypeError as error:
+        raise refuse_type("outputs", "Certificate.from_dict", "as to_dict returns them", values, str(error)) from None
 
 
 def such_classes(shift: float, shifted_share: float, law: ResolvedScheme) -> str:

@@ -123,6 +123,7 @@ class PointCertificate(Spoken):
         -------
         str
         """
+        delta = check_delta(delta, "PointCertificate.explain")
         epsilon = self.epsilon(delta)
         n_points, n = len(epsilon), self.certificate.n_samples
         points = count_points(n_points)

@@ -4,7 +4,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from stablebag._checks import refuse_value
+from stablebag._checks import check_choice
 from stablebag._wording import preformatted
 from stablebag.proving.scope import Scope
 
@@ -69,8 +69,7 @@ class Spoken:
         epsilon : ndarray
         delta : ndarray
         """
-        if over_points not in ("max", "mean"):
-            raise refuse_value("over_points", "curve", 'one of "max" and "mean"', over_points)
+        over_points = check_choice(over_points, "over_points", "curve", ("max", "mean"))
         n = self.n_samples
         steps = 200 if n <= 2000 else 50  # the exact frontier takes long for many rows
         rows = np.minimum(np.geomspace(1, n - 1, steps), 2.0**62).astype(np.int64)  # all rows need no proof

@@ -209,6 +209,7 @@ class ReusedBagsCertificate(Spoken):
         -------
         str
         """
+        delta = check_delta(delta, "ReusedBagsCertificate.explain")
         largest = float(np.max(self.epsilon(delta)))
         rows = whole_rows(delta, self.n_samples)
         where = "every test point"

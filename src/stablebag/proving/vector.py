@@ -353,7 +353,8 @@ class VectorCertificate(Spoken):
         -------
         str
         """
-        bound = self._best(check_delta(delta, "VectorCertificate.explain"))
+        delta = check_delta(delta, "VectorCertificate.explain")
+        bound = self._best(delta)
         moves = f"the vector of outputs by a distance of more than {rounded_up(bound.value)}"
         if math.isinf(self.n_bags):
             rows = whole_rows(delta, self.n_samples)

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 from scipy import sparse
 
-from stablebag._checks import check_integer, read_only
+from stablebag._checks import as_array, check_integer, read_only, refuse_type, shown
 from stablebag._wording import ROWS, Noun
 
 _BLOCK_BYTES = 2**26
@@ -350,12 +350,14 @@ def _first_of_each(values: np.ndarray) -> np.ndarray:
 def _chunks(sequences: Iterable[Any]) -> Iterator[tuple[int, list[np.ndarray]]]:
     """Group the bags by about a million rows, with the number of each group's first bag."""
     first, chunk, n_rows = 0, [], 0
+    if not isinstance(sequences, Iterable) or getattr(sequences, "shape", None) == ():
+        raise refuse_type("sequences", "Bags", "an iterable of bags, each a sequence of row numbers", sequences)
     for number, sequence in enumerate(sequences):
-        rows = np.asarray(sequence)
+        rows = as_array(sequence, "sequences", "Bags", "sequences of row numbers")
         if rows.size == 0:
             rows = np.empty(0, np.intp)
         elif rows.ndim != 1 or rows.dtype.kind not in "iu":
-            raise TypeError(f"A bag must be a sequence of row numbers. Got {reprlib.repr(sequence)} as bag {number}.")
+            raise TypeError(f"A bag must be a sequence of row numbers. Got {shown(sequence)} as bag {number}.")
         chunk.append(rows.astype(np.intp, copy=False))
         n_rows += len(rows)
         if n_rows > 2**20:

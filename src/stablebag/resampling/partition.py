@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import read_only, refuse_type, refuse_value
+from stablebag._checks import as_array, is_missing, read_only, refuse_type, refuse_value
 from stablebag.resampling.keys import RowKeys
 from stablebag.resampling.row_ids import RowIds
 
@@ -37,7 +37,7 @@ class Partition:
         if isinstance(values, Partition):
             _check_length(len(values.codes), n_samples, name, owner)
             return values
-        array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+        array = as_array(values, name, owner, "one label for each row")
         if array.ndim != 1:
             reason = "for several columns, join them into one label."
             shown = f"an array of {array.ndim} axes" if array.ndim else values
@@ -114,7 +114,7 @@ def _told_apart(array: np.ndarray, name: str, owner: str) -> tuple[tuple[Any, ..
     codes = np.empty(len(array), dtype=np.intp)
     for row, value in enumerate(array):
         value = value.item() if isinstance(value, np.generic) and value.dtype.kind not in "mM" else value
-        if _is_missing(value):
+        if is_missing(value):
             raise _refuse_missing(value, row, name, owner)
         try:
             codes[row] = place.setdefault(value, len(place))
@@ -133,10 +133,6 @@ def _check_length(length: int, n_samples: int, name: str, owner: str) -> None:
         reason = f"a scheme that keeps its {name} is for one table"
         reason += "; in a search, give them to fit: fit(X, y, strata=...)." if name == "strata" else "."
         raise refuse_value(name, owner, f"{n_samples:,} labels, one for each row", length, reason)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def _refuse_missing(value: Any, row: int, name: str, owner: str) -> ValueError:

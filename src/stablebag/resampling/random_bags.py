@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
-from stablebag._checks import check_integer, check_samples
+from stablebag._checks import check_integer, check_samples, refuse_value
 from stablebag._seeds import RandomState, Seeds
 from stablebag.resampling.scheme import ResolvedScheme
 from stablebag.resampling.schemes import Scheme, as_law
+
+_MOST = 2**40  # bags
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ def random_n_bags(scheme: Scheme, n_samples: int, n_bags: int, random_state: Ran
     owner = "random_n_bags"
     n_samples = check_samples(n_samples, owner)
     n_bags = check_integer(n_bags, "n_bags", owner, minimum=1)
+    if n_bags > _MOST:
+        raise refuse_value("n_bags", owner, f"at most {_MOST:,}", n_bags, "a few thousand will do.")
     law = as_law(scheme, n_samples, owner)
     kept = 1 - probability_with_one_more(law)
     (generator,) = Seeds.from_random_state(random_state, owner).bag_generators(0, 1)

@@ -11,7 +11,16 @@ from uuid import UUID
 
 import numpy as np
 
-from stablebag._checks import read_only, refuse_type, refuse_value
+from stablebag._checks import (
+    as_array,
+    check_flag,
+    check_integer,
+    is_missing,
+    read_only,
+    refuse_masked,
+    refuse_type,
+    refuse_value,
+)
 from stablebag._wording import ROWS, Noun
 
 LARGEST_NAME = 2**62  # of whole numbers, and the most rows that can be drawn of
@@ -59,6 +68,8 @@ class RowIds:
         noun: Noun = ROWS,
         any_number: bool = False,
     ) -> None:
+        n_samples = check_integer(n_samples, "n_samples", owner, minimum=0)
+        any_number = check_flag(any_number, "any_number", owner)
         self.n_samples, self._parameter, self._noun = n_samples, parameter, noun
         self.is_counted = names is None  # 0, ..., n - 1
         if names is None:
@@ -205,17 +216,15 @@ class RowIds:
 
     def _listed(self, names: Any, owner: str, parameter: str = "row_ids") -> Any:
         """Names as an array, or as a list of labels."""
-        unordered = isinstance(names, str | bytes | Set | Mapping)
+        refuse_masked(names, parameter, owner)
+        unordered = isinstance(names, str | bytes | Set | Mapping | Iterator)
         if unordered or not isinstance(names, Iterable):
             one = f" For one {self._noun.singular} write [{names!r}]." if isinstance(names, str | int) else ""
             expected = f"a list of names of {self._noun.plural}"
             raise refuse_type(parameter, owner, expected, names, f"names have an order.{one}")
-        if isinstance(names, range | np.ndarray):
-            array = np.asarray(names)
-        elif hasattr(names, "to_numpy"):
-            array = np.asarray(names.to_numpy())
-        else:
+        if not isinstance(names, range | np.ndarray) and not hasattr(names, "to_numpy"):
             return list(names)
+        array = as_array(names, parameter, owner, f"a list of names of {self._noun.plural}")
         if array.ndim != 1:
             raise refuse_value(parameter, owner, "one-dimensional", f"an array of {array.ndim} axes")
         return array
@@ -295,15 +304,6 @@ def plain(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     # pandas makes floats of whole numbers when one is missing.
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a name is None, NaN, NA or NaT."""
-    if isinstance(value, np.datetime64):
-        return bool(np.isnat(value))
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
-    )
 
 
 def _hash(label: Any) -> int:

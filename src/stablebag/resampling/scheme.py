@@ -17,7 +17,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.random import Generator
 
-from stablebag._checks import check_integer, check_real, check_samples, read_only, refuse_type, refuse_value
+from stablebag._checks import (
+    as_positions,
+    check_flag,
+    check_integer,
+    check_real,
+    check_samples,
+    read_only,
+    refuse_type,
+    refuse_value,
+)
 from stablebag._seeds import RandomState, Seeds
 from stablebag.resampling.arrivals import Arrivals, Picked, batches
 from stablebag.resampling.assumptions import (
@@ -34,6 +43,7 @@ from stablebag.resampling.covariance import symmetric_norm
 from stablebag.resampling.keys import RowKeys
 from stablebag.resampling.row_ids import LARGEST_NAME, RowIds, as_row_ids
 
+_MOST_DRAWN = 2**42  # the most rows that bags can have together
 _MOST_TRIES = 10_000  # the most tries to draw a bag without a given row
 _MOST_THINNED = 3_000  # the most rows for which the counts of a user's scheme are worked out
 
@@ -401,7 +411,7 @@ class ResolvedScheme:
         if not self.scheme.has_finite_support and mass > 1 - 1e-9:
             reason = "it has infinitely many bags. Use a smaller mass, such as 0.999999."
             raise refuse_value("mass", f"support of {type(self.scheme).__name__}", "at most 1 - 1e-9", mass, reason)
-        return self._walk_support(mass, ordered)
+        return self._walk_support(mass, check_flag(ordered, "ordered", "support"))
 
     def _walk_support(self, mass: float, ordered: bool) -> Iterator[tuple[np.ndarray, Probability]]:
         listed: Probability = Fraction(0)
@@ -439,6 +449,7 @@ class ResolvedScheme:
         owner = f"{type(self.scheme).__name__}.draw"
         n_bags = check_integer(n_bags, "n_bags", owner, minimum=1, reason="an average needs at least one bag.")
         first = check_integer(first, "first", owner, minimum=0)
+        self._refuse_too_many(n_bags, first, owner)
         seeds = Seeds.from_random_state(random_state, owner)
         if self.n_samples > LARGEST_NAME:
             reason = "rows are counted by whole numbers of 64 bits. Certificates and plans have no such limit."
@@ -448,6 +459,14 @@ class ResolvedScheme:
             return self._draw_matched(ids, seeds, first, first + n_bags)
         generators = seeds.bag_generators(first, first + n_bags)
         return Bags((self.scheme.draw_bag(self.n_samples, generator) for generator in generators), self.n_samples)
+
+    def _refuse_too_many(self, n_bags: int, first: int, owner: str) -> None:
+        """Refuse more bags than any memory holds, before any is drawn."""
+        each = max(1.0, self.n_samples * float(self.mean_inclusion))
+        if n_bags > _MOST_DRAWN / each or first > _MOST_DRAWN:
+            expected = f"at most {_MOST_DRAWN / each:,.0f} for bags of about {each:,.0f} rows"
+            name, value = ("n_bags", n_bags) if first <= _MOST_DRAWN else ("first", first)
+            raise refuse_value(name, owner, expected, value, "no memory holds as many. A few thousand will do.")
 
     def _draw_matched(self, ids: RowIds, seeds: Seeds, first: int, stop: int) -> Bags:
         kind = np.min_scalar_type(self.n_samples - 1)
@@ -479,9 +498,10 @@ class ResolvedScheme:
         -------
         ResolvedScheme
         """
-        gone = np.unique(np.asarray(rows, dtype=np.intp))
-        if len(gone) != len(rows) or len(gone) >= self.n_samples or ((gone < 0) | (gone >= self.n_samples)).any():
-            expected = f"numbers of rows from 0 to {self.n_samples - 1}, each once and not all"
+        expected = f"numbers of rows from 0 to {self.n_samples - 1}, each once and not all"
+        given = as_positions(rows, "rows", "without", expected)
+        gone = np.unique(given)
+        if len(gone) != len(given) or len(gone) >= self.n_samples or ((gone < 0) | (gone >= self.n_samples)).any():
             raise refuse_value("rows", "without", expected, rows)
         if self.is_symmetric:
             law = self

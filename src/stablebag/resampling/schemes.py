@@ -1,8 +1,10 @@
 """The four schemes of the paper by name, and whatever names a law of bags read as one."""
 
+import re
+from fractions import Fraction
 from typing import Any, TypeAlias
 
-from stablebag._checks import refuse_type, refuse_value
+from stablebag._checks import refuse_type, refuse_value, shown
 from stablebag.resampling.bernoulli import BernoulliSubbagging
 from stablebag.resampling.classical import ClassicalBagging
 from stablebag.resampling.poissonized import PoissonizedBagging
@@ -16,7 +18,24 @@ SCHEMES: dict[str, type[SizedScheme]] = {
     "classical": ClassicalBagging,
     "poissonized": PoissonizedBagging,
 }
+_WRITTEN = re.compile(r"\d{1,40}(/0*[1-9]\d{0,39}|\.\d{1,40})?")  # a number or a fraction
 Scheme: TypeAlias = ResamplingScheme | ResolvedScheme | str  # what parameters called scheme accept
+
+
+def scheme_from_words(name: Any, size: Any) -> ResamplingScheme:
+    """Return the scheme that a certificate has written down: the name of its class, and its bag size.
+
+    >>> scheme_from_words("Subbagging", "1/3")
+    Subbagging(bag_size=Fraction(1, 3))
+    """
+    classes = {known.__name__: known for known in SCHEMES.values()}
+    if not isinstance(name, str) or name not in classes:
+        raise ValueError(f"The scheme {shown(name)} is not one of {sorted(classes)}. Give it as the second argument.")
+    if isinstance(size, str):
+        if not _WRITTEN.fullmatch(size):  # such as 1e999999999, which would take all memory
+            raise refuse_value("bag_size", name, "a number or a fraction of two, as it was written", size)
+        size = Fraction(size)
+    return classes[name](size)
 
 
 def as_scheme(scheme: Any, owner: str) -> ResamplingScheme | ResolvedScheme:

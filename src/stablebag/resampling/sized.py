@@ -49,9 +49,9 @@ def check_bag_size(size: Any, owner: str, *, repeats: bool = False, things: str 
     expected = f"a positive number of {things} (int) or fraction of the {things} (float)"
     if not isinstance(size, numbers.Real) or isinstance(size, bool):
         raise refuse_type("bag_size", owner, expected, size)
-    number: Any = size
+    number: Any = size if isinstance(size, numbers.Rational) else float(size)
     if not 0 < number < _LARGEST_BAG:  # refuses NaN as well
         raise refuse_value("bag_size", owner, expected, size, "a bag needs rows to learn from. Try 0.5.")
-    if float(size) > 1 and not repeats and not isinstance(size, numbers.Integral):
+    if number > 1 and not repeats and not isinstance(size, numbers.Integral):
         reason = f"a float is a fraction of the {things}. For a number of {things} write {math.floor(float(size))}."
         raise refuse_value("bag_size", owner, "a fraction below 1, or an int", size, reason)

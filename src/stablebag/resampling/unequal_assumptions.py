@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 from scipy.special import rel_entr
 
+from stablebag._checks import refuse_value
 from stablebag.resampling.assumptions import MOST_LISTED, WeightedBag
 from stablebag.resampling.covariance import given_out, moments
 
 _MOST_DRAWN = 2_000_000  # the most rows of drawn bags that are compared with what is declared
 _MOST_WATCHED = 400  # the most rows whose pairs are compared
+_MOST_ROWS = 2**31
 _BAGS_MATCHED = 50  # that are drawn with and without a row
 _FALSE_ALARM = 1e-12  # bounds the chance that a correct scheme is refused because of what it happens to draw
 _ROUNDING = 1e-9
@@ -24,6 +26,9 @@ _ROUNDING = 1e-9
 def check_unequal_scheme(law: Any, who: str) -> None:
     """Refuse the law of a scheme in which a row is in every bag, or that contradicts itself."""
     n, scheme = law.n_samples, law.scheme
+    if n > _MOST_ROWS:
+        reason = "every row has a probability of its own."
+        raise refuse_value("n_samples", who, f"at most {_MOST_ROWS:,} where rows differ", n, reason)
     listed = _checked_bags(law, who)
     _check_probabilities(np.asarray(scheme.inclusion_probabilities(n)), n, who)
     covariance = np.asarray(scheme.covariance(n), dtype=float) if scheme.knows_covariance(n) else None

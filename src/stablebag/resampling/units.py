@@ -5,16 +5,16 @@ unit; n is their number.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from stablebag._checks import read_only, refuse_type, refuse_value
+from stablebag._checks import as_array, is_missing, read_only, refuse_masked, refuse_type, refuse_value
 from stablebag._wording import ROWS, Noun
 from stablebag.resampling.bags import Bags
-from stablebag.resampling.row_ids import RowIds, is_missing, plain
+from stablebag.resampling.row_ids import RowIds, plain
 
 _LISTED = 3  # rows without a group, in an error message
 
@@ -242,12 +242,17 @@ class Units:
 
 def _listed(groups: Any, n_rows: int, owner: str) -> list[Any] | np.ndarray:
     """The name of each row's unit, checked to be there; whole numbers stay an array."""
-    if isinstance(groups, str | bytes | Set | Mapping) or not isinstance(groups, Iterable):
+    refuse_masked(groups, "groups", owner)
+    if isinstance(groups, str | bytes | Set | Mapping | Iterator) or not isinstance(groups, Iterable):
         reason = "take the column of a table: groups=frame['patient']."
         raise refuse_type("groups", owner, "a list with the unit of each row", groups, reason)
-    array: Any = np.asarray(groups.to_numpy()) if hasattr(groups, "to_numpy") else groups
+    is_array = hasattr(groups, "to_numpy") or isinstance(groups, range)
+    array: Any = as_array(groups, "groups", owner, "a list with the unit of each row") if is_array else groups
     if getattr(array, "ndim", 1) != 1:
         raise refuse_value("groups", owner, "one-dimensional", f"an array of {array.ndim} axes")
+    if hasattr(array, "__len__") and len(array) != n_rows:  # before all of them are looked at
+        reason = "every row belongs to one unit."
+        raise refuse_value("groups", owner, f"{n_rows:,} names of units, one for each row", len(array), reason)
     whole = isinstance(array, np.ndarray) and array.dtype.kind in "iu"
     values = array if whole else [plain(value) for value in array]
     if len(values) != n_rows:

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stablebag._wording import number
+from stablebag.measuring.bag_spread import BagSpread
 from stablebag.measuring.leave_one_out import perturbations_of
-from stablebag.measuring.perturbations import BagSpread, Perturbations
+from stablebag.measuring.perturbations import Perturbations
 
 _AT_ONCE = 2**22  # predictions without rows that are held at once
 SURE = 2.0  # standard errors that a difference must exceed to be called one

@@ -3,7 +3,7 @@
 import glob
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -112,7 +112,7 @@ def _found(source: Any) -> tuple[Any, list[str], str | None]:
         if not isinstance(text, str):
             raise refuse_type("source", _OWNER, _EXPECTED, source)
         return fs.LocalFileSystem(), _local(text), None
-    if not isinstance(source, Iterable) or isinstance(source, bytes):
+    if not isinstance(source, list | tuple | Set | Iterator):
         raise refuse_type("source", _OWNER, _EXPECTED, source)
     parts = [_found(part) for part in source]
     if len({part[2] for part in parts}) > 1:

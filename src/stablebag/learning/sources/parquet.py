@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import refuse_type, refuse_value
+from stablebag._checks import as_array, as_positions, refuse_type, refuse_value
 from stablebag.learning.sources.files import Files, changed
 from stablebag.learning.sources.filling import Filling, Frame, Matrix
 from stablebag.learning.sources.footers import Footer, check_orders
@@ -230,7 +230,7 @@ class ParquetTable(RowSource):
         ndarray or DataFrame
             The index of a frame is the numbers of the rows.
         """
-        rows = np.asarray(rows, dtype=np.int64)
+        rows = as_positions(rows, "rows", f"{_OWNER}.take", f"numbers from 0 to {self.n_samples - 1:,}")
         if len(rows) and not (rows.min() >= 0 and rows.max() < self.n_samples):
             wrong = int(rows[(rows < 0) | (rows >= self.n_samples)][0])
             raise refuse_value("rows", f"{_OWNER}.take", f"numbers from 0 to {self.n_samples - 1:,}", wrong)
@@ -380,10 +380,12 @@ def _columns(given: Any, there: list[str], special: set[str], target: str) -> li
     """The features, as they were asked for or all that are there."""
     if given is None:
         names = [name for name in there if name not in special]
-    elif isinstance(given, str) or not all(isinstance(name, str) for name in given):
-        raise refuse_type("columns", _OWNER, "a list of names of columns", given)
     else:
-        names = list(given)
+        expected = "a list of names of columns"
+        listed = as_array(given, "columns", _OWNER, expected)
+        if listed.ndim != 1 or not all(isinstance(name, str) for name in listed):
+            raise refuse_type("columns", _OWNER, expected, given)
+        names = [str(name) for name in listed]
     if target in names:
         raise refuse_value("columns", _OWNER, "without the target", target, "a learner would be told the answer.")
     twice = next((name for name in names if names.count(name) > 1), None)

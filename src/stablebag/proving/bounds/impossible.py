@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from scipy.special import gammaln
 
-from stablebag._checks import check_delta, check_integer, check_samples, refuse_value, whole_rows
+from stablebag._checks import check_choice, check_delta, check_integer, check_samples, refuse_value, whole_rows
 
 
 def threshold_perturbation(n_samples: int, bag_size: int, n_influential: int) -> float:
@@ -58,8 +58,7 @@ def unstable_epsilon(n_samples: int, bag_size: int, delta: float, bound: str = "
     """
     owner = "unstable_epsilon"
     n, m = _check_subbagging(n_samples, bag_size, owner)
-    if bound not in ("best", "paper"):
-        raise refuse_value("bound", owner, 'one of "best" and "paper"', bound)
+    bound = check_choice(bound, "bound", owner, ("best", "paper"))
     delta = check_delta(delta, owner)
     if delta >= (limit := 0.5 if bound == "paper" else 1.0):
         raise refuse_value("delta", owner, f"in [0, {limit:g})", delta, "there is no such lower bound.")

@@ -5,6 +5,8 @@ import math
 from stablebag._checks import check_bags, check_real
 from stablebag.proving.bounds.constant import check_constant, check_inclusion
 
+_HIGHEST = 1e300  # orders beyond it would overflow
+
 
 def norm_perturbation(order: float, constant: float, p: float, n_bags: float = math.inf) -> float:
     """Bound the l_k norm of the perturbations, (mean_i L_i^k)^(1/k), with k = `order`.
@@ -29,6 +31,8 @@ def norm_perturbation(order: float, constant: float, p: float, n_bags: float = m
     if math.isinf(order):
         return 1.0
     k = max(order, 1.0)
+    if k > _HIGHEST:  # where the noise alone is as large as anything can be
+        return 1.0
     noise = 2 * math.exp((math.log(k) + math.lgamma(k / 2)) / k) / math.sqrt(2 * n_bags)
     return min(1.0, derandomized + noise)
 

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from stablebag._checks import check_flag, check_real, refuse_type, refuse_value
 from stablebag._wording import ROWS, Noun
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.proving.protocol import StabilityCertificate
@@ -14,6 +15,8 @@ from stablebag.showing.displays.display import (
     PROVED,
     Display,
     Reach,
+    as_line,
+    as_named,
     as_steps,
     by_name,
     looks,
@@ -69,9 +72,14 @@ class StabilityCurveDisplay(Display):
         noun: Noun = ROWS,
         xlabel: str = MOVES,
     ) -> None:
-        self.curves = dict(curves)
-        self.guarantee = guarantee
-        self.noise = dict(noise or {})
+        owner = type(self).__name__
+        named = as_named(curves, "curves", owner)
+        self.curves = {name: _as_curve(curve, "curves", owner) for name, curve in named.items()}
+        self.guarantee = None if guarantee is None else _as_curve(guarantee, "guarantee", owner, finite=False)
+        self.noise = {
+            name: check_real(height, "noise", owner, finite=True)
+            for name, height in ({} if noise is None else as_named(noise, "noise", owner)).items()
+        }
         self.guarantee_label = guarantee_label
         self.noun = noun
         self.xlabel = xlabel
@@ -116,7 +124,14 @@ class StabilityCurveDisplay(Display):
         curves = {name: _over_classes(moved.curve(over_points)) for name, moved in named.items()}
         drawn = {name: moved for name, moved in named.items() if moved.bags is not None and moved.bags.n_bags}
         summary = np.mean if over_points == "mean" else np.max
-        noise = {name: float(summary(moved.noise)) for name, moved in drawn.items()} if show_noise else None
+        noise = (
+            {name: float(summary(moved.noise)) for name, moved in drawn.items()}
+            if check_flag(show_noise, "show_noise", cls.__name__)
+            else None
+        )
+        if certificate is not None and not hasattr(certificate, "scope"):
+            expected = "a certificate, as certify and certify_reused return it, or None"
+            raise refuse_type("certificate", cls.__name__, expected, certificate)
         if certificate is None:
             return cls(curves, None, noise, noun=noun_of(named), xlabel=xlabel).plot(ax=ax, scale=scale)
         of = _spoken_of(certificate, named, cls.__name__)
@@ -172,6 +187,16 @@ class StabilityCurveDisplay(Display):
         far = np.zeros(1) if self.guarantee is None else self.guarantee[0][np.isfinite(self.guarantee[0])]
         # A curve has a level for each move, so that its levels are spread as the moves are.
         return Reach.of((epsilon for epsilon, _ in self.curves.values()), proved=float(far.max(initial=0)), scale=scale)
+
+
+def _as_curve(curve: Any, name: str, owner: str, *, finite: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """A pair of lines of one length: how far, and how many move it further."""
+    if not isinstance(curve, tuple | list | np.ndarray) or getattr(curve, "shape", None) == () or len(curve) != 2:
+        raise refuse_type(name, owner, "a pair of arrays, epsilon and delta", curve)
+    epsilon, delta = (as_line(part, name, owner, finite=finite) for part in curve)
+    if len(epsilon) != len(delta):
+        raise refuse_value(name, owner, "a pair of arrays of one length", (len(epsilon), len(delta)))
+    return epsilon, delta
 
 
 def _spoken_of(certificate: StabilityCertificate, named: dict[str, Perturbations], owner: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stablebag._checks import refuse_type, refuse_value
+from stablebag._checks import as_reals, check_choice, refuse_type, refuse_value
 from stablebag._wording import ROWS, Noun, number
 from stablebag.measuring.perturbations import Perturbations
 
@@ -20,10 +20,9 @@ LINES = ("--", "-", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), ":")
 HATCHES = ("///", "", "...", "xxx", "\\\\\\", "+++")
 MOVES = "how far the prediction moves"
 SCALES = ("auto", "linear", "log")
-_BARS, _CROWD = (
-    40,
-    0.5,
-)  # with more than this share of the moves in the first of so many bars, a histogram shows nothing
+# With more than this share of the moves in the first of so many bars, a histogram shows nothing.
+_BARS, _CROWD = 40, 0.5
+_MOST_BARS = 10_000
 _FAR = 10.0  # how many times further a guarantee reaches than what was measured before the scale is logarithmic
 _NARROW = 100.0  # the ratio of the ends of a logarithmic scale below which it also has numbers between powers of ten
 _DECADES = 1e-6  # the smallest move that a logarithmic scale shows, as a share of the largest
@@ -51,8 +50,25 @@ class Display:
             raise ImportError("Plots need matplotlib: pip install 'stablebag[plot]'.") from error
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
+        if not hasattr(ax, "figure") or not hasattr(ax, "plot"):
+            raise refuse_type("ax", type(self).__name__, "an Axes of matplotlib, or None for a new figure", ax)
         self.ax_, self.figure_ = ax, ax.figure
         return ax
+
+
+def as_line(values: Any, name: str, owner: str, *, finite: bool = True) -> np.ndarray:
+    """Return numbers in one line; `finite` refuses those that cannot be drawn."""
+    line = as_reals(values, name, owner, "numbers in one line")
+    if line.ndim != 1 or np.isnan(line).any() or (finite and not np.isfinite(line).all()):
+        raise refuse_value(name, owner, "finite numbers in one line" if finite else "numbers in one line", values)
+    return line
+
+
+def as_named(values: Any, name: str, owner: str) -> dict[str, Any]:
+    """Return a dictionary of what is shown, by its name."""
+    if not isinstance(values, Mapping) or not all(isinstance(key, str) for key in values):
+        raise refuse_type(name, owner, "a dictionary, by the name that the legend shows", values)
+    return dict(values)
 
 
 def looks(names: Collection[str]) -> dict[str, Look]:
@@ -98,8 +114,7 @@ class Reach(NamedTuple):
         >>> Reach.of([np.array([0.0, 1.0, 2.0])]).log, Reach.of([np.array([0.001, 0.001, 2.0])]).log
         (False, True)
         """
-        if scale not in SCALES:
-            raise refuse_value("scale", "a display", f"one of {', '.join(SCALES)}", scale)
+        scale = check_choice(scale, "scale", "a display", SCALES)
         positive = [each[each > 0] for each in map(np.ravel, moves)]
         positive = [each for each in positive if len(each)]
         measured = max((float(each.max()) for each in positive), default=0.0)
@@ -111,6 +126,8 @@ class Reach(NamedTuple):
 
     def edges(self, bins: int) -> np.ndarray:
         """Return the ends of bars."""
+        if bins > _MOST_BARS:
+            raise refuse_value("bins", "a display", f"at most {_MOST_BARS:,}", bins, "nobody sees as many bars.")
         edges: np.ndarray = (np.geomspace if self.log else np.linspace)(self.low, self.high, bins + 1)
         return edges
 
@@ -146,7 +163,9 @@ def by_name(perturbations: Any, owner: str) -> dict[str, Perturbations]:
     named = {"measured": perturbations} if isinstance(perturbations, Perturbations) else perturbations
     if not isinstance(named, Mapping) or not all(isinstance(moved, Perturbations) for moved in named.values()):
         raise refuse_type("perturbations", owner, "Perturbations, or a dict of them by name", perturbations)
-    return dict(named)
+    if not named:
+        raise refuse_value("perturbations", owner, "one or more by name", perturbations, "there is nothing to show.")
+    return as_named(named, "perturbations", owner)
 
 
 def noun_of(named: Mapping[str, Perturbations]) -> Noun:

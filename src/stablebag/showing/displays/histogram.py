@@ -5,10 +5,20 @@ from typing import Any, Self
 
 import numpy as np
 
-from stablebag._checks import check_integer
+from stablebag._checks import check_integer, refuse_value
 from stablebag._wording import ROWS, Noun
 from stablebag.measuring.perturbations import Perturbations
-from stablebag.showing.displays.display import MOVES, Display, Reach, by_name, looks, noun_of, write_numbers
+from stablebag.showing.displays.display import (
+    MOVES,
+    Display,
+    Reach,
+    as_line,
+    as_named,
+    by_name,
+    looks,
+    noun_of,
+    write_numbers,
+)
 
 
 class PerturbationDisplay(Display):
@@ -50,10 +60,19 @@ class PerturbationDisplay(Display):
         xlabel: str = MOVES,
         counts: Mapping[str, np.ndarray] | None = None,
     ) -> None:
-        self.distances = dict(distances)
+        owner = type(self).__name__
+        named = as_named(distances, "distances", owner)
+        self.distances = {name: as_line(values, "distances", owner) for name, values in named.items()}
         self.noun = noun
         self.xlabel = xlabel
-        self.counts = counts
+        self.counts = (
+            None
+            if counts is None
+            else {name: as_line(values, "counts", owner) for name, values in as_named(counts, "counts", owner).items()}
+        )
+        lengths = {name: len(values) for name, values in self.distances.items()}
+        if self.counts is not None and lengths != {name: len(values) for name, values in self.counts.items()}:
+            raise refuse_value("counts", owner, "one number for each distance", counts)
 
     @classmethod
     def from_perturbations(

@@ -6,7 +6,7 @@ import numpy as np
 
 from stablebag._checks import refuse_type, refuse_value
 from stablebag.deciding.intervals import Intervals
-from stablebag.showing.displays.display import BAGGED, OTHER, PROVED, Display, write_numbers
+from stablebag.showing.displays.display import BAGGED, OTHER, PROVED, Display, as_line, write_numbers
 
 
 class IntervalDisplay(Display):
@@ -57,8 +57,14 @@ class IntervalDisplay(Display):
         ylabel: str = "target",
     ) -> None:
         self.intervals = intervals
-        self.x = x
-        self.y = y
+        owner = type(self).__name__
+        if not isinstance(intervals, Intervals):
+            raise refuse_type("intervals", owner, "Intervals, as predict_interval returns them", intervals)
+        self.x = as_line(x, "x", owner)
+        self.y = None if y is None else as_line(y, "y", owner)
+        for name, line in (("x", self.x), ("y", self.y)):
+            if line is not None and line.shape != intervals.lower.shape:
+                raise refuse_value(name, owner, f"of shape {intervals.lower.shape}", line.shape)
         self.xlabel = xlabel
         self.ylabel = ylabel
 
@@ -97,11 +103,8 @@ class IntervalDisplay(Display):
         if not isinstance(intervals, Intervals):
             raise refuse_type("intervals", cls.__name__, "Intervals, as predict_interval returns them", intervals)
         name = xlabel or ("prediction" if x is None else str(getattr(x, "name", None) or "feature"))
-        places = intervals.prediction if x is None else np.asarray(x, dtype=float)
-        if places.shape != intervals.lower.shape:
-            raise refuse_value("x", cls.__name__, f"of shape {intervals.lower.shape}", places.shape)
-        targets = None if y is None else np.asarray(y, dtype=float)
-        return cls(intervals, places, targets, name, ylabel or str(getattr(y, "name", None) or "target")).plot(ax=ax)
+        places = intervals.prediction if x is None else x
+        return cls(intervals, places, y, name, ylabel or str(getattr(y, "name", None) or "target")).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the intervals.

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from stablebag._checks import check_integer, refuse_type, refuse_value
+from stablebag._checks import as_array, check_integer, refuse_type, refuse_value
 from stablebag.deciding.label_sets import LabelSets
 from stablebag.deciding.selection_stability import SelectionStability
 from stablebag.showing.displays.display import Display
@@ -56,10 +56,17 @@ class LabelSetDisplay(Display):
     """
 
     def __init__(self, sets: LabelSets, hinges: np.ndarray | None = None, noun: str = "row", most: int = _MOST) -> None:
+        owner = type(self).__name__
+        if not isinstance(sets, LabelSets):
+            raise refuse_type("sets", owner, "LabelSets, as predict_set returns them", sets)
+        if len(sets.labels) < 2:
+            raise refuse_value("sets", owner, "sets of two labels or more", len(sets.labels))
         self.sets = sets
-        self.hinges = hinges
+        self.hinges = None if hinges is None else as_array(hinges, "hinges", owner, "True or False for each point")
+        if self.hinges is not None and (self.hinges.dtype.kind != "b" or self.hinges.shape != (len(sets),)):
+            raise refuse_type("hinges", owner, f"True or False for each of {len(sets)} points", hinges)
         self.noun = noun
-        self.most = most
+        self.most = check_integer(most, "most", owner, minimum=1)
 
     @classmethod
     def from_sets(
@@ -82,13 +89,9 @@ class LabelSetDisplay(Display):
         -------
         LabelSetDisplay
         """
-        if not isinstance(sets, LabelSets):
-            raise refuse_type("sets", cls.__name__, "LabelSets, as predict_set returns them", sets)
-        if len(sets.labels) < 2:
-            raise refuse_value("sets", cls.__name__, "sets of two labels or more", len(sets.labels))
-        most = check_integer(most, "most", cls.__name__, minimum=1)
+        display = cls(sets, most=most)
         if stability is None:
-            return cls(sets, most=most).plot(ax=ax)
+            return display.plot(ax=ax)
         if not isinstance(stability, SelectionStability):
             expected = "SelectionStability, as selection_stability returns it"
             raise refuse_type("stability", cls.__name__, expected, stability)

@@ -4,13 +4,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from stablebag._checks import refuse_type
+from stablebag._checks import check_choice, refuse_type, refuse_value
 from stablebag._wording import ROWS, Noun
 from stablebag.proving.bounds import unstable_epsilon
 from stablebag.proving.certificate import Certificate
 from stablebag.proving.frontier import MOST_ROWS, frontier
 from stablebag.resampling.subbagging import Subbagging
-from stablebag.showing.displays.display import BAGGED, OTHER, PROVED, Display, write_numbers
+from stablebag.showing.displays.display import BAGGED, OTHER, PROVED, Display, as_line, write_numbers
 
 _MOST_EXACT = 10_000  # rows up to which the exact frontier is drawn if there are more
 
@@ -69,11 +69,16 @@ class PhaseDiagramDisplay(Display):
         exact: np.ndarray | None = None,
         noun: Noun = ROWS,
     ) -> None:
-        self.delta = delta
-        self.guaranteed = guaranteed
-        self.impossible = impossible
+        owner = type(self).__name__
+        self.delta = as_line(delta, "delta", owner)
+        self.guaranteed = as_line(guaranteed, "guaranteed", owner, finite=False)
+        self.impossible = None if impossible is None else as_line(impossible, "impossible", owner, finite=False)
         self.title = title
-        self.exact = exact
+        self.exact = None if exact is None else as_line(exact, "exact", owner, finite=False)
+        for name in ("guaranteed", "impossible", "exact"):
+            line = getattr(self, name)
+            if line is not None and len(line) != len(self.delta):
+                raise refuse_value(name, owner, f"one number for each of {len(self.delta)} shares", len(line))
         self.noun = noun
 
     @classmethod
@@ -94,6 +99,7 @@ class PhaseDiagramDisplay(Display):
         if not isinstance(certificate, Certificate):
             reason = "certify(model), without points or vector=True, returns that of a fitted model."
             raise refuse_type("certificate", cls.__name__, "a Certificate", certificate, reason)
+        bound = check_choice(bound, "bound", cls.__name__, ("best", "exact", "paper"))
         n, law = certificate.n_samples, certificate.scheme
         rows = np.unique(np.geomspace(1, n // 2 + 1, _steps(n)).astype(int)) if n > 2 else np.array([1])
         rows = rows[rows < n]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from stablebag._checks import is_missing
 from stablebag._wording import ROWS, number, printable
 from stablebag.learning.sources.source import RowSource
-from stablebag.resampling.row_ids import is_missing
 from stablebag.showing.report.tables import Cell
 from stablebag.showing.study import Study
 

@@ -1,0 +1,102 @@
+"""Every public name, given what nobody should pass: a right answer, or a refusal in a sentence of its own.
+
+Cases are drawn by hypothesis, the same ones every time. `make hostile` draws STABLEBAG_HOSTILE times as many.
+"""
+
+import inspect
+import os
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import stablebag
+from hostile.rule import fault_of, outcome, same
+from hostile.subjects import MADE_BY, SUBJECTS
+from hostile.values import offered
+
+TIMES = int(os.environ.get("STABLEBAG_HOSTILE", "1"))
+BY_NAME = {subject.name: subject for subject in SUBJECTS}
+# The phases without shrinking: a case is one value, and there is nothing to make smaller.
+CAMPAIGN = settings(
+    max_examples=18 * TIMES,
+    derandomize=TIMES == 1,
+    database=None,
+    deadline=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def test_every_public_name_is_in_the_table():
+    called = {subject.public.split(" ")[0] for subject in SUBJECTS}
+    assert called | set(MADE_BY) == set(stablebag.__all__)
+
+
+@pytest.mark.parametrize("name", [subject.name for subject in SUBJECTS if subject.name in stablebag.__all__])
+def test_every_parameter_is_in_the_table(name):
+    subject = BY_NAME[name]
+    parameters = inspect.signature(getattr(stablebag, name)).parameters.values()
+    named = {parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD}
+    assert named <= set(subject.right()) | set(subject.untouched)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_what_is_right_is_answered(name):
+    subject = BY_NAME[name]
+    _, error = outcome(lambda: subject.call()(**subject.right()))
+    assert error is None
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_what_is_wrong_is_answered_or_refused_in_a_sentence(name):
+    subject = BY_NAME[name]
+    expected, _ = outcome(lambda: subject.call()(**subject.right()))
+    cases = [
+        (parameter, words, make, sort)
+        for parameter, right in subject.right().items()
+        if parameter not in subject.untouched
+        for words, make, sort in offered(right)
+    ]
+    if not cases:
+        return
+
+    @CAMPAIGN
+    @given(st.sampled_from(cases))
+    def holds(case):
+        parameter, words, make, sort = case
+        value = make()
+        given_to = f"{name}({parameter}={words})"
+        answer, error = outcome(lambda: subject.call()(**{**subject.right(), parameter: value}))
+        if error is not None:
+            fault = fault_of(error, value)
+            assert fault is None, f"{given_to} raises {fault}: {type(error).__name__}: {str(error)[:300]}"
+        elif sort == "masked":
+            pytest.fail(f"{given_to} drops the mask")
+        elif sort == "reworded":
+            assert same(answer, expected), f"{given_to} gives {answer!r} in place of {expected!r}"
+
+    holds()
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_two_wrongs_are_refused_as_one(name):
+    subject = BY_NAME[name]
+    touched = [parameter for parameter in subject.right() if parameter not in subject.untouched]
+    if len(touched) < 2:
+        return
+
+    @settings(CAMPAIGN, max_examples=4 * TIMES)
+    @given(st.data())
+    def holds(data):
+        both = data.draw(st.lists(st.sampled_from(touched), min_size=2, max_size=3, unique=True))
+        right = subject.right()
+        chosen = {parameter: data.draw(st.sampled_from(list(offered(right[parameter])))) for parameter in both}
+        values = {parameter: make() for parameter, (_, make, _) in chosen.items()}
+        words = ", ".join(f"{parameter}={case[0]}" for parameter, case in chosen.items())
+        _, error = outcome(lambda: subject.call()(**{**right, **values}))
+        if error is not None:
+            fault = fault_of(error, *values.values())
+            assert fault is None, f"{name}({words}) raises {fault}: {type(error).__name__}: {str(error)[:300]}"
+
+    holds()
