@@ -32,7 +32,7 @@ class Subspaces:
     Examples
     --------
     >>> Subspaces(n_features=6, size=2).of(seed=0), Subspaces(n_features=6, size=2).of(seed=1)
-    (array([3, 5]), array([2, 5]))
+    (array([3, 4]), array([1, 3]))
     """
 
     n_features: int
