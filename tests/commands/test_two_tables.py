@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from stablebag import BaggedRegressor, RandomBags, Subbagging, random_n_bags
+import parquet_files
+from stablebag import BaggedRegressor, RandomBags, RowSource, Subbagging, random_n_bags
 from stablebag.commands.tables import TableError
 from stablebag.commands.two_tables import TwoTables, about_bags
 
@@ -60,3 +61,17 @@ def test_what_is_said_of_rows_is_said_of_patients(clinic):
     data = read(clinic, target="pressure", group="patient_id", bag_size="31")
     with pytest.raises(TableError, match="there are not that many patients"):
         data.model(CONSOLE, BaggedRegressor, random_number=False)
+
+
+def test_a_large_table_is_fitted_from_its_files(tmp_path):
+    parquet_files.one_file(tmp_path, parquet_files.rows(400))
+    (tmp_path / "new").mkdir()
+    parquet_files.one_file(tmp_path / "new", parquet_files.rows(30))
+    options = {**OPTIONS, "table": tmp_path / "all.parquet", "target": "y", "drop": ("name", "patient"), "n_bags": 5}
+    options |= {"max_memory": 35_000, "bag_size": "20"}
+    data = TwoTables.read(options, tmp_path / "new" / "all.parquet", "regression")
+    assert isinstance(data.X, RowSource)
+    assert list(data.to_fit) == ["X"]
+    assert data.notes[0].startswith("The table would take about 38.4 kB in memory")
+    model = data.model(CONSOLE, BaggedRegressor, random_number=False).fit(**data.to_fit)
+    assert model.predict(data.new.X).shape == (30,)

@@ -322,10 +322,11 @@ def _looked_through(
 def _about(table: Any, max_memory: int, n_held_out: int) -> str:
     """What it means that the table is not in memory."""
     size = amount(size_in_memory(table))
+    where = "its file, which is" if len(paths_of(table)) == 1 else "its files, which are"
     return (
         f"The table would take about {size} in memory, more than --max-memory ({amount(max_memory)}), so its rows stay "
-        f"in {'its file' if len(paths_of(table)) == 1 else 'its files'}, which are read once for each portion of the "
-        f"bags; what its columns are was decided from {ROWS.count(n_held_out)} that were drawn first (by --seed) and "
+        f"in {where} read once for each portion of the bags; what its columns are was decided from "
+        f"{ROWS.count(n_held_out)} that were drawn first (by --seed) and "
         "are not trained on."
     )
 

@@ -32,7 +32,7 @@ class TypedRows(RowSource):
         What the columns are.
     targets : ndarray
         The targets of all rows of the files, as they were read.
-    flags : tuple of str, default=()
+    flags : tuple of str
         The columns of truth values.
     """
 

@@ -32,12 +32,11 @@ from stablebag.resampling.subbagging import Subbagging
 from stablebag.showing.comparison import Comparison, Line, at_first, bagged_by
 from stablebag.showing.decisions import Decisions
 from stablebag.showing.proofs import Proof, proofs
+from stablebag.showing.samples import chosen_units, n_points_compared, of_source
 from stablebag.showing.scores import HeldOut, Loss, Score, checked_metric
 from stablebag.showing.verdict import Verdict, decide
 
 _MOST_KEPT = 2**30  # the most bytes of predictions of all bags at all held-out rows that are kept
-_MOST_COMPARED = 2**23  # the most predictions of the base learner without rows that are kept
-_MOST_AVERAGED = 2**27  # the most averages without rows that are taken to compare
 _MOST_ROWS = 10_000  # the most rows of a source at which all bags predict, and that are left out where some are enough
 _NOT_IN_MEMORY = (
     "It is not compared with the base learner alone, which would have to be fitted to all {:,} rows at once, and they "
@@ -295,7 +294,7 @@ def study(
         The training rows.
     y : array-like of shape (n_samples,), default=None
         The targets of the training rows; left out with a source, which has them.
-    X_test : array or DataFrame of shape (n_points, n_features)
+    X_test : array or DataFrame of shape (n_points, n_features), default=None
         Held-out rows. They have to be given, and must not be among the training rows.
     y_test : array-like or None, default=None
         The targets of the held-out rows, if they are known.
@@ -352,12 +351,14 @@ def study(
         reason = "they are predicted by all bags. Give some: X_test=table.take(rows)."
         raise refuse_type("X_test", owner, "held-out rows in memory", X_test, reason)
     if not in_memory:
-        y, groups = _of_source(X, y, groups, n_matched)
-        few = _chosen_rows(n_rows(X), _MOST_ROWS, random_state) if n_rows(X) > _MOST_ROWS else None
+        y, groups = of_source(X, y, groups, n_matched)
+        few = chosen_units(n_rows(X), _MOST_ROWS, random_state) if n_rows(X) > _MOST_ROWS else None
     n_units = n_rows(X) if groups is None else len(units_of(X, n_rows(X), None, groups, owner))
-    rows = _chosen_rows(n_units, n_refits if in_memory else _MOST_ROWS, random_state)
+    rows = chosen_units(n_units, n_refits if in_memory else _MOST_ROWS, random_state)
     averaged = n_units if in_memory else len(rows)
-    n_compared = _n_compared(n_points, n_rows(X_test), averaged, len(rows), len(np.unique(y)) if classifies else 1)
+    n_compared = n_points_compared(
+        n_points, n_rows(X_test), averaged, len(rows), len(np.unique(y)) if classifies else 1
+    )
     model = maker(learner, scheme=scheme, n_bags=n_bags, n_jobs=n_jobs, random_state=random_state)
     points, options = X_test[:n_points], {"groups": groups, "n_jobs": n_jobs, "random_state": random_state}
     base = refitted = None
@@ -369,7 +370,7 @@ def study(
                 base = leave_one_out_refit(learner, X, y, X_test[:n_compared], rows=rows, **options)
         if n_matched:
             with count.part():
-                few = _chosen_rows(n_units, n_matched, random_state)
+                few = chosen_units(n_units, n_matched, random_state)
                 refitted = leave_one_out_refit(model, X, y, points, rows=few, **options)
     step(f"Predicting {len(X_test):,} held-out rows")
     at_tests, at_points, to_compare = _predicted_once(model, X_test, n_points, n_compared)
@@ -416,24 +417,6 @@ def study(
     )
 
 
-def _of_source(source: RowSource, y: Any, groups: Any, n_matched: int) -> tuple[np.ndarray, Any]:
-    """The targets and units of rows that are not in memory."""
-    if groups is not None:
-        reason = 'name their column where the table is made: ParquetTable(..., groups="patient").'
-        raise refuse_value("groups", "study", f"None with a {type(source).__name__}", groups, reason)
-    if n_matched:
-        reason = "the bagged model is not fitted again to rows that are not in memory."
-        raise refuse_value("n_matched", "study", f"0 with a {type(source).__name__}", n_matched, reason)
-    y, _, units = source.all_of_fit(y, None, None, "study")
-    return y, units
-
-
-def _n_compared(n_points: int, n_tests: int, n_units: int, n_refits: int, classes: int) -> int:
-    """At how many held-out rows both are compared: all of them, or as many as memory and time allow."""
-    most = min(_MOST_COMPARED // (n_refits * classes), _MOST_AVERAGED // (n_units * classes))
-    return min(n_tests, max(n_points, most))
-
-
 def _predicted_once(model: Any, X_test: Any, *numbers: int) -> tuple[Any, ...]:
     """What all bags predict at the held-out rows and at the first of them; the rows themselves if that is too large."""
     classes = 1 if model.average_.classes is None else len(model.average_.classes)
@@ -441,13 +424,6 @@ def _predicted_once(model: Any, X_test: Any, *numbers: int) -> tuple[Any, ...]:
     if 8 * len(model.bags_) * n_rows(X_test) * classes <= _MOST_KEPT:
         at_tests = model.predict_once(X_test)
     return at_tests, *(at_tests[:some] for some in numbers)
-
-
-def _chosen_rows(n_samples: int, n_refits: int, random_state: int) -> np.ndarray:
-    if n_refits >= n_samples:
-        return np.arange(n_samples)
-    generator = next(Seeds.from_random_state(random_state, "study").bag_generators(0, 1))
-    return np.sort(generator.choice(n_samples, n_refits, replace=False))
 
 
 def _alone(learner: Any, X: Any, y: Any, random_state: int) -> Any:
