@@ -117,7 +117,7 @@ ALWAYS: dict[str, Callable[[], Any]] = {
     "a record array": lambda: np.zeros(3, dtype=[("a", int), ("b", float)]),
     "an array of void": lambda: np.zeros(3, dtype="V4"),
     "a masked array": lambda: np.ma.masked_array([1.0, 2.0, 3.0], [0, 1, 0]),
-    "np.matrix": lambda: np.asmatrix([[1.0, 2.0]]),
+    "np.matrix": lambda: np.zeros((1, 2)).view(np.matrix),
     "a sparse array": lambda: scipy.sparse.csr_array(np.eye(3)),
     "a frame": lambda: pd.DataFrame({"a": [1, 2], "b": ["x", None]}),
     "an empty frame": pd.DataFrame,

@@ -396,6 +396,8 @@ class Perturbations:
         >>> moved.flips().ravel(), moved.flips(lambda scores: inflated_argmax(scores, 0.1)).ravel()
         (array([ True, False]), array([False, False]))
         """
+        if rule is not None and not callable(rule):
+            raise refuse_type("rule", "Perturbations.flips", "a function of scores, or None for the highest", rule)
         if self.prediction.ndim != 2 or self._columns == "output":
             raise ValueError(
                 "Decisions are between classes, and here is one number at each point, or one for each output. Use a "

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from stablebag._checks import as_share, refuse_value
+from stablebag._checks import as_share, refuse_type, refuse_value
 from stablebag.resampling.arrivals import Arrivals, Picked
 from stablebag.resampling.assumptions import WeightedBag
 from stablebag.resampling.partition import Partition
@@ -56,6 +56,8 @@ class ClusterSubbagging(UnequalScheme):
 
     def __post_init__(self) -> None:
         check_bag_size(self.bag_size, _OWNER, things="clusters")
+        if not isinstance(self.barred, tuple):
+            raise refuse_type("barred", _OWNER, "a tuple of labels", self.barred)
 
     def fix(self, n_samples: int) -> Self:
         parts = self._parts(n_samples)
