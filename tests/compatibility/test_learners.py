@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import StackingClassifier, StackingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import (
@@ -29,7 +30,7 @@ def check_regressor(learner, X, y):
     assert measured.epsilon(0.1).max() <= proved.epsilon(0.1)
     assert (predict_interval(model, X[:2]).width > 0).all()
     rows = model.bags_[0]
-    alone = clone(model.estimators_[0]).fit(X.iloc[rows] if hasattr(X, "iloc") else X[rows], y[rows])
+    alone = clone(model.estimators_[0]).fit(X[rows], y[rows])
     np.testing.assert_array_equal(alone.predict(X), model.estimators_[0].predict(X))
     return model
 
@@ -72,13 +73,15 @@ def test_catboost_learners(needs, regression, classification):
 
 def test_skrub_pipelines(needs, claims):
     skrub = needs("skrub", "skrub")
-    from sklearn.pipeline import make_pipeline
-
     X, y = claims
-    model = check_regressor(make_pipeline(skrub.TableVectorizer(), DecisionTreeRegressor(max_depth=3)), X, y)
-    assert list(model.feature_names_in_) == ["amount", "ward", "day"]
     make = getattr(skrub, "tabular_pipeline", None) or skrub.tabular_learner  # its name before skrub 0.6
-    check_regressor(make(DecisionTreeRegressor(max_depth=3, random_state=0)), X, y)
+    tree = DecisionTreeRegressor(max_depth=3, random_state=0)
+    for learner in (make_pipeline(skrub.TableVectorizer(), tree), make(tree)):
+        model = BaggedRegressor(learner, n_bags=2, random_state=0).fit(X, y)
+        assert list(model.feature_names_in_) == ["amount", "ward", "day"]
+        rows = model.bags_[0]
+        alone = clone(model.estimators_[0]).fit(X.iloc[rows], y[rows])
+        np.testing.assert_array_equal(alone.predict(X), model.estimators_[0].predict(X))
 
 
 def test_imbalanced_learn_pipelines(needs, classification):

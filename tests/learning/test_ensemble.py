@@ -259,7 +259,8 @@ def test_tags_are_those_of_the_learner():
 def test_a_model_shows_itself_as_html(diabetes):
     html = BaggedRegressor(Ridge(), n_bags=3)._repr_html_()
     assert "Ridge" in html
-    assert "Subbagging(bag_size=0.5)" in html
+    if not sklearn.__version__.startswith("1.6."):  # which shows no parameters that have their default
+        assert "Subbagging(bag_size=0.5)" in html
 
 
 def test_metadata_is_routed(diabetes):
@@ -556,7 +557,8 @@ def test_a_warm_start_with_other_weights_is_refused():
 
 
 def test_a_warm_start_notices_that_a_sparse_table_was_changed_in_place():
-    table, y = sparse.random_array((30, 5), density=0.5, format="csr", rng=0), np.arange(30.0)
+    dense = np.random.default_rng(0).normal(size=(30, 5))
+    table, y = sparse.csr_array(np.where(dense > 0, dense, 0.0)), np.arange(30.0)
     model = BaggedRegressor(Ridge(), n_bags=5, warm_start=True, random_state=0).fit(table, y)
     table.data[0] += 1.0
     with pytest.raises(ValueError, match="adds bags of the same data"):
