@@ -52,7 +52,7 @@ def test_xgboost_learners(needs, regression, classification):
     xgboost = needs("xgboost", "xgboost")
     check_regressor(xgboost.XGBRegressor(n_estimators=5, max_depth=2, n_jobs=1), *regression)
     X, y = classification
-    # XGBoost takes classes 0, 1, ... only, and scikit-learn has no way to tell: the codes of the labels are given.
+    # XGBoost takes the codes of labels.
     model = BaggedClassifier(xgboost.XGBClassifier(n_estimators=5, max_depth=2, n_jobs=1), **FEW)
     assert set(model.fit(X, (y == "low").astype(int)).predict(X)) == {0, 1}
 
