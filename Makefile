@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test quick lint bench engines fuzz hostile sanitize wheels clean
+.PHONY: demo test quick lowest compatibility golden lint bench engines fuzz hostile sanitize wheels release clean
 
 # What is compiled into the package: with the system's compiler, or one from the package index, or not at all.
 NATIVE := hatch_build.py $(wildcard src/stablebag/learning/solvers/native/*.[ch])
@@ -20,6 +20,18 @@ test: .venv/.test
 # The fast tests of every room, a minute or two: for the working day. tests/conftest.py lists what is left out as slow.
 quick: .venv/.test
 	$(BIN)/python -m pytest tests -m "not slow"
+
+# The fast tests with the lowest version of everything that pyproject.toml declares; `make test` has the newest.
+lowest: .venv-lowest/.lowest
+	.venv-lowest/bin/python -m pytest tests -m "not slow"
+
+# What users combine the package with: as in `make test`, and CatBoost, which takes 320 MB more.
+compatibility: .venv/.compatibility
+	$(BIN)/python -m pytest tests/compatibility
+
+# The bags, predictions and certificates that an upgrade has to keep, written anew; the changelog says why.
+golden: .venv/.project
+	$(BIN)/python tests/golden/models.py
 
 ENGINES ?= dask,ray,spark
 # Bags fitted by dask, ray and Spark, or by some (ENGINES=dask,ray), in an environment of their own, which takes a gigabyte.
@@ -64,8 +76,20 @@ wheels: .venv/.wheels
 	rm -rf dist
 	$(BIN)/python hatch_build.py dist
 
+# A wheel and the source distribution as `pip` would make them, their metadata checked, and each installed in an empty
+# environment and tried from outside of the checkout. What is uploaded are those of `make wheels`.
+VERSION = $$(sed -n 's/^__version__ = "\(.*\)"/\1/p' src/stablebag/__init__.py)
+release: .venv/.release
+	rm -rf build/release
+	$(BIN)/python -m build --outdir build/release
+	$(BIN)/python -m twine check --strict build/release/*
+	for file in build/release/*; do \
+	    rm -rf build/empty && $(PYTHON) -m venv build/empty && build/empty/bin/python -m pip install --quiet $$file && \
+	    cp tests/smoke.py build/empty && (cd build/empty && bin/python -I smoke.py $(VERSION)) || exit 1; \
+	done
+
 clean:
-	rm -rf .venv .venv-engines build dist src/stablebag/learning/solvers/native/_native.*
+	rm -rf .venv .venv-engines .venv-lowest build dist src/stablebag/learning/solvers/native/_native.*
 
 # One stamp per purpose: a second run installs nothing until pyproject.toml or a C file changes.
 .venv/.pip:
@@ -73,7 +97,7 @@ clean:
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'  # the first that reads dependency groups
 	touch $@
 
-.venv/.project: pyproject.toml $(NATIVE) | .venv/.pip
+.venv/.project: pyproject.toml src/stablebag/__init__.py $(NATIVE) | .venv/.pip
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
@@ -83,6 +107,13 @@ clean:
 
 .venv/.%: pyproject.toml | .venv/.project
 	$(BIN)/python -m pip install --quiet --editable . --group $*
+	touch $@
+
+.venv-lowest/.lowest: pyproject.toml tests/lowest.py $(NATIVE)
+	$(PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(PYTHON) tests/lowest.py > .venv-lowest/pins.txt
+	.venv-lowest/bin/python -m pip install --quiet --constraint .venv-lowest/pins.txt --editable '.[all]' --group lowest
 	touch $@
 
 .venv-engines/.pip:

@@ -1,6 +1,7 @@
 """How the package is built: with a compiler, with one from the package index, and with neither."""
 
 import importlib.util
+import re
 import sys
 import tarfile
 import zipfile
@@ -10,6 +11,7 @@ import pytest
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
+import stablebag
 from stablebag.learning.solvers.native import loading
 
 ROOT = Path(__file__).parent.parent
@@ -60,6 +62,7 @@ def test_the_source_distribution_has_what_its_tests_read(tmp_path):
     with tarfile.open(file) as opened:
         names = {name.split("/", 1)[1] for name in opened.getnames()}
     read = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/solvers.md", "benchmarks/how_fast.py"]
+    read += ["CITATION.cff", "CHANGELOG.md", "LICENSE", "Makefile", "pyproject.toml", "tests/golden/numbers.json"]
     assert names.issuperset([*read, "tests/test_documents.py", f"src/{NATIVE}/trees.c"])
     assert f"src/{NATIVE}/{loading.PATH.name}" not in names
 
@@ -119,3 +122,30 @@ def test_the_c_files_compile_without_a_warning(hook, tmp_path):
         pytest.skip("There is no C compiler.")
     strict = [*command, "-Wall", "-Wextra", "-Werror"]
     hook.compile_library(strict, sorted((ROOT / hook.SOURCES).glob("*.c")), tmp_path / "strict.so", try_it=True)
+
+
+def test_the_version_is_written_once_and_cited_as_it_is():
+    assert WheelBuilder(str(ROOT)).metadata.version == stablebag.__version__
+    cited = dict(re.findall(r"^([\w-]+): (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE))
+    assert cited["version"] == stablebag.__version__
+    latest = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0]
+    assert latest in ("Unreleased", f"{cited['version']} - {cited['date-released']}")
+
+
+def test_the_metadata_name_every_python_that_is_tested():
+    core = WheelBuilder(str(ROOT)).metadata.core
+    assert core.requires_python == ">=3.11"
+    minor = [each.rsplit(".", 1)[1] for each in core.classifiers if re.search(r":: 3\.\d+$", each)]
+    assert minor == ["11", "12", "13", "14"]
+    assert core.readme_path == "README.md"
+    assert core.license_expression == "BSD-3-Clause"
+
+
+def test_every_bound_is_one_that_can_be_installed_alone():
+    """`make lowest` pins each; a bound without a version, or two bounds for one package, would test another."""
+    spec = importlib.util.spec_from_file_location("lowest", ROOT / "tests" / "lowest.py")
+    lowest = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(lowest)
+    names = [pin.split("==")[0] for pin in lowest.pins()]
+    assert {"numpy", "scipy", "scikit-learn", "pandas", "dask", "skops"} <= set(names)
+    assert len(names) == len(set(names))

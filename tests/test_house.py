@@ -132,7 +132,7 @@ def test_tests_mirror_the_files():
             missing.append(str(place))
     assert missing == []
     known = {TESTS / path.relative_to(PACKAGE).parent / f"test_{path.name}" for path in FILES}
-    beside = {"theorems", "properties", "statistical", "engines", "hostile"}
+    beside = {"theorems", "properties", "statistical", "engines", "hostile", "compatibility", "golden"}
     alone = {
         "test_house.py",
         "test_comparison.py",
@@ -152,6 +152,12 @@ def test_tests_mirror_the_files():
 def test_the_public_names_are_these():
     assert stablebag.__all__ == PUBLIC == sorted(PUBLIC)
     assert all(hasattr(stablebag, name) for name in PUBLIC)
+
+
+def test_whatever_explains_itself_does_so_in_notebooks():
+    speaking = [name for name in PUBLIC if hasattr(getattr(stablebag, name), "explain")]
+    assert {"Certificate", "Intervals", "LabelSets", "Plan", "Selection"} <= set(speaking)
+    assert [name for name in speaking if not hasattr(getattr(stablebag, name), "_repr_html_")] == []
 
 
 def test_public_names_come_from_the_rooms_that_define_them():

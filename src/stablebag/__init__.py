@@ -3,7 +3,7 @@
 import importlib
 from typing import Any
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 # Every public name, by the file that defines it. A file is imported when one of its names is first used: certificates
 # and plans do not import scikit-learn, and only displays import matplotlib.

@@ -103,8 +103,8 @@ def paragraphs(sentences: Iterable[str]) -> str:
 
 
 def preformatted(text: str) -> str:
-    """Return text as notebooks show it."""
-    return f"<pre>{html.escape(text)}</pre>"
+    """Return text as notebooks show it; JupyterLab would give it a font in which columns do not align."""
+    return f'<pre style="font-family: monospace">{html.escape(text)}</pre>'
 
 
 def number(value: float) -> str:

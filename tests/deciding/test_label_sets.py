@@ -114,7 +114,7 @@ def test_sets_say_what_they_are(sets, model, wine):
     one = predict_set(model, wine[0][1:2], epsilon=0.25)
     assert "1 set of labels by inflated-argmax with epsilon 0.25:" in one.explain()
     page = sets._repr_html_()
-    assert "<td>bottle 1</td><td>barolo</td>" in page
+    assert "<th>bottle 1</th><td>barolo</td>" in page
     assert "and 79 more" in page
 
 

@@ -1,5 +1,6 @@
 """The estimators: scikit-learn's own checks, and what bagging must give on top of them."""
 
+import inspect
 import itertools
 import pickle
 
@@ -52,6 +53,8 @@ WHY = "a weight is not a number of copies: the bags are drawn from other rows"
 
 
 EXPECTED_FAILURES = {f"check_sample_weight_equivalence_on_{kind}_data": WHY for kind in ("dense", "sparse")}
+# Up to scikit-learn 1.7 an expected failure could not be made strict.
+STRICT = {"xfail_strict": True} if "xfail_strict" in inspect.signature(parametrize_with_checks).parameters else {}
 
 # An average of scores is no function of an average of probabilities, so the two need not put points or classes in the
 # same order; predict goes by the probabilities, which are what is certified.
@@ -74,7 +77,7 @@ WITH_DECISIONS = {
         BaggedClassifier(HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=2), n_bags=5, random_state=0),
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES | WITH_DECISIONS.get(type(estimator.estimator), {}),
-    xfail_strict=True,
+    **STRICT,
 )
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge", "ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learns_own_checks_pass(estimator, check):
@@ -267,7 +270,8 @@ def test_tags_are_those_of_the_learner():
 def test_a_model_shows_itself_as_html(diabetes):
     html = BaggedRegressor(Ridge(), n_bags=3)._repr_html_()
     assert "Ridge" in html
-    assert "Subbagging(bag_size=0.5)" in html
+    if not sklearn.__version__.startswith("1.6."):  # which shows no parameters that have their default
+        assert "Subbagging(bag_size=0.5)" in html
 
 
 def test_metadata_is_routed(diabetes):
@@ -564,7 +568,8 @@ def test_a_warm_start_with_other_weights_is_refused():
 
 
 def test_a_warm_start_notices_that_a_sparse_table_was_changed_in_place():
-    table, y = sparse.random_array((30, 5), density=0.5, format="csr", rng=0), np.arange(30.0)
+    dense = np.random.default_rng(0).normal(size=(30, 5))
+    table, y = sparse.csr_array(np.where(dense > 0, dense, 0.0)), np.arange(30.0)
     model = BaggedRegressor(Ridge(), n_bags=5, warm_start=True, random_state=0).fit(table, y)
     table.data[0] += 1.0
     with pytest.raises(ValueError, match="adds bags of the same data"):

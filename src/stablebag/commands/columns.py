@@ -100,8 +100,10 @@ class Columns:
             ("categories", categories, self.named("category")),
             ("dates", dates, self.named("date")),
         ]
+        # The last step does nothing: scikit-learn 1.6 takes a pipeline that ends in the hashing for not fitted.
+        texts = make_pipeline(FunctionTransformer(as_text), words, FunctionTransformer())
         for name in self.named("text"):
-            steps.append((f"text {name}".replace("__", "_"), make_pipeline(FunctionTransformer(as_text), words), name))
+            steps.append((f"text {name}".replace("__", "_"), texts, name))
         used = [step for step in steps if len(step[2])]
         if not used:
             raise TableError("The table has no column to learn from: all are constant, empty, ids or left out.")

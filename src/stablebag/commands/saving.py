@@ -26,6 +26,7 @@ TRUSTED = frozenset(
     {
         "fractions.Fraction",
         "numpy.dtype",
+        "sklearn.compose._column_transformer._RemainderColsList",  # a list of columns, in scikit-learn 1.6
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.metrics._dist_metrics.EuclideanDistance64",
         "sklearn.neighbors._kd_tree.KDTree",

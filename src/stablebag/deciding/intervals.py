@@ -31,7 +31,7 @@ from stablebag._checks import (
     refuse_value,
 )
 from stablebag._seeds import RandomState, Seeds
-from stablebag._wording import ROWS, Noun, number, paragraphs
+from stablebag._wording import ROWS, Noun, number, paragraphs, preformatted
 from stablebag.deciding.group_jackknife import GroupCVPlus, GroupJackknife, GroupJackknifeMinmax, GroupJackknifePlus
 from stablebag.deciding.jackknife import CVPlus, Ends, Jackknife, JackknifeMinmax, JackknifePlus
 from stablebag.deciding.locally_weighted import LocallyWeighted
@@ -48,6 +48,7 @@ from stablebag.measuring.refits import refit_without
 from stablebag.resampling.scheme import ResolvedScheme
 from stablebag.resampling.units import Units
 
+_SHOWN = 10
 _METHODS = {method.name: method for method in (Jackknife, JackknifePlus, JackknifeMinmax)}
 METHODS = (*_METHODS, StableJackknife.name)
 _OF_GROUPS = {method.name: method for method in (GroupJackknife, GroupJackknifePlus, GroupJackknifeMinmax, GroupCVPlus)}
@@ -158,11 +159,15 @@ class Intervals:
 
     def _repr_html_(self) -> str:
         """For notebooks: what is proved, and the first intervals."""
-        lines = zip(self.prediction[:10], self.lower[:10], self.upper[:10], strict=True)
-        cells = "".join(f"<tr><td>{a:.6g}</td><td>{b:.6g}</td><td>{c:.6g}</td></tr>" for a, b, c in lines)
-        head = "<tr><th>prediction</th><th>lower</th><th>upper</th></tr>"
-        more = f"<p>and {len(self) - 10:,} more</p>" if len(self) > 10 else ""
-        return f"<p>{html.escape(self.explain())}</p><table>{head}{cells}</table>{more}"
+        names = range(len(self)) if self.index is None else self.index
+        lines = zip(names, self.prediction[:_SHOWN], self.lower[:_SHOWN], self.upper[:_SHOWN], strict=False)
+        cells = "".join(
+            f"<tr><th>{html.escape(str(name))}</th>{''.join(f'<td>{value:.6g}</td>' for value in some)}</tr>"
+            for name, *some in lines
+        )
+        head = "<tr><th>point</th><th>prediction</th><th>lower</th><th>upper</th></tr>"
+        more = f"<p>and {len(self) - _SHOWN:,} more</p>" if len(self) > _SHOWN else ""
+        return f"{preformatted(self.explain())}<table>{head}{cells}</table>{more}"
 
     def __len__(self) -> int:
         return len(self.lower)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import check_choice, hold_read_only, refuse_value
-from stablebag._wording import paragraphs
+from stablebag._wording import paragraphs, preformatted
 from stablebag.deciding.inflated_argmax import INFLATED
 from stablebag.deciding.intervals import check_level
 from stablebag.deciding.jackknife_sets import JackknifeSets
@@ -160,10 +160,10 @@ class LabelSets:
         """For notebooks: what is proved, and the first sets."""
         names = range(len(self)) if self.index is None else self.index
         lines = list(zip(names, self.to_list()[:_SHOWN], strict=False))
-        cells = "".join(f"<tr><td>{_text(name)}</td><td>{_text(*some)}</td></tr>" for name, some in lines)
+        cells = "".join(f"<tr><th>{_text(name)}</th><td>{_text(*some)}</td></tr>" for name, some in lines)
         more = f"<p>and {len(self) - _SHOWN:,} more</p>" if len(self) > _SHOWN else ""
         head = "<tr><th>point</th><th>labels</th></tr>"
-        return f"<p>{html.escape(self.explain())}</p><table>{head}{cells}</table>{more}"
+        return f"{preformatted(self.explain())}<table>{head}{cells}</table>{more}"
 
     def __len__(self) -> int:
         return len(self.members)

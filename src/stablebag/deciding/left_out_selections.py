@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import hold_read_only
-from stablebag._wording import ROWS, Noun, paragraphs
+from stablebag._wording import ROWS, Noun, paragraphs, preformatted
 from stablebag.measuring.names import Names
 
 _SHOWN = 5
@@ -74,6 +74,10 @@ class LeftOutSelections:
 
     def __str__(self) -> str:
         return self.explain()
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return preformatted(self.explain())
 
     def __len__(self) -> int:
         return len(self.overlaps)

@@ -9,7 +9,7 @@ import numpy as np
 
 from stablebag._checks import check_integer, hold_read_only, refuse_value
 from stablebag._seeds import RandomState
-from stablebag._wording import count_bags, paragraphs
+from stablebag._wording import count_bags, paragraphs, preformatted
 from stablebag.deciding.importances import Importances
 from stablebag.deciding.inflated_argmax import as_scores
 from stablebag.deciding.left_out_rankings import LeftOutRankings
@@ -188,6 +188,10 @@ class StableRanking(Promised):
 
     def __str__(self) -> str:
         return self.explain()
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return preformatted(self.explain())
 
     @property
     def _order(self) -> np.ndarray:

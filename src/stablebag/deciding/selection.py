@@ -16,7 +16,7 @@ from scipy import sparse
 
 from stablebag._checks import hold_read_only
 from stablebag._seeds import RandomState
-from stablebag._wording import count_bags, paragraphs
+from stablebag._wording import count_bags, paragraphs, preformatted
 from stablebag.deciding.choices import key_of, plain_choice
 from stablebag.deciding.inflated_argmax import inflated_argmax
 from stablebag.deciding.left_out_selections import LeftOutSelections
@@ -169,6 +169,10 @@ class Selection(Promised):
 
     def __str__(self) -> str:
         return self.explain()
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return preformatted(self.explain())
 
     def __len__(self) -> int:
         return int(self.is_selected.sum())

@@ -25,7 +25,7 @@ from stablebag._checks import (
     refuse_value,
 )
 from stablebag._seeds import RandomState, Seeds
-from stablebag._wording import paragraphs
+from stablebag._wording import paragraphs, preformatted
 from stablebag.learning.fitting import fit_and_predict_bags
 from stablebag.learning.job import FitJob
 from stablebag.learning.learners import may_predict
@@ -153,6 +153,10 @@ class StabilityTest:
 
     def __str__(self) -> str:
         return self.explain()
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return preformatted(self.explain())
 
 
 def stability_test(

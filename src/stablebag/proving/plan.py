@@ -14,7 +14,7 @@ from stablebag._checks import (
     refuse_type,
     refuse_value,
 )
-from stablebag._wording import count_bags, rounded_up
+from stablebag._wording import count_bags, preformatted, rounded_up
 from stablebag.proving import bounds
 from stablebag.proving.certificate import Certificate, first_step, replace_bags
 from stablebag.proving.coupling import Coupling
@@ -88,6 +88,10 @@ class Plan:
         others = f"\nFewer bags must be smaller: {', '.join(fewer)}." if fewer else ""
         promise = self.certificate.explain(self.delta)
         return f"Use {self.certificate.scheme}, with {count_bags(self.n_bags)}.{others}\n{promise}"
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return preformatted(str(self))
 
 
 def plan(

@@ -1,0 +1,103 @@
+"""Learners of other libraries inside of ours: each is given its bag's rows alone, and the certificate is kept."""
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.ensemble import StackingClassifier, StackingRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    certify,
+    certify_reused,
+    leave_one_out,
+    predict_interval,
+    predict_set,
+)
+
+FEW = {"n_bags": 16, "random_state": 0}
+
+
+def check_regressor(learner, X, y):
+    """Bag it, and hold what is measured against what is proved; then fit one bag alone, and find the same model."""
+    model = BaggedRegressor(learner, **FEW).fit(X, y)
+    predicted = model.predict(X)
+    assert predicted.shape == (30,)
+    assert np.ptp(predicted) > 0, "it has learned nothing"
+    measured, proved = leave_one_out(model, X), certify_reused(model)
+    assert measured.epsilon(0.1).max() <= proved.epsilon(0.1)
+    assert (predict_interval(model, X[:2]).width > 0).all()
+    rows = model.bags_[0]
+    alone = clone(model.estimators_[0]).fit(X[rows], y[rows])
+    np.testing.assert_array_equal(alone.predict(X), model.estimators_[0].predict(X))
+    return model
+
+
+def check_classifier(learner, X, y):
+    """The same for classes."""
+    model = BaggedClassifier(learner, **FEW).fit(X, y)
+    shares = model.predict_proba(X)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert set(model.predict(X)) == {"high", "low"}
+    measured, proved = leave_one_out(model, X), certify_reused(model)
+    assert measured.epsilon(0.1).max() <= proved.epsilon(0.1)
+    assert 0 < certify(model).epsilon(0.1) < 1
+    assert predict_set(model, X[:2], epsilon=0.1).sizes.min() >= 1
+    return model
+
+
+def test_xgboost_learners(needs, regression, classification):
+    xgboost = needs("xgboost", "xgboost")
+    check_regressor(xgboost.XGBRegressor(n_estimators=5, max_depth=2, n_jobs=1), *regression)
+    X, y = classification
+    # XGBoost takes the codes of labels.
+    model = BaggedClassifier(xgboost.XGBClassifier(n_estimators=5, max_depth=2, n_jobs=1), **FEW)
+    assert set(model.fit(X, (y == "low").astype(int)).predict(X)) == {0, 1}
+
+
+def test_lightgbm_learners(needs, regression, classification):
+    lightgbm = needs("lightgbm", "lightgbm")
+    small = {"n_estimators": 5, "min_child_samples": 2, "n_jobs": 1, "verbose": -1}
+    check_regressor(lightgbm.LGBMRegressor(**small), *regression)
+    check_classifier(lightgbm.LGBMClassifier(**small), *classification)
+
+
+def test_catboost_learners(needs, regression, classification):
+    catboost = needs("catboost", "catboost")
+    small = {"iterations": 5, "depth": 2, "thread_count": 1, "verbose": False, "allow_writing_files": False}
+    check_regressor(catboost.CatBoostRegressor(**small), *regression)
+    check_classifier(catboost.CatBoostClassifier(**small), *classification)
+
+
+def test_skrub_pipelines(needs, claims):
+    skrub = needs("skrub", "skrub")
+    X, y = claims
+    make = getattr(skrub, "tabular_pipeline", None) or skrub.tabular_learner  # its name before skrub 0.6
+    tree = DecisionTreeRegressor(max_depth=3, random_state=0)
+    for learner in (make_pipeline(skrub.TableVectorizer(), tree), make(tree)):
+        model = BaggedRegressor(learner, n_bags=2, random_state=0).fit(X, y)
+        assert list(model.feature_names_in_) == ["amount", "ward", "day"]
+        rows = model.bags_[0]
+        alone = clone(model.estimators_[0]).fit(X.iloc[rows], y[rows])
+        np.testing.assert_array_equal(alone.predict(X), model.estimators_[0].predict(X))
+
+
+def test_imbalanced_learn_pipelines(needs, classification):
+    sampling, pipeline = needs("imblearn.under_sampling", "imbalanced-learn"), needs("imblearn.pipeline", "imblearn")
+    X, y = classification
+    learner = pipeline.make_pipeline(sampling.RandomUnderSampler(), DecisionTreeClassifier(max_depth=2))
+    model = check_classifier(learner, X, y)
+    for steps, bag in zip(model.estimators_, model.bags_, strict=True):
+        chosen = steps[0].sample_indices_  # of the bag's rows, as many of each class
+        counts = np.unique(y[bag][chosen], return_counts=True)[1]
+        assert len(set(counts)) == 1
+    assert len({steps[0].random_state for steps in model.estimators_}) == len(model.bags_)
+
+
+def test_stacking_inside_of_ours(regression, classification):
+    few = [("tree", DecisionTreeRegressor(max_depth=2)), ("ridge", Ridge())]
+    check_regressor(StackingRegressor(few, Ridge(), cv=2), *regression)
+    few = [("tree", DecisionTreeClassifier(max_depth=2)), ("linear", LogisticRegression())]
+    check_classifier(StackingClassifier(few, LogisticRegression(), cv=2), *classification)

@@ -1,0 +1,47 @@
+"""An upgrade gives users the bags, predictions and certificates that they had, or the changelog says otherwise."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+SPEC = importlib.util.spec_from_file_location("golden_models", HERE / "models.py")
+golden = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(golden)
+KEPT = json.loads(golden.FILE.read_text())
+WHAT_TO_DO = (
+    "are others than in tests/golden/numbers.json: whoever upgrades gets other {kind} from the same seed. If that was "
+    "not intended, mend the change. If it was, say in CHANGELOG.md, under Changed, what differs and why, and write the "
+    "file anew: make golden"
+)
+
+
+@pytest.fixture(scope="module")
+def now():
+    return golden.made_now()
+
+
+@pytest.mark.parametrize("kind", ["bags", "predictions"])
+@pytest.mark.parametrize("name", KEPT["exact"])
+def test_the_same_seed_gives_the_same_bags_and_predictions(now, name, kind):
+    assert now["exact"][name][kind] == KEPT["exact"][name][kind], (
+        f"The {kind} of '{name}' {WHAT_TO_DO.format(kind=kind)}"
+    )
+
+
+@pytest.mark.parametrize("name", KEPT["close"])
+def test_the_same_seed_gives_the_same_certificates(now, name):
+    found, kept = (list(map(float.fromhex, values["close"][name])) for values in (now, KEPT))
+    # Roots and logarithms may differ in the last digit between machines.
+    assert found == pytest.approx(kept, rel=1e-12), f"The numbers of '{name}' {WHAT_TO_DO.format(kind='numbers')}"
+
+
+def test_nothing_is_left_out_of_the_file(now):
+    assert {kind: list(what) for kind, what in now.items()} == {kind: list(what) for kind, what in KEPT.items()}
+
+
+def test_the_numbers_depend_on_the_seed():
+    model = golden.regressor(golden.SCHEMES["subbagging"]).set_params(random_state=golden.SEED + 1)
+    assert golden.exact(model.fit(golden.X, golden.Y)) != KEPT["exact"]["regressor, subbagging"]
