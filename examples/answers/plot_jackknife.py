@@ -92,7 +92,7 @@ for name, (colour, line, marker) in LOOKS.items():
 above.axhline(100 * LEVEL, color="black", linestyle=":", linewidth=1, label="the level asked for")
 above.axhline(200 * LEVEL - 100, color="0.5", linestyle="-.", linewidth=1, label="proved for either jackknife+")
 above.set(ylim=(15, 105), ylabel="new rows covered (%)")
-above.set_title("The jackknife fails at n = d; bagged, it covers", loc="left", fontsize="medium")
+above.set_title("Features = rows: the jackknife fails; bagged, it covers", loc="left", fontsize="medium")
 above.legend(fontsize="small", ncols=2, loc="lower center")
 below.set(xlabel=f"features ({N_ROWS} rows)", ylabel="median width (units of y)")
 below.set_title("Bagging also makes intervals short", loc="left", fontsize="medium")

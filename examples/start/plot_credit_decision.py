@@ -53,7 +53,7 @@ for name, flipped in flips.items():
     hinges = flipped.any(axis=0)
     print(f"{name:9} {hinges.sum():3} of {n_new} decisions hinge on a single customer ({hinges.mean():.1%})")
 share = {name: flipped.any(axis=0).mean() for name, flipped in flips.items()}
-assert share["bagged"] < share["one tree"]
+assert share["bagged"] < share["one tree"] / 2
 
 # %%
 # Both are about as often right.

@@ -30,11 +30,11 @@ X_train, y_train, X_new, y_new = X[:400], y[:400], X[400:], y[400:]
 # A bagged model fits the same tree to many *bags*, random halves of the training rows, and averages what the trees
 # predict. It is a scikit-learn estimator like any other.
 
-model = BaggedRegressor(DecisionTreeRegressor(), n_bags=300 if QUICK else 1000, random_state=0)
+model = BaggedRegressor(DecisionTreeRegressor(min_samples_leaf=5), n_bags=300 if QUICK else 1000, random_state=0)
 model.fit(X_train, y_train)
 
 # %%
-tree = DecisionTreeRegressor(random_state=0).fit(X_train, y_train)
+tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0).fit(X_train, y_train)
 for name, fitted in {"one tree": tree, "bagged": model}.items():
     print(
         f"{name:9} mean absolute error on {len(y_new)} new patients: {np.abs(fitted.predict(X_new) - y_new).mean():.1f}"

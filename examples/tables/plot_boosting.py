@@ -2,9 +2,9 @@
 XGBoost, LightGBM, CatBoost: any learner can be wrapped
 =======================================================
 
-**Boosted trees are more stable than one tree, and still a single training row moves their predictions several times
-as far as those of their bagged versions; the error does not suffer.** A learner need not know anything of bags:
-whatever has ``fit`` and ``predict`` can be wrapped.
+**A single training row moves the predictions of boosted trees more than twice as far as those of their bagged
+versions, and the error does not suffer.** A learner need not know anything of bags: whatever has ``fit`` and
+``predict`` can be wrapped.
 
 The data are the 442 patients of :func:`sklearn.datasets.load_diabetes`. The page uses what is installed of ``pip
 install xgboost lightgbm catboost``, beside scikit-learn's own boosted trees.
@@ -76,7 +76,7 @@ print("how far one row moves a prediction     alone   bagged   without noise    
 for name in learners:
     print(f"{name:36}" + "".join(f"{value:8.2f}" for value in moves[name]), end="")
     print(f"{errors[name][0]:24.1f}{errors[name][1]:10.1f}")
-    assert moves[name][2] < moves[name][0]
+    assert 2 * moves[name][2] < moves[name][0]
     assert errors[name][1] < 1.1 * errors[name][0]
 
 # %%
