@@ -19,7 +19,7 @@ from sklearn.linear_model import LinearRegression
 from stablebag import BaggedRegressor, Subbagging, jackknife_intervals_refit, predict_interval, random_n_bags
 
 QUICK = "STABLEBAG_QUICK" in os.environ  # fewer rows and data sets, so that the page is made in seconds
-N_ROWS, N_TRIALS, N_BAGS = (40, 2, 40) if QUICK else (100, 12, 200)
+N_ROWS, N_TRIALS, N_BAGS = (40, 2, 40) if QUICK else (100, 6, 100)
 SHARES = (0.2, 1.0, 1.2, 2.0) if QUICK else (0.2, 0.6, 0.9, 1.0, 1.1, 1.5, 2.0)  # features, of the rows
 LEVEL = 0.9
 
