@@ -68,14 +68,16 @@ for name, numbers in lines.items():
     assert numbers[1] <= numbers[2] <= numbers[3]
 
 # %%
-# Of the single tree nothing is proved, so nothing stands beside it.
+# Of the single tree nothing is proved, so nothing stands beside it. Few rows move it, and some of these very far.
+
+assert alone.max("max") > 2 * bagged.max("max")
 
 figure, ax = plt.subplots(figsize=(5.6, 4.2), layout="constrained")
 label = "how far the prediction moves (disease score)"
 StabilityCurveDisplay.from_perturbations(
     {"one tree": alone, "bagged": bagged}, certificate=here, scale="log", xlabel=label, ax=ax
 )
-ax.set_title("The bagged tree keeps what is proved of it,\nand moves less far than one tree")
+ax.set_title("The bagged tree keeps what is proved of it;\na single row moves one tree very far")
 plt.show()
 
 # %%
