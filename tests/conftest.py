@@ -15,7 +15,7 @@ SLOW_PLACES = (
     "hostile",  # thousands of calls, faults, a browser
     "theorems",  # lists of all bags
     "properties",  # random examples, many learners, pools of processes
-    "test_documents.py",  # runs the examples
+    "test_documents.py",  # runs the code in pages
     "commands/test_demo.py",  # whole commands
     "commands/test_interval.py",
     "commands/test_measure.py",

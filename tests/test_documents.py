@@ -1,10 +1,13 @@
-"""Everything with code in it under docs/ and examples/ runs, and what the documents say of the house is true."""
+"""Code in docs/ runs, pages of the gallery can be executed, and what the documents say of the house is true."""
 
+import ast
+import importlib
+import itertools
+import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import gallery_pages
 import how_fast
 import pytest
 
@@ -14,6 +17,7 @@ from stablebag.learning.solvers.native import library
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(stablebag.__file__).parent
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+GALLERY = sorted((ROOT / "examples").glob("*/*.py"))
 PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if BLOCK.search(page.read_text()))
 
 
@@ -27,12 +31,64 @@ def test_code_in_a_page_runs(page):
         exec(compile(block, str(page), "exec"), namespace)
 
 
-@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
-def test_examples_run(script, tmp_path):
-    command = [sys.executable, str(script), "--quick", "--output", str(tmp_path)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout
+@pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)
+def test_a_page_of_the_gallery_is_in_its_format(script):
+    """`make docs` executes the pages; here they are read: title, conclusion, cells, pictures, a quick mode."""
+    text = script.read_text()
+    tree = ast.parse(text)
+    compile(tree, str(script), "exec")
+    title, underline, *rest = ast.get_docstring(tree).split("\n")
+    assert set(underline) == {"="}, "a title is underlined by ="
+    assert len(underline) == len(title)
+    assert not title.endswith("."), "a title has no full stop"
+    assert rest[0] == "", "a title is followed by an empty line"
+    assert rest[1].startswith("**"), "a page begins with its conclusion, in bold"
+    assert "\n# %%\n" in text, "a page has cells"
+    assert "plt.show()" in text, "a page has pictures"
+    assert '"STABLEBAG_QUICK" in os.environ' in text, "a page has a quick mode"
+    for line, below in itertools.pairwise(text.split("\n")):
+        assert not re.fullmatch("# -+", below) or len(below) == len(line), f"the line below {line!r}"
+
+
+@pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)
+def test_a_page_of_the_gallery_imports_what_is_there_or_says_what_to_install(script):
+    tree = ast.parse(script.read_text())
+    installed = " ".join(re.findall(r"``pip\s+install\s+([^`]+)``", ast.get_docstring(tree))).replace("-", "_").split()
+    for node in gallery_pages.imports(tree):
+        for module in gallery_pages.modules(node):
+            package = module.split(".")[0]
+            if package not in installed:
+                imported = importlib.import_module(module)
+                names = [alias.name for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+                missing = [name for name in names if not hasattr(imported, name)]
+                assert not missing, f"{module} has no {missing}"
+
+
+@pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)
+def test_pages_of_the_gallery_refer_to_pages_that_are_there(script):
+    for section, page in re.findall(r":ref:`sphx_glr_auto_examples_([a-z]+)_(plot_\w+\.py)`", script.read_text()):
+        assert (ROOT / "examples" / section / page).exists(), f"{section}/{page}"
+
+
+def test_sections_of_the_gallery_have_a_header_and_an_order():
+    folders = sorted(path.name for path in (ROOT / "examples").iterdir() if path.is_dir())
+    assert {script.parent.name for script in GALLERY} <= set(folders)
+    assert sorted(gallery_pages.SECTIONS) == [name for name in folders if not name.startswith("_")]
+    for folder in (ROOT / "examples", *(ROOT / "examples" / name for name in gallery_pages.SECTIONS)):
+        title, underline, empty, sentence = (folder / "GALLERY_HEADER.rst").read_text().split("\n")[:4]
+        assert len(title) == len(underline)
+        assert empty == ""
+        assert sentence[-1] in ".?"
+
+
+def test_a_page_whose_packages_are_missing_is_not_executed(tmp_path):
+    (tmp_path / "plot_here.py").write_text("import numpy.linalg\nfrom sklearn import tree\n")
+    (tmp_path / "plot_there.py").write_text("import numpy\nfrom no_such_package.part import thing\n")
+    (tmp_path / "plot_tried.py").write_text("try:\n    import no_such_package\nexcept ImportError:\n    pass\n")
+    pattern = gallery_pages.executed(tmp_path)
+    executed = [page.name for page in sorted(tmp_path.iterdir()) if re.search(pattern, str(page))]
+    assert executed == ["plot_here.py", "plot_tried.py"]
+    assert gallery_pages.order(tmp_path, tmp_path / "docs")[0] == os.path.join("..", "start")
 
 
 def test_the_plan_of_the_house_names_every_file_once():

@@ -1,0 +1,38 @@
+"""Which pages of the gallery are executed, and in which order its sections stand."""
+
+import ast
+import os
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+SECTIONS = ("start", "promises", "rows", "answers", "tables", "paper")
+
+
+def imports(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
+    """Return the imports without which a script stops: all but those that it tries."""
+    tried = {id(node) for block in ast.walk(tree) if isinstance(block, ast.Try) for node in ast.walk(block)}
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
+    return [node for node in found if id(node) not in tried]
+
+
+def modules(node: ast.Import | ast.ImportFrom) -> list[str]:
+    """Return the names of the modules that a statement imports, or imports from."""
+    return [str(node.module)] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+
+
+def can_run(script: Path) -> bool:
+    """Whether all packages that a script needs are installed."""
+    needed = [name for node in imports(ast.parse(script.read_text())) for name in modules(node)]
+    return all(find_spec(name.split(".")[0]) for name in needed)
+
+
+def executed(folder: Path) -> str:
+    """Return a pattern of the pages that can be executed here; the others say in their first lines what they need."""
+    pages = [page for page in folder.rglob("plot_*.py") if can_run(page)]
+    return r"[\\/](" + "|".join(sorted(re.escape(page.name) for page in pages)) + ")$"
+
+
+def order(folder: Path, start: Path) -> list[str]:
+    """Return the sections in their order, as paths from `start`."""
+    return [os.path.relpath(folder / name, start) for name in SECTIONS]
