@@ -91,6 +91,7 @@ class Column:
 
 
 class Read:
+    n_sampled = None
     name, n_rows = "a.csv", 12345
 
     def shown(self, most):
