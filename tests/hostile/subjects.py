@@ -351,8 +351,9 @@ _add("leave_one_out_refit", lambda: {**_REFIT, "X_test": POINTS, "rows": np.arra
      "groups": None, "n_repeats": 1, "n_jobs": 1, "random_state": 0})  # fmt: skip
 _add("leave_one_out_refit of units", lambda: {**_REFIT, "X_test": POINTS, "rows": [0], "groups": GROUPS,
      "random_state": 0}, lambda: sb.leave_one_out_refit)  # fmt: skip
-_add("replace_one_refit", lambda: {**_REFIT, "X_replacement": X[::-1].copy(), "y_replacement": Y[::-1].copy(), "X_test": POINTS,
-     "rows": np.array([2, 3]), "groups": None, "groups_replacement": None, "n_repeats": 1, "n_jobs": 1,
+_add("replace_one_refit", lambda: {**_REFIT, "X_replacement": X[::-1].copy(), "y_replacement": Y[::-1].copy(),
+     "X_test": POINTS, "rows": np.array([2, 3]), "groups": None,
+     "groups_replacement": None, "n_repeats": 1, "n_jobs": 1,
      "random_state": 0})  # fmt: skip
 _add("leave_one_out_error", lambda: {"model": regressor(), "loss": "squared", "undefined": "raise"})
 _add("stability_test", lambda: {**_REFIT, "epsilon": 0.5, "delta": 0.1, "n_samples": 4, "alpha": 0.05,
@@ -422,7 +423,7 @@ _add("RankSets.size", lambda: {"most": 10}, lambda: _RANKS.size)
 _add("RankSets.__contains__", lambda: {"ranking": [0, 1, 2]}, lambda: lambda ranking: ranking in _RANKS)
 _add("predict_interval", lambda: {"model": regressor(), "X": POINTS, "confidence_level": 0.8, "method": "jackknife+",
      "locally_weighted": False, "delta": None, "bound": "best"})  # fmt: skip
-_add("predict_interval that is stable", lambda: {"delta": 0.5, "bound": "best", "confidence_level": 0.5},
+_add("predict_interval that is stable", lambda: {"delta": 0.17, "bound": "best", "confidence_level": 0.05},
      lambda: functools.partial(sb.predict_interval, regressor(), POINTS, method="stable-jackknife"))  # fmt: skip
 _add("jackknife_intervals_refit", lambda: {**_REFIT, "X_test": POINTS, "confidence_level": 0.8, "method": "cv+",
      "n_folds": 3, "groups": None, "delta": None, "bound": "best", "n_jobs": 1, "random_state": 0})  # fmt: skip
