@@ -78,7 +78,7 @@ for rows in sizes:
 folder.cleanup()
 assert error[-1] < error[0]
 assert proved[-1] > proved[0]
-assert Certificate.for_targets(Subbagging(sizes[-1]), y).epsilon(0.05) < proved[-1] / 2  # with all bags
+assert Certificate.for_targets(Subbagging(sizes[-1]), y).epsilon(0.05, "paper") < proved[-1] / 2  # with all bags
 assert proved[-1] < 0.1 * np.ptp(y)
 
 figure, (above, below) = plt.subplots(2, 1, figsize=(5.6, 5.2), sharex=True, layout="constrained")
