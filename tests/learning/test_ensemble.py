@@ -395,7 +395,6 @@ def test_bad_parameters_are_refused_at_fit(settings, error, words, diabetes):
     ([[1], [2], [3]], [1, np.inf, 2], "infinity"),
     ([[1], [2], [3]], ["a", "b", "c"], "could not convert|must be numbers"),
     ([[1], [2], [3]], None, "requires y to be passed"),
-    ([[1], [2], [3]], [[1, 2], [3, 4], [5, 6]], "1d array"),
 ])  # fmt: skip
 def test_bad_data_is_refused_as_in_scikit_learn(X, y, words):
     with pytest.raises(ValueError, match=words):

@@ -246,14 +246,6 @@ def test_forgetting_rows_of_files_is_refused_in_words(folders):
         forget(model, [3])
 
 
-def test_a_study_of_files_is_refused_with_the_way_out(folders):
-    from stablebag.showing.study import study
-
-    table = ParquetTable(folders["one_file"], target="y", columns=NUMBERS)
-    with pytest.raises(TypeError, match=r"The 'X' parameter of study must be rows that are in memory.*to_memory"):
-        study(DecisionTreeRegressor(), table, None, table.take([0, 1]))
-
-
 def test_data_are_refused_in_the_same_sentences_as_in_memory(tmp_path):
     pq.write_table(pa.table({"x": [1, 2, 3], "y": ["a", "a", "a"], "t": [1.0, None, None]}), tmp_path / "0.parquet")
     for maker, target in ((BaggedClassifier, "y"), (BaggedRegressor, "y"), (BaggedRegressor, "t")):
