@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test quick lint bench engines fuzz sanitize wheels clean
+.PHONY: demo docs test quick lint bench engines fuzz sanitize wheels clean
 
 # What is compiled into the package: with the system's compiler, or one from the package index, or not at all.
 NATIVE := hatch_build.py $(wildcard src/stablebag/learning/solvers/native/*.[ch])
@@ -14,7 +14,7 @@ demo: .venv/.demo
 LAWS := tests/theorems tests/statistical tests/commands
 test: .venv/.test
 	@$(BIN)/python -m pytest $(LAWS) > .venv/laws.log 2>&1 & laws=$$!; trap 'kill $$laws' INT TERM; \
-	$(BIN)/python -m pytest tests src README.md $(LAWS:%=--ignore=%); rooms=$$?; \
+	$(BIN)/python -m pytest tests src docs README.md $(LAWS:%=--ignore=%); rooms=$$?; \
 	wait $$laws; laws=$$?; cat .venv/laws.log; exit $$((rooms || laws))
 
 # The fast tests of every room, a minute or two: for the working day. tests/conftest.py lists what is left out as slow.
@@ -58,7 +58,14 @@ wheels: .venv/.wheels
 	rm -rf dist
 	$(BIN)/python hatch_build.py dist
 
+# The site, in docs/_build/html. A warning is an error. STABLEBAG_QUICK=1 has the long examples draw fewer bags.
+docs: .venv/.docs
+	rm -rf docs/_build docs/api docs/auto_examples docs/project
+	$(BIN)/python -m sphinx -b html -W --keep-going -q -j 2 docs docs/_build/html
+	@echo "The site is in docs/_build/html: open index.html there."
+
 clean:
+	rm -rf docs/_build docs/api docs/auto_examples docs/project
 	rm -rf .venv .venv-engines build dist src/stablebag/learning/solvers/native/_native.*
 
 # One stamp per purpose: a second run installs nothing until pyproject.toml or a C file changes.
