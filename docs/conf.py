@@ -73,6 +73,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "stablebag"
 html_static_path = ["_static", str(MATHJAX)]
 html_css_files = ["site.css"]
+html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -110,8 +111,8 @@ def project_pages(folder: Path) -> None:
 def name_the_others(app: object, docname: str, source: list[str]) -> None:
     """Add the pages that no list of contents names to that of the user guide, where it says so."""
     if docname == "guide":
-        named = {line.strip() for page in HERE.glob("*.md") for body in ENTRY.findall(page.read_text())
-                 for line in body.split("\n")}  # fmt: skip
+        lists = [body for page in HERE.glob("*.md") for body in ENTRY.findall(page.read_text())]
+        named = {line.split("<")[-1].strip(" >") for body in lists for line in body.split("\n")}
         others = sorted({page.stem for page in HERE.glob("*.md")} - named - {"index"})
         source[0] = source[0].replace("% the others\n", "".join(f"{name}\n" for name in others))
 

@@ -1,9 +1,9 @@
 """One row leaves: a decision tree and its bagged version, with all rows and without the one that matters most.
 
-The disease progression of 442 patients by their body mass index. Either learner is fitted again without each patient, the
-bagged one with the same seed and names, and drawn without the patient who moves it furthest.
+The disease progression of 442 patients by their body mass index. Either learner is fitted again without each patient,
+the bagged one with the same seed and names, and drawn without the patient who moves it furthest.
 
-    python examples/one_row.py                 # half a minute
+    python examples/one_row.py                 # a minute
     python examples/one_row.py --quick         # fewer bags, and every tenth patient
     python examples/one_row.py --output DIR    # where to write the picture
 
@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeRegressor
 from stablebag import BaggedRegressor, Perturbations, leave_one_out_refit
 
 matplotlib.use("agg")
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 TREE = DecisionTreeRegressor(max_depth=4, min_samples_leaf=20, random_state=0)
 ROWS, ALL, WITHOUT = "#b8c0c8", "#1f4e79", "#d1495b"

@@ -1,4 +1,4 @@
-"""The cells of the README's comparison table that speak of others, each checked on the installed version."""
+"""What docs/compare.md says of others, each checked on the installed version."""
 
 import inspect
 
