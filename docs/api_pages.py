@@ -52,4 +52,13 @@ def write(folder: Path) -> None:
 
 def _table(module: str, names: list[str]) -> list[str]:
     entries = [f"   {name}" for name in names]
-    return [f".. currentmodule:: {module}", "", ".. autosummary::", "   :toctree: generated", "", *entries, ""]
+    return [
+        f".. currentmodule:: {module}",
+        "",
+        ".. autosummary::",
+        "   :toctree: generated",
+        "   :nosignatures:",
+        "",
+        *entries,
+        "",
+    ]
