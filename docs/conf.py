@@ -64,7 +64,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
-    "min_reported_time": 1,
+    "write_computation_times": False,  # those pages would fetch scripts
     "abort_on_example_error": False,
 }
 
@@ -104,7 +104,8 @@ def project_pages(folder: Path) -> None:
         text = (ROOT / name).read_text()
         text = re.sub(r"\]\(docs/", "](../", text)
         for other in pages:
-            text = text.replace(f"]({other}", f"]({other.lower()}")
+            text = text.replace(f"]({other}", f"](./{other.lower()}")
+        text = re.sub(r"\[([^\]]*)\]\((?!https?:|\.|#)[^)]*\)", r"\1", text)  # other files are no pages
         (folder / name.lower()).write_text(text)
 
 
