@@ -13,6 +13,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
 
 import api_pages  # noqa: E402
+from sphinx_gallery.sorting import ExplicitOrder  # noqa: E402
 
 MATHJAX = Path(next(iter(find_spec("sphinx-mathjax-offline").submodule_search_locations))) / "static"
 
@@ -51,12 +52,14 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
+SECTIONS = ("start", "promises", "rows", "answers", "tables", "paper")  # and then all others
 # The gallery: examples/<section>/plot_<name>.py, executed.
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
     "filename_pattern": r"[\\/]plot_",
     "ignore_pattern": r"(?:^|[\\/])(?!plot_)[^\\/]*\.py$",
+    "subsection_order": ExplicitOrder([f"../examples/{section}" for section in SECTIONS] + ["*"]),
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "api/backreferences",
     "doc_module": ("stablebag",),
