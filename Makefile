@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test quick lowest compatibility golden lint bench engines fuzz hostile sanitize wheels release clean
+.PHONY: demo docs test quick lowest compatibility golden lint bench engines fuzz hostile sanitize wheels release clean
 
 # What is compiled into the package: with the system's compiler, or one from the package index, or not at all.
 NATIVE := hatch_build.py $(wildcard src/stablebag/learning/solvers/native/*.[ch])
@@ -14,7 +14,7 @@ demo: .venv/.demo
 LAWS := tests/theorems tests/statistical tests/commands
 test: .venv/.test
 	@$(BIN)/python -m pytest $(LAWS) > .venv/laws.log 2>&1 & laws=$$!; trap 'kill $$laws' INT TERM; \
-	$(BIN)/python -m pytest tests src README.md $(LAWS:%=--ignore=%); rooms=$$?; \
+	$(BIN)/python -m pytest tests src docs README.md $(LAWS:%=--ignore=%); rooms=$$?; \
 	wait $$laws; laws=$$?; cat .venv/laws.log; exit $$((rooms || laws))
 
 # The fast tests of every room, a minute or two: for the working day. tests/conftest.py lists what is left out as slow.
@@ -88,7 +88,14 @@ release: .venv/.release
 	    cp tests/smoke.py build/empty && (cd build/empty && bin/python -I smoke.py $(VERSION)) || exit 1; \
 	done
 
+# The site, in docs/_build/html. A warning is an error. STABLEBAG_QUICK=1 has the long examples draw fewer bags.
+docs: .venv/.docs
+	rm -rf docs/_build docs/api docs/auto_examples docs/project
+	$(BIN)/python -m sphinx -b html -W --keep-going -q -j 2 docs docs/_build/html
+	@echo "The site is in docs/_build/html: open index.html there."
+
 clean:
+	rm -rf docs/_build docs/api docs/auto_examples docs/project
 	rm -rf .venv .venv-engines .venv-lowest build dist src/stablebag/learning/solvers/native/_native.*
 
 # One stamp per purpose: a second run installs nothing until pyproject.toml or a C file changes.

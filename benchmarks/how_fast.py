@@ -1,6 +1,6 @@
-"""Makes the section of the README that says how fast it is, from what `make bench` measured.
+"""Makes the section of docs/speed.md that says how fast it is, from what `make bench` measured.
 
-`python benchmarks/how_fast.py` writes it; a test checks that the README has what was measured.
+`python benchmarks/how_fast.py` writes it; a test checks that the page has what was measured.
 """
 
 import json
@@ -64,10 +64,10 @@ def section():
 
 
 def main():
-    readme = ROOT / "README.md"
-    text = readme.read_text()
+    page = ROOT / "docs" / "speed.md"
+    text = page.read_text()
     before, after = text.split(BEGIN)[0], text.split(END)[1]
-    readme.write_text(before + section() + after)
+    page.write_text(before + section() + after)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""The cells of the README's comparison table that speak of others, each checked on the installed version."""
+"""What docs/compare.md says of others, each checked on the installed version."""
 
 import inspect
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.ensemble import BaggingRegressor
+from sklearn.ensemble import BaggingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.svm import SVR
 
@@ -75,3 +75,12 @@ def test_scikit_learns_bags_are_with_or_without_replacement():
         )
         repeats = any(len(set(rows)) < len(rows) for rows in bags.fit(X, Y).estimators_samples_)
         assert repeats == bootstrap
+
+
+def test_forestci_needs_a_bootstrap_and_its_variances_can_be_negative():
+    forestci = pytest.importorskip("forestci")
+    forest = RandomForestRegressor(20, random_state=0).fit(X, Y)
+    assert forestci.random_forest_error(forest, X.shape, X, calibrate=False).min() < 0
+    whole = RandomForestRegressor(20, bootstrap=False, random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="bootstrap"):
+        forestci.random_forest_error(whole, X.shape, X, calibrate=False)

@@ -1,7 +1,7 @@
 """Code in docs/ runs, pages of the gallery can be executed, and what the documents say of the house is true."""
 
 import ast
-import importlib
+import importlib.util
 import itertools
 import os
 import re
@@ -18,7 +18,12 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = Path(stablebag.__file__).parent
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 GALLERY = sorted((ROOT / "examples").glob("*/*.py"))
-PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if BLOCK.search(page.read_text()))
+PROMPT = ">>> "  # blocks with it are run as doctests, with the others of their page
+PAGES = {
+    page: blocks
+    for page in sorted((ROOT / "docs").glob("*.md"))
+    if (blocks := [block for block in BLOCK.findall(page.read_text()) if PROMPT not in block])
+}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -27,7 +32,7 @@ def test_code_in_a_page_runs(page):
     if page.name == "solvers.md" and library() is None:
         pytest.skip("There is no compiled library, which this page is about.")
     namespace = {}
-    for block in BLOCK.findall(page.read_text()):
+    for block in PAGES[page]:
         exec(compile(block, str(page), "exec"), namespace)
 
 
@@ -107,8 +112,39 @@ def test_the_walks_through_the_house_lead_through_functions_that_are_there():
         assert re.search(rf"(def|class) {name.split('.')[-1]}\b", text), f"{file}:{name}"
 
 
-def test_the_readme_says_what_was_measured():
-    assert how_fast.section() in (ROOT / "README.md").read_text()
+def test_the_page_on_speed_says_what_was_measured():
+    assert how_fast.section() in (ROOT / "docs" / "speed.md").read_text()
+
+
+def test_the_reference_has_every_public_name_on_the_page_of_its_room():
+    written = importlib.util.spec_from_file_location("api_pages", ROOT / "docs" / "api_pages.py")
+    api_pages = importlib.util.module_from_spec(written)
+    written.loader.exec_module(api_pages)
+    for name, home in stablebag.HOMES.items():
+        lines = api_pages.page(home.split(".")[1]).split("\n")
+        assert f"   {name}" in lines, name
+    for room, modules in api_pages.BEYOND.items():
+        for module, names in modules.items():
+            for name in names or importlib.import_module(module).__all__:
+                assert hasattr(importlib.import_module(module), name), (room, module, name)
+    toctree = (ROOT / "docs" / "api.md").read_text()
+    assert all(f"\napi/{room}\n" in toctree for room in api_pages.ROOMS)
+
+
+def test_a_page_has_no_block_that_is_neither_run_nor_a_doctest():
+    """An opening fence that says python with anything else behind it would be neither."""
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        fences = re.findall(r"^\s*(`{3,}|:{3,})\s*(\{code|py)(.*)$", page.read_text(), re.MULTILINE)
+        assert all(fence == ("```", "py", "thon") for fence in fences), page.name
+        for block in BLOCK.findall(page.read_text()):
+            assert PROMPT not in block or block.startswith(PROMPT), f"{page.name}: prompts and plain code in one block"
+
+
+def test_the_terms_of_the_glossary_are_in_alphabetical_order_and_once():
+    body = re.search(r"```\{glossary\}\n(.*?)```", (ROOT / "docs" / "glossary.md").read_text(), re.DOTALL)
+    terms = re.findall(r"^(\w.*)$", body[1], re.MULTILINE)
+    assert len(terms) > 20
+    assert terms == sorted(set(terms))
 
 
 def test_links_in_the_documents_lead_somewhere():

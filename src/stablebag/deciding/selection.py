@@ -65,8 +65,8 @@ class Selection(Promised):
     average : BagAverage
         The bags, and what is left out of them.
     vote_delta : float or None
-        A smaller delta for this data set, from the shares of the votes: c (1 - |w|^2) / epsilon^2. Only with all bags
-        and an epsilon that was given in advance; else None.
+        A smaller delta for this data set, from the shares of the votes: ``c (1 - |w|^2) / epsilon^2``. Only with all
+        bags and an epsilon that was given in advance; else None.
 
     Examples
     --------

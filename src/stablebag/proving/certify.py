@@ -149,7 +149,7 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
         a prediction range needs points.
     vector : bool, default=False
         Whether to bound the Euclidean distance between the vectors of class probabilities, or of several outputs. For
-        learners that vote, the variance at a point is 1 - |w|^2 with w the shares of the votes
+        learners that vote, the variance at a point is ``1 - |w|^2`` with w the shares of the votes
         (`bounds.vote_variance`).
 
     Returns

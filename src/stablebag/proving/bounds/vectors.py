@@ -37,11 +37,11 @@ def vector_epsilon(
 
 
 def vote_variance(shares: Sequence[float]) -> float:
-    """Return 1 - |w|^2, the Gini index of the shares of the votes: the variance over bags of a vector of votes.
+    """Return ``1 - |w|^2``, the Gini index of the shares of the votes: the variance over bags of a vector of votes.
 
-    Proved here (docs/proofs.md, 5): a vote is a vector of length 1, so E|y - w|^2 = 1 - |w|^2. It takes the place of
-    the squared radius 1 - 1 / L, and is not larger. With the shares of drawn bags it is an estimate for all bags, but
-    exact for the drawn ones.
+    Proved here (docs/proofs.md, 5): a vote is a vector of length 1, so ``E|y - w|^2 = 1 - |w|^2``. It takes the place
+    of the squared radius 1 - 1 / L, and is not larger. With the shares of drawn bags it is an estimate for all bags,
+    but exact for the drawn ones.
 
     >>> round(vote_variance([0.6, 0.3, 0.1]), 9)
     0.54
@@ -55,7 +55,7 @@ def vote_variance(shares: Sequence[float]) -> float:
 def vote_delta(epsilon: float, constant: float, shares: Sequence[float]) -> float:
     """Return the share of rows that may move the shares of the votes by a distance of more than `epsilon`.
 
-    Proved here (docs/proofs.md, 5), for infinitely many bags: c (1 - |w|^2) / epsilon^2. At most 1.
+    Proved here (docs/proofs.md, 5), for infinitely many bags: ``c (1 - |w|^2) / epsilon^2``. At most 1.
 
     >>> round(vote_delta(epsilon=0.1, constant=1 / 499, shares=[0.6, 0.3, 0.1]), 9)
     0.108216433
@@ -68,7 +68,7 @@ def vote_delta(epsilon: float, constant: float, shares: Sequence[float]) -> floa
 def vote_epsilon(delta: float, constant: float, shares: Sequence[float]) -> float:
     """Return the distance exceeded by at most a share `delta` of the rows, for the shares of the votes.
 
-    Proved here (docs/proofs.md, 5), for infinitely many bags: sqrt(c (1 - |w|^2) / delta).
+    Proved here (docs/proofs.md, 5), for infinitely many bags: ``sqrt(c (1 - |w|^2) / delta)``.
 
     >>> round(vote_epsilon(delta=0.54, constant=0.01, shares=[0.6, 0.3, 0.1]), 9)
     0.1

@@ -1,0 +1,138 @@
+"""How the site is made: `make docs`. Nothing is fetched while it is built, and nothing when it is read."""
+
+import os
+import re
+import sys
+from importlib.metadata import version as installed_version
+from importlib.util import find_spec
+from pathlib import Path
+
+os.environ.setdefault("MPLBACKEND", "agg")
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+sys.path.insert(0, str(HERE))
+
+import api_pages  # noqa: E402
+import gallery_pages  # noqa: E402
+from sphinx_gallery.sorting import ExplicitOrder  # noqa: E402
+
+MATHJAX = Path(next(iter(find_spec("sphinx-mathjax-offline").submodule_search_locations))) / "static"
+
+project = "stablebag"
+author = "The stablebag developers"
+copyright = author
+version = release = installed_version("stablebag")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "sphinx_gallery.gen_gallery",
+    "sphinx_design",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
+templates_path = ["_templates"]
+default_role = "py:obj"  # in docstrings, `name` is a link if there is such a name
+suppress_warnings = ["config.cache"]  # the gallery's settings hold a function
+
+# Pages in Markdown: math in dollars, headings that can be linked to.
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+myst_dmath_double_inline = True
+myst_dmath_allow_space = False
+myst_dmath_allow_digits = False
+mathjax_path = "mathjax/tex-chtml.js"  # in the site, with its fonts
+
+# The reference.
+autosummary_generate = True
+autodoc_typehints = "none"  # docstrings say what arguments are
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+# The gallery: examples/<section>/plot_<name>.py, executed.
+sphinx_gallery_conf = {
+    "examples_dirs": ["../examples"],
+    "gallery_dirs": ["auto_examples"],
+    "filename_pattern": gallery_pages.executed(ROOT / "examples"),
+    "ignore_pattern": r"(?:^|[\\/])(?!plot_)[^\\/]*\.py$",
+    "subsection_order": ExplicitOrder([*gallery_pages.order(ROOT / "examples", HERE), "*"]),
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "api/backreferences",
+    "doc_module": ("stablebag",),
+    "reference_url": {"stablebag": None},
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,  # those pages would fetch scripts
+    "abort_on_example_error": False,
+}
+
+# How it looks.
+html_theme = "pydata_sphinx_theme"
+html_title = "stablebag"
+html_static_path = ["_static", str(MATHJAX)]
+html_css_files = ["site.css"]
+html_context = {"default_mode": "auto"}
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "stablebag"},
+    "header_links_before_dropdown": 6,
+    "navigation_with_keys": False,
+    "show_prev_next": True,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "back_to_top_button": False,
+}
+html_sidebars = {"index": [], "start": [], "glossary": [], "compare": [], "proofs": []}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+# Files at the root of the project that are pages of the site, too; those that are there.
+PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md")
+ENTRY = re.compile(r"^```\{toctree\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def project_pages(folder: Path) -> None:
+    """Write a page for each file at the root that includes it, with its links turned into links within the site."""
+    folder.mkdir(exist_ok=True)
+    pages = [name for name in PROJECT if (ROOT / name).exists()]
+    for name in pages:
+        text = (ROOT / name).read_text()
+        text = re.sub(r"\]\(docs/", "](../", text)
+        for other in pages:
+            text = text.replace(f"]({other}", f"](./{other.lower()}")
+        text = re.sub(r"\[([^\]]*)\]\((?!https?:|\.|#)[^)]*\)", r"\1", text)  # other files are no pages
+        (folder / name.lower()).write_text(text)
+
+
+def name_the_others(app: object, docname: str, source: list[str]) -> None:
+    """Add the pages that no list of contents names to that of the user guide, where it says so."""
+    if docname == "guide":
+        lists = [body for page in HERE.glob("*.md") for body in ENTRY.findall(page.read_text())]
+        named = {line.split("<")[-1].strip(" >") for body in lists for line in body.split("\n")}
+        others = sorted({page.stem for page in HERE.glob("*.md")} - named - {"index"})
+        source[0] = source[0].replace("% the others\n", "".join(f"{name}\n" for name in others))
+
+
+def leave_out(app: object, what: str, name: str, found: object, skip: bool, options: object) -> bool | None:
+    """Leave out what scikit-learn adds to every estimator."""
+    made_elsewhere = getattr(found, "__module__", None) or ""
+    if made_elsewhere.startswith("sklearn.") or (name.startswith("set_") and name.endswith("_request")):
+        return True
+    return None
+
+
+api_pages.write(HERE / "api")
+project_pages(HERE / "project")
+
+
+def setup(app: object) -> None:  # noqa: D103
+    app.connect("source-read", name_the_others)
+    app.connect("autodoc-skip-member", leave_out)
