@@ -77,7 +77,7 @@ def test_a_rank_that_is_none_is_refused(bad, error):
 
 
 @pytest.mark.parametrize(("low", "high", "error", "words"), [
-    (2, 1, ValueError, r"the interval \[2, 1\] is empty"),
+    (2, 1, ValueError, r"the interval \[2.0, 1.0\] is empty"),
     (math.nan, 1, ValueError, "'low' parameter of FixedRange"),
     (0, math.inf, ValueError, "'high' parameter of FixedRange"),
     ("0", 1, TypeError, "'low' parameter of FixedRange"),

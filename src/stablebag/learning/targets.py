@@ -38,7 +38,7 @@ def are_several(y: Any) -> bool:
     (True, False, False)
     """
     try:
-        shape = y.shape if hasattr(y, "shape") else np.shape(y)
+        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
     except ValueError:  # rows of different lengths, of which more is said where they are read
         return False
     return len(shape) == 2 and shape[1] > 1
@@ -54,7 +54,7 @@ def one_column(y: Any, owner: str, instead: str, *, warn: bool = True) -> np.nda
 
 def y_width(y: Any) -> int:
     """Return the number of columns of a table of targets."""
-    return int((y.shape if hasattr(y, "shape") else np.shape(y))[1])
+    return int((y.shape if hasattr(y, "shape") else np.asarray(y).shape)[1])
 
 
 def columns(y: Any) -> np.ndarray:
