@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from stablebag._writing import refuse_ending, refuse_unwritable, whole, write_text
+from stablebag._writing import refuse_ending, refuse_unwritable, refuse_unwritable_folder, whole, write_text
 
 
 def test_a_file_is_replaced_when_all_of_it_is_written(tmp_path):
@@ -111,3 +111,15 @@ def test_a_name_that_promises_another_kind_of_file_is_refused():
         refuse_ending(path, "--output", ".html", ".htm")
     with pytest.raises(ValueError, match=r"--output is written as .html, not as .pdf"):
         refuse_ending("report.pdf", "--output", ".html", ".htm")
+
+
+def test_a_folder_may_be_new_and_a_file_or_what_is_forbidden_is_refused(tmp_path, monkeypatch):
+    refuse_unwritable_folder(tmp_path)
+    refuse_unwritable_folder(tmp_path / "new" / "folder")
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(NotADirectoryError, match="file is a file, so that there can be no folder"):
+        refuse_unwritable_folder(tmp_path / "file" / "folder")
+    monkeypatch.setattr(os, "access", lambda place, how: False)
+    with pytest.raises(PermissionError, match="cannot be written to"):
+        refuse_unwritable_folder(tmp_path / "new")

@@ -13,6 +13,7 @@ import numpy as np
 
 _MOST = 2**64  # rows or bags
 _LARGEST = 2**63 - 1  # of 64 bits with a sign
+_LETTERS = 200  # of a value that is shown
 _LONGEST = 2**31  # what stands for itself, such as a range, can be longer than any table
 
 
@@ -41,6 +42,8 @@ def shown(value: Any) -> str:
         words = " ".join(reprlib.repr(value).split())
     except Exception:  # its own fault, which must not hide that it was refused
         words = f"<{type(value).__name__} object>"
+    half = _LETTERS // 2
+    words = words if len(words) <= _LETTERS else f"{words[:half]}...{words[-half:]}"
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in words)
 
 
@@ -143,6 +146,22 @@ def check_flag(value: Any, name: str, owner: str) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise refuse_type(name, owner, "True or False", value)
     return bool(value)
+
+
+class OtherFormatError(ValueError):
+    """What is read back was written in a format that is not known here."""
+
+
+def refuse_format(value: Any, known: int, what: str) -> None:
+    """Refuse what was written in another format than the one that is read here.
+
+    >>> refuse_format(1, 1, "The dictionary")
+    """
+    if type(value) is not int or value != known:
+        raise OtherFormatError(
+            f"{what} is written in format {shown(value)}, and this version of stablebag reads format {known}. Read it "
+            "with the version that wrote it."
+        )
 
 
 def check_integer(value: Any, name: str, owner: str, *, minimum: int, reason: str = "") -> int:

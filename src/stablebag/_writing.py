@@ -71,6 +71,22 @@ def refuse_unwritable(path: str | Path | None, *read: str | Path | None) -> None
         raise PermissionError(f"{path} cannot be written: this is not allowed. Give another place.")
 
 
+def refuse_unwritable_folder(path: str | Path) -> None:
+    """Refuse a folder to which no files can be written; one that is not there is made when there is something for it.
+
+    >>> refuse_unwritable_folder("/dev/null/results")
+    Traceback (most recent call last):
+    ...
+    NotADirectoryError: /dev/null is a file, so that there can be no folder /dev/null/results. Give another place.
+    """
+    folder = Path(os.path.realpath(path))
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    if not there.is_dir():
+        raise NotADirectoryError(f"{there} is a file, so that there can be no folder {folder}. Give another place.")
+    if not os.access(there, os.W_OK):
+        raise PermissionError(f"{there} cannot be written to: this is not allowed. Give another place.")
+
+
 def refuse_ending(path: str | Path | None, option: str, *endings: str) -> None:
     """Refuse a file whose name says that it is of another kind than what is written; None, or no ending, is fine."""
     ending = "" if path is None else Path(path).suffix

@@ -35,7 +35,7 @@ def test_the_command_keeps_what_is_done_when_interrupted(tmp_path, monkeypatch):
     (["--quick", "--n-bags", "10"], "--quick and --n-bags both set the number"),
     (["--setting", "5"], "5 is not in the range"),
     (["--n-bags", "2"], "is in all 2 bags, so its leave-one-out prediction is undefined"),
-    (["--jobs", "0"], "--jobs"),
+    (["--jobs", "0"], "--jobs"), (["--n-bags", "1" + 20 * "0"], "is not in the range"),
     (["--n-bags", "1"], "1 is not in the range"), (["--variant", "paper"], "'paper' is not one of"),
 ])  # fmt: skip
 def test_bad_options_end_with_two_and_a_sentence_before_any_work(arguments, words, tmp_path):
@@ -44,3 +44,13 @@ def test_bad_options_end_with_two_and_a_sentence_before_any_work(arguments, word
     assert words in done.output
     assert "Traceback" not in done.output
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("place", ["file.txt/new", "file.txt/new/folder"])
+def test_a_folder_that_cannot_be_is_refused_before_any_work(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(experiments, "run", lambda *arguments, **options: pytest.fail("there was work"))
+    (tmp_path / "file.txt").write_text("mine")
+    done = CliRunner().invoke(main, ["reproduce", "--quick", "--output", str(tmp_path / place)])
+    assert done.exit_code == 2
+    assert "is a file, so that there can be no folder" in done.output.replace("\n", " ")
+    assert (tmp_path / "file.txt").read_text() == "mine"

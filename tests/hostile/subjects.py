@@ -25,6 +25,7 @@ N = 12
 _RNG = np.random.default_rng(5)
 X = _RNG.normal(size=(N, 2))
 Y = X[:, 0] + 0.1 * _RNG.normal(size=N)
+BOTH = np.column_stack([Y, 10 - Y**2])
 LABELS = np.array(["a", "b"])[(Y > 0).astype(int)]
 GROUPS = np.arange(N) // 2
 POINTS = _RNG.normal(size=(3, 2))
@@ -51,6 +52,12 @@ def mean_algorithm(X: Any, y: Any, seed: int) -> Callable[[Any], Any]:
 def regressor(**options: Any) -> Any:
     """A fitted regressor, the same for all."""
     return sb.BaggedRegressor(Ridge(), n_bags=20, random_state=0, **options).fit(X, Y)
+
+
+@functools.cache
+def of_outputs() -> Any:
+    """A fitted regressor of two outputs, the same for all."""
+    return sb.BaggedRegressor(Ridge(), n_bags=20, random_state=0).fit(X, BOTH)
 
 
 @functools.cache
@@ -114,7 +121,7 @@ class Subject:
 
 SUBJECTS: list[Subject] = []
 _INSIDE = "made by the library for itself"
-_INTERNAL = dict.fromkeys(("noun", "outputs", "names", "index", "owner", "parameter"), _INSIDE)
+_INTERNAL = dict.fromkeys(("noun", "outputs", "names", "index", "owner", "parameter", "box"), _INSIDE)
 _ANY_TEXT = dict.fromkeys(("xlabel", "ylabel", "title", "guarantee_label"), "any text will do")
 
 
@@ -146,7 +153,7 @@ def _fit(make: Callable[..., Any], y: Any) -> Callable[..., Any]:
 _FIT = {"sample_weight": None, "row_ids": None, "groups": None, "strata": None}
 _BAGGED = {
     "scheme": sb.Subbagging(0.5), "n_bags": 5, "n_jobs": 1, "warm_start": False, "keep_rows": True, "solver": "auto",
-    "random_state": 0, "max_features": 1.0, "bootstrap_features": False,
+    "random_state": 0, "max_features": 1.0, "oob_score": False,
 }  # fmt: skip
 
 
@@ -174,7 +181,15 @@ _add("BaggedRegressor.fit of strata", lambda: {"strata": np.arange(N) % 2}, lamb
      sb.BaggedRegressor, Ridge(), n_bags=5, random_state=0, scheme=sb.StratifiedSubbagging(0.5)), Y))  # fmt: skip
 for _name in ("predict", "bag_predictions"):
     _add(f"BaggedRegressor.{_name}", lambda: {"X": POINTS}, lambda _name=_name: getattr(regressor(), _name))
-for _name in ("predict", "predict_proba", "bag_predictions"):
+_add("BaggedRegressor.fit of columns and a score", lambda: {"max_features": 1, "oob_score": True, "X": X, "y": Y},
+     lambda: _fit(functools.partial(sb.BaggedRegressor, Ridge(), n_bags=20, random_state=0), Y))  # fmt: skip
+_add("BaggedRegressor.fit of outputs", lambda: {"y": BOTH, "oob_score": True, "max_features": 0.5,
+     "prediction_range": [sb.ObservedRange(), sb.FixedRange(-100.0, 100.0)]},
+     lambda: _fit(functools.partial(sb.BaggedRegressor, Ridge(), n_bags=20, random_state=0), BOTH))  # fmt: skip
+_add("BaggedRegressor.output", lambda: {"name": 1}, lambda: lambda name: of_outputs().output(name).predict(POINTS))
+for _name in ("predict", "bag_predictions"):
+    _add(f"BaggedRegressor.{_name} of outputs", lambda: {"X": POINTS}, lambda _name=_name: getattr(of_outputs(), _name))
+for _name in ("predict", "predict_proba", "predict_log_proba", "decision_function", "bag_predictions"):
     _add(f"BaggedClassifier.{_name}", lambda: {"X": POINTS}, lambda _name=_name: getattr(classifier(), _name))
 _add("BaggedRegressor.predict_once", lambda: {"X": POINTS}, lambda: lambda X: regressor().predict_once(X).raw)
 _add("FunctionRegressor", lambda: {"algorithm": mean_algorithm, "order_matters": False, "random_state": 0, "X": X,
@@ -323,6 +338,8 @@ _add("VectorCertificate", lambda: {**_LAW, "radius": 1.0, "diameter": None, "cou
 _add("VectorCertificate.for_classes", lambda: {**_LAW, "n_classes": 3, "coupling": "any"})
 _add("VectorCertificate.for_labels", lambda: {"scheme": sb.Subbagging(0.5), "y": LABELS, "n_bags": 100,
      "coupling": "any", "groups": None})  # fmt: skip
+_add("VectorCertificate.for_targets", lambda: {"scheme": sb.Subbagging(0.5), "y": BOTH,
+     "prediction_range": sb.ObservedRange(), "n_bags": 100, "coupling": "any", "groups": None})  # fmt: skip
 for _name, _more in (("epsilon", {"delta": 0.1}), ("delta", {"epsilon": 0.2}), ("explain", {"delta": 0.1}),
                      ("price", {"delta": 0.1})):  # fmt: skip
     for _public_name, _made in (
@@ -335,6 +352,10 @@ for _name, _more in (("epsilon", {"delta": 0.1}), ("delta", {"epsilon": 0.2}), (
                  lambda _name=_name, _made=_made: getattr(_made(), _name))  # fmt: skip
 _add("certify", lambda: {"model": regressor(), "X": POINTS, "confidence": 0.95, "coupling": None, "vector": False})
 _add("certify of a classifier", lambda: {"model": classifier(), "X": POINTS, "vector": True}, lambda: sb.certify)
+_add("certify of outputs", lambda: {"model": of_outputs(), "X": None, "vector": True}, lambda: sb.certify)
+_add("certify of one output", lambda: {"model": of_outputs().output(0), "X": POINTS}, lambda: sb.certify)
+_add("certify_reused of outputs", lambda: {"model": of_outputs(), "X": POINTS, "vector": True},
+     lambda: sb.certify_reused)  # fmt: skip
 _add("certify_reused", lambda: {"model": regressor(), "X": POINTS, "vector": False})
 _add("plan", lambda: {"n_samples": 200, "epsilon": 0.5, "delta": 0.1, "scheme": "subbagging", "max_bags": 10_000,
      "max_bag_size": None, "range_length": 1.0, "delta_range": 0.0, "coupling": None})  # fmt: skip
@@ -342,6 +363,9 @@ _add("unstable_epsilon", lambda: {"n_samples": 50, "bag_size": 25, "delta": 0.1,
 
 # What leaving out a row does.
 _add("leave_one_out", lambda: {"model": regressor(), "X": POINTS, "rows": None, "random_state": None})
+_add("leave_one_out of outputs", lambda: {"model": of_outputs(), "X": POINTS, "rows": None, "random_state": None},
+     lambda: sb.leave_one_out)  # fmt: skip
+_add("leave_one_out of one output", lambda: {"model": of_outputs().output(1), "X": POINTS}, lambda: sb.leave_one_out)
 _add("leave_one_out of rows", lambda: {"rows": np.array([0, 3])},
      lambda: functools.partial(sb.leave_one_out, regressor(), POINTS))  # fmt: skip
 _add("stream_leave_one_out", lambda: {"model": sb.BaggedRegressor(Ridge(), n_bags=10, random_state=0), "X": X, "y": Y,
@@ -355,14 +379,19 @@ _add("replace_one_refit", lambda: {**_REFIT, "X_replacement": X[::-1].copy(), "y
      "X_test": POINTS, "rows": np.array([2, 3]), "groups": None,
      "groups_replacement": None, "n_repeats": 1, "n_jobs": 1,
      "random_state": 0})  # fmt: skip
-_add("leave_one_out_error", lambda: {"model": regressor(), "loss": "squared", "undefined": "raise"})
+_add("leave_one_out_error", lambda: {"model": regressor(), "loss": "squared", "undefined": "raise",
+     "rows": None, "random_state": None})  # fmt: skip
+_add("leave_one_out_error of rows", lambda: {"rows": np.array([0, 3]), "random_state": 0},
+     lambda: functools.partial(sb.leave_one_out_error, regressor()))  # fmt: skip
+_add("leave_one_out_error of one output", lambda: {"model": of_outputs().output(1), "loss": "absolute"},
+     lambda: sb.leave_one_out_error)  # fmt: skip
 _add("stability_test", lambda: {**_REFIT, "epsilon": 0.5, "delta": 0.1, "n_samples": 4, "alpha": 0.05,
      "X_unlabelled": None, "n_jobs": 1, "random_state": 0})  # fmt: skip
 _add("StabilityTest.power", lambda: {"true_delta": 0.05}, lambda: sb.stability_test(
      DecisionTreeRegressor(), X, Y, 0.5, 0.1, 4, random_state=0).power)  # fmt: skip
 _add("StabilityTest.ceiling", lambda: {"true_delta": 0.05}, lambda: sb.stability_test(
      DecisionTreeRegressor(), X, Y, 0.5, 0.1, 4, random_state=0).ceiling)  # fmt: skip
-_add("suspects", lambda: {"model": regressor(), "X": POINTS, "false_share": 0.1},
+_add("suspects", lambda: {"model": regressor(), "X": POINTS, "false_share": 0.1, "rows": None, "random_state": None},
      lambda: lambda **arguments: sb.suspects(**arguments).usual)  # fmt: skip
 _add("Perturbations.flips", lambda: {"rule": None}, lambda: sb.leave_one_out(classifier(), POINTS).flips)
 _add("Perturbations", lambda: {"prediction": np.array([1.0, 2.0]), "left_out": np.array([[1.0, 2.5], [0.5, 2.0]]),
@@ -388,6 +417,9 @@ _add("Perturbations.in_sample_delta", lambda: {"epsilon": 0.1},
 _add("Perturbations.load", lambda: {"path": folder() / "moves.npz"})
 _add("Perturbations.save", lambda: {"path": folder() / "again.npz"}, lambda: perturbations().save,
      path="what is in the way of a path is in tests/test__writing.py")  # fmt: skip
+_add("forget of outputs", lambda: {"model": of_outputs(), "row_ids": [1, 2]}, lambda: sb.forget)
+_add("learn of outputs", lambda: {"model": of_outputs(), "X": POINTS, "y": np.column_stack([TARGETS, TARGETS]),
+     "row_ids": np.array([100, 101, 102])}, lambda: sb.learn)  # fmt: skip
 _add("forget", lambda: {"model": regressor(), "row_ids": [1, 2], "X": None})
 _add("learn", lambda: {"model": regressor(), "X": POINTS, "y": TARGETS, "row_ids": np.array([100, 101, 102]),
      "groups": None, "X_before": None, "strata": None})  # fmt: skip
@@ -423,6 +455,8 @@ _add("RankSets.size", lambda: {"most": 10}, lambda: _RANKS.size)
 _add("RankSets.__contains__", lambda: {"ranking": [0, 1, 2]}, lambda: lambda ranking: ranking in _RANKS)
 _add("predict_interval", lambda: {"model": regressor(), "X": POINTS, "confidence_level": 0.8, "method": "jackknife+",
      "locally_weighted": False, "delta": None, "bound": "best"})  # fmt: skip
+_add("predict_interval of one output", lambda: {"model": of_outputs().output(1), "X": POINTS, "confidence_level": 0.8},
+     lambda: sb.predict_interval)  # fmt: skip
 _add("predict_interval that is stable", lambda: {"delta": 0.17, "bound": "best", "confidence_level": 0.05},
      lambda: functools.partial(sb.predict_interval, regressor(), POINTS, method="stable-jackknife"))  # fmt: skip
 _add("jackknife_intervals_refit", lambda: {**_REFIT, "X_test": POINTS, "confidence_level": 0.8, "method": "cv+",

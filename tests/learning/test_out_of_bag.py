@@ -121,3 +121,30 @@ def test_all_bags_in_closed_form_are_scored():
     model = BaggedRegressor(KNeighborsRegressor(3), n_bags="all", random_state=0, oob_score=True).fit(*DIABETES)
     assert not model.has_single_bags
     assert model.oob_score_ == r2_score(DIABETES[1], model.oob_prediction_)
+
+
+def test_several_outputs_are_scored_together_and_each_output_alone():
+    X, y = DIABETES[0][:80], np.column_stack([DIABETES[1], DIABETES[0][:, 2]])[:80]
+    about = {"n_bags": 60, "random_state": 0}
+    model = BaggedRegressor(Ridge(), oob_score=True, **about).fit(X, y)
+    assert model.oob_prediction_.shape == (80, 2)
+    assert model.oob_score_ == r2_score(y, model.oob_prediction_)
+    for number in (0, 1):
+        alone = BaggedRegressor(Ridge(), oob_score=True, **about).fit(X, y[:, number])
+        view = model.output(number)
+        np.testing.assert_allclose(view.oob_prediction_, alone.oob_prediction_, rtol=1e-9)
+        assert view.oob_score_ == pytest.approx(alone.oob_score_)
+        assert not view.oob_prediction_.flags.writeable
+    assert model.oob_prediction_.shape == (80, 2)  # as it was
+
+
+def test_a_metric_of_all_outputs_is_not_asked_about_one():
+    def of_both(y, predicted):
+        assert y.shape == predicted.shape == (40, 2)
+        return 7.0
+
+    X, y = DIABETES[0][:40], np.column_stack([DIABETES[1], DIABETES[0][:, 2]])[:40]
+    model = BaggedRegressor(Ridge(), n_bags=40, random_state=0, oob_score=of_both).fit(X, y)
+    assert model.oob_score_ == 7
+    assert model.output(0).oob_prediction_.shape == (40,)
+    assert not hasattr(model.output(0), "oob_score_")

@@ -1,3 +1,4 @@
+import json
 import math
 
 import numpy as np
@@ -268,3 +269,23 @@ def test_a_rule_of_ones_own_flips_where_no_label_is_in_both(monkeypatch):
 def test_numbers_are_no_decisions():
     with pytest.raises(ValueError, match="Decisions are between classes"):
         Perturbations(np.array([0.5]), np.array([[0.4]]), np.arange(1)).flips()
+
+
+@pytest.mark.parametrize("ending", [".npz", ".json"])
+def test_a_file_says_its_format_and_one_of_another_is_refused(moved, tmp_path, ending):
+    path = tmp_path / f"moved{ending}"
+    moved.save(path)
+    read = dict(np.load(path)) if ending == ".npz" else json.loads(path.read_text())
+
+    def write(values):
+        if ending == ".npz":
+            np.savez(path, **values)
+        else:
+            path.write_text(json.dumps(values))
+
+    assert read.pop("format") == 1
+    write(read)
+    assert repr(Perturbations.load(path)) == repr(moved)  # those of before formats were named are of the first
+    write({**read, "format": 2, "left_out": "in the new way"})
+    with pytest.raises(ValueError, match=r"^The file '.*' is written in format 2, and .* reads format 1\."):
+        Perturbations.load(path)

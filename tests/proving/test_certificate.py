@@ -449,3 +449,12 @@ def test_unequal_rows_are_planned_for_and_drawn():
     display = PhaseDiagramDisplay.compute(unequal())
     assert display.exact is None
     assert display.impossible is None
+
+
+def test_a_dictionary_says_its_format_and_one_of_another_is_refused():
+    certificate = Certificate(Subbagging(0.1), 200, 50)
+    values = certificate.to_dict()
+    assert values.pop("format") == 1
+    assert Certificate.from_dict(values) == certificate  # those of before formats were named are of the first
+    with pytest.raises(ValueError, match=r"The dictionary is written in format 2, and .* reads format 1\."):
+        Certificate.from_dict({**values, "format": 2, "n_bags": "in the new way"})

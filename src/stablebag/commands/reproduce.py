@@ -7,11 +7,13 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from stablebag._writing import refuse_unwritable_folder
 from stablebag.commands.options import run_options
 from stablebag.commands.printing import progress, say
 
 _QUICK_BAGS = 500
 _PAPER_BAGS = 10_000
+_MOST_BAGS = 10_000_000  # which take days, and have room in memory
 
 
 @click.command()
@@ -23,7 +25,7 @@ _PAPER_BAGS = 10_000
     show_default=True,
     help="Data as the authors' script made them (the paper's figures), or as the paper's text says.",
 )
-@click.option("--n-bags", type=click.IntRange(2), help=f"The number of bags.  [default: {_PAPER_BAGS}]")
+@click.option("--n-bags", type=click.IntRange(2, _MOST_BAGS), help=f"The number of bags.  [default: {_PAPER_BAGS}]")
 @click.option("--quick", is_flag=True, help=f"{_QUICK_BAGS} bags: about a minute on two cores.")
 @click.option(
     "--literal-rows",
@@ -72,6 +74,7 @@ def reproduce(
         raise ImportError("The figures need matplotlib: pip install 'stablebag[cli,plot]'.")
     number = n_bags or (_QUICK_BAGS if quick else _PAPER_BAGS)
     chosen = sorted(set(settings)) or [1, 2, 3, 4]
+    refuse_unwritable_folder(output)
     console = Console()
     options: dict[str, Any] = {"variant": variant, "n_bags": number, "seed": seed, "n_jobs": jobs}
     options |= {"literal_rows": literal_rows, "cache": output / "cache"}

@@ -1,5 +1,6 @@
 """Predictions at the training rows by the bags without them, and their score: the out-of-bag score, for any scheme."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,3 +40,12 @@ def keep_score(model: Any, X: Any) -> None:
         model.oob_decision_function_, metric = predicted, accuracy_score
         answers = model.average_.classes[predicted.argmax(axis=1)]
     model.oob_score_ = (model.oob_score if callable(model.oob_score) else metric)(model.y_, answers)
+
+
+def keep_score_of(view: Any, column: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Keep on a model of one output what its model of all has of this one; a metric is not asked again."""
+    if hasattr(view, "oob_prediction_"):
+        view.oob_prediction_ = read_only(column(view.oob_prediction_))
+        del view.oob_score_
+        if not callable(view.oob_score):
+            view.oob_score_ = r2_score(view.y_, view.oob_prediction_)

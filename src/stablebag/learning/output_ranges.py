@@ -8,6 +8,7 @@ import numpy as np
 
 from stablebag._checks import refuse_value
 from stablebag.learning.ranges import Interval, PredictionRange, as_prediction_range, as_units, changes_by_units
+from stablebag.resampling.units import Units
 
 Box: TypeAlias = tuple[np.ndarray, np.ndarray]
 
@@ -55,9 +56,9 @@ class OutputRanges:
 
     def changes(self, y: Any, groups: Any = None) -> dict[int, Box]:
         """Return the box without each row that changes it; with `groups`, without each such unit."""
-        units = as_units(groups, y)
-        each = [changes_by_units(rule, column, units) for rule, column in self._columns(y)]
-        whole = [rule(column) for rule, column in self._columns(y)]
+        units, outputs = self._units(y, groups), self._columns(y)
+        each = [changes_by_units(rule, column, units) for rule, column in outputs]
+        whole = [rule(column) for rule, column in outputs]
         changing = sorted(set().union(*each))
         return {unit: _box([of.get(unit, before) for of, before in zip(each, whole, strict=True)]) for unit in changing}
 
@@ -69,7 +70,10 @@ class OutputRanges:
         low, high = self(y)
         changes = self.changes(y, groups)
         spans = [np.maximum(high, h) - np.minimum(low, l) for l, h in [(low, high), *changes.values()]]  # noqa: E741
-        return len(changes) / len(as_units(groups, y)), max(diagonal(span) for span in spans)
+        return len(changes) / len(self._units(y, groups)), max(diagonal(span) for span in spans)
+
+    def _units(self, y: Any, groups: Any) -> Units:
+        return as_units(groups, self._columns(y)[0][1])
 
     def _columns(self, y: Any) -> list[tuple[PredictionRange, np.ndarray]]:
         table = np.asarray(y)

@@ -15,6 +15,7 @@ from stablebag._seeds import RandomState
 from stablebag.learning.asking import Asking
 from stablebag.learning.averaging import BagAverage
 from stablebag.learning.ensemble import BaggedEnsemble
+from stablebag.learning.out_of_bag import keep_score_of
 from stablebag.learning.output_ranges import OutputRanges
 from stablebag.learning.ranges import ObservedRange, as_prediction_range
 from stablebag.learning.targets import Output, are_several, columns, names_of, one_column, output_of, y_width
@@ -186,7 +187,8 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         """Return the fitted model of one output of several: the same bags and learners, and their predictions of it.
 
         Everything that is about one number takes it: `certify`, `certify_reused`, `leave_one_out`, `predict_interval`,
-        `leave_one_out_error`, `suspects`. It costs nothing, and has no copy of what is fitted.
+        `leave_one_out_error`, `suspects`. It costs nothing, and has no copy of what is fitted. `oob_prediction_` is of
+        this output, and `oob_score_` its R^2; with a metric of your own, which may be one of all outputs, it is gone.
 
         Parameters
         ----------
@@ -226,6 +228,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         view.average_ = BagAverage(
             of.law, of.bags, of.weights, of.drawn, view.y_, view.prediction_range_, None, of.units
         )
+        keep_score_of(view, output.column)
         return view
 
     def _asked(self, points: Any, how: Asking | None = None) -> Iterator[np.ndarray]:

@@ -72,7 +72,8 @@ def columns_of_numbers(y: Any) -> np.ndarray:
     try:
         return columns(y).astype(float)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"Input y must be a table of numbers without missing values: {error}") from error
+        why = str(error).strip().split("\n")[0].rstrip(".")
+        raise ValueError(f"Input y must be a table of numbers without missing values: {why}.") from error
 
 
 def unmasked_targets(y: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import (
+    OtherFormatError,
     as_array,
     as_positions,
     as_reals,
@@ -20,6 +21,7 @@ from stablebag._checks import (
     check_integer,
     check_real,
     hold_read_only,
+    refuse_format,
     refuse_type,
     refuse_value,
     shown,
@@ -35,6 +37,7 @@ from stablebag.proving.bounds import empty_bags_shift
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.patterns import RowPatterns
 
+_FORMAT = 1  # of files; one that does not say is of the first
 _MOST_STEPS = 1000
 _BLOCK_BYTES = 2**26
 _WAYS = {
@@ -576,7 +579,7 @@ class Perturbations:
         values |= {} if spread is None else {f"bags.{name}": value for name, value in vars(spread).items()}
         values["scope"] = None if self.scope is None else json.dumps(self.scope.to_dict())
         values["names"] = json.dumps(self.names.to_dict())
-        values = {name: value for name, value in values.items() if value is not None}
+        values = {"format": _FORMAT} | {name: value for name, value in values.items() if value is not None}
         if _ending(path) == ".npz":
             with whole(path) as partial:
                 np.savez_compressed(partial, **values)
@@ -602,7 +605,7 @@ class Perturbations:
             raise FileNotFoundError(f"There is no file {shown(str(path))} to read.")
         try:
             return cls._read(Path(path), ending)
-        except MemoryError:
+        except (MemoryError, OtherFormatError):
             raise
         except Exception as error:  # whatever a damaged file can be read as
             why = str(error).strip().split("\n")[0].rstrip(".") or type(error).__name__
@@ -620,6 +623,7 @@ class Perturbations:
             arrays = {name: np.array(value) for name, value in json.loads(path.read_text()).items()}
         # A number or a word comes back as an array without axes.
         values = {name: value if value.ndim else value.item() for name, value in arrays.items()}
+        refuse_format(values.pop("format", _FORMAT), _FORMAT, f"The file {shown(str(path))}")
         spread = {name.removeprefix("bags."): values.pop(name) for name in list(values) if name.startswith("bags.")}
         if "scope" in values:
             values["scope"] = Scope.from_dict(json.loads(values["scope"]))

@@ -3,9 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from stablebag._checks import as_share, check_delta, check_real, refuse_value, whole_rows
+from stablebag._checks import as_reals, as_share, check_delta, check_real, refuse_value, whole_rows
 from stablebag.learning.output_ranges import OutputRanges, diagonal
 from stablebag.learning.ranges import FixedRange, as_units
 from stablebag.resampling.units import Units
@@ -43,11 +41,11 @@ class BoxChanges:
     @classmethod
     def of_targets(cls, y: Any, rule: Any, groups: Any, owner: str) -> tuple[Units, float, "BoxChanges"]:
         """Return what is left out, the diagonal of the box of these targets, and what changes it."""
-        table = np.asarray(y, dtype=float)
+        table = as_reals(y, "y", owner, "a table of numbers, one column for each output")
         if table.ndim != 2 or len(table) < 2 or table.shape[1] < 1:
             raise refuse_value("y", owner, "a table of at least two rows, one column for each output", table.shape)
         ranges = rule if isinstance(rule, OutputRanges) else OutputRanges.of(rule, table.shape[1], owner)
-        units, (low, high) = as_units(groups, table), ranges(table)
+        units, (low, high) = as_units(groups, table[:, 0]), ranges(table)
         fixed = all(isinstance(each, FixedRange) for each in ranges.ranges)
         return units, diagonal(high - low), cls(*ranges.change(table, units), fixed)
 

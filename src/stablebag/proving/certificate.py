@@ -17,6 +17,7 @@ from stablebag._checks import (
     check_epsilon,
     check_real,
     check_samples,
+    refuse_format,
     refuse_type,
     refuse_value,
     shown,
@@ -36,6 +37,7 @@ from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme
 from stablebag.resampling.schemes import Scheme, as_law, scheme_from_words
 from stablebag.resampling.stratified import with_labels
 
+_FORMAT = 1  # of to_dict; a dictionary that does not say is of the first
 _BOUNDS = ("best", "exact", "paper")
 _WHOLE_ROWS = "counting whole rows"
 _MOST_WITH_FRONTIER = 100_000  # rows up to which the frontier is worked out beside the noise of bags
@@ -534,6 +536,7 @@ class Certificate(Spoken):
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as a dictionary that JSON takes; `from_dict` reads it back."""
         return {
+            "format": _FORMAT,
             **law_to_dict(self.scheme),
             "n_bags": None if self._derandomized else self.n_bags,
             "outputs": self.outputs.to_dict(),
@@ -559,6 +562,7 @@ class Certificate(Spoken):
         if not isinstance(values, dict) or not {"scheme", "bag_size", "n_samples", "n_bags"} <= set(values):
             expected = "a dictionary as to_dict returns it"
             raise refuse_type("values", "Certificate.from_dict", expected, values, "json.loads makes one from text.")
+        refuse_format(values.get("format", _FORMAT), _FORMAT, "The dictionary")
         if scheme is None:
             scheme = scheme_from_words(values["scheme"], values["bag_size"])
         n_bags = math.inf if values["n_bags"] is None else values["n_bags"]
