@@ -219,3 +219,17 @@ def test_a_csv_file_beyond_the_memory_is_remarked_on(parts, tmp_path):
 
 def test_amounts_are_for_people():
     assert [amount(n) for n in (7, 1234, 2_560_000, 10**12)] == ["7 bytes", "1.23 kB", "2.56 MB", "1,000 GB"]
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "int64"])
+def test_many_numbers_are_targets_as_they_are(tmp_path, kind):
+    def of(n_values):
+        values = (np.arange(140_000) % n_values).astype(kind)
+        values[:70_000] = 1
+        pq.write_table(pa.table({"x": np.arange(140_000) % 7 / 2, "y": values}), tmp_path / "t.parquet")
+        return read(tmp_path / "t.parquet", max_memory=10**6)
+
+    many = of(1_001)
+    assert (many.task, many.y.dtype) == ("regression", float)
+    assert set(many.y) == set(range(1_001))
+    assert of(3).task == "classification"

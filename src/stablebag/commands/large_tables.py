@@ -12,7 +12,7 @@ from stablebag.commands.choices import chosen_kinds, named_columns, refuse_roles
 from stablebag.commands.columns import Columns, plain_frame
 from stablebag.commands.describing import described
 from stablebag.commands.groups import listed, split_group
-from stablebag.commands.kinds import Decision, Kind, decide
+from stablebag.commands.kinds import Kind, decide
 from stablebag.commands.new_rows import NewRows, Reading
 from stablebag.commands.noticing import about_telling, about_two_ways, nearly_numbers, telling
 from stablebag.commands.parts import is_parquet, name_of, paths_of, size_in_memory
@@ -260,21 +260,30 @@ def _targets(
 
     task, kinds = options.get("task"), {name: kind for name, kind in chosen.items() if name == target}
     numeric = found.dtype.kind in "iuf"
-    codes, values = pd.factorize(found)
-    if numeric and not kinds and (task == "regression" or (task is None and len(values) > _FEW_TARGETS)):
-        decision = Decision({target: Kind("number", ".")})
-    else:
-        frame = plain_frame(pd.DataFrame({target: values}))
-        decision = decide(frame, chosen=kinds, decimal=options.get("decimal"), target=target, task=task)
-    plain = plain_frame(pd.DataFrame({target: values}))
-    read = Columns({target: decision.kinds[target]}).read(plain)
-    if numeric and not np.isfinite(values.astype(float)).all():
+    if numeric and not np.isfinite(found).all():
         raise TableError(f"The target {target!r} has infinite values.")
+    if numeric and not kinds and (task == "regression" or (task is None and _are_many(found))):
+        # As they are: a list of different values would take several times their memory.
+        return found.astype(float, copy=False), Kind("number", "."), "regression", np.empty(0, np.int64)
+    codes, values = pd.factorize(found)
+    plain = plain_frame(pd.DataFrame({target: values}))
+    decision = decide(plain, chosen=kinds, decimal=options.get("decimal"), target=target, task=task)
+    read = Columns({target: decision.kinds[target]}).read(plain)
     _, typed_values, task, _ = split_target(read, target, task, has_classes=decision.has_classes)
     is_known = read[target].notna().to_numpy()
     places = np.cumsum(is_known) - 1
     strange = np.flatnonzero(~is_known[codes])
     return typed_values[places[codes]], decision.kinds[target], task, strange
+
+
+def _are_many(numbers: np.ndarray) -> bool:
+    """Whether there are so many different numbers that they are no classes; few blocks tell it of most targets."""
+    seen: np.ndarray = numbers[:0]
+    for start in range(0, len(numbers), _BLOCK):
+        seen = np.union1d(seen, numbers[start : start + _BLOCK])
+        if len(seen) > _FEW_TARGETS:
+            return True
+    return False
 
 
 def _held_out(table: ParquetTable, share: float, seed: int) -> np.ndarray:
