@@ -8,6 +8,7 @@ import stablebag
 ROOMS = ("resampling", "learning", "proving", "measuring", "deciding", "showing", "paper")
 # What has a name of its own in a room, and is not offered at the front door.
 BEYOND = {
+    "learning": {"stablebag.learning.sources.remainder": ["Remainder"]},
     "proving": {
         "stablebag.proving.frontier": ["FrontierPoint", "frontier", "largest_mean"],
         "stablebag.proving.bounds": None,  # all of them

@@ -6,7 +6,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import parquet_files
 from stablebag import BaggedClassifier, BaggedRegressor, Subbagging
-from stablebag.commands.large_tables import LargeTable, amount, is_large, refuse_in_memory_only
+from stablebag.commands.large_tables import LargeTable, about_other_files, amount, is_large, refuse_in_memory_only
 from stablebag.commands.parts import read_table
 from stablebag.commands.refusals import TableError
 
@@ -101,11 +101,22 @@ def test_the_seed_decides_who_is_held_out(parts):
 
 
 def test_whole_units_are_held_out(folder):
-    data = read(folder, group="patient", ids=("name",))
+    data = read(folder, group="patient", drop=("name",))
     assert not set(data.groups) & set(data.groups_test)
     assert len(data.groups) == len(data.y)
     assert "patient" not in data.X.columns
-    assert "not by their --id" in data.said[-1]
+
+
+def test_columns_that_are_not_learned_from_are_listed_too(tmp_path):
+    columns = {"tags": [["a"]] * 60, "x": np.arange(60) % 7 / 2, "who": [f"p{k % 20}" for k in range(60)]}
+    pq.write_table(pa.table({**columns, "y": np.arange(60.0)}), tmp_path / "t.parquet")
+    found = read(tmp_path / "t.parquet", max_memory=100, group="who", drop=("tags",)).as_read
+    assert [(one.name, one.kind) for one in found.columns] == [
+        ("tags", "dropped"), ("x", "number"), ("who", "group"), ("y", "target"),
+    ]  # fmt: skip
+    assert (found.columns[0].n_values, found.columns[0].remark) == (None, "left out by --drop, and not read")
+    assert 1 <= found.columns[2].n_values < 20
+    assert "1 left out (dropped)" in found.conclusion()
 
 
 def test_targets_are_decided_by_all_rows(tmp_path):
@@ -135,6 +146,12 @@ def test_targets_are_decided_by_all_rows(tmp_path):
         ({}, {"drop": ("x",)}, "no column to learn from: all are left out"),
         ({"x": [1.0] * 30}, {}, "no column to learn from: all are constant"),
         ({"tags": [["a"]] * 30}, {}, "The column 'tags' of .* has lists or the like in it. Leave it out with --drop"),
+        (
+            {"y": [["a"]] * 30},
+            {},
+            "The target 'y' of .* has lists or the like in it. Predict a column of single values",
+        ),
+        ({"y": [b"a"] * 30}, {}, "The target 'y' has bytes in it. Write it as text."),
         ({"raw": [b"a"] * 30}, {}, "The column 'raw' has bytes in it. Leave it out with --drop."),
         ({"y": [None] * 30}, {}, "The target 'y' is missing in every row."),
         ({"y": [1.0] + [None] * 29}, {}, "The target 'y' is known in one row, and two are needed."),
@@ -184,5 +201,35 @@ def test_options_that_need_all_rows_are_refused(name):
         refuse_in_memory_only({name: 3})
 
 
+def test_ids_are_refused_with_the_way_out():
+    with pytest.raises(
+        TableError, match=r"--id holds the names of all rows in memory, .* Leave the column out with --"
+    ):
+        refuse_in_memory_only({"ids": ("name",)})
+
+
+def test_a_csv_file_beyond_the_memory_is_remarked_on(parts, tmp_path):
+    (tmp_path / "t.csv").write_text("x,y\n" + "1,2\n" * 1000)
+    assert about_other_files(options_of(tmp_path / "t.csv", max_memory=4004)) == ()
+    assert about_other_files(options_of(parts, max_memory=1)) == ()
+    (said,) = about_other_files(options_of(tmp_path / "t.csv", max_memory=4003))
+    assert said.startswith("t.csv is larger than --max-memory (4 kB)")
+    assert "only Parquet files can be read in portions. docs/large_data.md has the lines" in said
+
+
 def test_amounts_are_for_people():
     assert [amount(n) for n in (7, 1234, 2_560_000, 10**12)] == ["7 bytes", "1.23 kB", "2.56 MB", "1,000 GB"]
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "int64"])
+def test_many_numbers_are_targets_as_they_are(tmp_path, kind):
+    def of(n_values):
+        values = (np.arange(140_000) % n_values).astype(kind)
+        values[:70_000] = 1
+        pq.write_table(pa.table({"x": np.arange(140_000) % 7 / 2, "y": values}), tmp_path / "t.parquet")
+        return read(tmp_path / "t.parquet", max_memory=10**6)
+
+    many = of(1_001)
+    assert (many.task, many.y.dtype) == ("regression", float)
+    assert set(many.y) == set(range(1_001))
+    assert of(3).task == "classification"

@@ -20,7 +20,8 @@ def print_columns(console: Console, data: DataAsRead) -> None:
     table.add_column("remark")
     for column in data.shown():
         missing = f"{column.missing:.1%}" if 0 < column.missing < 1 else "all" if column.missing else ""
-        cells = (column.name, column.kind, missing, f"{column.n_values:,}", column.example, column.remark)
+        values = "" if column.n_values is None else f"{column.n_values:,}"
+        cells = (column.name, column.kind, missing, values, column.example, column.remark)
         table.add_row(*(escape(visible(cell)) for cell in cells))
     console.print(table)
     if rest := data.rest():

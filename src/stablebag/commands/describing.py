@@ -17,6 +17,7 @@ def described(
     X: Any,
     kinds: Mapping[str, Kind],
     *,
+    names: list[str] | None = None,
     target: str,
     group: str | None,
     ids: tuple[str, ...],
@@ -33,6 +34,8 @@ def described(
         Those that are learned from, as they were read, and the target.
     kinds : mapping of str to Kind
         Their kinds.
+    names : list of str or None, default=None
+        The columns of the file, in order; of those that are not in `table`, no value was read. None is those of it.
     target : str
         The column to predict.
     group : str or None
@@ -46,7 +49,10 @@ def described(
     """
     given: dict[str | None, str] = {target: "target", group: "group"}
     given.update({**dict.fromkeys(ids, "id"), **dict.fromkeys(drop, "dropped")})
-    for name in table.columns:
+    for name in table.columns if names is None else names:
+        if name not in table:
+            yield ColumnAsRead(name, given[name], 0.0, None, "", "left out by --drop, and not read")
+            continue
         column, read = table[name], X.get(name, table[name])
         kind = kinds.get(name, Kind("category"))
         role = given.get(name, kind.name)

@@ -12,7 +12,7 @@ from stablebag.commands.choices import chosen_kinds, named_columns, refuse_roles
 from stablebag.commands.columns import Columns, plain_frame
 from stablebag.commands.describing import described
 from stablebag.commands.groups import listed, split_group
-from stablebag.commands.kinds import Decision, Kind, decide
+from stablebag.commands.kinds import Kind, decide
 from stablebag.commands.new_rows import NewRows, Reading
 from stablebag.commands.noticing import about_telling, about_two_ways, nearly_numbers, telling
 from stablebag.commands.parts import is_parquet, name_of, paths_of, size_in_memory
@@ -99,11 +99,11 @@ class LargeTable:
         schema = _schema(table)
         for name in (target, *[group] * (group is not None)):
             refuse_unknown(schema.names, name)
-        ids, drop = (named_columns(schema.names, options.get(name, ())) for name in ("ids", "drop"))
-        refuse_roles(target, group, ids, drop)
+        drop = named_columns(schema.names, options.get("drop", ()))
+        refuse_roles(target, group, (), drop)
         chosen = chosen_kinds(schema.names, options.get("kinds", ()))
-        features = [name for name in schema.names if name not in {target, group, *ids, *drop}]
-        _refuse_nested(schema, [*features, target], paths_of(table)[0])
+        features = [name for name in schema.names if name not in {target, group, *drop}]
+        _refuse_nested(schema, features, target, paths_of(table)[0])
         if not features:
             raise TableError("The table has no column to learn from: all are left out.")
         files = [str(path) for path in paths_of(table)]
@@ -139,12 +139,13 @@ class LargeTable:
             n_rows=len(y) - len(strange),
             columns=tuple(
                 described(
-                    plain.assign(**{target: y[held_out]}),
+                    _with_others(plain, whole, target, y, held_out),
                     typed(sample, columns, flags).assign(**{target: y[held_out]}),
                     {**decision.kinds, target: kind},
+                    names=schema.names,
                     target=target,
                     group=group,
-                    ids=ids,
+                    ids=(),
                     drop=drop,
                     telling=told,
                 )
@@ -153,9 +154,9 @@ class LargeTable:
             n_sampled=len(held_out),
         )
         categories = {name: sorted(values) for name, values in known.items() if len(values) <= _MOST_CATEGORIES}
-        reading = Reading(columns, target, kind, task, group, ids, {}, categories)
+        reading = Reading(columns, target, kind, task, group, (), {}, categories)
         n_gone = whole.n_missing_targets_ + len(strange)
-        said = (_about(table, options["max_memory"], len(held_out)), *seen, *_about_ids(ids))
+        said = (_about(table, options["max_memory"], len(held_out)), *seen)
         return cls(X, X_test, y[held_out[shuffled]], others, reading, as_read, n_gone, said)
 
     def covered(self, trained: Any = None) -> str:
@@ -189,11 +190,28 @@ def refuse_in_memory_only(options: Mapping[str, Any]) -> None:
         "matched": "--matched fits the bagged model again",
         "save": "--save keeps the training rows with the model",
     }
+    larger = "and the table is larger than --max-memory"
     for name, said in why.items():
         if options.get(name):
-            raise TableError(
-                f"{said}, and the table is larger than --max-memory. Leave --{name} out, or allow more memory."
-            )
+            raise TableError(f"{said}, {larger}. Leave --{name} out, or allow more memory.")
+    if options.get("ids"):
+        raise TableError(
+            f"--id holds the names of all rows in memory, {larger}. Leave the column out with --drop, so that rows are "
+            "called by their places in the files, or allow more memory."
+        )
+
+
+def about_other_files(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say that a file that is no Parquet is read into memory, though it is larger than the memory there is for rows."""
+    table = options["table"]
+    size = sum(path.stat().st_size for path in paths_of(table) if path.is_file())
+    if is_parquet(table) or size <= options["max_memory"]:
+        return ()
+    return (
+        f"{name_of(table)} is larger than --max-memory ({amount(options['max_memory'])}), and was read into memory all "
+        "the same: only Parquet files can be read in portions. docs/large_data.md has the lines that convert a CSV "
+        "file.",
+    )
 
 
 def amount(n_bytes: float) -> str:
@@ -218,17 +236,17 @@ def _schema(table: Any) -> Any:
     return schema
 
 
-def _refuse_nested(schema: Any, names: list[str], path: Any) -> None:
+def _refuse_nested(schema: Any, features: list[str], target: str, path: Any) -> None:
     import pyarrow.types as pt
 
-    for name in names:
-        kind = schema.field(name).type
+    for name in (target, *features):
+        kind, what = schema.field(name).type, "target" if name == target else "column"
+        nested = "Predict a column of single values." if name == target else "Leave it out with --drop, or split it."
         if pt.is_nested(kind):
-            raise TableError(
-                f"The column {name!r} of {path} has lists or the like in it. Leave it out with --drop, or split it."
-            )
+            raise TableError(f"The {what} {name!r} of {path} has lists or the like in it. {nested}")
         if pt.is_binary(kind) or pt.is_large_binary(kind) or pt.is_fixed_size_binary(kind):
-            raise TableError(f"The column {name!r} has bytes in it. Leave it out with --drop.")
+            instead = "Write it as text." if name == target else "Leave it out with --drop."
+            raise TableError(f"The {what} {name!r} has bytes in it. {instead}")
 
 
 def _targets(
@@ -242,21 +260,30 @@ def _targets(
 
     task, kinds = options.get("task"), {name: kind for name, kind in chosen.items() if name == target}
     numeric = found.dtype.kind in "iuf"
-    codes, values = pd.factorize(found)
-    if numeric and not kinds and (task == "regression" or (task is None and len(values) > _FEW_TARGETS)):
-        decision = Decision({target: Kind("number", ".")})
-    else:
-        frame = plain_frame(pd.DataFrame({target: values}))
-        decision = decide(frame, chosen=kinds, decimal=options.get("decimal"), target=target, task=task)
-    plain = plain_frame(pd.DataFrame({target: values}))
-    read = Columns({target: decision.kinds[target]}).read(plain)
-    if numeric and not np.isfinite(values.astype(float)).all():
+    if numeric and not np.isfinite(found).all():
         raise TableError(f"The target {target!r} has infinite values.")
+    if numeric and not kinds and (task == "regression" or (task is None and _are_many(found))):
+        # As they are: a list of different values would take several times their memory.
+        return found.astype(float, copy=False), Kind("number", "."), "regression", np.empty(0, np.int64)
+    codes, values = pd.factorize(found)
+    plain = plain_frame(pd.DataFrame({target: values}))
+    decision = decide(plain, chosen=kinds, decimal=options.get("decimal"), target=target, task=task)
+    read = Columns({target: decision.kinds[target]}).read(plain)
     _, typed_values, task, _ = split_target(read, target, task, has_classes=decision.has_classes)
     is_known = read[target].notna().to_numpy()
     places = np.cumsum(is_known) - 1
     strange = np.flatnonzero(~is_known[codes])
     return typed_values[places[codes]], decision.kinds[target], task, strange
+
+
+def _are_many(numbers: np.ndarray) -> bool:
+    """Whether there are so many different numbers that they are no classes; few blocks tell it of most targets."""
+    seen: np.ndarray = numbers[:0]
+    for start in range(0, len(numbers), _BLOCK):
+        seen = np.union1d(seen, numbers[start : start + _BLOCK])
+        if len(seen) > _FEW_TARGETS:
+            return True
+    return False
 
 
 def _held_out(table: ParquetTable, share: float, seed: int) -> np.ndarray:
@@ -331,8 +358,12 @@ def _about(table: Any, max_memory: int, n_held_out: int) -> str:
     )
 
 
-def _about_ids(ids: tuple[str, ...]) -> list[str]:
-    return ["Rows are called by their places in the files, from 0, and not by their --id."] if ids else []
+def _with_others(plain: Any, table: ParquetTable, target: str, y: np.ndarray, rows: np.ndarray) -> Any:
+    """The features of some rows with what else was read of them: the target, and the group if there is one."""
+    others = {target: y[rows]}
+    if (groups := table.groups()) is not None:
+        others[str(groups.name)] = groups.iloc[rows].to_numpy()
+    return plain.assign(**others)
 
 
 def _without(chosen: Mapping[str, str], target: str) -> dict[str, str]:

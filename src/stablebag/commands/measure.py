@@ -78,7 +78,7 @@ def measure(**options: Any) -> None:
         data = (large_tables.LargeTable if is_large else tables.TrainingTable).from_options(options)
     X, y, task, units, others = data.X, data.y, data.task, data.groups, None
     notes = [f"{data.n_rows:,} rows of {name_of(table)}; the target is {target!r} ({task})."]
-    notes[:0] = data.said
+    notes[:0] = data.said or large_tables.about_other_files(options)
     if data.n_without_target:
         words = (
             f"; if words such as None or NA are classes, add --kind {target}=category"

@@ -13,7 +13,7 @@ from rich.console import Console
 from stablebag._wording import ROWS
 from stablebag.commands import groups
 from stablebag.commands.budget import settled
-from stablebag.commands.large_tables import LargeTable, is_large, refuse_in_memory_only
+from stablebag.commands.large_tables import LargeTable, about_other_files, is_large, refuse_in_memory_only
 from stablebag.commands.new_rows import NewRows
 from stablebag.commands.options import scheme_of
 from stablebag.commands.tables import TableError, TrainingTable, make_learner, parse_parameters
@@ -75,7 +75,8 @@ class TwoTables:
     @property
     def notes(self) -> list[str]:
         """Sentences about how the tables were read."""
-        return [*self.data.said, *self.data.as_read.lines(), *self.new.said, self.data.covered()]
+        said = self.data.said or about_other_files(self.options)
+        return [*said, *self.data.as_read.lines(), *self.new.said, self.data.covered()]
 
     @property
     def to_fit(self) -> dict[str, Any]:

@@ -32,8 +32,8 @@ class ColumnAsRead:
         out.
     missing : float
         The share of the rows in which it is missing.
-    n_values : int
-        The number of different values.
+    n_values : int or None
+        The number of different values; None if they were not read.
     example : str
         The range of numbers and dates; some values of others.
     remark : str
@@ -43,7 +43,7 @@ class ColumnAsRead:
     name: str
     kind: str
     missing: float
-    n_values: int
+    n_values: int | None
     example: str
     remark: str = ""
 

@@ -1,5 +1,6 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from stablebag.learning.sources.files import Files
 from stablebag.learning.sources.footers import Footer
@@ -43,3 +44,12 @@ def test_texts_take_the_bytes_that_they_have_in_the_file(tmp_path):
     found = footer(tmp_path, {"t": texts, "x": range(200)})
     assert 20_000 < found.text_bytes([Kind("t", "other"), Kind("x", "number")]) < 30_000
     assert found.text_bytes([Kind("x", "number")]) == 0
+
+
+@pytest.mark.parametrize("length", [10, 100, 1000])
+@pytest.mark.parametrize("size", [1, 7, 200])
+def test_headers_of_small_row_groups_are_no_texts(tmp_path, length, size):
+    texts = [f"{k:0{length}d}" for k in range(200)]
+    found = footer(tmp_path, {"t": texts}, row_group_size=size)
+    assert found.text_bytes([Kind("t", "other")]) <= 200 * (length + 4) + 1000
+    assert Footer.sampled_bytes(Files.of(tmp_path), 0, ["t"])[0] >= length

@@ -474,3 +474,20 @@ def test_a_row_group_without_a_wanted_row_is_not_read(tmp_path):
     table = ParquetTable(tmp_path, target="x", columns=NUMBERS[1:])
     read = [batch.num_rows for _, _, batch in table._batches(["z"], wanted=np.array([3, 45, 50]))]
     assert sum(read) == 40
+
+
+@pytest.mark.parametrize("size", [1, 10, 500])
+@pytest.mark.parametrize("texts", ["all different", "one of two"])
+def test_a_text_takes_about_its_length_however_the_file_is_written(tmp_path, size, texts):
+    values = [f"{k if texts == 'all different' else k % 2:0100d}" for k in range(500)]
+    pq.write_table(pa.table({"t": values, "y": np.arange(500.0)}), tmp_path / "a.parquet", row_group_size=size)
+    table = ParquetTable(tmp_path, target="y")
+    assert 100 <= table.bytes_per_row <= 160
+    assert len(pickle.dumps(table)) < 5_000
+
+
+def test_a_long_text_that_no_sampled_row_has_counts(tmp_path):
+    values = ["short"] * 5000
+    values[4000] = "x" * 10**6
+    pq.write_table(pa.table({"t": values, "y": np.arange(5000.0)}), tmp_path / "a.parquet")
+    assert 200 <= ParquetTable(tmp_path, target="y").bytes_per_row <= 500

@@ -8,6 +8,8 @@ from stablebag.learning.sources.files import Files
 from stablebag.learning.sources.kinds import Kind, needs_count
 
 _BUFFER = 2**18  # bytes of a column that are read from the file at once
+_SAMPLED_GROUPS, _SAMPLED_ROWS = 16, 256  # of which texts are looked at, to know how long they are
+_HEADERS = 128  # bytes of the headers of a row group's pages, at most, beside the extremes of its values
 
 
 @dataclass(frozen=True)
@@ -79,11 +81,28 @@ class Footer:
         return any(group.num_rows and not group.column(place).has_dictionary_page for group in groups)
 
     def text_bytes(self, kinds: list[Kind]) -> float:
-        """Return how many bytes the columns take in the file that are neither numbers nor categories."""
+        """Return how many bytes the values at least take of columns that are neither numbers nor categories.
+
+        Headers are not counted, which are most of a file whose row groups have a row each.
+        """
         places = self._places()
         others = [places[kind.name] for kind in kinds if kind.form == "other" and kind.name in places]
         groups = [self.metadata.row_group(number) for number in range(self.metadata.num_row_groups)]
-        return float(sum(group.column(place).total_uncompressed_size for group in groups for place in others))
+        return float(sum(_least_bytes(group.column(place)) for group in groups for place in others))
+
+    @classmethod
+    def sampled_bytes(cls, files: Files, number: int, columns: list[str]) -> tuple[int, int]:
+        """Return how many bytes some rows of a file take in these columns, and how many rows these are.
+
+        A dictionary has each text once, so that the footer does not tell.
+        """
+        with cls.opened(files, number) as file:
+            groups = [group for group in range(file.num_row_groups) if file.metadata.row_group(group).num_rows]
+            step, total, rows = max(1, len(groups) // _SAMPLED_GROUPS), 0, 0
+            for group in groups[::step]:
+                batch = next(cls.batches(file, files.paths[number], _SAMPLED_ROWS, [group], columns))
+                total, rows = total + batch.nbytes, rows + batch.num_rows
+        return total, rows
 
     def largest_group(self, columns: list[str]) -> int:
         """Return how many bytes these columns take, unpacked, in the largest row group."""
@@ -119,6 +138,14 @@ def check_orders(kinds: list[Kind], footers: list[Footer], paths: tuple[str, ...
                 f"Column {name!r} has ordered categories, and {path} does not say in which order: it was written "
                 "without dictionaries. Write it with them (use_dictionary=True), or leave the column out."
             )
+
+
+def _least_bytes(column: Any) -> int:
+    """How many bytes the values of a column of a row group take in the file, without headers of pages."""
+    statistics = column.statistics if column.is_stats_set else None
+    extremes = (statistics.min, statistics.max) if statistics is not None and statistics.has_min_max else ()
+    headers = _HEADERS + 2 * sum(len(str(value).encode()) for value in extremes)
+    return max(0, int(column.total_uncompressed_size) - headers)
 
 
 def _unreadable(path: str, what: str, error: Exception) -> ValueError:

@@ -20,6 +20,7 @@ _OWNER = "ParquetTable"
 _BATCH_ROWS = 2**17  # at most, of rows that are decoded together
 _BATCH_SHARE = 16  # of the memory, at most one in so many bytes is a batch
 _PAGES = 2**22  # bytes of a column that are held while it is read
+_SAMPLED_FILES = 8  # of which texts are looked at, to know how long they are
 _SHOWN = 3  # files and columns in the representation
 
 
@@ -162,8 +163,7 @@ class ParquetTable(RowSource):
         kinds = self._pinned
         if not self.as_frame:
             return len(kinds) * matrix_type(kinds).itemsize
-        texts = self._text_bytes / max(1, sum(self.row_counts))
-        return sum(kind.bytes_per_row for kind in kinds) + texts + 8  # and the index
+        return sum(kind.bytes_per_row for kind in kinds) + self._text_width + 8  # and the index
 
     @property
     def bytes_to_read(self) -> float:
@@ -213,7 +213,7 @@ class ParquetTable(RowSource):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what a pass over the files tells again."""
-        return {name: value for name, value in vars(self).items() if name not in ("_survey", "_pinned")}
+        return {name: value for name, value in vars(self).items() if name not in ("_survey", "_pinned", "_text_width")}
 
     # ------------------------------------------------------------------------------------------------------------- rows
 
@@ -325,6 +325,20 @@ class ParquetTable(RowSource):
                 kind = kind.with_categories(survey.dictionaries[kind.name])
             pinned.append(kind.with_nulls() if survey.has_nulls.get(kind.name) else kind)
         return pinned
+
+    @cached_property
+    def _text_width(self) -> float:
+        """About how many bytes of text a row has: as some rows have, but no less than the footers tell of all."""
+        texts = [kind.name for kind in self._kinds if kind.form == "other" and kind.name not in self._folders.values]
+        n_rows = sum(self.row_counts)
+        if not texts or not n_rows:
+            return 0.0
+        self.files.check()
+        there = [number for number, count in enumerate(self.row_counts) if count]
+        some = there[:: max(1, len(there) // _SAMPLED_FILES)]
+        found = [Footer.sampled_bytes(self.files, number, texts) for number in some]
+        sampled = sum(total for total, _ in found) / max(1, sum(rows for _, rows in found))
+        return max(sampled, self._text_bytes / n_rows)
 
     def _batches(
         self, columns: list[str], parts: range | None = None, wanted: np.ndarray | None = None

@@ -142,7 +142,8 @@ class Contents:
         lines = [
             (printable(column.name), column.kind,
              Cell("" if not column.missing else f"{column.missing:.1%}", column.missing),
-             Cell(f"{column.n_values:,}", column.n_values), printable(column.example), printable(column.remark, 300))
+             Cell("" if column.n_values is None else f"{column.n_values:,}", column.n_values),
+             printable(column.example), printable(column.remark, 300))
             for column in self.data.shown(_MOST_COLUMNS)
         ]  # fmt: skip
         head = ("column", "taken for", "missing", "values", "range, or some of them", "remark")
