@@ -70,7 +70,6 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "write_computation_times": False,  # those pages would fetch scripts
     "abort_on_example_error": False,
-    "parallel": 2,
 }
 
 # How it looks.
