@@ -22,6 +22,28 @@ BEYOND = {
         "stablebag.paper.settings": ["Setting"],
     },
 }
+# Where the two estimators have their methods, and which of these are for users; the others are for the rooms after.
+ESTIMATORS = tuple(
+    f"stablebag.learning.{file}" for file in ("ensemble", "regressor", "classifier", "members", "routing")
+)
+FOR_USERS = {
+    "bag_predictions",
+    "decision_function",
+    "estimators_features_",
+    "estimators_samples_",
+    "fit",
+    "get_metadata_routing",
+    "output",
+    "predict",
+    "predict_log_proba",
+    "predict_once",
+    "predict_proba",
+}
+
+
+def is_for_other_rooms(name: str, home: str) -> bool:
+    """Whether a member that is defined in the module `home` is one of an estimator that users never call."""
+    return home in ESTIMATORS and name[0].islower() and name not in FOR_USERS
 
 
 def front_door(room: str) -> list[str]:

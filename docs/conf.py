@@ -50,6 +50,7 @@ mathjax_path = "mathjax/tex-chtml.js"  # in the site, with its fonts
 autosummary_generate = True
 autodoc_typehints = "none"  # docstrings say what arguments are
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
@@ -122,11 +123,10 @@ def name_the_others(app: object, docname: str, source: list[str]) -> None:
 
 
 def leave_out(app: object, what: str, name: str, found: object, skip: bool, options: object) -> bool | None:
-    """Leave out what scikit-learn adds to every estimator."""
-    made_elsewhere = getattr(found, "__module__", None) or ""
-    if made_elsewhere.startswith("sklearn.") or (name.startswith("set_") and name.endswith("_request")):
-        return True
-    return None
+    """Leave out what scikit-learn adds to every estimator, and what estimators have for other rooms."""
+    home = getattr(getattr(found, "fget", found), "__module__", None) or ""
+    added = (home.startswith("sklearn.") and name != "score") or (name.startswith("set_") and name.endswith("_request"))
+    return True if added or api_pages.is_for_other_rooms(name, home) else None
 
 
 api_pages.write(HERE / "api")

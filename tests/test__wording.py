@@ -14,7 +14,10 @@ from stablebag._wording import Noun, count_bags, count_points, number, paragraph
 
 def test_notebooks_show_certificates_perturbations_and_intervals():
     certificate = Certificate(Subbagging(0.5), 100)
-    assert certificate._repr_html_().startswith('<pre style="font-family: monospace">For every learner')
+    style, text = certificate._repr_html_().split(">", 1)
+    assert style.startswith('<pre style="font-family: monospace; ')
+    assert "white-space: pre;" in style
+    assert text.startswith("For every learner")
     moved = Perturbations(np.zeros(1), np.ones((2, 1)), np.arange(2))
     assert "Perturbations by 2 rows" in moved._repr_html_()
     intervals = Intervals(np.zeros(12), np.ones(12), np.full(12, 0.5), 0.9, "jackknife+", "<none>")

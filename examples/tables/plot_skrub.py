@@ -51,7 +51,7 @@ learner = make_pipeline(
 )
 n_new = 40
 X_train, y_train, X_new, y_new = X[n_new:], y[n_new:], X[:n_new], y[:n_new]
-model = BaggedRegressor(learner, scheme=Subbagging(0.25), n_bags=12 if QUICK else 100, random_state=0)
+model = BaggedRegressor(learner, scheme=Subbagging(0.25), n_bags=8 if QUICK else 50, random_state=0)
 model.fit(X_train, y_train)
 learner.fit(X_train, y_train)
 for name, fitted in {"one pipeline": learner, "bagged": model}.items():
@@ -62,7 +62,7 @@ for name, fitted in {"one pipeline": learner, "bagged": model}.items():
 # --------------
 # The single pipeline is fitted again without some of the cars, from the texts on.
 
-left_out = range(0, len(y_train), 45 if QUICK else 6)
+left_out = range(0, len(y_train), 90 if QUICK else 20)
 alone = leave_one_out_refit(learner, X_train, y_train, X_new, rows=left_out)
 bagged = leave_one_out(model, X_new)
 certificate = certify_reused(model, X_new)

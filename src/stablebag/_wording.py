@@ -103,8 +103,9 @@ def paragraphs(sentences: Iterable[str]) -> str:
 
 
 def preformatted(text: str) -> str:
-    """Return text as notebooks show it; JupyterLab would give it a font in which columns do not align."""
-    return f'<pre style="font-family: monospace">{html.escape(text)}</pre>'
+    """Return text as notebooks show it; JupyterLab's own font does not align, and its lines break in words."""
+    style = "font-family: monospace; margin: 0; white-space: pre; overflow-x: auto"
+    return f'<pre style="{style}">{html.escape(text)}</pre>'
 
 
 def number(value: float) -> str:
