@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from stablebag._checks import refuse_type
-
 _WIDTH = 94
 _SMALL, _THOUSAND, _LARGE = 1e-6, 1e3, 1e15  # numbers below and above are written with a power of ten
 _ENDINGS = re.compile(r"(?i)(^|[\s_.-]+)(ids?|no|nr|num|numbers?|codes?|keys?|uuid|index)$")
@@ -57,6 +55,8 @@ class Noun:
             or set(words) != {"singular", "plural"}
             or not all(isinstance(word, str) and word for word in words.values())
         ):
+            from stablebag._checks import refuse_type  # which needs numpy, and the command line does without at first
+
             raise refuse_type("noun", owner, "a dictionary of singular and plural", words)
         return cls(**words)
 

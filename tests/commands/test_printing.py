@@ -24,7 +24,7 @@ def clock(monkeypatch):
 
 
 def test_sentences_are_printed_as_they_are(pipe):
-    sentence = "The target is 'y [/b]', [red]and[/red] " + "it is long, " * 10
+    sentence = "The target is 'y [/b]', [red]and[/red] " + "it is long, " * 10 + "and ends."
     say(pipe, sentence)
     assert pipe.file.getvalue() == sentence + "\n"
 

@@ -36,6 +36,8 @@ class Survey:
         categories: tuple[str, ...] = (),
         counted: tuple[str, ...] = (),
     ) -> None:
+        import pyarrow.compute as pc
+
         targets, kept = list[Any](), {name: list[Any]() for name in named}
         missing, known = [np.empty(0, np.int64)], [0] * len(paths)
         self.dictionaries: dict[str, list[tuple[str, Any]]] = {name: [] for name in categories}
@@ -50,7 +52,7 @@ class Survey:
             columns = {name: batch.column(name) for name in named}
             if gone.true_count:
                 missing.append(start + np.flatnonzero(gone.to_numpy(zero_copy_only=False)))
-                stay = gone.to_numpy(zero_copy_only=False) == 0
+                stay = pc.invert(gone)
                 target_values = target_values.filter(stay)
                 columns = {name: values.filter(stay) for name, values in columns.items()}
             known[number] += len(target_values)
