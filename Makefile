@@ -78,7 +78,7 @@ wheels: .venv/.wheels
 
 # A wheel and the source distribution as `pip` would make them, their metadata checked, and each installed in an empty
 # environment and tried from outside of the checkout. What is uploaded are those of `make wheels`.
-VERSION = $$(sed -n 's/^__version__ = "\(.*\)"/\1/p' src/stablebag/__init__.py)
+VERSION = $$(sed -n 's/^__version__ = "\(.*\)"/\1/p' $(CURDIR)/src/stablebag/__init__.py)
 release: .venv/.release
 	rm -rf build/release
 	$(BIN)/python -m build --outdir build/release

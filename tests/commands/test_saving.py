@@ -126,6 +126,7 @@ def test_what_is_trusted_is_ours_or_plain():
     assert others == {
         "fractions.Fraction",
         "numpy.dtype",
+        "sklearn.compose._column_transformer._RemainderColsList",  # of scikit-learn 1.6: names of columns
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.metrics._dist_metrics.EuclideanDistance64",
         "sklearn.neighbors._kd_tree.KDTree",

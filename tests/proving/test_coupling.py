@@ -61,7 +61,7 @@ def test_couplings_are_found_by_their_names():
     assert as_coupling(matched(law), "here") == matched(law)
     assert str(matched(law)) == "matched"
     for value in ("none", None, 1):
-        words = r"'coupling' parameter of here must be one of \['any', 'independent', 'matched'\]"
+        words = r"'coupling' parameter of here must be one of 'any', 'independent', 'matched'"
         with pytest.raises(ValueError, match=words):
             as_coupling(value, "here")
 

@@ -152,7 +152,7 @@ def _checked(scores: Any, epsilon: Any, owner: str) -> tuple[np.ndarray, np.ndar
     if not np.isfinite(scores).all():
         wrong = float(scores[~np.isfinite(scores)][0])
         raise refuse_value("scores", owner, "finite numbers", wrong, "leave out labels without a score.")
-    if not isinstance(epsilon, Sequence) and getattr(epsilon, "shape", ()) == ():
+    if (isinstance(epsilon, str) or not isinstance(epsilon, Sequence)) and getattr(epsilon, "shape", ()) == ():
         refuse_masked(epsilon, "epsilon", owner)
         epsilon = epsilon.item() if isinstance(epsilon, np.ndarray | np.generic) else epsilon
         return scores, np.asarray(check_real(epsilon, "epsilon", owner, reason=_REASON) / math.sqrt(2))

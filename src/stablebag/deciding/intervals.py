@@ -19,13 +19,11 @@ from sklearn.model_selection import KFold
 from sklearn.utils import check_consistent_length
 
 from stablebag._checks import (
-    as_fraction,
     as_reals,
     check_choice,
     check_flag,
     check_integer,
     check_jobs,
-    check_real,
     hold_read_only,
     refuse_type,
     refuse_value,
@@ -33,7 +31,7 @@ from stablebag._checks import (
 from stablebag._seeds import RandomState, Seeds
 from stablebag._wording import ROWS, Noun, number, paragraphs, preformatted
 from stablebag.deciding.group_jackknife import GroupCVPlus, GroupJackknife, GroupJackknifeMinmax, GroupJackknifePlus
-from stablebag.deciding.jackknife import CVPlus, Ends, Jackknife, JackknifeMinmax, JackknifePlus
+from stablebag.deciding.jackknife import CVPlus, Ends, Jackknife, JackknifeMinmax, JackknifePlus, check_level
 from stablebag.deciding.locally_weighted import LocallyWeighted
 from stablebag.deciding.stable_jackknife import StableJackknife
 from stablebag.learning.bagged_models import check_bagged
@@ -436,15 +434,6 @@ def shuffled_folds(n_samples: int, n_folds: int, seeds: Seeds, owner: str, noun:
         raise refuse_value("n_folds", owner, f"at most the number of {noun.plural}, {n_samples}", n_folds)
     splitter = KFold(n_folds, shuffle=True, random_state=int(seeds.learner_seeds(1, 2)[0]))
     return [fold for _, fold in splitter.split(np.empty(n_samples))]
-
-
-def check_level(confidence_level: float, owner: str) -> Fraction:
-    """Return the level 1 - a as it was written."""
-    reason = "it is the level 1 - a. For 90 % write 0.9."
-    level = check_real(confidence_level, "confidence_level", owner, low=-math.inf, reason=reason)
-    if not 0 < level < 1:
-        raise refuse_value("confidence_level", owner, "a number between 0 and 1", confidence_level, reason)
-    return as_fraction(confidence_level)
 
 
 def _check_method(method: str, methods: tuple[str, ...], owner: str, delta: float | None) -> str:

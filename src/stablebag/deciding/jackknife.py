@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from stablebag._checks import as_fraction
+from stablebag._checks import as_fraction, check_real, refuse_value
 from stablebag.deciding.rank_search import RankSearch
 from stablebag.learning.averaging import BagAverage
 from stablebag.measuring.left_out_lines import BagPoints, LeftOutLines, extremes
@@ -197,3 +197,12 @@ def refuse_unless(finite: bool) -> None:
         raise ValueError(
             "A prediction without some row is infinite or NaN, so there is no interval. Clip predictions to a range."
         )
+
+
+def check_level(confidence_level: float, owner: str) -> Fraction:
+    """Return the level 1 - a as it was written."""
+    reason = "it is the level 1 - a. For 90 % write 0.9."
+    level = check_real(confidence_level, "confidence_level", owner, low=-math.inf, reason=reason)
+    if not 0 < level < 1:
+        raise refuse_value("confidence_level", owner, "a number between 0 and 1", confidence_level, reason)
+    return as_fraction(confidence_level)

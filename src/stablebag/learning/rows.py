@@ -40,7 +40,7 @@ def as_table(X: Any, name: str, owner: str) -> Any:
 def as_column(y: Any, name: str, owner: str, *, warn: bool = True) -> np.ndarray:
     """Return one value for each row, as an array; what is masked, comes one by one or has several columns is refused.
 
-    >>> as_column([[1.0], [2.0]], "y", "fit")
+    >>> as_column([[1.0], [2.0]], "y", "fit", warn=False)
     array([1., 2.])
     """
     refuse_masked(y, name, owner)

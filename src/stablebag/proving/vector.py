@@ -435,8 +435,7 @@ class VectorCertificate(Spoken):
 
         if math.isinf(self.n_bags):
             epsilon = of_rows(whole_rows(delta, n))
-            counted = Proof(f"{mean_squares}, counting whole rows")
-            return Bound(epsilon, counted if epsilon < worst_of_bags else TRIVIAL)
+            return Bound(epsilon, Proof(f"{mean_squares}, counting whole rows") if epsilon < worst_of_bags else TRIVIAL)
         proved = [Bound(self.diameter, TRIVIAL)]
         if delta > 0:
             squares = bounds.vector_epsilon(delta, self._constant, self.radius, self.n_bags, self.coupling)

@@ -449,11 +449,11 @@ class ResolvedScheme:
         owner = f"{type(self.scheme).__name__}.draw"
         n_bags = check_integer(n_bags, "n_bags", owner, minimum=1, reason="an average needs at least one bag.")
         first = check_integer(first, "first", owner, minimum=0)
-        self._refuse_too_many(n_bags, first, owner)
         seeds = Seeds.from_random_state(random_state, owner)
         if self.n_samples > LARGEST_NAME:
             reason = "rows are counted by whole numbers of 64 bits. Certificates and plans have no such limit."
             raise refuse_value("n_samples", owner, "at most 2**62 where bags are drawn", self.n_samples, reason)
+        self._refuse_too_many(n_bags, first, owner)
         ids = as_row_ids(row_ids, None, self.n_samples, owner)
         if self.is_matched:
             return self._draw_matched(ids, seeds, first, first + n_bags)

@@ -420,17 +420,15 @@ def study(
 def _predicted_once(model: Any, X_test: Any, *numbers: int) -> tuple[Any, ...]:
     """What all bags predict at the held-out rows and at the first of them; the rows themselves if that is too large."""
     classes = 1 if model.average_.classes is None else len(model.average_.classes)
-    at_tests = X_test
-    if 8 * len(model.bags_) * n_rows(X_test) * classes <= _MOST_KEPT:
-        at_tests = model.predict_once(X_test)
+    is_small = 8 * len(model.bags_) * n_rows(X_test) * classes <= _MOST_KEPT
+    at_tests = model.predict_once(X_test) if is_small else X_test
     return at_tests, *(at_tests[:some] for some in numbers)
 
 
 def _alone(learner: Any, X: Any, y: Any, random_state: int) -> Any:
     """The learner fitted to all rows, with the seed that it has in the refits without a row."""
     (seed,) = Seeds.from_random_state(random_state, "study").learner_seeds(0, 1)
-    alone = Copies(learner).copy(int(seed))
-    alone.fit(X, y)
+    (alone := Copies(learner).copy(int(seed))).fit(X, y)
     return alone
 
 

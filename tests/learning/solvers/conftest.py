@@ -9,7 +9,7 @@ from stablebag.learning.solvers.choice import SOLVERS
 
 HERE = Path(__file__).parent
 OF_SOLVERS = [f"test_{name}.py" for name in (
-    "lbfgs", "linear", "logistic", "neighbours", "neighbours_limit", "pipelines", "trees"
+    "lbfgs", "linear", "logistic", "neighbours", "pipelines", "steps", "trees"
 )]  # fmt: skip
 IN_CHOICE = {  # the others of test_choice.py say what is done instead, and hold for every version
     "test_a_class_that_is_gone_does_not_shift_the_others",
