@@ -125,7 +125,7 @@ def name_the_others(app: object, docname: str, source: list[str]) -> None:
 def leave_out(app: object, what: str, name: str, found: object, skip: bool, options: object) -> bool | None:
     """Leave out what scikit-learn adds to every estimator, and what estimators have for other rooms."""
     home = getattr(getattr(found, "fget", found), "__module__", None) or ""
-    added = (home.startswith("sklearn.") and name != "score") or (name.startswith("set_") and name.endswith("_request"))
+    added = home.startswith("sklearn.") or (name.startswith("set_") and name.endswith("_request"))
     return True if added or api_pages.is_for_other_rooms(name, home) else None
 
 
