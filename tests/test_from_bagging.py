@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn import config_context
@@ -302,6 +303,13 @@ def _():
     with pytest.raises(ValueError, match="oob_score"):
         BaggingRegressor(oob_score=mean_absolute_error).fit(X, Y)
     assert BaggedRegressor(n_bags=40, oob_score=mean_absolute_error, random_state=0).fit(X, Y).oob_score_ > 1
+
+
+@row("a frame with two columns of one name, which scikit-learn takes up to 1.8")
+def _():
+    frame = pd.DataFrame(X[:, :2], columns=["age", "age"])
+    with pytest.raises(ValueError, match=r"whose columns have names of their own\. Got 'age': rename one of them"):
+        BaggedRegressor(n_bags=2).fit(frame, Y)
 
 
 @row("`bootstrap_features=True`")
