@@ -236,13 +236,15 @@ def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path)
 
 def test_classes_and_units_of_a_large_table_are_measured(run, tmp_path):
     parquet_files.one_file(tmp_path, parquet_files.rows(400))
-    few = ("--n-bags", 8, "--bag-size", 8, "--points", 4, "--jobs", 1, "--drop", "y,day", "--max-memory", "30KB")
-    pattern = tmp_path / "*.parquet"
-    result = run("measure", pattern, "--target", "kind", "--group", "patient", "--id", "name", *few)
+    few = ("--n-bags", 8, "--bag-size", 8, "--points", 4, "--jobs", 1, "--max-memory", "30KB")
+    about = (tmp_path / "*.parquet", "--target", "kind", "--group", "patient")
+    result = run("measure", *about, "--drop", "y,day,name", *few)
     assert result.exit_code == 0, result.output
     assert "a decision that some single patient flips" in words(result)
-    assert "not by their --id" in words(result)
     assert "other patients." in words(result)
+    refused = run("measure", *about, "--drop", "y,day", "--id", "name", *few)
+    assert refused.exit_code == 2
+    assert "Error: --id holds the names of all rows in memory" in words(refused)
 
 
 def test_what_a_large_table_cannot_have_is_said_before_any_work(run, tmp_path):
