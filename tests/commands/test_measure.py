@@ -236,7 +236,7 @@ def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path)
 
 def test_classes_and_units_of_a_large_table_are_measured(run, tmp_path):
     parquet_files.one_file(tmp_path, parquet_files.rows(400))
-    few = ("--n-bags", 8, "--bag-size", 8, "--points", 4, "--jobs", 1, "--max-memory", "30KB")
+    few = ("--n-bags", 8, "--bag-size", 3, "--points", 4, "--jobs", 1, "--max-memory", "30KB")
     about = (tmp_path / "*.parquet", "--target", "kind", "--group", "patient")
     result = run("measure", *about, "--drop", "y,day,name", *few)
     assert result.exit_code == 0, result.output
