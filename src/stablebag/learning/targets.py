@@ -37,6 +37,8 @@ def are_several(y: Any) -> bool:
     >>> are_several([[1, 2], [3, 4]]), are_several([[1], [3]]), are_several([1, 3])
     (True, False, False)
     """
+    if isinstance(y, range):  # one number for each row, and perhaps more of them than memory holds
+        return False
     try:
         shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
     except ValueError:  # rows of different lengths, of which more is said where they are read

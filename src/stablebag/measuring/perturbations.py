@@ -439,7 +439,8 @@ class Perturbations:
         try:
             with_all = np.asarray(function(self.prediction, y_test), dtype=float)
         except (TypeError, ValueError, ArithmeticError) as error:
-            raise type(error)(f"The loss cannot be worked out with these targets: {error}.") from error
+            kind = TypeError if isinstance(error, TypeError) else ValueError  # its own may take other arguments
+            raise kind(f"The loss cannot be worked out with these targets: {error}.") from error
         if with_all.shape[:1] != y_test.shape[:1]:
             raise ValueError(f"The loss must be elementwise: one value for each of {len(y_test)} points, no average.")
         lines = self._lines(slice(None))

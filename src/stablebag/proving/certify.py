@@ -107,7 +107,8 @@ def certify(
             about = {"coupling": coupling, "groups": model.units_}
             certificate = Certificate.for_targets(law, model.y_, model.prediction_range_, n_bags, **about)
     reason = "it is the probability with which it all holds, such as 0.95. For certainty, fit with n_bags='all'."
-    if check_real(confidence, "confidence", "certify", high=1.0, open_low=True, reason=reason) == 1:
+    confidence = check_real(confidence, "confidence", "certify", high=1.0, open_low=True, reason=reason)
+    if confidence == 1:
         raise refuse_value("confidence", "certify", "below 1", confidence, reason)
     if X is None:
         return certificate
