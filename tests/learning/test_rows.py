@@ -145,6 +145,20 @@ def test_tables_are_the_same_where_their_entries_and_types_are():
     assert fingerprint(np.zeros((2, 3))) != fingerprint(np.zeros((3, 2)))
 
 
+def test_the_same_numbers_as_objects_or_in_another_order_of_bytes_are_the_same_table():
+    table = np.array([[0.5, -0.0], [np.nan, 2.0]])
+    assert fingerprint(table) == fingerprint(table.astype(">f8")) == fingerprint(table.astype(object))
+    assert fingerprint([[1, 2]]) == fingerprint(np.array([[1, 2]], dtype=">i8"))
+    assert fingerprint(np.array([["a", "b"]])) == fingerprint(np.array([["a", "b"]], dtype=">U1"))
+
+
+def test_other_objects_are_other_tables():
+    entries = [2**53, 2**53 + 1, 10**400, 0.0, -0.0, np.nan, "1", None, 1]
+    tables = [np.array([[entry]], dtype=object) for entry in entries]
+    assert len({fingerprint(table) for table in tables}) == len(entries)
+    assert fingerprint(np.float32([[0.5]])) != fingerprint(np.float64([[0.5]]))
+
+
 def test_a_kept_table_is_out_of_reach():
     table = np.array([[1.0], [2.0]])
     held = kept(table)

@@ -3,6 +3,7 @@
 import copy
 import hashlib
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import joblib
@@ -117,11 +118,17 @@ def has_mutable_cells(X: Any) -> bool:
 
 
 def fingerprint(X: Any) -> str:
-    """Return a hash that identifies a table."""
+    """Return a hash that identifies a table, whatever the order of its bytes, and also if its floats are objects.
+
+    >>> fingerprint(np.array([[0.5, 2]], dtype=object)) == fingerprint(np.array([[0.5, 2]], dtype=">f8"))
+    True
+    """
     if isinstance(X, RowSource):
         return X.fingerprint()
     if not hasattr(X, "shape"):
         X = np.asarray(X)
+    if isinstance(X, np.ndarray):
+        X = _as_floats(X) if X.dtype.kind == "O" else X.astype(X.dtype.newbyteorder("="), copy=False)
     if isinstance(X, np.ndarray) and X.dtype.kind != "O":
         head = f"{X.shape} {X.dtype}".encode()
         return hashlib.blake2b(head + np.ascontiguousarray(X).tobytes(), digest_size=16).hexdigest()
@@ -136,6 +143,19 @@ def fingerprint(X: Any) -> str:
             joblib.hash((type(X).__name__, X.shape, list(X.columns), list(X.index.names), np.asarray(X.index), parts))
         )
     return str(joblib.hash(X))
+
+
+def _as_floats(X: np.ndarray) -> np.ndarray:
+    """Objects as floats if they are real numbers, and none of them changes by it; as they are otherwise."""
+    entries = X.ravel().tolist()
+    if not all(isinstance(entry, Real) for entry in entries):
+        return X
+    try:
+        floats: np.ndarray = X.astype(np.float64)
+    except OverflowError:
+        return X
+    kept = (number == entry or entry != entry for number, entry in zip(floats.ravel().tolist(), entries, strict=True))
+    return floats if all(kept) else X
 
 
 def _is_numpy(column: Any) -> bool:
