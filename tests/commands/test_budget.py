@@ -5,8 +5,10 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from stablebag import BernoulliSubbagging, ClassicalBagging, Subbagging
 from stablebag._wording import Noun
 from stablebag.commands import budget
-from stablebag.commands.budget import default_scheme, workload
+from stablebag.commands.budget import default_scheme, room_named, workload
+from stablebag.learning.sources.portions import cuts
 from stablebag.learning.sources.source import RowSource
+from stablebag.resampling.bags import Bags
 
 ROWS_PER_SECOND = 10_000
 
@@ -168,3 +170,12 @@ def test_a_bag_that_has_no_room_is_refused_with_what_it_takes():
     files.max_memory = 10_000 * (24 + 16) - 1
     with pytest.raises(ValueError, match=r"A bag of 10,000 rows takes about 1MB, .* --max-memory 1MB, or a smaller"):
         workload(Clocked(), files, files.targets(), Subbagging(0.5), n_refits=0)
+
+
+def test_a_bag_of_large_units_that_has_no_room_names_the_option():
+    files = Files()
+    bags = Bags([range(10), range(90_000)], n_samples=100_000)
+    files.max_memory = 10**6
+    sentence = r"Bag 1 has 90,000 rows, which is more than there is memory for. Give --max-memory 4MB, or a smaller --b"
+    with pytest.raises(ValueError, match=sentence), room_named():
+        list(cuts(bags, files))

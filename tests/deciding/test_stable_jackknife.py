@@ -146,7 +146,7 @@ def test_too_few_rows_are_told_how_many_it_would_take(data):
     assert stable_rank(2 / needed, needed, 1, Fraction(9, 10), "best") <= needed
     assert stable_rank(2 / (needed - 1), needed - 1, 1, Fraction(9, 10), "best") > needed - 1
     with pytest.raises(ValueError, match=r"A share delta=0.2 of unstable rows costs more than"):
-        predict_interval(model, table[:1], method="stable-jackknife", delta=0.2)
+        predict_interval(model, table[:1], method="stable-jackknife", delta=Fraction(1, 5))
     lower = predict_interval(model, table[:1], confidence_level=0.5, method="stable-jackknife")
     assert np.isfinite(lower.width).all()
     trimmed = clone(model).set_params(prediction_range=TrimmedRange(3)).fit(table, target)

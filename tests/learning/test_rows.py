@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import sklearn
 from scipy import sparse
@@ -16,6 +17,7 @@ from learners import RowRecorder
 from stablebag import BaggedClassifier, BaggedRegressor
 from stablebag.learning.rows import (
     Points,
+    as_column,
     as_float32,
     fingerprint,
     has_mutable_cells,
@@ -211,3 +213,9 @@ def test_a_frame_is_the_same_however_its_columns_are_put_together():
     others = [frame.assign(a=[1.0, 2.0]), frame.rename(columns={"a": "A"}), frame.set_axis([5, 6]), frame[list("bacd")]]
     others += [frame.astype({"c": float}), frame.assign(d=pd.Categorical(["u", "v"], ["v", "u"])), frame[:1]]
     assert len({fingerprint(one) for one in [frame, *others]}) == 8
+
+
+@pytest.mark.parametrize("y", [pl.Series([[1], [2, 3]]), pl.DataFrame({"y": [[1], [2, 3]]})])
+def test_targets_that_are_lists_are_refused(y):
+    with pytest.raises(TypeError, match="The 'y' parameter of fit must be one value for each row, and no lists"):
+        as_column(y, "y", "fit", warn=False)

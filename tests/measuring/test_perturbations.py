@@ -289,3 +289,8 @@ def test_a_file_says_its_format_and_one_of_another_is_refused(moved, tmp_path, e
     write({**read, "format": 2, "left_out": "in the new way"})
     with pytest.raises(ValueError, match=r"^The file '.*' is written in format 2, and .* reads format 1\."):
         Perturbations.load(path)
+
+
+def test_complex_losses_are_refused(moved):
+    with pytest.raises(TypeError, match="losses are real numbers, and these are complex"):
+        moved.loss(lambda prediction, y: prediction - y, np.array([1j, 2j]))

@@ -458,3 +458,9 @@ def test_a_dictionary_says_its_format_and_one_of_another_is_refused():
     assert Certificate.from_dict(values) == certificate  # those of before formats were named are of the first
     with pytest.raises(ValueError, match=r"The dictionary is written in format 2, and .* reads format 1\."):
         Certificate.from_dict({**values, "format": 2, "n_bags": "in the new way"})
+
+
+def test_a_range_of_no_length_that_rows_change_promises_nothing_to_fewer_rows():
+    words = joined(Certificate(Subbagging(0.5), 20, 100, range_length=0, delta_range=0.35).explain(0.05))
+    assert "nothing is promised for delta = 0.05" in words
+    assert "inf" not in words.replace("infinitely", "")

@@ -1,4 +1,5 @@
 import json
+from fractions import Fraction
 
 import pytest
 
@@ -83,3 +84,9 @@ def test_a_dictionary_of_no_kind_is_refused():
     for values in ({"length": 1.0}, {"kind": "Numbers"}, "Outputs"):
         with pytest.raises(TypeError, match="whose kind is one of"):
             outputs_from_dict(values)
+
+
+def test_lengths_are_floats_however_small_the_fraction():
+    outputs = AdaptiveOutputs(Fraction(1, 10**400), 0.1, Fraction(1, 3))
+    assert (outputs.length, outputs.reach) == (0.0, 1 / 3)
+    assert {type(outputs.length), type(outputs.reach)} == {float}

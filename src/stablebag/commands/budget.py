@@ -2,7 +2,8 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,6 +17,7 @@ from stablebag._checks import check_jobs
 from stablebag._wording import ROWS, Noun, about_time
 from stablebag.commands.printing import beside, progress, say
 from stablebag.learning.parallel import n_workers, one_thread
+from stablebag.learning.sources.portions import NoRoomError
 from stablebag.learning.sources.source import RowSource
 from stablebag.resampling.scheme import ResamplingScheme
 
@@ -91,6 +93,18 @@ def settled(console: Console, *data: Any, **wanted: Any) -> Workload:
         load = workload(*data, **wanted)
     say(beside(console), load.sentence)
     return load
+
+
+@contextmanager
+def room_named() -> Iterator[None]:
+    """Name the option where a bag of units has more rows than most, and no room in memory."""
+    try:
+        yield
+    except NoRoomError as error:
+        raise ValueError(
+            f"Bag {error.bag} has {error.n_rows:,} rows, which is more than there is memory for. Give --max-memory "
+            f"{error.megabytes:,}MB, or a smaller --bag-size."
+        ) from None
 
 
 def default_scheme(scheme: ResamplingScheme, n_units: int) -> tuple[ResamplingScheme, bool]:

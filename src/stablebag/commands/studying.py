@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from stablebag._wording import Noun
 from stablebag._writing import refuse_unwritable, write_text
 from stablebag.commands import tables
-from stablebag.commands.budget import Workload, settled
+from stablebag.commands.budget import Workload, room_named, settled
 from stablebag.commands.numbers import numbers
 from stablebag.commands.options import scheme_of
 from stablebag.commands.parts import name_of
@@ -147,7 +147,7 @@ class StudyOrder:
         pipeline = columns.pipeline(learner)
         console = Console()
         load = self._settled(console, pipeline, X, y, groups)
-        with self._kept(), progress(console, "Fitting", load.share):
+        with self._kept(), room_named(), progress(console, "Fitting", load.share):
             of_source = isinstance(X, RowSource)
             result = study(
                 pipeline,

@@ -85,8 +85,9 @@ class StableJackknife(Jackknife):
         n, trimmed = certificate.n_samples, _trimmed_rows(rule)
         least = 2 * trimmed / n
         if delta is not None:
-            shares = [check_delta(delta, owner)]
-            if shares[0] < least:
+            delta = check_delta(delta, owner)
+            shares = [delta]
+            if delta < least:
                 reason = "that many rows can each change the range to which predictions are clipped."
                 raise refuse_value("delta", owner, f"at least {least:.4g}", delta, reason)
         else:

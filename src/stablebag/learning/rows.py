@@ -51,6 +51,8 @@ def as_column(y: Any, name: str, owner: str, *, warn: bool = True) -> np.ndarray
     if y.ndim == 0 or sparse.issparse(given):
         raise refuse_type(name, owner, "an array with one value for each row", given)
     column: np.ndarray = column_or_1d(y, warn=warn)
+    if column.dtype.kind == "O" and any(isinstance(entry, list | np.ndarray) for entry in column):
+        raise refuse_type(name, owner, "one value for each row, and no lists of them", given)
     return column
 
 

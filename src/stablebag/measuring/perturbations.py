@@ -437,14 +437,14 @@ class Perturbations:
         if self.distances is not None:
             raise ValueError("A loss cannot be computed from distances under several seeds. Measure with n_repeats=1.")
         try:
-            with_all = np.asarray(function(self.prediction, y_test), dtype=float)
+            with_all = _losses(function, self.prediction, y_test)
         except (TypeError, ValueError, ArithmeticError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError  # its own may take other arguments
             raise kind(f"The loss cannot be worked out with these targets: {error}.") from error
         if with_all.shape[:1] != y_test.shape[:1]:
             raise ValueError(f"The loss must be elementwise: one value for each of {len(y_test)} points, no average.")
         lines = self._lines(slice(None))
-        without: Any = np.stack([np.asarray(function(prediction, y_test), dtype=float) for prediction in lines])
+        without: Any = np.stack([_losses(function, prediction, y_test) for prediction in lines])
         if isinstance(self.left_out, SharedLines):
             without = self.left_out.table(without, with_all)
         scope = None if self.scope is None else replace(self.scope, quantity=Quantity.LOSS, range_length=None)
@@ -779,6 +779,15 @@ def flipped(
     own = np.take_along_axis(left_out, best[None, :, None], axis=2)[..., 0]
     behind: np.ndarray = left_out.max(axis=2) - own > rounding
     return behind
+
+
+def _losses(
+    function: Callable[[np.ndarray, np.ndarray], Any], prediction: np.ndarray, y_test: np.ndarray
+) -> np.ndarray:
+    losses = np.asarray(function(prediction, y_test))
+    if losses.dtype.kind == "c":
+        raise TypeError("losses are real numbers, and these are complex")
+    return losses.astype(float)
 
 
 def _summary(values: np.ndarray, over_points: str | None) -> Any:

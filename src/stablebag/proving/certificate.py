@@ -499,7 +499,7 @@ class Certificate(Spoken):
         """
         delta, law = check_delta(delta, "Certificate.explain"), self.scheme
         bound = self.best(delta)
-        vacuous = bound.value >= self.range_length > 0
+        vacuous = math.isinf(bound.value) or bound.value >= self.range_length > 0
         promise = self._vacuous_promise(delta) if vacuous else self._promise(delta, bound.value)
         proof = bound.proof.words
         if bound.proof.exact:

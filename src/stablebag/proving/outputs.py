@@ -34,7 +34,8 @@ class Outputs:
 
     def __post_init__(self) -> None:
         reason = "it is the length of the interval of predictions. If there is none, use UnboundedOutputs()."
-        check_real(self.length, "range_length", "Certificate", finite=True, reason=reason)
+        length = check_real(self.length, "range_length", "Certificate", finite=True, reason=reason)
+        object.__setattr__(self, "length", length)  # which may have been a fraction smaller than all floats
 
     @property
     def reach(self) -> float:
@@ -85,7 +86,8 @@ class AdaptiveOutputs(Outputs):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_delta(self.delta_range, "Certificate", name="delta_range")
-        check_real(self.reach, "reach", "Certificate", low=self.length, reason="no less than range_length.")
+        reach = check_real(self.reach, "reach", "Certificate", low=self.length, reason="no less than range_length.")
+        object.__setattr__(self, "reach", reach)
 
     def counting_rows(self, n_samples: int) -> "AdaptiveOutputs":
         """Return the same outputs with the share of rows rounded up to whole rows; `reach` is `length` if none are."""

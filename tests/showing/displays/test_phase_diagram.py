@@ -38,6 +38,8 @@ def test_the_exact_frontier_is_drawn_where_it_is_known():
 def test_where_nothing_is_guaranteed_there_is_no_diagram():
     with pytest.raises(ValueError, match="Nothing is guaranteed"):
         PhaseDiagramDisplay.from_certificate(Certificate(Subbagging(0.5), 100, delta_range=1.0))
+    with pytest.raises(ValueError, match="Nothing is guaranteed"):  # that has room in a picture
+        PhaseDiagramDisplay([0.1, 0.2], [1.7e308, 1.6e308], None).plot()
 
 
 def test_borders_are_drawn_in_units_of_the_range():

@@ -24,6 +24,23 @@ def portions(job: FitJob) -> Iterator[FitJob]:
         yield gathered(job.part(first, stop), len(job))
 
 
+class NoRoomError(ValueError):
+    """The distinct rows of a bag have no room in the memory of their source."""
+
+    bag: int
+    n_rows: int
+    megabytes: int  # with which they would
+
+    @classmethod
+    def of(cls, source: RowSource, bag: int, n_rows: int, megabytes: int) -> "NoRoomError":
+        """Return the error with its sentence."""
+        reason = f"bag {bag} has {n_rows:,} distinct rows. Give it {megabytes:,}MB, or draw smaller bags."
+        given = f"{source.max_memory:,} bytes"
+        error = cls(*refuse_value("max_memory", type(source).__name__, "enough for one bag", given, reason).args)
+        error.bag, error.n_rows, error.megabytes = bag, n_rows, megabytes
+        return error
+
+
 def gathered(job: FitJob, n_bags: int) -> FitJob:
     """Return the job with the rows of its bags, and no others, in memory; `n_bags` are those of the whole job."""
     return replace(job.on_own_rows(lambda source, rows: source.take(rows)), gathered_of=n_bags)
@@ -51,10 +68,7 @@ def cuts(bags: Bags, source: RowSource) -> Iterator[tuple[int, int]]:
             seen[:] = False
             first, held, entries, new = number, 0, len(bag), rows
         if len(new) * per_row > memory:
-            needed = f"{int((len(new) * per_row + source.bytes_to_read) / 1e6) + 1:,}MB"
-            reason = f"bag {number} has {len(new):,} distinct rows. Give it {needed}, or draw smaller bags."
-            given = f"{source.max_memory:,} bytes"
-            raise refuse_value("max_memory", type(source).__name__, "enough for one bag", given, reason)
+            raise NoRoomError.of(source, number, len(new), int((len(new) * per_row + source.bytes_to_read) / 1e6) + 1)
         if len(seen):
             seen[new] = True
         held += len(new)

@@ -13,6 +13,7 @@ from stablebag.resampling.subbagging import Subbagging
 from stablebag.showing.displays.display import BAGGED, OTHER, PROVED, Display, as_line, write_numbers
 
 _MOST_EXACT = 10_000  # rows up to which the exact frontier is drawn if there are more
+_ABOVE = 1.15  # by how much the diagram is higher than what is in it
 
 
 class PhaseDiagramDisplay(Display):
@@ -151,12 +152,13 @@ class PhaseDiagramDisplay(Display):
         self
         """
         ax = self.start(ax)
-        shown = np.isfinite(self.guaranteed)
+        with np.errstate(over="ignore"):
+            shown = np.isfinite(_ABOVE * self.guaranteed)
         if not shown.any():
             share = f"any share of {self.noun.plural}"
             raise ValueError(f"Nothing is guaranteed for {share}, so there is no diagram to draw.")
         delta, guaranteed = self.delta[shown], self.guaranteed[shown]
-        top = 1.15 * float(guaranteed.max())
+        top = _ABOVE * float(guaranteed.max())
         (self.guaranteed_,) = ax.plot(delta, guaranteed, "-", color=BAGGED)
         ax.fill_between(delta, guaranteed, top, color=BAGGED, alpha=0.25, label="guaranteed for every learner")
         if self.impossible is not None:
