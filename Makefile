@@ -55,7 +55,8 @@ CASES := tests/learning/solvers/tree_cases.py
 fuzz: .venv/.project
 	$(BIN)/python $(CASES) $(N) $(FIRST)
 
-# What nobody should pass, to every public name, TIMES times as often as in `make test`, and each time another.
+# What nobody should pass, to every parameter of every public name: all of it, where `make test` takes a sample; and two
+# wrongs at once TIMES times as often, and each time others.
 TIMES ?= 20
 hostile: .venv/.test
 	STABLEBAG_HOSTILE=$(TIMES) $(BIN)/python -m pytest tests/hostile

@@ -57,3 +57,7 @@ def test_sentences_name_the_set():
 def test_scores_of_any_size_keep_their_direction_in_a_ball(size):
     held = ScoreSet(min(1.0, size)).held(np.array([3.0, -4.0]) * (size / 4))
     assert held == pytest.approx(np.array([0.6, -0.8]) * min(1.0, size))
+
+
+def test_a_name_of_numpys_own_kind_of_text_is_that_name():
+    assert repr(ScoreSet(np.str_("box"))) == repr(ScoreSet("box"))

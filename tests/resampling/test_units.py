@@ -174,3 +174,8 @@ def test_rows_that_the_index_cannot_tell_apart_are_told_how_to_be_named():
     units = Units(RowIds(None, 3), labels=pd.Index([1, 1, 2]))
     with pytest.raises(ValueError, match=r"cannot be told apart by the index.*Fit with row_ids=range\(3\)"):
         units.positions([2], "forget")
+
+
+def test_no_rows_are_no_units():
+    with pytest.raises(ValueError, match=r"must be the names of two units or more. Got 'none'"):
+        Units.of_groups([], 0)

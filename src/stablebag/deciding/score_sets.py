@@ -38,6 +38,7 @@ class ScoreSet:
             if self.within not in _NAMES:
                 reason = "guarantees depend on where scores can be."
                 raise refuse_value("within", "stable_ranking", "'simplex', 'box' or a radius", self.within, reason)
+            object.__setattr__(self, "within", str(self.within))  # a text of numpy's own is none of Python's when shown
             return
         reason = "it is how far scores are from the origin at most. For importances that add up to 1 use 'simplex'."
         radius = check_real(self.within, "within", "stable_ranking", open_low=True, finite=True, reason=reason)

@@ -69,7 +69,8 @@ class Units:
         names, of_rows = _numbered(_listed(groups, n_rows, owner), owner)
         if len(names) < 2:
             reason = "leaving it out leaves no row. Give groups that tell units apart, or none to leave out rows."
-            raise refuse_value("groups", owner, "the names of two units or more", f"only {names[0]!r}", reason)
+            given = f"only {names[0]!r}" if len(names) else "none"
+            raise refuse_value("groups", owner, "the names of two units or more", given, reason)
         noun = Noun.of_column(getattr(groups, "name", None))
         ids = RowIds(names, len(names), owner, parameter="groups", noun=noun, any_number=True)
         return cls(ids, of_rows, noun=noun)
