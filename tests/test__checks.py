@@ -256,3 +256,8 @@ def test_other_formats_than_the_known_one_are_refused_in_a_sentence(value):
     refuse_format(1, 1, "It")
     with pytest.raises(ValueError, match=r"^It is written in format .*, and this version .* reads format 1\."):
         refuse_format(value, 1, "It")
+
+
+def test_a_share_of_numpys_short_kind_is_as_it_is_written():
+    assert as_share(np.float16(0.1), 50) == Fraction(1, 10)
+    assert as_share(np.float16(0.5), 2**64 - 1) == as_share(0.5, 2**64 - 1)

@@ -260,6 +260,8 @@ def as_share(value: Any, n_samples: int) -> Fraction:
     >>> as_share(2 / 3, 3), as_share(0.29, 100), as_share(1 / 3, 7)
     (Fraction(2, 3), Fraction(29, 100), Fraction(3333333333333333, 10000000000000000))
     """
+    if isinstance(value, np.floating):
+        value = float(str(value))  # one of numpy's short ones has no room for the number of rows
     nearest = round(value * n_samples)
     return Fraction(nearest, n_samples) if nearest / n_samples == value else as_fraction(value)
 

@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -6,6 +7,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import parquet_files
 from stablebag import BaggedClassifier, BaggedRegressor, Subbagging
+from stablebag.commands.files import read_file
 from stablebag.commands.large_tables import LargeTable, about_other_files, amount, is_large, refuse_in_memory_only
 from stablebag.commands.parts import read_table
 from stablebag.commands.refusals import TableError
@@ -176,7 +178,7 @@ def test_columns_that_differ_between_files_are_refused_by_name(tmp_path):
     with pytest.raises(ValueError, match=r"Column 'x' has type .*b.parquet, and type double in .*a.parquet"):
         read(tmp_path)
     pq.write_table(pa.table({"z": [1.0], "y": [1.0]}), tmp_path / "b.parquet")
-    with pytest.raises(ValueError, match=r"b.parquet has no such column"):
+    with pytest.raises(ValueError, match=r"The column .x. is not in all files of .*b.parquet has none"):
         read(tmp_path)
 
 
@@ -233,3 +235,50 @@ def test_many_numbers_are_targets_as_they_are(tmp_path, kind):
     assert (many.task, many.y.dtype) == ("regression", float)
     assert set(many.y) == set(range(1_001))
     assert of(3).task == "classification"
+
+
+@pytest.fixture
+def years(tmp_path):
+    """Forty rows in each of three folders that are called by a year."""
+    rng = np.random.default_rng(0)
+    for year in (2022, 2023, 2024):
+        (tmp_path / f"year={year}").mkdir()
+        rows = pa.table({"x": rng.normal(size=40), "y": rng.normal(size=40)})
+        pq.write_table(rows, tmp_path / f"year={year}" / "part.parquet")
+    return tmp_path
+
+
+def test_folders_are_columns_of_large_and_of_small_tables(years):
+    large = read(years, max_memory=1_000)
+    small = read_file(read_table(None, None, (str(years),))).frame
+    assert list(small.columns) == ["x", "y", "year"]
+    assert (small["year"].to_numpy() == np.repeat([2022, 2023, 2024], 40)).all()
+    together = pd.concat([large.X.take(np.arange(large.X.n_samples)), large.X_test])
+    assert list(together.columns) == ["x", "year"]
+    pd.testing.assert_frame_equal(together.sort_index(), small[["x", "year"]], check_dtype=False)
+
+
+@pytest.mark.parametrize("target", ["y", "x"])
+def test_folders_can_be_units_or_the_target(years, target):
+    assert read(years, target=target, group="year", max_memory=1_000).X.groups().nunique() == 2
+    assert set(read(years, target="year", max_memory=1_000).y) == {"2022", "2023", "2024"}
+
+
+def test_a_column_that_is_a_folder_too_or_that_a_file_lacks_is_refused_however_large_the_table(years):
+    rows = pa.table({"x": [1.0] * 40, "y": [1.0] * 40})
+    pq.write_table(rows, years / "year=2022" / "part.parquet")
+    for added, said in (
+        (rows.append_column("year", pa.array([1] * 40)), r"not clear what 'year' is .* in the name of a folder, too"),
+        (rows.drop_columns("x"), "The column 'x' is not in all files of"),
+    ):
+        pq.write_table(added, years / "year=2022" / "more.parquet")
+        with pytest.raises(TableError, match=said):
+            read(years, max_memory=1_000)
+        with pytest.raises(TableError, match=said):
+            read_file(read_table(None, None, (str(years),)))
+    assert read(years, drop=("x",), target="year", max_memory=1_000).X.columns == ["y"]
+    (years / "year=2022" / "more.parquet").unlink()
+    pq.write_table(rows, years / "other.parquet")
+    for reading in (lambda: read(years, max_memory=1_000), lambda: read_file(read_table(None, None, (str(years),)))):
+        with pytest.raises(TableError, match=r"not clear what 'year' is .* some files are in folders that are called"):
+            reading()

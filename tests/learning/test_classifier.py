@@ -48,7 +48,7 @@ def test_two_classes_and_booleans(iris):
 
 
 def test_one_class_in_all_is_refused():
-    with pytest.raises(ValueError, match="at least 2 classes in the data, but the data contains only one class"):
+    with pytest.raises(ValueError, match="at least 2 classes in the data, but the data contains only one class: 'a'"):
         BaggedClassifier(n_bags=2).fit([[1], [2]], ["a", "a"])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from stablebag.commands.encodings import PACKED, decoded, unpacked
-from stablebag.commands.parts import Parts, footers
+from stablebag.commands.parts import Parts, folders_of, footers, refuse_unclear
 from stablebag.commands.refusals import TableError
 
 _USUAL = {".csv": ",", ".tsv": "\t", ".txt": "\t"}  # what is between columns, by the ending
@@ -87,14 +87,18 @@ def _stacked(parts: Parts) -> Any:
     import pyarrow.parquet as pq
 
     footers(parts)  # which refuses what is no Parquet file
+    folders = folders_of(parts)
     tables = [pq.read_table(path, partitioning=None) for path in parts.paths]
-    names = tables[0].column_names
-    for path, table in zip(parts.paths, tables, strict=True):
-        if sorted(table.column_names) != sorted(names):
-            odd = sorted(set(names) ^ set(table.column_names))[0]
+    schemas = [table.schema for table in tables]
+    refuse_unclear(parts, folders.partial | folders.values.keys(), schemas)
+    names = schemas[0].names
+    for path, schema in zip(parts.paths, schemas, strict=True):
+        if sorted(schema.names) != sorted(names):
+            odd = sorted(set(names) ^ set(schema.names))[0]
             raise TableError(f"The column {odd!r} is not in all files of {parts}: {path} differs from the first.")
+    tables = [folders.beside(table.select(names), number) for number, table in enumerate(tables)]
     try:
-        together = pa.concat_tables([table.select(names) for table in tables], promote_options="default")
+        together = pa.concat_tables(tables, promote_options="default")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         why = (str(error).strip().splitlines() or [""])[0].rstrip(".")
         raise TableError(f"The files of {parts} have columns of different types: {why}.") from error

@@ -15,7 +15,7 @@ from stablebag.commands.groups import listed, split_group
 from stablebag.commands.kinds import Kind, decide
 from stablebag.commands.new_rows import NewRows, Reading
 from stablebag.commands.noticing import about_telling, about_two_ways, nearly_numbers, telling
-from stablebag.commands.parts import is_parquet, name_of, paths_of, size_in_memory
+from stablebag.commands.parts import folders_of, footers, is_parquet, name_of, paths_of, refuse_uneven, size_in_memory
 from stablebag.commands.refusals import TableError, refuse_unknown
 from stablebag.commands.targets import split_target
 from stablebag.commands.typed_rows import TypedRows, plainly, typed
@@ -106,6 +106,7 @@ class LargeTable:
         _refuse_nested(schema, features, target, paths_of(table)[0])
         if not features:
             raise TableError("The table has no column to learn from: all are left out.")
+        refuse_uneven(table, drop)
         files = [str(path) for path in paths_of(table)]
         about = {"groups": group, "max_memory": options["max_memory"]}
         whole = ParquetTable(files, target, columns=features, **about)
@@ -233,7 +234,10 @@ def _schema(table: Any) -> Any:
     twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
     if twice is not None:
         raise TableError(f"The table {name_of(table)} has two columns called {twice!r}. Rename one.")
-    return schema
+    for footer in footers(table)[1:]:  # columns that the first file lacks are refused, unless they are left out
+        for field in footer.schema.to_arrow_schema():
+            schema = schema if field.name in schema.names else schema.append(field)
+    return folders_of(table).added(schema)
 
 
 def _refuse_nested(schema: Any, features: list[str], target: str, path: Any) -> None:

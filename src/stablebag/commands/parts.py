@@ -1,6 +1,7 @@
 """The files of a table on the command line: one file, a folder, a pattern or several parts, and how large it is."""
 
 import glob
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import click
 
 from stablebag.commands.refusals import TableError
+from stablebag.learning.sources.partitions import Partitions
 from stablebag.learning.sources.source import as_bytes
 
 MAX_MEMORY = "1GB"
@@ -84,6 +86,11 @@ def is_parquet(table: Any) -> bool:
     return all(path.suffix.lower() in _ENDINGS and path.is_file() for path in paths_of(table))
 
 
+def folders_of(table: Any) -> Partitions:
+    """Return the columns that the names of folders on the way to several files are; of one file, none."""
+    return Partitions(tuple(map(str, paths_of(table))) if isinstance(table, Parts) else ())
+
+
 def footers(table: Any) -> list[Any]:
     """Return what the Parquet files of a table say of themselves; one that cannot be read is refused."""
     try:
@@ -98,6 +105,26 @@ def footers(table: Any) -> list[Any]:
             why = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
             raise TableError(f"The file {path} cannot be read as Parquet: {why}.") from error
     return found
+
+
+def refuse_uneven(table: Any, dropped: Collection[str]) -> None:
+    """Refuse a column that some files of a table lack, or that is both in a file and in the name of a folder."""
+    folders, schemas = folders_of(table), [footer.schema.to_arrow_schema() for footer in footers(table)]
+    columns = {name for schema in schemas for name in schema.names}.difference(dropped)
+    refuse_unclear(table, columns | folders.partial, schemas)
+    for name in sorted(columns):
+        for path, schema in zip(paths_of(table), schemas, strict=True):
+            if name not in schema.names:
+                where = f"is not in all files of {name_of(table)}: {path} has none"
+                raise TableError(f"The column {name!r} {where}. Leave it out with --drop, or write the files anew.")
+
+
+def refuse_unclear(table: Any, columns: set[str], schemas: list[Any]) -> None:
+    """Refuse a column that is called as a folder is, unless all files are in such a folder and none has the column."""
+    folders = folders_of(table)
+    for name in sorted(columns) if folders.paths else ():
+        if fault := folders.fault(name, schemas):
+            raise TableError(f"It is not clear what {name!r} is in {name_of(table)}: {fault} Rename one of them.")
 
 
 def size_in_memory(table: Any) -> int:

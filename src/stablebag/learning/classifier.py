@@ -226,7 +226,7 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         if len(classes := np.unique(y)) == 1:
             raise ValueError(
                 f"This {type(self).__name__} needs samples of at least 2 classes in the data, but the data contains "
-                f"only one class: {classes[0]!r}."
+                f"only one class: {classes.tolist()[0]!r}."
             )
         return y
 

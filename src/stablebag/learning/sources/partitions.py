@@ -54,17 +54,33 @@ class Partitions:
     def check(self, columns: Iterable[str], schemas: list[Any]) -> None:
         """Refuse columns of which it is not clear what they are: `schemas` are those of the files themselves."""
         for name in columns:
-            if name in self.twice:
-                raise self._refused(name, "two folders on the way to a file are called so.")
-            inside = [path for path, schema in zip(self.paths, schemas, strict=True) if name in schema.names]
-            if name in self.values and inside:
-                raise self._refused(name, f"it is in {inside[0]}, and in the name of a folder, too.")
-            if name in self.partial and len(inside) < len(self.paths):
-                raise self._refused(name, "some files are in folders that are called so, and others are not.")
+            if fault := self.fault(name, schemas):
+                reason = f"{fault} Leave it out of columns, or rename one of them."
+                raise refuse_value("columns", _OWNER, "columns that are in all files or in all folders", name, reason)
+
+    def fault(self, column: str, schemas: list[Any]) -> str | None:
+        """Say why it is not clear what a column is, if it is not."""
+        if column in self.twice:
+            return "two folders on the way to a file are called so."
+        inside = [path for path, schema in zip(self.paths, schemas, strict=True) if column in schema.names]
+        if column in self.values and inside:
+            return f"it is in {inside[0]}, and in the name of a folder, too."
+        if column in self.partial and len(inside) < len(self.paths):
+            return "some files are in folders that are called so, and others are not."
+        return None
 
     def nulls(self, number: int, n_rows: int) -> dict[str, int | None]:
         """Return how many values of each column are missing in one of the files."""
         return {name: n_rows if values[number] is None else 0 for name, values in self.values.items()}
+
+    def beside(self, table: Any, number: int) -> Any:
+        """Return a table that is one of the files with these columns beside its own."""
+        import pyarrow as pa
+
+        for column in self.fields():
+            value = pa.scalar(self.values[column.name][number], column.type)
+            table = table.append_column(column, pa.repeat(value, table.num_rows))
+        return table
 
     def completed(self, batch: Any, columns: list[str], number: int) -> Any:
         """Return a batch of one of the files with these columns, in this order, be they in the file or not."""
@@ -80,12 +96,6 @@ class Partitions:
             for name in columns
         ]
         return pa.RecordBatch.from_arrays(arrays, names=columns)
-
-    def _refused(self, name: str, reason: str) -> ValueError:
-        way_out = "Leave it out of columns, or rename one of them."
-        return refuse_value(
-            "columns", _OWNER, "columns that are in all files or in all folders", name, f"{reason} {way_out}"
-        )
 
 
 def _named(path: str) -> list[tuple[str, str]]:
