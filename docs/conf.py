@@ -48,6 +48,7 @@ mathjax_path = "mathjax/tex-chtml.js"  # in the site, with its fonts
 
 # The reference.
 autosummary_generate = True
+autosummary_context = {"for_users": api_pages.FOR_USERS}
 autodoc_typehints = "none"  # docstrings say what arguments are
 autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"
@@ -122,17 +123,9 @@ def name_the_others(app: object, docname: str, source: list[str]) -> None:
         source[0] = source[0].replace("% the others\n", "".join(f"{name}\n" for name in others))
 
 
-def leave_out(app: object, what: str, name: str, found: object, skip: bool, options: object) -> bool | None:
-    """Leave out what scikit-learn adds to every estimator, and what estimators have for other rooms."""
-    home = getattr(getattr(found, "fget", found), "__module__", None) or ""
-    added = home.startswith("sklearn.") or (name.startswith("set_") and name.endswith("_request"))
-    return True if added or api_pages.is_for_other_rooms(name, home) else None
-
-
 api_pages.write(HERE / "api")
 project_pages(HERE / "project")
 
 
 def setup(app: object) -> None:  # noqa: D103
     app.connect("source-read", name_the_others)
-    app.connect("autodoc-skip-member", leave_out)
