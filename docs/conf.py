@@ -14,7 +14,7 @@ sys.path.insert(0, str(HERE))
 
 import api_pages  # noqa: E402
 import gallery_pages  # noqa: E402
-from sphinx_gallery.sorting import ExplicitOrder  # noqa: E402
+from sphinx_gallery.sorting import ExplicitOrder, FunctionSortKey  # noqa: E402
 
 MATHJAX = Path(next(iter(find_spec("sphinx-mathjax-offline").submodule_search_locations))) / "static"
 
@@ -62,7 +62,7 @@ sphinx_gallery_conf = {
     "filename_pattern": gallery_pages.executed(ROOT / "examples"),
     "ignore_pattern": r"(?:^|[\\/])(?!plot_)[^\\/]*\.py$",
     "subsection_order": ExplicitOrder([*gallery_pages.order(ROOT / "examples", HERE), "*"]),
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": FunctionSortKey(gallery_pages.place),
     "backreferences_dir": "api/backreferences",
     "doc_module": ("stablebag",),
     "reference_url": {"stablebag": None},
@@ -78,6 +78,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "stablebag"
 html_static_path = ["_static", str(MATHJAX)]
 html_css_files = ["site.css"]
+html_favicon = "_static/icon.svg"
 html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
@@ -114,8 +115,9 @@ def project_pages(folder: Path) -> None:
         (folder / name.lower()).write_text(text)
 
 
-def name_the_others(app: object, docname: str, source: list[str]) -> None:
-    """Add the pages that no list of contents names to that of the user guide, where it says so."""
+def complete(app: object, docname: str, source: list[str]) -> None:
+    """Name the pages that no list of contents has in that of the user guide, and end blocks of code with their code."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")  # the empty line is for doctest
     if docname == "guide":
         lists = [body for page in HERE.glob("*.md") for body in ENTRY.findall(page.read_text())]
         named = {line.split("<")[-1].strip(" >") for body in lists for line in body.split("\n")}
@@ -128,4 +130,4 @@ project_pages(HERE / "project")
 
 
 def setup(app: object) -> None:  # noqa: D103
-    app.connect("source-read", name_the_others)
+    app.connect("source-read", complete)
