@@ -118,6 +118,7 @@ def project_pages(folder: Path) -> None:
 def complete(app: object, docname: str, source: list[str]) -> None:
     """Name the pages that no list of contents has in that of the user guide, and end blocks of code with their code."""
     source[0] = source[0].replace("\n\n```\n", "\n```\n")  # the empty line is for doctest
+    source[0] = re.sub(r"\]\(\.\./examples/(\w+/plot_\w+)\.py\)", r"](auto_examples/\1.rst)", source[0])
     if docname == "guide":
         lists = [body for page in HERE.glob("*.md") for body in ENTRY.findall(page.read_text())]
         named = {line.split("<")[-1].strip(" >") for body in lists for line in body.split("\n")}
