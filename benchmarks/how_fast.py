@@ -12,11 +12,13 @@ BEGIN, END = "<!-- made by benchmarks/how_fast.py -->", "<!-- until here -->"
 
 
 TITLES = ("fit", "fit and predict", "predict", "intervals", "the paper", "memory")
-PEERS = {"bare loop": "a bare loop of fits", "scikit-learn's Bagging": "scikit-learn's `Bagging*`"}
+PEER = "scikit-learn's Bagging"
+PEERS = {"bare loop": "a bare loop of fits", PEER: "scikit-learn's `Bagging*`"}
+KINDS = {"trees": ["tree"], "linear models": ["logistic", "ridge"], "nearest neighbours": ["neighbours"]}
 
 
 def table(measured):
-    """Return what was measured as a table in Markdown, one line per case and one column per peer, and as a list."""
+    """Return what was measured: how much faster in a sentence, then tables of cases by peers, of others, of memory."""
     lines = _lines(measured["ratios"])
     body = [
         f"| {title}: {case} | " + " | ".join(_times(found.get(peer)) for peer in PEERS) + " |"
@@ -26,12 +28,24 @@ def table(measured):
     of = measured["versions"]
     how = f"scikit-learn {of['scikit-learn']}, numpy {of['numpy']}, Python {of['Python']}, {of['machine']}"
     return "\n".join([
-        f"Times faster than ({how}; CPU time of one thread):", "",
-        "| | " + " | ".join(PEERS.values()) + " |", "|---|" + "---|" * len(PEERS), *body, "",
-        "Ours fits all of these bags; the loop and `Bagging*` fit a tenth of them, and their times count ten times.",
-        *_others(lines, "Times faster than others, by their names:", memory=False),
-        *_others(lines, "Memory of scikit-learn's trees, times ours:", memory=True),
+        *_sentence(lines), "",
+        "| how many times faster than | " + " | ".join(PEERS.values()) + " |", "|---|" + "---|" * len(PEERS), *body, "",
+        f"This is CPU time of one thread ({how}). Ours fits all of these bags; the loop and `Bagging*`",
+        "fit a tenth of them, and their times count ten times.",
+        *_others(lines, "| | times faster | than |"),
+        *_others(lines, "| the memory of trees | scikit-learn's, times ours |"),
     ])  # fmt: skip
+
+
+def _sentence(lines):
+    """The least and the most for the kinds of learners, beside scikit-learn's Bagging."""
+    found = {kind: [] for kind in KINDS}
+    for (title, case), by_peer in lines.items():
+        for kind, words in KINDS.items():
+            if title.startswith("fit") and any(word in case for word in words) and PEER in by_peer:
+                found[kind].append(by_peer[PEER])
+    told = [f"{kind} {_times(min(some))} to {_times(max(some))}" for kind, some in found.items() if some]
+    return [f"Fits are this many times faster than {PEERS[PEER]}: {', '.join(told)}."] if told else []
 
 
 def _lines(rows):
@@ -44,15 +58,22 @@ def _lines(rows):
     return lines
 
 
-def _others(lines, sentence, *, memory):
-    """What is not in the table, as a list under a sentence: about memory, or about time."""
+def _others(lines, head):
+    """What is not in the first table, as a table under this head: about memory, or about time."""
+    memory = "memory" in head
     found = [
-        f"- {case}: {_times(ratio)}" if memory else f"- {title}, {case}: {_times(ratio)} ({peer})"
+        f"| {case} | {_times(ratio)} |" if memory else f"| {title}: {case} | {_times(ratio)} | {_short(peer)} |"
         for (title, case), by_peer in lines.items()
         for peer, ratio in by_peer.items()
         if peer not in PEERS and (title == "memory") == memory
     ]
-    return ["", sentence, "", *found] if found else []
+    return ["", head, "|---" * (head.count("|") - 1) + "|", *found] if found else []
+
+
+def _short(peer):
+    """The name of a peer, without what is said of it, and as code where it is some."""
+    name = peer.split(", which")[0]
+    return f"`{name}`" if "=" in name else name
 
 
 def _times(ratio):

@@ -8,6 +8,7 @@ import stablebag
 ROOMS = ("resampling", "learning", "proving", "measuring", "deciding", "showing", "paper")
 # What has a name of its own in a room, and is not offered at the front door.
 BEYOND = {
+    "resampling": {"stablebag.resampling.scheme": ["ResolvedScheme"]},
     "learning": {"stablebag.learning.sources.remainder": ["Remainder"]},
     "proving": {
         "stablebag.proving.frontier": ["FrontierPoint", "frontier", "largest_mean"],
@@ -22,28 +23,57 @@ BEYOND = {
         "stablebag.paper.settings": ["Setting"],
     },
 }
-# Where the two estimators have their methods, and which of these are for users; the others are for the rooms after.
-ESTIMATORS = tuple(
-    f"stablebag.learning.{file}" for file in ("ensemble", "regressor", "classifier", "members", "routing")
+# What users call of classes that have more than that, for other rooms; of all other classes a page has everything.
+# A name that is not there is a warning, and so an error.
+_CERTIFICATE = "explain epsilon delta mean rms worst_case curve to_dict"
+_ESTIMATOR = (
+    "fit predict predict_once bag_predictions estimators_samples_ estimators_features_ "
+    "get_params set_params get_metadata_routing"
 )
+_SOURCE = "n_samples n_features shape targets row_ids groups labels take blocks"
+_OWN_LAW = "resolve draw_bag enumerate_bags"
 FOR_USERS = {
-    "bag_predictions",
-    "decision_function",
-    "estimators_features_",
-    "estimators_samples_",
-    "fit",
-    "get_metadata_routing",
-    "output",
-    "predict",
-    "predict_log_proba",
-    "predict_once",
-    "predict_proba",
+    "BagPredictions": "",
+    "BaggedClassifier": f"{_ESTIMATOR} predict_proba predict_log_proba decision_function",
+    "BaggedRegressor": f"{_ESTIMATOR} output",
+    "Bags": "sizes inclusion counts to_sparse n_without without with_any in_every_bag take",
+    "BernoulliSubbagging": "resolve",
+    "Certificate": f"{_CERTIFICATE} for_targets for_labels norm loss replace_one replace_one_in_expectation best price "
+    "from_dict",
+    "ClassicalBagging": "resolve",
+    "ClusterSubbagging": "resolve",
+    "FixedRange": "interval delta",
+    "FunctionClassifier": "fit predict predict_proba",
+    "FunctionRange": "interval delta",
+    "FunctionRegressor": "fit predict",
+    "IntervalDisplay": "from_intervals plot",
+    "LabelSetDisplay": "from_sets plot",
+    "Memorizer": "fit predict data_set",
+    "ObservedRange": "interval delta",
+    "ParquetTable": f"{_SOURCE} n_missing_targets_ places to_memory",
+    "PerturbationDisplay": "from_perturbations plot",
+    "PhaseDiagramDisplay": "compute from_certificate plot",
+    "PointCertificate": _CERTIFICATE,
+    "PoissonizedBagging": "resolve",
+    "PredictionRange": "interval delta changes reach",
+    "Remainder": f"{_SOURCE} numbers",
+    "ResamplingScheme": f"{_OWN_LAW} pick inclusion_probability negative_covariance count_law without_one",
+    "ResolvedScheme": "bag_size inclusion_probability negative_covariance inclusion_probabilities constant "
+    "row_constants empty_probability support_size support draw without_one without",
+    "ReusedBagsCertificate": f"{_CERTIFICATE} price",
+    "RowIds": "names positions without",
+    "RowSource": "n_samples n_features part_sizes bytes_per_row bytes_to_read take read targets row_ids groups labels "
+    "fingerprint",
+    "StabilityCurveDisplay": "from_perturbations plot",
+    "StratifiedSubbagging": "resolve",
+    "Study": "of verdict comparison proofs most_influential",
+    "Subbagging": "resolve",
+    "Suspects": "explain",
+    "ThresholdCount": "fit predict data_set",
+    "TrimmedRange": "interval delta",
+    "UnequalScheme": f"{_OWN_LAW} inclusion_probabilities covariance without",
+    "VectorCertificate": f"{_CERTIFICATE} for_targets for_labels for_classes price",
 }
-
-
-def is_for_other_rooms(name: str, home: str) -> bool:
-    """Whether a member that is defined in the module `home` is one of an estimator that users never call."""
-    return home in ESTIMATORS and name[0].islower() and name not in FOR_USERS
 
 
 def front_door(room: str) -> list[str]:

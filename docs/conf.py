@@ -14,7 +14,7 @@ sys.path.insert(0, str(HERE))
 
 import api_pages  # noqa: E402
 import gallery_pages  # noqa: E402
-from sphinx_gallery.sorting import ExplicitOrder  # noqa: E402
+from sphinx_gallery.sorting import ExplicitOrder, FunctionSortKey  # noqa: E402
 
 MATHJAX = Path(next(iter(find_spec("sphinx-mathjax-offline").submodule_search_locations))) / "static"
 
@@ -48,6 +48,7 @@ mathjax_path = "mathjax/tex-chtml.js"  # in the site, with its fonts
 
 # The reference.
 autosummary_generate = True
+autosummary_context = {"for_users": api_pages.FOR_USERS}
 autodoc_typehints = "none"  # docstrings say what arguments are
 autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"
@@ -61,7 +62,7 @@ sphinx_gallery_conf = {
     "filename_pattern": gallery_pages.executed(ROOT / "examples"),
     "ignore_pattern": r"(?:^|[\\/])(?!plot_)[^\\/]*\.py$",
     "subsection_order": ExplicitOrder([*gallery_pages.order(ROOT / "examples", HERE), "*"]),
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": FunctionSortKey(gallery_pages.place),
     "backreferences_dir": "api/backreferences",
     "doc_module": ("stablebag",),
     "reference_url": {"stablebag": None},
@@ -77,6 +78,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "stablebag"
 html_static_path = ["_static", str(MATHJAX)]
 html_css_files = ["site.css"]
+html_favicon = "_static/icon.svg"
 html_context = {"default_mode": "auto"}
 html_show_sourcelink = False
 html_copy_source = False
@@ -113,8 +115,10 @@ def project_pages(folder: Path) -> None:
         (folder / name.lower()).write_text(text)
 
 
-def name_the_others(app: object, docname: str, source: list[str]) -> None:
-    """Add the pages that no list of contents names to that of the user guide, where it says so."""
+def complete(app: object, docname: str, source: list[str]) -> None:
+    """Name the pages that no list of contents has in that of the user guide, and end blocks of code with their code."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")  # the empty line is for doctest
+    source[0] = re.sub(r"\]\(\.\./examples/(\w+/plot_\w+)\.py\)", r"](auto_examples/\1.rst)", source[0])
     if docname == "guide":
         lists = [body for page in HERE.glob("*.md") for body in ENTRY.findall(page.read_text())]
         named = {line.split("<")[-1].strip(" >") for body in lists for line in body.split("\n")}
@@ -122,17 +126,9 @@ def name_the_others(app: object, docname: str, source: list[str]) -> None:
         source[0] = source[0].replace("% the others\n", "".join(f"{name}\n" for name in others))
 
 
-def leave_out(app: object, what: str, name: str, found: object, skip: bool, options: object) -> bool | None:
-    """Leave out what scikit-learn adds to every estimator, and what estimators have for other rooms."""
-    home = getattr(getattr(found, "fget", found), "__module__", None) or ""
-    added = home.startswith("sklearn.") or (name.startswith("set_") and name.endswith("_request"))
-    return True if added or api_pages.is_for_other_rooms(name, home) else None
-
-
 api_pages.write(HERE / "api")
 project_pages(HERE / "project")
 
 
 def setup(app: object) -> None:  # noqa: D103
-    app.connect("source-read", name_the_others)
-    app.connect("autodoc-skip-member", leave_out)
+    app.connect("source-read", complete)

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 SECTIONS = ("start", "promises", "rows", "answers", "tables", "paper")
+FIRST = ("plot_first_model.py",)  # before the others of their sections, which follow by their names
 
 
 def imports(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
@@ -36,3 +37,8 @@ def executed(folder: Path) -> str:
 def order(folder: Path, start: Path) -> list[str]:
     """Return the sections in their order, as paths from `start`."""
     return [os.path.relpath(folder / name, start) for name in SECTIONS]
+
+
+def place(name: str) -> tuple[bool, str]:
+    """Return where a page stands in its section."""
+    return name not in FIRST, name

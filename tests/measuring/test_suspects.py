@@ -16,6 +16,8 @@ from stablebag import (
     leave_one_out_error,
     suspects,
 )
+from stablebag._wording import Noun
+from stablebag.measuring.suspects import Suspect, Suspects
 
 
 def test_planted_wrong_targets_are_found_by_leave_one_out_loss_and_seldom_by_influence():
@@ -155,3 +157,39 @@ def test_likely_wrong_rows_are_looked_for_among_some(load):
     everything = suspects(model, X[300:310], rows=np.arange(300))
     assert repr(everything.wrong) == repr(suspects(model, X[300:310]).wrong)
     assert everything.wrong
+
+
+def test_notebooks_show_how_many_stand_out_and_the_first_of_them_escaped():
+    moving = tuple(Suspect(k, f"<b>{k}</b>\x1b", 2.0 - k / 100, 0.5, 1e-4) for k in range(12))
+    wrong = (Suspect(3, "Ann", -1234567.0, 1000.0, 1e-9),)
+    found = Suspects(moving, wrong, 0.5, 1000.0, 0.1, Noun("patient", "patients"), 500)
+    page = found._repr_html_()
+    assert str(found).splitlines() == [
+        "12 patients move predictions beyond the noise of the bags (0.5).",
+        "1 patient is likely wrong, among 500 rows drawn at random: what the bags without it predict is",
+        "far from the target.",
+        "About 10% of such a list would be there by chance.",
+    ]
+    assert str(found).splitlines()[0] in page
+    assert "<th>patient</th><th>moves predictions by</th><th>noise of the bags</th>" in page
+    assert "<tr><th>&lt;b&gt;0&lt;/b&gt;\\x1b</th><td>2</td><td>0.5</td></tr>" in page
+    assert "<b>" not in page
+    assert "and 2 more" in page
+    assert "<tr><th>Ann</th><td>-1,234,567</td><td>1,000</td></tr>" in page
+
+
+def test_where_nobody_stands_out_notebooks_say_so_without_a_table():
+    page = Suspects((), (), 0.5, 1000.0, 0.1)._repr_html_()
+    assert "No row moves predictions beyond the noise of the bags (0.5).\nNo row stands out as likely wrong." in page
+    assert "<table>" not in page
+    assert "by chance" not in page
+
+
+def test_of_classes_it_is_probabilities_that_are_shown():
+    wrong = tuple(Suspect(k, k, 0.01, 0.97, 0.02) for k in range(2))
+    found = Suspects(wrong[:1], wrong, 0.02, np.nan, 0.05)
+    assert str(found).splitlines()[:2] == [
+        "1 row moves predictions beyond the noise of the bags (0.02).",
+        "2 rows are likely wrong: the bags without them hardly ever predict that class.",
+    ]
+    assert "<th>probability of its class</th><th>of the likeliest class</th>" in found._repr_html_()

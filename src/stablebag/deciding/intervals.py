@@ -160,7 +160,7 @@ class Intervals:
         names = range(len(self)) if self.index is None else self.index
         lines = zip(names, self.prediction[:_SHOWN], self.lower[:_SHOWN], self.upper[:_SHOWN], strict=False)
         cells = "".join(
-            f"<tr><th>{html.escape(str(name))}</th>{''.join(f'<td>{value:.6g}</td>' for value in some)}</tr>"
+            f"<tr><th>{html.escape(str(name))}</th>{''.join(f'<td>{number(value)}</td>' for value in some)}</tr>"
             for name, *some in lines
         )
         head = "<tr><th>point</th><th>prediction</th><th>lower</th><th>upper</th></tr>"

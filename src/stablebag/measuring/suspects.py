@@ -1,5 +1,6 @@
 """Suspicious rows: which move the predictions beyond the noise of the bags, and which are likely wrong."""
 
+import html
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -8,7 +9,7 @@ import numpy as np
 from scipy.stats import chi2, norm
 
 from stablebag._checks import check_real
-from stablebag._wording import ROWS, Noun
+from stablebag._wording import ROWS, Noun, number, paragraphs, preformatted, printable
 from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.outputs import one_hot
 from stablebag.measuring.leave_one_out import chosen_rows, left_out_at_rows, perturbations_of
@@ -21,6 +22,7 @@ _LEAST = 0.03  # bags: a class that none of k bags predicts has the probability 
 _MOST_WRONG = 0.05  # of the rows of a classifier that can be called wrong
 _MOST_OF_A_CLASS = 0.2  # of the rows of a class
 _BULK = (0.1, 0.5)  # probabilities of rows that are neither sure nor likely wrong
+_SHOWN = 10
 
 
 class Suspect(NamedTuple):
@@ -88,6 +90,48 @@ class Suspects:
         """Among how many rows those that are likely wrong were looked for, in words; "" if among all."""
         return "" if self.n_looked_at is None else f", among {ROWS.count(self.n_looked_at)} drawn at random"
 
+    def explain(self) -> str:
+        """Explain in sentences how many stand out, in what, and how many are expected to do so by chance."""
+        none, noise = f"No {self.noun.singular}", f"beyond the noise of the bags ({number(self.noise)})"
+        n_moving, n_wrong = (self.noun.count(len(found)) for found in (self.moving, self.wrong))
+        moving = f"{n_moving} {_one_or_more(self.moving, 'moves', 'move')}" if self.moving else f"{none} moves"
+        wrong = f"{none} stands out as likely wrong{self.among}."
+        if self.wrong:
+            are, it = _one_or_more(self.wrong, "is", "are"), _one_or_more(self.wrong, "it", "them")
+            reason = f"what the bags without {it} predict is far from the target"
+            if self._of_classes:
+                reason = f"the bags without {it} hardly ever predict that class"
+            wrong = f"{n_wrong} {are} likely wrong{self.among}: {reason}."
+        chance = f"About {self.false_share:.0%} of such a list would be there by chance."
+        return paragraphs([f"{moving} predictions {noise}.", wrong, *([chance] if self.moving or self.wrong else [])])
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how many stand out, and the first of them."""
+        of_classes = ("probability of its class", "of the likeliest class")
+        beside = of_classes if self._of_classes else ("off by", "usual size")
+        moving = self._table(self.moving, ("moves predictions by", "noise of the bags"))
+        return f"{preformatted(self.explain())}{moving}{self._table(self.wrong, beside)}"
+
+    @property
+    def _of_classes(self) -> bool:
+        return math.isnan(self.usual)
+
+    def _table(self, found: tuple[Suspect, ...], columns: tuple[str, str]) -> str:
+        head = "".join(f"<th>{html.escape(column)}</th>" for column in (self.noun.singular, *columns))
+        lines = "".join(
+            f"<tr><th>{html.escape(printable(one.name))}</th><td>{number(one.value)}</td><td>{number(one.noise)}</td></tr>"
+            for one in found[:_SHOWN]
+        )
+        more = f"<p>and {len(found) - _SHOWN:,} more</p>" if len(found) > _SHOWN else ""
+        return f"<table><tr>{head}</tr>{lines}</table>{more}" if found else ""
+
+
+def _one_or_more(found: tuple[Suspect, ...], one: str, more: str) -> str:
+    return one if len(found) == 1 else more
+
 
 def suspects(model: Any, X: Any, *, false_share: float = 0.1, rows: Any = None, random_state: Any = None) -> Suspects:
     """Find the training rows that move predictions beyond the noise of the bags, and those that are likely wrong.
@@ -137,8 +181,13 @@ def suspects(model: Any, X: Any, *, false_share: float = 0.1, rows: Any = None, 
     >>> y[7] = 3 * y.max()
     >>> tree = DecisionTreeRegressor(max_depth=4)
     >>> model = BaggedRegressor(tree, n_bags=300, random_state=0).fit(X[:400], y[:400])
-    >>> [suspect.name for suspect in suspects(model, X[400:]).wrong]
+    >>> found = suspects(model, X[400:])
+    >>> [suspect.name for suspect in found.wrong]
     [7]
+    >>> print(found)
+    5 rows move predictions beyond the noise of the bags (4.102).
+    1 row is likely wrong: what the bags without it predict is far from the target.
+    About 10% of such a list would be there by chance.
     """
     check_bagged(model, "suspects")
     reason = "it is the share of the lists that may be there by chance."
