@@ -1,7 +1,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
@@ -55,11 +54,6 @@ def test_frames_reach_the_learner_as_frames_with_their_columns(table, n_jobs):
         model.predict(X.rename(columns={"age": "years"}))
 
 
-@pytest.mark.xfail(
-    sklearn.__version__.startswith("1.6."),
-    reason="the ColumnTransformer of scikit-learn 1.6 does not pass on columns of polars",
-    strict=True,
-)
 def test_polars_frames_with_column_names(table):
     polars = pytest.importorskip("polars")
     X, y = table
