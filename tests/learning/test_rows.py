@@ -12,6 +12,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from learners import RowRecorder
+from marks import since
 from stablebag import BaggedClassifier, BaggedRegressor
 from stablebag.learning.rows import (
     Points,
@@ -54,6 +55,7 @@ def test_frames_reach_the_learner_as_frames_with_their_columns(table, n_jobs):
         model.predict(X.rename(columns={"age": "years"}))
 
 
+@since("scikit-learn", "1.8", "its ColumnTransformer passes no columns of polars on beside a sparse matrix")
 def test_polars_frames_with_column_names(table):
     polars = pytest.importorskip("polars")
     X, y = table
