@@ -26,6 +26,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from learners import RowRecorder
+from marks import older
 from stablebag import BaggedClassifier, BaggedRegressor, ClassicalBagging, Subbagging, on_progress
 from stablebag.learning import versions
 
@@ -267,9 +268,14 @@ def _():
     np.testing.assert_array_equal(without.estimators_samples_, model.estimators_samples_)
 
 
-@row("a learner that takes no `sample_weight`")
+@row("a learner that takes no `sample_weight`, which scikit-learn fits since 1.8")
 def _():
-    BaggingRegressor(KNeighborsRegressor(), n_estimators=2).fit(X, Y, sample_weight=np.ones(60))
+    theirs = BaggingRegressor(KNeighborsRegressor(), n_estimators=2)
+    if older("scikit-learn", "1.8"):
+        with pytest.raises(ValueError, match="doesn't support sample weight"):
+            theirs.fit(X, Y, sample_weight=np.ones(60))
+    else:
+        theirs.fit(X, Y, sample_weight=np.ones(60))
     with pytest.raises(ValueError, match="does not take sample_weight"):
         BaggedRegressor(KNeighborsRegressor(), n_bags=2).fit(X, Y, sample_weight=np.ones(60))
 

@@ -1,9 +1,8 @@
-from importlib.metadata import version
-
 import numpy as np
 import pandas as pd
 import pytest
 
+from marks import since
 from stablebag import LabelSets
 from stablebag.commands.new_rows import NewRows
 from stablebag.commands.sets import _table, columns_of, conclusion
@@ -21,11 +20,7 @@ def by_hand(members):
     return LabelSets(members, np.array(["cat", "dog", "[hen]"]), prediction, "margin", "none")
 
 
-@pytest.mark.xfail(
-    version("click").startswith("8.1."),
-    reason="the runner of click 8.1 mixes what is said beside the results into them",
-    strict=True,
-)
+@since("click", "8.2", "its runner mixes what is said beside the results into them")
 def test_sets_are_told_and_written_beside_the_columns_of_the_rows(run, table, tmp_path):
     output, new = tmp_path / "sets.csv", table.with_name("new-ill.csv")
     result = run("sets", table, "--target", "ill", "--test", new, "--output", output, "--delta", 0.2, *QUICK)

@@ -16,6 +16,7 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
 from learners import FailsOn, NeedsAllClasses, RowRecorder
+from marks import solver_chosen
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
@@ -228,6 +229,7 @@ def test_solvers_give_scikit_learns_bits_for_any_batching(learner, monkeypatch):
     assert_same_bits(solved(learner, n_jobs=2), expected)
 
 
+@solver_chosen
 def test_solvers_give_scikit_learns_bits_after_a_warm_start_and_after_forgetting(learner):
     expected, warm = solved(learner, solver="scikit-learn"), solved(learner, n_bags=5, warm_start=True)
     assert_same_bits(warm.set_params(n_bags=13).fit(warm.X_, warm.y_), expected)

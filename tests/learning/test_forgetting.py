@@ -13,6 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from learners import RowRecorder, Voter
+from marks import solver_chosen
 from resampling.own_schemes import Declared
 from stablebag import (
     BaggedClassifier,
@@ -513,6 +514,7 @@ def test_forget_takes_no_targets():
         forget(model, [0], X=X, y=Y)
 
 
+@solver_chosen
 def test_a_solver_that_is_no_longer_used_leaves_no_forgotten_row_behind():
     model = BaggedRegressor(KNeighborsRegressor(3), n_bags=12, random_state=0).fit(X, Y)
     assert str(model.solver_) == "neighbours"

@@ -2,7 +2,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
 from scipy import sparse
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
@@ -14,6 +13,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from learners import RowRecorder
+from marks import since
 from stablebag import BaggedClassifier, BaggedRegressor
 from stablebag.learning.rows import (
     Points,
@@ -57,11 +57,7 @@ def test_frames_reach_the_learner_as_frames_with_their_columns(table, n_jobs):
         model.predict(X.rename(columns={"age": "years"}))
 
 
-@pytest.mark.xfail(
-    sklearn.__version__.startswith("1.6."),
-    reason="the ColumnTransformer of scikit-learn 1.6 does not pass on columns of polars",
-    strict=True,
-)
+@since("scikit-learn", "1.8", "its ColumnTransformer passes no columns of polars on beside a sparse matrix")
 def test_polars_frames_with_column_names(table):
     polars = pytest.importorskip("polars")
     X, y = table

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 
 from learners import RowRecorder
+from marks import solver_chosen
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
@@ -103,6 +104,7 @@ def test_without_a_number_of_columns_learners_see_all():
     assert model.estimators_.subspaces is None
 
 
+@solver_chosen
 def test_solvers_leave_subspaces_to_the_learner_and_say_so():
     for learner in (DecisionTreeRegressor(), Ridge(), KNeighborsRegressor()):
         assert str(bagged(learner).fit(X, Y).solver_) == "scikit-learn, because max_features draws columns for each bag"

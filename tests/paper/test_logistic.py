@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from marks import solver_chosen, solver_compared
 from stablebag import BaggedClassifier
 from stablebag.learning.job import FitJob
 from stablebag.learning.rows import Points
@@ -10,6 +11,7 @@ from stablebag.paper.logistic import ScaledLogistic, ScaledLogisticRegression
 from stablebag.paper.settings import SETTINGS
 
 
+@solver_compared
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("variant", ["text", "script"])
 def test_the_models_of_settings_1_and_2_are_scikit_learns_to_the_last_bit(number, variant):
@@ -24,6 +26,7 @@ def test_the_models_of_settings_1_and_2_are_scikit_learns_to_the_last_bit(number
         assert predict([model])[0].tobytes() == expected.predict_proba(points).tobytes()
 
 
+@solver_chosen
 def test_ensembles_of_the_paper_are_fitted_by_it():
     X, y, points = SETTINGS[1].data()
     one, other = (

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from marks import since, solver_chosen
 from means import Mean, Means, WrongMeans, WrongPredictions
 from stablebag import BaggedClassifier, BaggedRegressor, BernoulliSubbagging, Subbagging, forget, learn
 from stablebag.learning.solvers import choice
@@ -100,6 +101,7 @@ def test_why_the_learner_itself_is_fitted(model, fit_params, why, use):
     assert str(model.fit(X, Y, **fit_params).solver_) == f"scikit-learn, because {why}"
 
 
+@solver_chosen
 def test_what_is_passed_to_fit_is_for_the_learner():
     model = BaggedRegressor(Ridge(), n_bags=5, random_state=0).fit(X, Y, sample_weight=np.ones(30))
     assert str(model.solver_) == "scikit-learn, because sample_weight was passed to fit"
@@ -194,6 +196,7 @@ def test_a_pickled_model_keeps_what_was_used_but_no_rows_of_the_solver(use):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
+@solver_chosen
 @compiled
 def test_a_class_that_is_gone_does_not_shift_the_others():
     y = np.repeat(["a", "b", "c"], 10)
@@ -225,6 +228,7 @@ def in_row_order(**more):
     return BaggedRegressor(**{"n_bags": 20, "solver": "ties-in-row-order", "random_state": 0, **more})
 
 
+@solver_chosen
 @compiled
 def test_ties_in_row_order_are_the_same_for_a_warm_start_and_after_forgetting():
     warm = in_row_order(warm_start=True).fit(TIES, ROUGH).set_params(n_bags=21).fit(TIES, ROUGH)
@@ -241,6 +245,7 @@ def test_ties_in_row_order_are_the_same_for_a_warm_start_and_after_forgetting():
 REFUSED = r"must be 'auto' or 'scikit-learn' here. Got 'ties-in-row-order': .*because {}.* Use solver=\"auto\""
 
 
+@solver_chosen
 @compiled
 @pytest.mark.parametrize(("column", "value", "why"), [
     ("X", np.nan, "trees look at missing"), ("y", 1e101, "targets beyond 1e100"),
@@ -257,6 +262,7 @@ def test_one_row_cannot_bring_back_scikit_learns_order_of_ties(column, value, wh
     assert str(in_row_order(solver="auto").fit(table, y).solver_).startswith("scikit-learn, because ")
 
 
+@solver_chosen
 @compiled
 @pytest.mark.parametrize(("settings", "fit_params", "why"), [
     ({"estimator": DecisionTreeRegressor(max_leaf_nodes=5)}, {}, r"DecisionTreeRegressor\(max_leaf_nodes=5\)"),
@@ -267,6 +273,7 @@ def test_trees_that_cannot_have_ties_in_row_order_are_refused(settings, fit_para
         in_row_order(**settings).fit(TIES, ROUGH, **fit_params)
 
 
+@solver_chosen
 def test_ties_in_row_order_need_the_compiled_library_and_a_known_version(monkeypatch, tmp_path):
     with monkeypatch.context() as changed:
         changed.setattr(sklearn, "__version__", "2.7.3")
@@ -279,6 +286,7 @@ def test_ties_in_row_order_need_the_compiled_library_and_a_known_version(monkeyp
         BaggedClassifier(n_bags=5, solver="ties-in-row-order").fit(TIES, ROUGH > 0)
 
 
+@solver_chosen
 @compiled
 def test_a_worker_without_the_library_does_not_take_another_order_of_ties(monkeypatch, tmp_path):
     chosen = choice.chosen(in_row_order().prepare(TIES, ROUGH))
@@ -288,6 +296,7 @@ def test_a_worker_without_the_library_does_not_take_another_order_of_ties(monkey
         far.solver_of(chosen)
 
 
+@solver_chosen
 @compiled
 def test_trees_that_do_not_come_out_the_same_are_not_grown_with_ties_in_row_order(monkeypatch):
     monkeypatch.setattr(choice, "same_model", lambda one, other: False)
@@ -303,6 +312,7 @@ def test_ties_in_row_order_change_nothing_for_other_learners(learner):
     np.testing.assert_array_equal(quick.predict(TIES), plain.predict(TIES))
 
 
+@solver_chosen
 @compiled
 def test_without_memory_for_a_tree_scikit_learn_grows_it_unless_ties_are_in_row_order(monkeypatch):
     space = growing.Grower._space
@@ -331,7 +341,8 @@ def test_without_memory_for_a_tree_scikit_learn_grows_it_unless_ties_are_in_row_
 
 @pytest.mark.parametrize("learner", [
     LogisticRegression(C=0.0), LogisticRegression(max_iter="a"), make_pipeline(LogisticRegression(tol=-1)),
-    DecisionTreeClassifier(max_depth=0), DecisionTreeClassifier(max_features="most"), KNeighborsClassifier(0),
+    pytest.param(DecisionTreeClassifier(max_depth=0), marks=solver_chosen),
+    pytest.param(DecisionTreeClassifier(max_features="most"), marks=solver_chosen), KNeighborsClassifier(0),
 ])  # fmt: skip
 def test_parameters_that_scikit_learn_refuses_are_refused_by_it(learner):
     with pytest.raises(ValueError, match=r"failed to fit on bag 0.*InvalidParameterError"):
@@ -353,6 +364,7 @@ def test_a_worker_whose_bags_are_not_for_the_solver_uses_the_learner(use, monkey
     assert far.solver_of(chosen) is None
 
 
+@since("scikit-learn", "1.7", "it does not warn of many classes")
 def test_warnings_that_scikit_learn_gives_for_each_bag_are_given_for_each():
     many = np.arange(30) % 25
     for learner in (DecisionTreeClassifier(), KNeighborsClassifier(1), LogisticRegression()):
@@ -380,6 +392,7 @@ def solved(learner, X=X, **more):
     return model
 
 
+@solver_chosen
 @pytest.mark.parametrize("learner", KINDS, ids=str)
 def test_a_fitted_model_does_not_change_with_the_callers_table_and_learner(learner):
     table, own = X.copy(), clone(learner)
@@ -415,6 +428,7 @@ def test_rows_are_not_forgotten_with_other_parameters(learner, solver):
     np.testing.assert_array_equal(forget(model.set_params(n_jobs=1), [3]).predict(X), without)
 
 
+@solver_chosen
 def test_trees_with_ties_in_two_orders_are_not_mixed():
     if library() is None:
         pytest.skip("There is no compiled library.")
@@ -426,6 +440,7 @@ def test_trees_with_ties_in_two_orders_are_not_mixed():
 # --------------------------------------------------------------------------------------------- points out of the way
 
 
+@solver_chosen
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 @pytest.mark.filterwarnings("ignore:invalid value encountered")
 @pytest.mark.parametrize("size", [1e100, 1e153, 1e155, 1e200, 1e308])
@@ -448,6 +463,7 @@ def test_what_a_step_makes_infinite_is_refused_as_scikit_learn_does():
             model.predict([[1e200, 0.0]])
 
 
+@solver_chosen
 def test_settings_of_transformers_count_also_when_predicting():
     learner = make_pipeline(StandardScaler(), Ridge())
     model, plain = solved(learner), solved(learner, solver="scikit-learn")

@@ -1,8 +1,10 @@
 import numpy as np
 from scipy.optimize import minimize
 
+from marks import since
 from stablebag.learning.solvers import lbfgs
 
+pytestmark = since("scipy", "1.15", "its minimizer has other arguments")
 EPS = np.finfo(float).eps
 
 

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
+from marks import solver_chosen, solver_compared
 from stablebag import BaggedClassifier, BaggedRegressor, BernoulliSubbagging, ClassicalBagging, Subbagging, forget
 from stablebag.learning.job import FitJob
 from stablebag.learning.rows import Points
@@ -81,6 +82,7 @@ def solved(solver, job):
     return [(rows, model) for rows, model in models if model is not None]
 
 
+@solver_compared
 @pytest.mark.parametrize("table", TABLES)
 def test_predictions_are_scikit_learns_to_the_last_bit(table):
     compared = 0
@@ -248,6 +250,7 @@ def test_a_pickled_structure_has_no_tree():
     assert len(pickle.dumps(structure)) == before
 
 
+@solver_chosen
 @pytest.mark.parametrize("scheme", [Subbagging(0.5), ClassicalBagging(), BernoulliSubbagging(0.5)], ids=str)
 def test_a_bagged_model_is_that_of_one_fit_per_bag(scheme):
     options = {"scheme": scheme, "n_bags": 20, "random_state": 0}

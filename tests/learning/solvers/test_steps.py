@@ -3,6 +3,7 @@ import pytest
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from marks import solver_compared
 from stablebag.learning.solvers.same import same_model
 from stablebag.learning.solvers.solver import NotCovered
 from stablebag.learning.solvers.steps import step_of
@@ -13,6 +14,7 @@ SCALERS = [StandardScaler(with_mean=mean, with_std=std) for mean in (True, False
 TRANSFORMERS = [*SCALERS, SimpleImputer(), SimpleImputer(strategy="median", keep_empty_features=True)]
 
 
+@solver_compared
 @pytest.mark.parametrize("transformer", TRANSFORMERS, ids=str)
 @pytest.mark.parametrize("n_rows", [1, 2, 40, 41])
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -47,6 +49,7 @@ def test_other_transformers_are_not_covered(transformer):
         step_of(transformer)
 
 
+@solver_compared
 @pytest.mark.parametrize("transformer", TRANSFORMERS, ids=str)
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 8])
 def test_negative_zeros_have_scikit_learns_sign(transformer, n_rows):

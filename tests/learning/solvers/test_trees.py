@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from learning.solvers.tree_cases import Case, case
+from marks import since, solver_compared
 from stablebag import Bags
 from stablebag.learning.job import FitJob
 from stablebag.learning.rows import Points
@@ -47,6 +48,7 @@ def as_bytes(model):
     return [np.asarray(field).tobytes() for field in model]
 
 
+@solver_compared
 @pytest.mark.parametrize("share", range(SHARES))
 def test_random_cases_give_the_same_bytes_as_scikit_learn(share):
     count = N_CASES // SHARES
@@ -136,6 +138,7 @@ class Adversary:
         return keys
 
 
+@since("scikit-learn", "1.9", "its sort cannot be called")
 @pytest.mark.parametrize("seed", range(5))
 def test_ties_that_a_heap_sort_leaves_are_reproduced(seed):
     sort = pytest.importorskip("sklearn.utils._sorting")._py_simultaneous_sort

@@ -17,6 +17,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import parquet_files
+from marks import solver_chosen
 from parquet_files import LAYOUTS, one_file, rows
 from stablebag import (
     BaggedClassifier,
@@ -131,7 +132,7 @@ def outcome(model, points):
     return repr([*about, model.units_, model.units_.ids.names.tolist()]), said.tobytes()
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [pytest.param(case, marks=solver_chosen if case == "ties" else ()) for case in CASES])
 def test_a_fit_has_the_bits_of_a_fit_in_memory_for_any_layout_and_portions(case, folders):
     model, how = CASES[case]
     model.set_params(n_bags=4, random_state=3)
