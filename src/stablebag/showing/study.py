@@ -374,7 +374,7 @@ def study(
                 refitted = leave_one_out_refit(model, X, y, points, rows=few, **options)
     step(f"Predicting {len(X_test):,} held-out rows")
     at_tests, at_points, to_compare = _predicted_once(model, X_test, n_points, n_compared)
-    step(f"Leaving out each of {n_units:,}")
+    step(f"Leaving out each of {model.units_.noun.count(n_units)}")
     bagged = leave_one_out(model, at_points)
     same = bagged_by(model, to_compare, rows) if in_memory else leave_one_out(model, to_compare, rows=rows)
     targets = None if y_test is None else np.asarray(y_test)
