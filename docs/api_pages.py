@@ -83,8 +83,7 @@ def front_door(room: str) -> list[str]:
 
 def page(room: str) -> str:
     """Return the page of a room, in reStructuredText."""
-    sentence = (importlib.import_module(f"stablebag.{room}").__doc__ or "").split("\n")[0]
-    lines = [room, "=" * len(room), "", sentence, ""]
+    lines = [room, "=" * len(room), "", _sentence(importlib.import_module(f"stablebag.{room}")), ""]
     if names := front_door(room):
         lines += _table("stablebag", names)
     for module, chosen in BEYOND.get(room, {}).items():
@@ -94,11 +93,29 @@ def page(room: str) -> str:
     return "\n".join(lines)
 
 
+def overview() -> str:
+    """Return the rooms and what is in them at the front door, in Markdown, for the page above them."""
+    lines = []
+    for room in ROOMS:
+        lines += [f"## {{doc}}`{room} <api/{room}>`", "", _sentence(importlib.import_module(f"stablebag.{room}")), ""]
+        names = front_door(room)
+        entries = [
+            f"| {{py:obj}}`{name} <stablebag.{name}>` | {_sentence(getattr(stablebag, name))} |" for name in names
+        ]
+        lines += ["| name | what it is |", "|---|---|", *entries, ""] if entries else []
+    return "\n".join(lines)
+
+
+def _sentence(about: object) -> str:
+    return (about.__doc__ or "").split("\n")[0].replace("|", "\\|")
+
+
 def write(folder: Path) -> None:
     """Write the pages of all rooms, and leave alone those that have not changed."""
     folder.mkdir(exist_ok=True)
-    for room in ROOMS:
-        path, text = folder / f"{room}.rst", page(room)
+    pages = {f"{room}.rst": page(room) for room in ROOMS}
+    for name, text in {**pages, "overview.md": overview()}.items():
+        path = folder / name
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
 

@@ -33,7 +33,7 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_build", "**/GALLERY_HEADER.rst"]
+exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "api/overview.md"]
 templates_path = ["_templates"]
 default_role = "py:obj"  # in docstrings, `name` is a link if there is such a name
 suppress_warnings = ["config.cache"]  # the gallery's settings hold a function
