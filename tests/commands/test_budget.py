@@ -1,11 +1,18 @@
 import numpy as np
+import pandas as pd
 import pytest
+import sklearn
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import BernoulliSubbagging, ClassicalBagging, Subbagging
 from stablebag._wording import Noun
 from stablebag.commands import budget
 from stablebag.commands.budget import default_scheme, workload
+from stablebag.commands.columns import Columns
+from stablebag.learning.solvers.native import library
+from stablebag.learning.solvers.tree_pipelines import TreePipelines
 from stablebag.learning.sources.source import RowSource
 
 ROWS_PER_SECOND = 10_000
@@ -168,3 +175,26 @@ def test_a_bag_that_has_no_room_is_refused_with_what_it_takes():
     files.max_memory = 10_000 * (24 + 16) - 1
     with pytest.raises(ValueError, match=r"A bag of 10,000 rows takes about 1MB, .* --max-memory 1MB, or a smaller"):
         workload(Clocked(), files, files.targets(), Subbagging(0.5), n_refits=0)
+
+
+def test_bags_are_timed_as_they_are_fitted_by_a_solver_one_after_another_or_by_the_learner(monkeypatch):
+    frame = pd.DataFrame({"a": np.arange(40.0), "b": ["x", "y"] * 20})
+    columns = Columns.of(frame)
+    X, learner = columns.read(frame), columns.pipeline(DecisionTreeRegressor())
+
+    def clocked(kind, seconds):
+        def fit(*given, fit=kind.fit):
+            CLOCK[0] += seconds
+            return fit(*given)
+
+        monkeypatch.setattr(kind, "fit", fit)
+
+    clocked(TreePipelines, 0.03)
+    clocked(Pipeline, 7.0)
+    known = ".".join(sklearn.__version__.split(".")[:2]) in TreePipelines.versions and library() is not None
+    loads = [workload(learner, X, np.arange(40.0), Subbagging(0.5), jobs=2, limit=1e6)]
+    monkeypatch.setattr(TreePipelines, "versions", ())
+    loads.append(workload(learner, X, np.arange(40.0), Subbagging(0.5), jobs=2, limit=1e6))
+    by_learner, by_solver = (7.0, 2), (0.03, 1)
+    found = [(pytest.approx(load.refit_seconds), load.workers) for load in loads]
+    assert found == [by_solver if known else by_learner, by_learner]
