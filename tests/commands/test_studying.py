@@ -80,17 +80,17 @@ def test_a_study_without_the_folder_to_write_to_is_not_begun(tmp_path, monkeypat
 
 
 def test_what_was_chosen_is_in_the_command_of_the_report_and_chooses_it_again(run, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(budget, "LADDER", ((30, 7),))
+    monkeypatch.setattr(budget, "LADDER", ((20, 4),))
     page, numbers = tmp_path / "a.html", [tmp_path / "a.json", tmp_path / "b.json"]
-    given = ["measure", table, "--target", "cost", "--points", 4, "--jobs", 1]
-    chosen = ("--n-bags", 30, "--refits", 7)
+    given = ["measure", table, "--target", "cost", "--model", "ridge", "--points", 4, "--jobs", 1]
+    chosen = ("--n-bags", 20, "--refits", 4)
     for asked, more, number in zip(((), chosen), (("--output", page), ()), numbers, strict=True):
         monkeypatch.setattr("sys.argv", ["stablebag", *map(str, [*given, *asked])])
         done = run(*given, *asked, *more, "--json", number)
         assert done.exit_code == 0, done.output
-        assert "30 bags of 48 rows and 7 refits of the base learner take " in done.output
-    assert "--points 4 --jobs 1 --n-bags 30 --refits 7</" in page.read_text()
-    assert json.loads(numbers[0].read_text())["command"].endswith("--points 4 --jobs 1 --n-bags 30 --refits 7")
+        assert "20 bags of 48 rows and 4 refits of the base learner take " in done.output
+    assert "--points 4 --jobs 1 --n-bags 20 --refits 4</" in page.read_text()
+    assert json.loads(numbers[0].read_text())["command"].endswith("--points 4 --jobs 1 --n-bags 20 --refits 4")
     assert numbers[0].read_text() == numbers[1].read_text()
 
 
