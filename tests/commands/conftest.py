@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from stablebag.commands.main import main
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run():
     def run(*arguments):
         return CliRunner().invoke(main, [str(argument) for argument in arguments])

@@ -1,11 +1,18 @@
 import numpy as np
+import pandas as pd
 import pytest
+import sklearn
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import BernoulliSubbagging, ClassicalBagging, Subbagging
 from stablebag._wording import Noun
 from stablebag.commands import budget
 from stablebag.commands.budget import default_scheme, room_named, workload
+from stablebag.commands.columns import Columns
+from stablebag.learning.solvers.native import library
+from stablebag.learning.solvers.tree_pipelines import TreePipelines
 from stablebag.learning.sources.portions import cuts
 from stablebag.learning.sources.source import RowSource
 from stablebag.resampling.bags import Bags
@@ -179,3 +186,26 @@ def test_a_bag_of_large_units_that_has_no_room_names_the_option():
     sentence = r"Bag 1 has 90,000 rows, which is more than there is memory for. Give --max-memory 4MB, or a smaller --b"
     with pytest.raises(ValueError, match=sentence), room_named():
         list(cuts(bags, files))
+
+
+def test_bags_are_timed_as_they_are_fitted_by_a_solver_one_after_another_or_by_the_learner(monkeypatch):
+    frame = pd.DataFrame({"a": np.arange(40.0), "b": ["x", "y"] * 20})
+    columns = Columns.of(frame)
+    X, learner = columns.read(frame), columns.pipeline(DecisionTreeRegressor())
+
+    def clocked(kind, seconds):
+        def fit(*given, fit=kind.fit):
+            CLOCK[0] += seconds
+            return fit(*given)
+
+        monkeypatch.setattr(kind, "fit", fit)
+
+    clocked(TreePipelines, 0.03)
+    clocked(Pipeline, 7.0)
+    known = ".".join(sklearn.__version__.split(".")[:2]) in TreePipelines.versions and library() is not None
+    loads = [workload(learner, X, np.arange(40.0), Subbagging(0.5), jobs=2, limit=1e6)]
+    monkeypatch.setattr(TreePipelines, "versions", ())
+    loads.append(workload(learner, X, np.arange(40.0), Subbagging(0.5), jobs=2, limit=1e6))
+    by_learner, by_solver = (7.0, 2), (0.03, 1)
+    found = [(pytest.approx(load.refit_seconds), load.workers) for load in loads]
+    assert found == [by_solver if known else by_learner, by_learner]

@@ -18,8 +18,9 @@ def test_influential_rows_are_numbered_as_in_the_file(run, tmp_path):
     frame.loc[:9, "y"] = np.nan
     frame.to_csv(tmp_path / "table.csv", index=False)
     numbers = tmp_path / "numbers.json"
-    model = ("--model", "ridge", "--test", tmp_path / "table.csv", *QUICK, "--n-bags", 300)  # enough to tell from noise
-    assert run("measure", tmp_path / "table.csv", "--target", "y", *model, "--json", numbers).exit_code == 0
+    model = ("--param", "min_samples_leaf=20", *QUICK, "--n-bags", 300)  # enough to tell from noise
+    table = tmp_path / "table.csv"
+    assert run("measure", table, "--target", "y", "--test", table, *model, "--json", numbers).exit_code == 0
     found = json.loads(numbers.read_text())
     assert found["most_influential"][0]["row"] == 70
     assert found["suspects"]["moving_predictions"][0]["row"] == found["suspects"]["likely_wrong"][0]["row"] == 70
@@ -79,16 +80,17 @@ def test_a_study_without_the_folder_to_write_to_is_not_begun(tmp_path, monkeypat
 
 
 def test_what_was_chosen_is_in_the_command_of_the_report_and_chooses_it_again(run, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(budget, "LADDER", ((30, 7),))
-    paths, numbers = [tmp_path / "a.html", tmp_path / "b.html"], [tmp_path / "a.json", tmp_path / "b.json"]
+    monkeypatch.setattr(budget, "LADDER", ((20, 4),))
+    page, numbers = tmp_path / "a.html", [tmp_path / "a.json", tmp_path / "b.json"]
     given = ["measure", table, "--target", "cost", "--model", "ridge", "--points", 4, "--jobs", 1]
-    chosen = ("--n-bags", 30, "--refits", 7)
-    for more, path, number in zip(((), chosen), paths, numbers, strict=True):
-        monkeypatch.setattr("sys.argv", ["stablebag", *map(str, [*given, *more])])
-        done = run(*given, *more, "--output", path, "--json", number)
+    chosen = ("--n-bags", 20, "--refits", 4)
+    for asked, more, number in zip(((), chosen), (("--output", page), ()), numbers, strict=True):
+        monkeypatch.setattr("sys.argv", ["stablebag", *map(str, [*given, *asked])])
+        done = run(*given, *asked, *more, "--json", number)
         assert done.exit_code == 0, done.output
-        assert "30 bags of 48 rows and 7 refits of the base learner take " in done.output
-        assert "--points 4 --jobs 1 --n-bags 30 --refits 7</" in path.read_text()
+        assert "20 bags of 48 rows and 4 refits of the base learner take " in done.output
+    assert "--points 4 --jobs 1 --n-bags 20 --refits 4</" in page.read_text()
+    assert json.loads(numbers[0].read_text())["command"].endswith("--points 4 --jobs 1 --n-bags 20 --refits 4")
     assert numbers[0].read_text() == numbers[1].read_text()
 
 

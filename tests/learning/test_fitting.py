@@ -27,6 +27,7 @@ from stablebag import (
     forget,
 )
 from stablebag._seeds import Seeds
+from stablebag.learning import fitting
 from stablebag.learning.fitting import fit_and_predict_bags, fit_bags, predict_bags
 from stablebag.learning.job import FitJob
 from stablebag.learning.models import Models
@@ -148,6 +149,17 @@ def fitted_bits(**settings):
     X, y = rng.normal(size=(80, 30)), rng.integers(0, 3, 80)
     model = BaggedClassifier(LogisticRegression(max_iter=50), n_bags=37, random_state=0, **settings).fit(X, y)
     return model.predict_proba(rng.normal(size=(50, 30)))
+
+
+def test_a_single_fit_starts_no_other_process(data, monkeypatch):
+    def refuse(*given, **more):
+        raise AssertionError
+
+    monkeypatch.setattr(fitting, "results", refuse)
+    X, y = data
+    BaggedRegressor(SVR(), n_bags=1, n_jobs=2, random_state=0).fit(X, y)
+    with pytest.raises(AssertionError):
+        BaggedRegressor(SVR(), n_bags=2, n_jobs=2, random_state=0).fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge")

@@ -11,14 +11,20 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count
 from rich.console import Console
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from stablebag._checks import check_jobs
 from stablebag._wording import ROWS, Noun, about_time
 from stablebag.commands.printing import beside, progress, say
+from stablebag.learning.job import FitJob
+from stablebag.learning.learners import Surroundings
 from stablebag.learning.parallel import n_workers, one_thread
+from stablebag.learning.solvers.choice import Choice
+from stablebag.learning.solvers.choice import chosen as with_solver
+from stablebag.learning.solvers.solver import Solver
 from stablebag.learning.sources.portions import NoRoomError
 from stablebag.learning.sources.source import RowSource
+from stablebag.resampling.bags import Bags
 from stablebag.resampling.scheme import ResamplingScheme
 
 # Pairs of a number of bags and one of refits: the first that there is time for is taken, or else the last.
@@ -173,13 +179,15 @@ def workload(
     share = float(law.bag_size) / n_units
     pairs = [(n_bags or bags, refits if n_refits is None else n_refits) for bags, refits in LADDER]
     pairs = [(bags, min(refits, n_units)) for bags, refits in pairs]
-    workers = min(n_workers(jobs), cpu_count())
     passes: Callable[[int], int] = lambda n_bags: 0  # noqa: E731
     took = 0.0
     if isinstance(X, RowSource):
-        (bag, took), refit, passes = _timed_in_files(learner, X, y, share, limit, seed), 0.0, partial(_passes, X, share)
+        bag, took, solved = _timed_in_files(learner, X, y, share, limit, seed)
+        refit, passes = 0.0, partial(_passes, X, share)
     else:
-        bag, refit = _timed(learner, X, y, share, limit, seed)
+        bag, refit, solved = _timed(learner, X, y, share, limit, seed)
+    alone = solved and not Surroundings(learner).may_run_beside_others  # in threads, one after the other
+    workers = 1 if alone else min(n_workers(jobs), cpu_count())
     fits = [pair for pair in pairs if _seconds(*pair, bag, refit, workers) + passes(pair[0]) * took <= limit]
     bags, refits = fits[0] if fits else pairs[-1]
     _refuse_too_few(law, bags, noun)
@@ -196,8 +204,10 @@ def _seconds(n_bags: int, n_refits: int, bag: float, refit: float, workers: int)
     return _BESIDE * ((n_bags * bag + n_refits * refit) / workers + alone)
 
 
-def _timed(learner: Any, X: Any, y: np.ndarray, share: float, limit: float, seed: int) -> tuple[float, float]:
+def _timed(learner: Any, X: Any, y: np.ndarray, share: float, limit: float, seed: int) -> tuple[float, float, bool]:
     """How long fits to a bag and to all rows take; zeros if no fit succeeds, which is told later and better.
+
+    Bags may be fitted by a solver, and whether they are is returned, too.
 
     Fits to 1,000 rows, 4,000 and so on are timed, up to all rows, as long as they take little of the time there is;
     beyond the last, time grows with the power of the number of rows with which it grew before.
@@ -205,10 +215,10 @@ def _timed(learner: Any, X: Any, y: np.ndarray, share: float, limit: float, seed
     order, n = np.random.default_rng(seed).permutation(len(y)), len(y)
     sizes: list[int] = []
     seconds: list[float] = []
-    size, spent = min(_FIRST, n), 0.0
+    size, spent, solved = min(_FIRST, n), 0.0, False
     while spent <= _SPENT * limit and (not sizes or sizes[-1] < n):
         rows = np.sort(order[:size])
-        took = _time_of(learner, X.iloc[rows] if hasattr(X, "iloc") else X[rows], y[rows])
+        took, solved = _time_of(learner, X.iloc[rows] if hasattr(X, "iloc") else X[rows], y[rows])
         if took is None:  # few rows may have one class only; what is wrong with all of them is told by the real fits
             if size == n:
                 break
@@ -218,14 +228,14 @@ def _timed(learner: Any, X: Any, y: np.ndarray, share: float, limit: float, seed
             seconds.append(took)
         size = min(_GROWTH * size, n)
     if not sizes:
-        return 0.0, 0.0
-    return _at(share * n, sizes, seconds), _at(n, sizes, seconds)
+        return 0.0, 0.0, False
+    return _at(share * n, sizes, seconds), _at(n, sizes, seconds), solved
 
 
 def _timed_in_files(
     learner: Any, source: RowSource, y: np.ndarray, share: float, limit: float, seed: int
-) -> tuple[float, float]:
-    """How long the fit of a bag takes with what it predicts later, and how long it takes to read the rows of one."""
+) -> tuple[float, float, bool]:
+    """How long the fit of a bag takes with what it predicts later, and reading one; and whether a solver fits it."""
     needed, memory = share * len(y) * (source.bytes_per_row + _OF_A_ROW), _memory(source)
     if needed > memory:
         enough = f"{math.ceil(2 * needed / 1e6):,}MB"
@@ -238,9 +248,9 @@ def _timed_in_files(
     start = time.perf_counter()
     X = source.take(rows)
     took = time.perf_counter() - start
-    bag, _ = _timed(learner, X, y[rows], min(1.0, share * len(y) / size), limit, seed)
+    bag, _, solved = _timed(learner, X, y[rows], min(1.0, share * len(y) / size), limit, seed)
     if not bag:
-        return 0.0, took
+        return 0.0, took, solved
     few = np.arange(min(_FIRST, size))
     model = clone(learner)
     try:
@@ -248,8 +258,8 @@ def _timed_in_files(
         start = time.perf_counter()
         model.predict(X)
     except Exception:
-        return bag, took  # what is wrong is told by the real fits
-    return bag + _PREDICTED * (time.perf_counter() - start) / size, took
+        return bag, took, solved  # what is wrong is told by the real fits
+    return bag + _PREDICTED * (time.perf_counter() - start) / size, took, solved
 
 
 def _passes(source: RowSource, share: float, n_bags: int) -> int:
@@ -264,20 +274,34 @@ def _memory(source: RowSource) -> float:
     return max(source.max_memory - source.bytes_to_read, source.max_memory / 2)
 
 
-def _time_of(learner: Any, X: Any, y: np.ndarray) -> float | None:
-    """How long a fit takes; None if it fails. A quick one is done twice, because much of the first is loading."""
-    took = 0.0
+def _time_of(learner: Any, X: Any, y: np.ndarray) -> tuple[float | None, bool]:
+    """How long a fit takes as bags are fitted, None if it fails, and whether that is by a solver.
+
+    A quick one is done twice, because much of the first is loading.
+    """
+    solver, took = _solver(learner, X, y), 0.0
     for _ in range(2):
         start = time.perf_counter()
         try:
             with one_thread():
-                clone(learner).fit(X, y)
+                clone(learner).fit(X, y) if solver is None else solver.fit(np.arange(len(y)), 0)
         except Exception:
-            return None
+            return None, False
         took = time.perf_counter() - start
         if took > _QUICK:
             break
-    return took
+    return took, solver is not None
+
+
+def _solver(learner: Any, X: Any, y: np.ndarray) -> Solver | None:
+    """The solver that fits bags of such rows; None if the learner itself does."""
+    classes = np.unique(y) if is_classifier(learner) else None
+    job = FitJob(learner, X, y, Bags([np.arange(len(y))] * 2, len(y)), np.arange(2), classes=classes)
+    try:
+        choice: Choice = with_solver(job).choice
+    except Exception:
+        return None  # what is wrong is told by the real fits
+    return choice.solver
 
 
 def _at(size: float, sizes: list[int], seconds: list[float]) -> float:

@@ -17,6 +17,7 @@ from stablebag.commands.dates import date_formats, date_parts, parsed_dates
 from stablebag.commands.kinds import Kind, decide, factorized
 from stablebag.commands.refusals import TableError, refuse_unknown
 from stablebag.commands.written_numbers import parsed
+from stablebag.learning.solvers.branches import row_by_row
 
 _MOST_CATEGORIES = 50
 _TEXT_FEATURES = 64
@@ -111,11 +112,13 @@ class Columns:
         return Pipeline([("columns", reader), ("learner", learner)])
 
 
+@row_by_row
 def as_categories(frame: Any) -> Any:
     """Return texts of which "missing" is one."""
     return frame.astype(object).where(frame.notna(), "missing").astype(str)
 
 
+@row_by_row
 def as_text(column: Any) -> Any:
     """Return texts, empty where they are missing."""
     return column.astype(object).where(column.notna(), "").astype(str)

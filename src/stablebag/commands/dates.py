@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from stablebag.learning.solvers.branches import row_by_row
+
 _DAYS = ("%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y", "%d.%m.%y", "%m/%d/%y")
 # Formats of dates, in the order in which they are tried; "ISO8601" takes dates with and without times.
 _DATES = ["ISO8601", *(day + time for day in _DAYS for time in ("", " %H:%M", " %H:%M:%S"))]
@@ -48,6 +50,7 @@ def said_of(form: str) -> str:
     return "" if not day.startswith("%") else day[2].join(words[part] for part in day[1::3])
 
 
+@row_by_row
 def date_parts(frame: Any) -> np.ndarray:
     """Return the days of dates, and their places in the year and the week."""
     import pandas as pd

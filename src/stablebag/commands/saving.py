@@ -46,6 +46,7 @@ TRUSTED = frozenset(
         "stablebag.learning.ranges.ObservedRange",
         "stablebag.learning.regressor.BaggedRegressor",
         "stablebag.learning.solvers.choice.Choice",
+        "stablebag.learning.solvers.tree_pipelines.ReadTreeStructure",
         "stablebag.learning.targets.Output",
         "stablebag.resampling.bags.Bags",
         "stablebag.resampling.bernoulli.BernoulliSubbagging",

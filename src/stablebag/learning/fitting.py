@@ -239,6 +239,7 @@ def _from_workers(
     threads = solved and job.choice.kind.releases_lock
     beside_others = Surroundings(job.learner).may_run_beside_others
     workers = n_workers(n_jobs, threads=threads, beside_others=beside_others)
+    workers = 1 if len(job) == 1 and on_this_machine() else workers  # starting another process takes longer
     pace = Pace(workers)
     batches = ((each, *sent, *more) for sent in _sent(job, pace, on_this_machine=on_this_machine()))
     try:

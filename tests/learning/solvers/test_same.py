@@ -46,7 +46,7 @@ def test_the_sign_of_zero_counts_and_nan_is_itself():
 @pytest.mark.parametrize(
     ("one", "other"),
     [(1, 1.0), (1, True), (np.float64(1), 1.0), ([1], (1,)), ({"a": 1}, {"b": 1}), (np.ones(2), np.ones(3)), (len, max),
-     (np.ones(2), np.ones(2, dtype=np.float32)), ([1], [1, 2])],
+     (np.ones(2), np.ones(2, dtype=np.float32)), ([1], [1, 2]), (slice(0, 1), slice(0, 2))],
 )  # fmt: skip
 def test_other_types_and_shapes_are_other(one, other):
     assert not same_model(one, other)

@@ -38,3 +38,11 @@ def test_arrays_become_the_estimator_that_the_learner_would_be():
 def test_a_job_that_is_not_covered_is_refused_with_the_reason():
     with pytest.raises(NotCovered, match="the shift is negative"):
         Means(job_of(Mean(shift=-1.0)))
+
+
+def test_a_solver_takes_learners_of_its_exact_types():
+    class Other(Mean):
+        pass
+
+    assert Means.takes(Mean())
+    assert not Means.takes(Other())

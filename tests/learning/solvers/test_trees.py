@@ -23,7 +23,7 @@ from stablebag.learning.solvers.native import library, loading
 from stablebag.learning.solvers.native.growing import AS_SORTED, BY_ROW, NO_MATTER
 from stablebag.learning.solvers.same import same_model
 from stablebag.learning.solvers.solver import NotCovered
-from stablebag.learning.solvers.trees import Trees, n_exact_sums
+from stablebag.learning.solvers.trees import GrowthPlan, Trees, n_exact_sums
 
 N_CASES = int(os.environ.get("STABLEBAG_TREE_CASES", "1000"))
 SHARES = 10
@@ -192,10 +192,9 @@ def test_sums_of_whole_numbers_are_exact(scale):
 def test_the_order_of_ties_does_not_matter_where_sums_are_exact(digits):
     rng = np.random.default_rng(0)
     X, y = np.round(rng.normal(size=(300, 5)), 1), np.round(10 * rng.normal(size=300), digits)
-    grower, rows = Trees(job_of(DecisionTreeRegressor(), X, y)), np.arange(300)
-    grown = [
-        as_bytes(grower._grower.grow(rows, 1, grower._limits(300), ties)) for ties in (NO_MATTER, AS_SORTED, BY_ROW)
-    ]
+    plan, rows = GrowthPlan(DecisionTreeRegressor(), job_of(DecisionTreeRegressor(), X, y)), np.arange(300)
+    grower = plan.grower(X.astype(np.float32), y)
+    grown = [as_bytes(plan.grow(grower, rows, 1, ties)) for ties in (NO_MATTER, AS_SORTED, BY_ROW)]
     assert (grown[0] == grown[1] == grown[2]) == (digits == 0)
 
 

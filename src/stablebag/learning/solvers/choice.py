@@ -21,11 +21,12 @@ from stablebag.learning.solvers.neighbours import Neighbours
 from stablebag.learning.solvers.pipelines import Linear
 from stablebag.learning.solvers.same import same_model
 from stablebag.learning.solvers.solver import NotCovered, Solver, Structure
+from stablebag.learning.solvers.tree_pipelines import TreePipelines
 from stablebag.learning.solvers.trees import Trees
 
 BY_ROW = "ties-in-row-order"
 WANTED = ("auto", "scikit-learn", BY_ROW)
-SOLVERS: list[type[Solver]] = [Trees, Linear, Neighbours]
+SOLVERS: list[type[Solver]] = [Trees, TreePipelines, Linear, Neighbours]
 _TRIES = 10  # bags that are tried until one is not handed back
 _POINTS = 100  # at which predictions are compared
 
@@ -110,7 +111,7 @@ class _LearnerError(Exception):
 def _choice(job: FitJob) -> Choice:
     if job.solver_wanted == "scikit-learn":
         return Choice(why="the parameter solver says so")
-    kind = next((kind for kind in SOLVERS if type(job.learner) in kind.learners), None)
+    kind = next((kind for kind in SOLVERS if kind.takes(job.learner)), None)
     if kind is None:
         return Choice(why=f"there is no solver for {type(job.learner).__name__}")
     try:

@@ -94,9 +94,7 @@ class Linear(Solver):
     structure_type: ClassVar[type[LinearStructure]] = LinearStructure
 
     def __init__(self, job: FitJob) -> None:
-        settings = get_config()
-        if other := [name for name, value in _SETTINGS.items() if settings.get(name, value) != value]:
-            raise NotCovered(f"scikit-learn's setting {other[0]} is not covered")
+        check_settings()
         transformers, final = _parts(job.learner)
         self.form = self.form_of(final, job)
         self.rows = BagRows(job.X, by_row=self.form.by_row and not transformers)
@@ -130,16 +128,28 @@ class Linear(Solver):
         return None if model is None else model._replace(steps=np.concatenate(all_found))
 
 
-def _parts(learner: Any) -> tuple[list[Any], Any]:
-    """The transformers of a pipeline, and the learner at its end."""
-    if type(learner) is not Pipeline:
-        return [], learner
+def check_settings() -> None:
+    """Raise `NotCovered` if a setting of scikit-learn changes what pipelines do."""
+    settings = get_config()
+    if other := [name for name, value in _SETTINGS.items() if settings.get(name, value) != value]:
+        raise NotCovered(f"scikit-learn's setting {other[0]} is not covered")
+
+
+def check_pipeline(learner: Pipeline) -> None:
+    """Raise `NotCovered` unless a pipeline passes its rows from step to step, and does no more."""
     if learner.memory is not None or learner.verbose or learner.transform_input is not None:
         raise NotCovered("a pipeline with memory, or that shows what it does, is not covered")
     if extra := sorted(vars(learner).keys() - learner.get_params(deep=False).keys()):
         raise NotCovered(f"this pipeline has the attribute {extra[0]}")
     if not learner.steps:
         raise NotCovered("an empty pipeline is not covered")
+
+
+def _parts(learner: Any) -> tuple[list[Any], Any]:
+    """The transformers of a pipeline, and the learner at its end."""
+    if type(learner) is not Pipeline:
+        return [], learner
+    check_pipeline(learner)
     *transformers, (_, final) = learner.steps
     if type(final) not in Linear.learners[:-1]:
         raise NotCovered(f"a pipeline that ends in {type(final).__name__} is not covered")

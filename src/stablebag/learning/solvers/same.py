@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-_PLAIN = (bool, int, float, str, bytes, type(None))
+_PLAIN = (bool, int, float, str, bytes, slice, type(None))
 
 
 def same_model(one: Any, other: Any) -> bool:

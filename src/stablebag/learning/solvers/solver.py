@@ -60,6 +60,11 @@ class Solver(ABC):
 
     structure: Structure
 
+    @classmethod
+    def takes(cls, learner: Any) -> bool:
+        """Return whether it is for learners such as this one, at a first look."""
+        return type(learner) in cls.learners
+
     @abstractmethod
     def __init__(self, job: FitJob) -> None:
         pass

@@ -102,7 +102,7 @@ class ImputerStep(Step):
         """Return the step of a transformer, or raise `NotCovered`."""
         check_parameters(
             imputer,
-            missing_values=_is_nan,
+            missing_values=is_nan,
             strategy=("mean", "median"),
             fill_value=anything,
             keep_empty_features=(True, False),
@@ -137,5 +137,6 @@ def step_of(transformer: Any) -> Step:
     raise NotCovered(f"a pipeline with {type(transformer).__name__} is not covered")
 
 
-def _is_nan(value: Any) -> bool:
+def is_nan(value: Any) -> bool:
+    """Return whether a parameter is NaN."""
     return isinstance(value, float) and bool(np.isnan(value))

@@ -27,7 +27,7 @@ except ImportError:
 _LARGEST = 2**31 - 1
 _LARGEST_TARGET = 1e100  # sums of squares of larger ones may overflow
 _SMALLEST_EXPONENT = -400  # squares of smaller numbers may underflow
-_MOST_ROWS = 2**26
+MOST_ROWS = 2**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,6 @@ class TreeStructure(Structure):
     n_features: int
     feature_names: np.ndarray | None
     classes: np.ndarray | None
-    max_features: Any
 
     model_type = TreeArrays
 
@@ -46,11 +45,7 @@ class TreeStructure(Structure):
         fitted = self._copies.copy(seed)
         if self.feature_names is not None:
             fitted.feature_names_in_ = self.feature_names.copy()
-        fitted.n_features_in_, fitted.n_outputs_, fitted.max_features_ = self.n_features, 1, self.max_features
-        if self.classes is not None:
-            fitted.classes_, fitted.n_classes_ = self.classes[model.seen], np.intp(len(model.seen))
-        fitted.tree_ = Tree(self.n_features, np.array([model.value.shape[1]], dtype=np.intp), 1)
-        fitted.tree_.__setstate__(_state(model))
+        fill_tree(fitted, model, self.n_features, self.classes)
         return fitted
 
     def predictor(self, points: Points) -> Predictor | None:
@@ -70,15 +65,7 @@ class TreeStructure(Structure):
         return self._forest(models) if whole else models  # values with zeros added would take memory
 
     def _forest(self, models: list[TreeArrays]) -> Forest:
-        return Forest([model.nodes for model in models], [self._values(model) for model in models])
-
-    def _values(self, model: TreeArrays) -> np.ndarray:
-        """What the nodes predict, with zeros for classes that the bag has not seen."""
-        if self.classes is None or len(model.seen) == len(self.classes):
-            return model.value
-        values = np.zeros((len(model.value), len(self.classes)))
-        values[:, model.seen] = model.value
-        return values
+        return Forest([model.nodes for model in models], [values_of(model, self.classes) for model in models])
 
     def _as_float32(self, points: Points) -> np.ndarray | None:
         """The points as the trees see them, if they are finite numbers under the same names."""
@@ -112,46 +99,90 @@ class Trees(Solver):
     orders_ties = True
 
     def __init__(self, job: FitJob) -> None:
+        self._plan = GrowthPlan(job.learner, job)
+        matrix, names = as_matrix(job.X)
+        X = as_float32(matrix)
+        if X is None:
+            raise NotCovered("trees look at missing, infinite or very large values themselves")
+        if len(X) > MOST_ROWS or X.size == 0:
+            raise NotCovered(f"a table of shape {X.shape} is not covered")
+        try:
+            self._grower = self._plan.grower(X, self._plan.targets)
+        except MemoryError as error:
+            raise NotCovered("there is no memory for the order of all columns") from error
+        self._in_row_order = job.solver_wanted == "ties-in-row-order"
+        self.structure = TreeStructure(job.learner, X.shape[1], names, job.classes)
+
+    def fit(self, rows: np.ndarray, seed: int) -> TreeArrays | None:
+        if len(rows) > MOST_ROWS:
+            return None
+        ties = self._plan.ties(len(rows), BY_ROW if self._in_row_order else AS_SORTED)
+        try:
+            return self._plan.grow(self._grower, rows, seed, ties)
+        except MemoryError:  # it takes more than scikit-learn does
+            if ties == BY_ROW:
+                raise
+            return None
+
+
+class GrowthPlan:
+    """How a learner grows trees on the bags of a job, whatever the matrix is; raises `NotCovered` if that is not known.
+
+    Parameters
+    ----------
+    learner : DecisionTreeRegressor or DecisionTreeClassifier
+        The learner.
+    job : FitJob
+        The job, of which the targets and classes are looked at.
+    """
+
+    def __init__(self, learner: Any, job: FitJob) -> None:
         compiled = library()
         if compiled is None:
             raise NotCovered(why_not())
         if Tree is None:
             raise NotCovered("this version of scikit-learn has other trees")
-        learner = job.learner
-        self._seed = _check(learner)
-        matrix, names = as_matrix(job.X)
-        X = as_float32(matrix)
-        if X is None:
-            raise NotCovered("trees look at missing, infinite or very large values themselves")
-        if len(X) > _MOST_ROWS or X.size == 0:
-            raise NotCovered(f"a table of shape {X.shape} is not covered")
-        targets, n_classes = _targets(job)
-        max_features = _max_features(learner.max_features, X.shape[1])
-        try:
-            self._grower = Grower(
-                compiled, X, targets, n_classes=n_classes, criterion=learner.criterion,
-                max_features=min(max_features, X.shape[1]), max_depth=min(learner.max_depth or _LARGEST, _LARGEST),
-                min_impurity_decrease=float(learner.min_impurity_decrease),
-            )  # fmt: skip
-        except MemoryError as error:
-            raise NotCovered("there is no memory for the order of all columns") from error
+        self._seed, self._library, self._learner = _check(learner), compiled, learner
+        self.targets, self._n_classes = _targets(job)
         self._limits = lru_cache(lambda n_rows: limits_of(learner, n_rows))
-        self._in_row_order = job.solver_wanted == "ties-in-row-order"
-        self._most_rows_exact = _MOST_ROWS if n_classes else n_exact_sums(targets)
-        self.structure = TreeStructure(learner, X.shape[1], names, job.classes, max_features)
+        self._most_rows_exact = MOST_ROWS if self._n_classes else n_exact_sums(self.targets)
 
-    def fit(self, rows: np.ndarray, seed: int) -> TreeArrays | None:
-        n_rows = len(rows)
-        if n_rows > _MOST_ROWS:
-            return None
-        ties = NO_MATTER if n_rows <= self._most_rows_exact else BY_ROW if self._in_row_order else AS_SORTED
-        seed = seed if self._seed is None else self._seed
-        try:
-            return self._grower.grow(rows, seed, self._limits(n_rows), ties)
-        except MemoryError:  # it takes more than scikit-learn does
-            if ties == BY_ROW:
-                raise
-            return None
+    def grower(self, X: np.ndarray, targets: np.ndarray) -> Grower:
+        """Return what grows trees on bags of rows of a matrix of finite float32."""
+        learner, n_features = self._learner, X.shape[1]
+        return Grower(
+            self._library, X, targets, n_classes=self._n_classes, criterion=learner.criterion,
+            max_features=min(_max_features(learner.max_features, n_features), n_features),
+            max_depth=min(learner.max_depth or _LARGEST, _LARGEST),
+            min_impurity_decrease=float(learner.min_impurity_decrease),
+        )  # fmt: skip
+
+    def ties(self, n_rows: int, wanted: int = AS_SORTED) -> int:
+        """Return how ties fall in a bag of so many rows: as wanted, unless it is of no matter, as sums are exact."""
+        return NO_MATTER if n_rows <= self._most_rows_exact else wanted
+
+    def grow(self, grower: Grower, rows: np.ndarray, seed: int, ties: int) -> TreeArrays:
+        """Return the tree of a bag."""
+        return grower.grow(rows, seed if self._seed is None else self._seed, self._limits(len(rows)), ties)
+
+
+def fill_tree(tree: Any, model: TreeArrays, n_features: int, classes: np.ndarray | None) -> None:
+    """Give an unfitted tree the attributes that its fit would have set, but for the names of features."""
+    tree.n_features_in_, tree.n_outputs_ = n_features, 1
+    tree.max_features_ = _max_features(tree.max_features, n_features)
+    if classes is not None:
+        tree.classes_, tree.n_classes_ = classes[model.seen], np.intp(len(model.seen))
+    tree.tree_ = Tree(n_features, np.array([model.value.shape[1]], dtype=np.intp), 1)
+    tree.tree_.__setstate__(_state(model))
+
+
+def values_of(model: TreeArrays, classes: np.ndarray | None) -> np.ndarray:
+    """Return what the nodes of a tree predict, with zeros for classes that the bag has not seen."""
+    if classes is None or len(model.seen) == len(classes):
+        return model.value
+    values = np.zeros((len(model.value), len(classes)))
+    values[:, model.seen] = model.value
+    return values
 
 
 def limits_of(learner: Any, n_rows: int) -> Limits:
@@ -171,12 +202,12 @@ def n_exact_sums(targets: np.ndarray) -> int:
     """
     share, exponent = np.frexp(targets[targets != 0])
     if len(share) == 0:
-        return _MOST_ROWS
+        return MOST_ROWS
     digits = np.abs(np.ldexp(share, 53)).astype(np.int64)
     unit = int((exponent - 53 + np.log2(digits & -digits).astype(int)).min())  # all are multiples of 2 to this power
     largest = int(exponent.max())  # and below 2 to this one
     bits = min(53 + unit - largest, 53 + 2 * unit - 2 * largest)
-    return min(2**bits, _MOST_ROWS) if bits > 0 and unit > _SMALLEST_EXPONENT else 0
+    return min(2**bits, MOST_ROWS) if bits > 0 and unit > _SMALLEST_EXPONENT else 0
 
 
 def _state(model: TreeArrays) -> dict[str, Any]:
