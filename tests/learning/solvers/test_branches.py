@@ -1,21 +1,19 @@
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from sklearn.base import clone
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder, StandardScaler
 
+from marks import solver_compared
 from stablebag.commands.columns import as_categories, as_text
 from stablebag.commands.dates import date_parts
 from stablebag.learning.solvers.branches import branch_of, row_by_row
 from stablebag.learning.solvers.solver import NotCovered
-from stablebag.learning.solvers.tree_pipelines import TreePipelines
 
-VERIFIED = ".".join(sklearn.__version__.split(".")[:2]) in TreePipelines.versions
-pytestmark = pytest.mark.skipif(not VERIFIED, reason="no solver was verified for this version of scikit-learn")
+pytestmark = solver_compared
 RNG = np.random.default_rng(0)
 N = 40
 FRAME = pd.DataFrame(

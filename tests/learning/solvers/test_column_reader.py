@@ -1,19 +1,17 @@
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
 from learning.solvers.reader_cases import case
+from marks import solver_compared
 from stablebag.commands.columns import Columns
 from stablebag.learning.solvers.column_reader import ColumnReader
 from stablebag.learning.solvers.same import same_model
 from stablebag.learning.solvers.solver import NotCovered
-from stablebag.learning.solvers.tree_pipelines import TreePipelines
 
-VERIFIED = ".".join(sklearn.__version__.split(".")[:2]) in TreePipelines.versions
-pytestmark = pytest.mark.skipif(not VERIFIED, reason="no solver was verified for this version of scikit-learn")
+pytestmark = solver_compared
 FRAME = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": [3, 1, 2], "c": ["x", "y", None]}).astype({"c": object})
 NAMES = ["a", "b", "c"]
 

@@ -4,7 +4,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -13,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 
 from learning.solvers.reader_cases import case
+from marks import solver_compared
 from stablebag import BaggedClassifier, BaggedRegressor, BernoulliSubbagging, forget, learn
 from stablebag.commands.columns import Columns
 from stablebag.learning.rows import Points
@@ -21,8 +21,7 @@ from stablebag.learning.solvers.same import same_model
 from stablebag.learning.solvers.solver import NotCovered
 from stablebag.learning.solvers.tree_pipelines import ReadTree, TreePipelines
 
-VERIFIED = ".".join(sklearn.__version__.split(".")[:2]) in TreePipelines.versions
-pytestmark = pytest.mark.skipif(not VERIFIED, reason="no solver was verified for this version of scikit-learn")
+pytestmark = solver_compared
 N_CASES = int(os.environ.get("STABLEBAG_READER_CASES", "40"))
 FIRST = int(os.environ.get("STABLEBAG_TEST_SEED", "0")) * 1000
 RNG = np.random.default_rng(0)
