@@ -10,8 +10,8 @@ NATIVE := hatch_build.py $(wildcard src/stablebag/learning/solvers/native/*.[ch]
 demo: .venv/.demo
 	$(BIN)/stablebag demo
 
-# Two halves at once, for two cores: the theorems, statistics and commands run beside the rest, and are shown after it.
-LAWS := tests/theorems tests/statistical tests/commands
+# Two halves at once, for two cores: theorems, statistics, commands and what is shown run beside the rest, and are shown after it.
+LAWS := tests/theorems tests/statistical tests/commands tests/showing
 test: .venv/.test
 	@$(BIN)/python -m pytest $(LAWS) > .venv/laws.log 2>&1 & laws=$$!; trap 'kill $$laws' INT TERM; \
 	$(BIN)/python -m pytest tests src docs README.md $(LAWS:%=--ignore=%); rooms=$$?; \
