@@ -8,6 +8,7 @@ rows cost as much as they are long.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
@@ -90,7 +91,7 @@ class RowKeys:
             yield Part(bag, rows, small)
 
 
-class _Block:
+class _Block(ABC):
     """The whole numbers from 2**bits to 2**(bits + 1) - 1, of which some are rows."""
 
     n_rows: int
@@ -98,13 +99,13 @@ class _Block:
     def __init__(self, bits: int) -> None:
         self.bits, self.start = bits, 1 << bits
 
+    @abstractmethod
     def present(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which of these numbers are rows, and the positions of those."""
-        raise NotImplementedError
 
+    @abstractmethod
     def some(self, places: slice) -> tuple[np.ndarray, np.ndarray]:
         """The numbers of some rows of the block, and their positions."""
-        raise NotImplementedError
 
     def below(self, threshold: int, seeds: Seeds, bag: int, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The rows whose key at a bag is below a threshold, and their keys."""
