@@ -114,7 +114,7 @@ class BagAverage:
         assert first == len(self.bags), f"{first} of {len(self.bags)} bags have predicted."
         average = np.asarray(total / len(self.bags) if self.drawn else total)
         if self.interval is not None:
-            return np.clip(average, *self.interval)
+            return np.asarray(np.clip(average, *self.interval))
         return self.as_probabilities(average) if clip else average
 
     def deviation(self, outputs: np.ndarray) -> np.ndarray:
@@ -184,7 +184,7 @@ class BagAverage:
 
     def as_probabilities(self, average: np.ndarray) -> np.ndarray:
         """Clip an average of probabilities, which rounding may have put outside of [0, 1]; others are as they are."""
-        return average if self.classes is None else np.clip(average, 0.0, 1.0, out=average)
+        return average if self.classes is None else np.asarray(np.clip(average, 0.0, 1.0, out=average))
 
     def refuse_units_in_every_bag(self) -> None:
         """Raise an error that names a row, or a unit, without which there is no average."""
