@@ -80,7 +80,7 @@ def test_what_cannot_be_is_refused_before_anything_is_fitted(run, table, options
 def test_the_conclusion_counts_one_label_several_and_none():
     assert conclusion(by_hand([[1, 0, 0], [1, 1, 0], [0, 1, 0]])) == "Of 3 rows, 2 get one label; 1 gets several."
     assert conclusion(by_hand([[1, 0, 0]])) == "Of 1 row, 1 gets one label."
-    none = "; 1 gets none, because every label is stranger there than most training rows were."
+    none = "; 1 gets none: the model is too unsure to back any label, so treat it as undecided."
     assert conclusion(by_hand([[1, 1, 1], [0, 0, 0]])) == f"Of 2 rows, 0 get one label; 1 gets several{none}"
 
 
