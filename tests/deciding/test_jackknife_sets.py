@@ -37,7 +37,7 @@ def by_definition(model, X, level, by_class):
     return inside
 
 
-@pytest.mark.filterwarnings("ignore:Every set has the label", "ignore:These sets cover all classes together")
+@pytest.mark.filterwarnings("ignore:Every set has", "ignore:The sets have all", "ignore:These sets cover all classes")
 @pytest.mark.parametrize("by_class", [False, True])
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
 @pytest.mark.parametrize("groups", [None, np.repeat(np.arange(12), [1, 2, 3, 4] * 3)])
@@ -82,7 +82,7 @@ def test_training_rows_are_covered_as_if_each_were_new(by_class, groups):
         assert found == (beaten < Fraction(8, 10) * (sum(weight.values(), Fraction(0)) + 1))
 
 
-@pytest.mark.filterwarnings("ignore:Every set has the label")
+@pytest.mark.filterwarnings("ignore:Every set has", "ignore:The sets have all")
 def test_sets_grow_with_the_level():
     X, y = table(60)
     model = BaggedClassifier(LogisticRegression(), n_bags=60, random_state=1).fit(X, y)

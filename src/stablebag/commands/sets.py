@@ -28,9 +28,9 @@ _METHODS = ("inflated-argmax", "margin", "jackknife+")
 @click.option("--delta", type=float, help="For stable sets: the share of the training rows without which a set may "
               "have no label in common with this one.  [default: 0.05]")  # fmt: skip
 @click.option("--confidence", type=float, help="For jackknife+: the level of the sets.  [default: 0.9]")
-@click.option("--by-class/--overall", default=None, help="For jackknife+: whether the sets cover each class at "
-              "this level, or rows of all classes together, and perhaps no row of a rare one.  [default: by class]")  # fmt: skip
-@keep_option("every column")
+@click.option("--by-class/--overall", default=None, help="For jackknife+: cover each class at this level, or rows of "
+              "all classes together and perhaps none of a rare one.  [default: --by-class]")  # fmt: skip
+@keep_option
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write them (CSV).")
 @save_option
 def sets(
@@ -86,7 +86,7 @@ def sets(
     saving, console = Saving.order(save, options), Console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "classification")
-    new, kept = data.new, data.new.kept(keep, list(data.new.frame.columns))
+    new, kept = data.new, data.new.kept(keep)
     model = data.model(console, BaggedClassifier, random_number=covers)
     with progress(console, "Fitting"):
         model.fit(**data.to_fit)
