@@ -174,8 +174,8 @@ def missed_by(scores, y, units, level):
 @pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize("level", [Fraction(6, 10), Fraction(3, 4), Fraction(9, 10)])
 def test_of_each_class_at_most_a_share_2a_would_be_missed_if_each_row_were_the_new_one(grouped, level):
-    # This is the proof, for any scores at all, and it leaves nothing to chance. Half of the scores make the worst of it:
-    # the rows of a ring beat all others of their class, and the next half of the ring.
+    # This is the proof, for any scores at all, and it leaves nothing to chance. Every other trial makes the worst of
+    # it: the rows of a ring beat all others of their class, and the next half of the ring.
     shares = []
     for salt in range(60):
         rng = np.random.default_rng(salt)
@@ -190,10 +190,10 @@ def test_of_each_class_at_most_a_share_2a_would_be_missed_if_each_row_were_the_n
             for place, row in enumerate(ring):  # beats whoever is outside of the ring, and the next half of it
                 beaten = np.concatenate([np.setdiff1d(rows, ring), np.roll(ring, -place)[1 : (len(ring) + 1) // 2]])
                 for other in np.setdiff1d(rows, row):
-                    k, l = units[[row, other]]
-                    scores[k, l, row] = scores[l, k, row] = 0.9 if other in beaten else 0.5
+                    one, two = units[[row, other]]
+                    scores[one, two, row] = scores[two, one, row] = 0.9 if other in beaten else 0.5
                     if other in beaten:
-                        scores[k, l, other] = scores[l, k, other] = 0.1
+                        scores[one, two, other] = scores[two, one, other] = 0.1
         missed, weights = missed_by(scores, y, units, level), 1 / sizes[units]
         for label in "ab":
             total = weights[y == label].sum()
