@@ -311,13 +311,13 @@ def predict_set(
     points = asked_once(model, X, owner)
     index = model.index_of(points)
     method = check_choice(method, "method", owner, METHODS)
-    level = check_level(confidence_level, owner)
+    level, by_class = check_level(confidence_level, owner), check_flag(by_class, "by_class", owner)
     if method == "jackknife+":
         for name, value in (("epsilon", epsilon), ("certificate", certificate)):
             if value is not None:
                 reason = "sets with coverage have no epsilon. Use the inflated argmax for stable sets."
                 raise refuse_value(name, owner, "None for the jackknife+", value, reason)
-        rule = JackknifeSets(level, check_flag(by_class, "by_class", owner))
+        rule = JackknifeSets(level, by_class)
         prediction, members = rule.members(model, points)
         sizes, shares = _of_training_rows(rule, model)
         _warn_if_everything(rule, model)
