@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import binom
 
 from stablebag._checks import check_choice, check_flag, hold_read_only, refuse_value
-from stablebag._wording import paragraphs, preformatted
+from stablebag._wording import ROWS, paragraphs, preformatted
 from stablebag.deciding.inflated_argmax import INFLATED
 from stablebag.deciding.jackknife import check_level
 from stablebag.deciding.jackknife_sets import JackknifeSets, class_weights
@@ -193,7 +193,8 @@ class LabelSets:
         assert self.training_rows is not None
         shares, order = self.training_coverage, np.argsort(self.training_coverage, kind="stable")
         some = order[[0, -1]] if len(order) > _FEW_CLASSES else range(len(order))
-        parts = [f"{100 * shares[k]:.3g} % of class {self.labels[k]!s} ({self.training_rows[k]:,} rows)" for k in some]
+        rows = [ROWS.count(int(self.training_rows[k])) for k in some]
+        parts = [f"{100 * shares[k]:.3g} % of class {self.labels[k]!s} ({n})" for k, n in zip(some, rows, strict=True)]
         listed = f"{', '.join(parts[:-1])} and {parts[-1]}"
         if len(order) > _FEW_CLASSES:
             listed = f"from {parts[0]} to {parts[1]}"
@@ -367,7 +368,7 @@ def _warn_if_everything(rule: JackknifeSets, model: BaggedClassifier) -> None:
     few = np.flatnonzero(weights + 1e-9 < fewest)
     if not len(few):
         return
-    named = [f"{model.classes_[k]!s} ({weights[k]:.3g})" for k in few[:_FEW_CLASSES]]
+    named = [f"{model.classes_[k]!s} ({weights[k]:.3g} {_many(noun, weights[k])})" for k in few[:_FEW_CLASSES]]
     more = f" and {len(few) - _FEW_CLASSES:,} more" if len(few) > _FEW_CLASSES else ""
     head = f"Every set has the label{'s' if len(few) > 1 else ''} {', '.join(named)}{more}"
     if len(few) == len(weights):
@@ -380,6 +381,10 @@ def _warn_if_everything(rule: JackknifeSets, model: BaggedClassifier) -> None:
         "level, or by_class=False to cover all classes together.",
         stacklevel=3,
     )
+
+
+def _many(noun: Any, number: float) -> str:
+    return str(noun.singular if number == 1 else noun.plural)
 
 
 def _warn_if_hidden(rule: JackknifeSets, model: BaggedClassifier, sizes: np.ndarray, shares: np.ndarray) -> None:

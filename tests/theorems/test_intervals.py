@@ -1,14 +1,17 @@
-"""The stable jackknife over all bags: if each of N rows is the new one in turn, at most a share a of them is missed.
+"""Intervals over all bags: if each of N rows is the new one in turn, so many of them are missed at most.
 
-Bags have one row each, so the output of every bag at every row can be chosen freely, and all bags are N - 1 numbers.
+That is the proof of coverage, and it leaves nothing to chance. For the stable jackknife bags have one row each, so the
+output of every bag at every row can be chosen freely, and all bags are N - 1 numbers.
 """
 
 import functools
+import itertools
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import BaggedRegressor, FixedRange, FunctionRegressor, ObservedRange, Subbagging, predict_interval
 from stablebag.deciding.stable_jackknife import StableJackknife, _certificate
@@ -106,3 +109,36 @@ def test_models_have_these_intervals():
         found = predict_interval(model, rows[[new]], method="stable-jackknife", confidence_level=0.5)
         count += not found.contains(y[[new]])[0]
     assert count == missed(outputs, y, Fraction(1, 2), FixedRange(0, 1)) > 0
+
+
+def drawn(kind, n, rng):
+    X, noise = rng.normal(size=(n, 2)), rng.normal(size=n)
+    y = {
+        "heavy-tailed": X[:, 0] + rng.standard_t(1.2, n),
+        "skewed": np.exp(X[:, 0] + 1.5 * noise),
+        "heteroscedastic": X[:, 0] + np.exp(1.5 * X[:, 1]) * noise,
+        "mostly zero": np.where(rng.random(n) < 0.3, noise, 0.0),
+    }[kind]
+    return X, y
+
+
+@pytest.mark.parametrize(
+    "groups", [np.arange(12), np.array([0, 0, 0, 0, 1, 2, 2, 3, 4, 5, 6, 7])], ids=["rows", "groups"]
+)
+@pytest.mark.parametrize("kind", ["heavy-tailed", "skewed", "heteroscedastic", "mostly zero"])
+def test_the_jackknife_plus_misses_at_most_2a_and_minmax_a_with_and_without_weights(kind, groups):
+    ways = list(itertools.product(("jackknife+", "jackknife-minmax"), (False, True)))
+    X, y = drawn(kind, 12, np.random.default_rng(3))
+    lost, weights = dict.fromkeys(ways, 0.0), 1 / np.bincount(groups)[groups]
+    for new in np.unique(groups):
+        seen, there = groups != new, groups == new
+        learner = DecisionTreeRegressor(random_state=0)
+        model = BaggedRegressor(learner, scheme=Subbagging(2), n_bags="all", prediction_range=None)
+        points = model.fit(X[seen], y[seen], groups=groups[seen]).predict_once(X[there])
+        for method, weighted in ways:
+            about = {"confidence_level": 0.7, "method": method, "locally_weighted": weighted}
+            inside = predict_interval(model, points, **about).contains(y[there])
+            lost[method, weighted] += (weights[there] * ~inside).sum()
+    for (method, _), weight in lost.items():
+        assert weight <= (0.6 if method == "jackknife+" else 0.3) * weights.sum() + 1e-9
+    assert max(lost.values()) > 0
