@@ -54,8 +54,8 @@ def run(*arguments):
 
 def test_these_sets_cover_all_classes_together_but_too_few_of_a_rare_one():
     sets, y, said = sets_of(0.05, by_class=False)
-    assert "These sets cover all classes together at level 0.9, but by the training rows only" in said
-    assert "% of class yes. Use by_class=True to cover each class." in said
+    assert "These sets cover all classes together at level 0.9. By the training rows, they cover only" in said
+    assert " rows). Use by_class=True to cover each class." in said
     assert sets.coverage(y) > 0.85
     assert sets.coverage_by_class(y)["yes"] < 0.4  # it is true
 

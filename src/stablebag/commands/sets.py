@@ -47,7 +47,8 @@ def sets(
     """Predict sets of labels for the rows of a table: one label where it leads clearly, several where it does not.
 
     Without most single training rows, the set still has a label in common with this one, and that is proved. With
-    --group, what is left out is not a row but all rows of a unit, such as the visits of a patient.
+    --group, whole groups are left out in place of rows, such as all visits of a patient. With --method jackknife+, the
+    sets cover the true label instead, and each class as often as promised.
 
     \b
     Example:

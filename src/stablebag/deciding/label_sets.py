@@ -257,7 +257,7 @@ def predict_set(
     have this label, or of all rows with ``by_class=False``. Such a set can be empty, if every label is stranger than
     most rows were; a label that no training row has is in none. No learner is fitted again.
 
-    If the model was fitted with groups, all of this is about leaving out units, and coverage about rows of new units.
+    If the model was fitted with groups, all of this is about leaving out groups, and coverage about rows of new groups.
 
     Parameters
     ----------
@@ -396,10 +396,11 @@ def _warn_if_hidden(rule: JackknifeSets, model: BaggedClassifier, sizes: np.ndar
     if not len(hidden):
         return
     hidden = hidden[np.argsort(shares[hidden], kind="stable")]
-    named = [f"{100 * shares[k]:.3g} % of class {model.classes_[k]!s}" for k in hidden[:_FEW_CLASSES]]
-    more = f" and too little of {len(hidden) - _FEW_CLASSES:,} more" if len(hidden) > _FEW_CLASSES else ""
+    some = hidden[:_FEW_CLASSES]
+    named = [f"{100 * shares[k]:.3g} % of class {model.classes_[k]!s} ({ROWS.count(int(sizes[k]))})" for k in some]
+    more = f" and too little of {len(hidden) - len(some):,} more" if len(hidden) > len(some) else ""
     warnings.warn(
-        f"These sets cover all classes together at level {float(rule.level):g}, but by the training rows only "
+        f"These sets cover all classes together at level {float(rule.level):g}. By the training rows, they cover only "
         f"{', '.join(named)}{more}. Use by_class=True to cover each class.",
         stacklevel=3,
     )
