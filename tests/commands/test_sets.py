@@ -80,7 +80,7 @@ def test_what_cannot_be_is_refused_before_anything_is_fitted(run, table, options
 def test_the_conclusion_counts_one_label_several_and_none():
     assert conclusion(by_hand([[1, 0, 0], [1, 1, 0], [0, 1, 0]])) == "Of 3 rows, 2 get one label; 1 gets several."
     assert conclusion(by_hand([[1, 0, 0]])) == "Of 1 row, 1 gets one label."
-    none = "; 1 gets none, because every label is stranger there than most training rows were."
+    none = "; 1 gets none: the model is too unsure to back any label, so treat it as undecided."
     assert conclusion(by_hand([[1, 1, 1], [0, 0, 0]])) == f"Of 2 rows, 0 get one label; 1 gets several{none}"
 
 
@@ -118,5 +118,9 @@ def test_too_few_rows_for_a_level_are_told_in_a_sentence(run, table, tmp_path):
     arguments = ("--target", "ill", "--test", table.with_name("new-ill.csv"), "--method", "jackknife+", *QUICK)
     result = run("sets", tmp_path / "few.csv", *arguments)
     assert result.exit_code == 0, result.output
-    assert "The sets have all labels: level 0.9 asks for 8.1 of 8 training rows." in words(result)
+    assert "The sets have all labels, no (" in words(result)
+    assert "ruling out a class at level 0.9 takes 9 training rows of that class." in words(result)
+    assert "or --overall to cover all classes together." in words(result)
+    overall = run("sets", tmp_path / "few.csv", *arguments, "--overall")
+    assert "The sets have all labels: level 0.9 asks for 8.1 of 8 training rows." in words(overall)
     assert "Warning" not in result.output

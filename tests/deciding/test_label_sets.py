@@ -130,7 +130,8 @@ def test_groups_are_what_is_left_out(wine):
     said = predict_set(model, X[1::2], delta=0.1).guarantee
     assert "for all but at most 3 of the 30 groups" in said
     assert "row" not in said
-    assert "a row drawn at random from a new group" in predict_set(model, X[1::2], method="jackknife+").guarantee
+    covering = predict_set(model, X[1::2], method="jackknife+", confidence_level=0.8)
+    assert "a row drawn at random from a new group: coverage of each class is at least 0.6" in covering.guarantee
 
 
 def test_all_bags_in_closed_form_have_sets_too(wine):
@@ -141,7 +142,7 @@ def test_all_bags_in_closed_form_have_sets_too(wine):
     assert "the average over all bags" in stable.guarantee
     assert (stable.prediction == model.predict_proba(X[1::2])).all()
     covering = predict_set(model, X[1::2], method="jackknife+")
-    assert "typically it is near 0.9. A label that no training row has is in no set" in covering.guarantee
+    assert "typically it is near 0.9. A class without training rows is in no set" in covering.guarantee
     assert covering.coverage(y[1::2]) > 0.8
 
 
@@ -162,8 +163,19 @@ def test_what_makes_no_sense_is_refused(model, wine):
 
 
 def test_too_high_a_level_has_all_labels_and_says_so(model, wine):
+    overall = {"method": "jackknife+", "by_class": False}
     with pytest.warns(UserWarning, match="The sets have all labels: level 0.995 asks for 89.55 of 89 training rows"):
-        assert predict_set(model, wine[0], method="jackknife+", confidence_level=0.995).members.all()
+        assert predict_set(model, wine[0], **overall, confidence_level=0.995).members.all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        predict_set(model, wine[0], method="jackknife+", confidence_level=0.98)
+        predict_set(model, wine[0], **overall, confidence_level=0.98)
+
+
+def test_coverage_by_class_has_every_class_of_the_points(sets, wine):
+    y = wine[1][1::2].copy()
+    inside = sets.contains(y)
+    assert sets.coverage_by_class(y) == {label: inside[y == label].mean() for label in sets.labels.tolist()}
+    y[:2] = "merlot"
+    assert list(sets.coverage_by_class(y)) == ["barbera", "barolo", "grignolino", "merlot"]
+    assert sets.coverage_by_class(y)["merlot"] == 0
+    assert list(sets.coverage_by_class(["barolo"] * 89)) == ["barolo"]

@@ -465,9 +465,10 @@ for _name in ("contains", "coverage"):
     _add(f"Intervals.{_name}", lambda: {"y": TARGETS}, lambda _name=_name: getattr(_intervals(), _name))
     _add(f"LabelSets.{_name}", lambda: {"y": np.array(["a", "b", "a"])}, lambda _name=_name: getattr(_sets(), _name))
 _add("LabelSets.correct_singletons", lambda: {"y": np.array(["a", "b", "a"])}, lambda: _sets().correct_singletons)
+_add("LabelSets.coverage_by_class", lambda: {"y": np.array(["a", "b", "a"])}, lambda: _sets().coverage_by_class)
 _add("predict_set", lambda: {"model": classifier(), "X": POINTS, "method": "inflated-argmax", "epsilon": None,
-     "delta": 0.1, "certificate": None, "confidence_level": 0.9})  # fmt: skip
-_add("predict_set by jackknife+", lambda: {"confidence_level": 0.8}, lambda: functools.partial(
+     "delta": 0.1, "certificate": None, "confidence_level": 0.9, "by_class": True})  # fmt: skip
+_add("predict_set by jackknife+", lambda: {"confidence_level": 0.8, "by_class": False}, lambda: functools.partial(
      sb.predict_set, classifier(), POINTS, method="jackknife+"))  # fmt: skip
 _add("selection_stability", lambda: {"model": classifier(), "X": POINTS, "epsilon": 0.1, "delta": 0.1})
 _add("SelectionStability.delta", lambda: {"rule": "argmax"}, lambda: _stability().delta)

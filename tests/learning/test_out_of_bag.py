@@ -2,14 +2,30 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes, load_iris
-from sklearn.ensemble import BaggingClassifier, BaggingRegressor
-from sklearn.linear_model import Ridge
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, mean_absolute_error, r2_score
+from sklearn.calibration import calibration_curve
+from sklearn.datasets import load_diabetes, load_iris, make_blobs
+from sklearn.ensemble import BaggingClassifier, BaggingRegressor, ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    brier_score_loss,
+    log_loss,
+    mean_absolute_error,
+    r2_score,
+)
 from sklearn.neighbors import KNeighborsRegressor
 
 from learners import RowRecorder
-from stablebag import BaggedClassifier, BaggedRegressor, Subbagging, forget, leave_one_out_error
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    ClassicalBagging,
+    Subbagging,
+    forget,
+    leave_one_out,
+    leave_one_out_error,
+)
 from stablebag.learning.out_of_bag import left_out_at
 
 DIABETES, IRIS = load_diabetes(return_X_y=True), load_iris(return_X_y=True)
@@ -148,3 +164,32 @@ def test_a_metric_of_all_outputs_is_not_asked_about_one():
     assert model.oob_score_ == 7
     assert model.output(0).oob_prediction_.shape == (40,)
     assert not hasattr(model.output(0), "oob_score_")
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("learner", [None, ExtraTreesClassifier(3), LogisticRegression(C=1e4, max_iter=1000)])
+def test_metrics_of_probabilities_accept_the_out_of_bag_ones(classes, learner):
+    X, y = make_blobs(120, centers=4 * np.eye(3)[:classes] * 9, random_state=0)
+    model = BaggedClassifier(learner, n_bags=97, random_state=0, oob_score=True).fit(X, y)
+    found = model.oob_decision_function_
+    assert found.max() > 1 - 1e-6
+    averages = leave_one_out(model, X[:20]).left_out, model.predict_proba(X), found
+    assert all(0 <= average.min() <= average.max() <= 1 for average in averages)
+    log_loss(y, found)
+    brier_score_loss(y == 1, found[:, 1])
+    calibration_curve(y == 1, found[:, 1])
+
+
+def test_averages_of_decision_functions_are_not_clipped():
+    X, y = make_blobs(60, centers=[[-9, 0], [9, 0]], random_state=0)
+    model = BaggedClassifier(LogisticRegression(C=100), n_bags=20, random_state=0).fit(X, y)
+    assert np.abs(model.decision_function(X)).max() > 2
+
+
+@pytest.mark.parametrize("n_bags", [7, "all"])
+def test_averages_of_ones_are_one_whatever_the_weights(n_bags):
+    X, y = np.arange(6.0)[:, None], np.array([0, 0, 0, 1, 1, 1])
+    model = BaggedClassifier(scheme=ClassicalBagging(3), n_bags=n_bags, random_state=0).fit(X, y)
+    assert model.predict_proba(X).max() <= 1
+    if n_bags == "all":
+        assert np.asarray(leave_one_out(model, X).left_out).max() <= 1

@@ -24,6 +24,7 @@ def drawn(n_units, seed, trial, *, groups):
     return X[seen], y[seen], units[seen], X[[new]], y[[new]]
 
 
+@pytest.mark.filterwarnings("ignore:These sets cover all classes together")
 @pytest.mark.parametrize("groups", [False, True])
 def test_new_rows_are_covered_as_is_proved(seed, groups):
     # One new row for each data set, so that trials are independent; the number of bags is random, as the proof needs.
@@ -34,9 +35,42 @@ def test_new_rows_are_covered_as_is_proved(seed, groups):
         n_bags = random_n_bags(scheme, n, 40, random_state=trial)
         model = BaggedClassifier(KNeighborsClassifier(1), scheme=scheme, n_bags=n_bags, random_state=trial)
         model.fit(X, y, groups=units if groups else None)
-        sets = predict_set(model, point, method="jackknife+", confidence_level=LEVEL)
+        sets = predict_set(model, point, method="jackknife+", confidence_level=LEVEL, by_class=False)
         covered += bool((sets.members & (sets.labels == label)).any())
     assert covered >= binom.ppf(FALSE_ALARM, TRIALS, 2 * LEVEL - 1)
+
+
+IMBALANCED = {  # the number of rows, and the chance of each class
+    "11 %": (60, [0.89, 0.11]),
+    "3 %": (160, [0.97, 0.03]),
+    "three classes": (80, [0.65, 0.25, 0.1]),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Every set has", "ignore:These sets cover all classes together")
+@pytest.mark.parametrize("name", IMBALANCED)
+def test_every_class_is_covered_as_is_proved_and_a_rare_one_is_not_without_by_class(seed, name):
+    # One new row of each class for each data set, so that the trials of a class are independent. At level 0.8 at least
+    # 0.6 of each class is proved; a class with fewer than four training rows is in every set. The chance of an alarm is
+    # at most FALSE_ALARM for each class. Without by_class, 0.1 to 0.3 of the rarest class are covered.
+    n, chances = IMBALANCED[name]
+    trials, labels = 100, np.arange(len(chances))
+    covered, overall = np.zeros(len(chances), dtype=int), 0
+    for trial in range(trials):
+        rng = np.random.default_rng([seed, trial])
+        y = np.concatenate([rng.choice(labels, n, p=chances), labels])
+        y[:2] = 0, 1  # a model needs two classes
+        X = 0.7 * y[:, None] + rng.normal(size=(len(y), 2))
+        scheme = Subbagging(0.5)
+        n_bags = random_n_bags(scheme, n, 30, random_state=trial)
+        model = BaggedClassifier(KNeighborsClassifier(5), scheme=scheme, n_bags=n_bags, random_state=trial)
+        model.fit(X[:n], y[:n])
+        points = model.predict_once(X[n:])
+        covered += predict_set(model, points, method="jackknife+", confidence_level=LEVEL).contains(y[n:])
+        at_once = predict_set(model, points, method="jackknife+", confidence_level=LEVEL, by_class=False)
+        overall += at_once.contains(y[n:])[-1]
+    assert (covered >= binom.ppf(FALSE_ALARM, trials, 2 * LEVEL - 1)).all()
+    assert overall < binom.ppf(FALSE_ALARM, trials, 2 * LEVEL - 1)
 
 
 def test_at_a_level_that_is_typical_the_sets_have_it():
@@ -47,3 +81,4 @@ def test_at_a_level_that_is_typical_the_sets_have_it():
     model = BaggedClassifier(KNeighborsClassifier(5), n_bags=100, random_state=0).fit(X[:300], y[:300])
     sets = predict_set(model, X[300:], method="jackknife+", confidence_level=0.9)
     assert 0.85 < sets.coverage(y[300:]) < 0.95
+    assert all(0.7 < share < 1 for share in sets.coverage_by_class(y[300:]).values())

@@ -6,6 +6,8 @@ row would be, which is tested by fitting it.
 
 import hashlib
 import math
+from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,6 +26,9 @@ from stablebag import (
     predict_set,
     selection_stability,
 )
+from stablebag.deciding.jackknife_sets import JackknifeSets
+from stablebag.resampling.row_ids import RowIds
+from stablebag.resampling.units import Units
 
 POINTS = np.array([[0.0], [2.0], [100.0]])
 CLASSES = np.array(list("abc"))
@@ -139,3 +144,76 @@ def test_golden_values_of_the_note():
     assert 0.9 * (math.sqrt(large) + 2 / math.sqrt(1000)) ** 2 == pytest.approx(0.00407976212458)
     votes = np.array([0.6, 0.3, 0.1])
     assert (1 - votes @ votes) * Subbagging(0.5).resolve(500).constant / 0.1**2 == pytest.approx(0.108216432866)
+
+
+def fitted_to(y, units):
+    """What the rule asks of a model: labels and units."""
+    numbers = np.unique(units, return_inverse=True)[1]
+    made = Units(RowIds(None, int(numbers.max()) + 1), numbers)
+    return SimpleNamespace(y_=y, classes_=np.unique(y), units_=made)
+
+
+def missed_by(scores, y, units, level):
+    """Which rows are missed if each is the new one in turn; scores[k, l, i] is that of row i without units k and l."""
+    missed = np.zeros(len(y), dtype=bool)
+    for row in range(len(y)):
+        seen, new = np.flatnonzero(units != units[row]), units[row]
+        model = fitted_to(y[seen], units[seen])
+        if y[row] not in model.classes_:
+            missed[row] = True  # as is said: a class without training rows is never covered
+            continue
+        own = 1 - scores[units[seen], new, seen]
+        others = np.unique(units[seen])
+        left_out = np.zeros((len(others), 1, len(model.classes_)))
+        left_out[:, 0, model.classes_ == y[row]] = (1 - scores[others, new, row])[:, None]
+        inside = JackknifeSets(level)._inside(model, own, left_out)[0]
+        missed[row] = not inside[model.classes_ == y[row]][0]
+    return missed
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("level", [Fraction(6, 10), Fraction(3, 4), Fraction(9, 10)])
+def test_of_each_class_at_most_a_share_2a_would_be_missed_if_each_row_were_the_new_one(grouped, level):
+    # This is the proof, for any scores at all, and it leaves nothing to chance. Every other trial makes the worst of
+    # it: the rows of a ring beat all others of their class, and the next half of the ring.
+    shares = []
+    for salt in range(60):
+        rng = np.random.default_rng(salt)
+        sizes = rng.integers(1, 4, 9) if grouped else np.ones(14, dtype=int)
+        units, n = np.repeat(np.arange(len(sizes)), sizes), int(sizes.sum())
+        y = rng.permutation(np.where(np.arange(n) < n * rng.uniform(0.6, 0.9), "a", "b"))
+        scores = rng.random((len(sizes), len(sizes), n))
+        scores = (scores + scores.transpose(1, 0, 2)) / 2  # without k and l is without l and k
+        if salt % 2:
+            rows = np.flatnonzero(y == "a")
+            ring = rows[: max(int(2 * (1 - level) * len(rows)) - 1, 1)]
+            for place, row in enumerate(ring):  # beats whoever is outside of the ring, and the next half of it
+                beaten = np.concatenate([np.setdiff1d(rows, ring), np.roll(ring, -place)[1 : (len(ring) + 1) // 2]])
+                for other in np.setdiff1d(rows, row):
+                    one, two = units[[row, other]]
+                    scores[one, two, row] = scores[two, one, row] = 0.9 if other in beaten else 0.5
+                    if other in beaten:
+                        scores[one, two, other] = scores[two, one, other] = 0.1
+        missed, weights = missed_by(scores, y, units, level), 1 / sizes[units]
+        for label in "ab":
+            total = weights[y == label].sum()
+            if len(np.unique(units[y == label])) > 1:
+                shares.append(weights[(y == label) & missed].sum() / total)
+    assert max(shares) <= 2 * float(1 - level) + 1e-9
+    assert max(shares) > 1.1 * float(1 - level) or level > 0.8 or grouped  # so there is no bound of a
+
+
+@pytest.mark.filterwarnings("ignore:Every set has", "ignore:The sets have all")
+@pytest.mark.parametrize("name", ["looks up", "remembers"])
+def test_of_each_class_of_real_models_at_most_a_share_2a_is_missed(name):
+    X = np.arange(9.0)[:, None]
+    for salt in range(4):
+        y = np.random.default_rng(salt).permutation(np.array(["a"] * 6 + ["b"] * 3))
+        missed = np.empty(9, dtype=bool)
+        for row in range(9):
+            rest = np.arange(9) != row
+            learner = FunctionClassifier(LEARNERS[name](salt))
+            model = BaggedClassifier(learner, scheme=Subbagging(2), n_bags="all").fit(X[rest], y[rest])
+            missed[row] = not predict_set(model, X[[row]], method="jackknife+", confidence_level=0.7).contains(y[[row]])
+        assert missed[y == "a"].sum() <= 0.6 * 6
+        assert not missed[y == "b"].any()  # of so few rows none rules the class out

@@ -1,7 +1,7 @@
 """What commands check before they fit: levels, folders, and warnings of the library made sentences."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -27,10 +27,15 @@ def _meant(value: float) -> str:
 
 
 @contextmanager
-def spoken_warnings(console: Console) -> Iterator[None]:
-    """Say warnings of the work in a ``with`` block as sentences, each once and without the place in the code."""
+def spoken_warnings(console: Console, options: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Say warnings of the work in a ``with`` block as sentences, each once and without the place in the code.
+
+    Names of parameters are replaced by the options of the command line.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         yield
     for sentence in dict.fromkeys(str(warning.message) for warning in caught):
+        for parameter, option in (options or {}).items():
+            sentence = sentence.replace(parameter, option)
         say(console, sentence)

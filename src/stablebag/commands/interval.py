@@ -25,7 +25,7 @@ _OF_RANDOM_BAGS = ("jackknife+", "jackknife-minmax")  # proved for a number of b
 @click.option("--method", type=click.Choice(METHODS), default="jackknife+", show_default=True,
               help="How intervals are made.")  # fmt: skip
 @click.option("--locally-weighted", is_flag=True, help="Make intervals as wide as the bags differ at each row.")
-@keep_option("the ids and the group alone")
+@keep_option
 @click.option(
     "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where to write them (CSV)."
 )
@@ -63,7 +63,7 @@ def interval(
     saving, console = Saving.order(save, options), Console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "regression")
-    new, kept = data.new, data.new.kept(keep, [])
+    new, kept = data.new, data.new.kept(keep)
     check_method(method, locally_weighted, confidence, data.groups, len(data.y))
     model = data.model(console, BaggedRegressor, random_number=method in _OF_RANDOM_BAGS)
     _check_stable(model, data.y, confidence, method)

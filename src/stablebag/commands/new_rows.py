@@ -34,6 +34,8 @@ class NewRows:
         What could not be read as in the training table, and is missing.
     ids : tuple of str
         The columns that name rows.
+    detected : tuple of str
+        The columns that were taken for ids because of their names and values; nothing is learned from them.
     """
 
     frame: Any
@@ -42,13 +44,15 @@ class NewRows:
     groups: Any = None
     said: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+    detected: tuple[str, ...] = ()
 
-    def kept(self, keep: tuple[str, ...], otherwise: list[str]) -> list[str]:
-        """Return the columns that --keep names, or else others; one that is not there is refused."""
+    def kept(self, keep: tuple[str, ...]) -> list[str]:
+        """Return the columns to write beside results: all, or those that --keep names and those taken for ids."""
         names = [name for some in keep for name in ([some] if some in self.frame.columns else some.split(","))]
         for name in names:
             refuse_unknown(self.frame.columns, name.strip())
-        return list(dict.fromkeys(name.strip() for name in names)) if keep else otherwise
+        named = [*self.detected, *(name.strip() for name in names)]
+        return list(dict.fromkeys(named)) if keep else list(self.frame.columns)
 
     def beside(self, results: dict[str, Any], kept: list[str], mark: str) -> Any:
         """Return a table of results: the number of each row, its ids, group and kept columns, and the results.
@@ -156,8 +160,9 @@ class Reading:
         said += self._unseen(X, Path(path).name)
         groups = names_of(raw[self.group]) if self.group in raw.columns else None
         ids = tuple(name for name in self.ids if name in raw.columns)
+        detected = tuple(name for name in self.columns.named("id") if name in raw.columns)
         index = index_of(raw.reset_index(drop=True), ids if len(ids) == len(self.ids) else ())
-        return NewRows(raw.set_axis(index), X.set_axis(index), y, groups, tuple(said), ids)
+        return NewRows(raw.set_axis(index), X.set_axis(index), y, groups, tuple(said), ids, detected)
 
     def _unseen(self, X: Any, called: str) -> list[str]:
         """What is to be said of categories that the training table does not have."""

@@ -76,10 +76,10 @@ def table_options(command: Any) -> Any:
     return command
 
 
-def keep_option(otherwise: str) -> Any:
-    """Return the option --keep of commands that write results for new rows, with what they keep without it."""
-    text = f"Columns of the new rows to write beside the results, a,b; repeatable.  [default: {otherwise}]"
-    return click.option("--keep", multiple=True, metavar="COLUMNS", help=text)
+def keep_option(command: Any) -> Any:
+    """Add the option --keep of commands that write results for new rows."""
+    text = "Columns of the new rows to write beside the results, a,b; ids and the group are always there. Can be "
+    return click.option("--keep", multiple=True, metavar="COLUMNS", help=f"{text}repeated.  [default: all]")(command)
 
 
 def save_option(command: Any) -> Any:

@@ -28,7 +28,7 @@ from stablebag.commands.sets import conclusion
 @click.option("--sets", "with_sets", is_flag=True, help="For classes: add stable sets of labels.")
 @click.option("--delta", type=float, default=0.05, show_default=True, help="For sets: the share of the training rows "
               "without which a set may have no label in common with this one.")  # fmt: skip
-@keep_option("the ids and the group alone")
+@keep_option
 @click.option("--trust", multiple=True, metavar="TYPE", help="A type in the file that you trust; repeatable.")
 def predict(
     model_file: Path,
@@ -68,7 +68,7 @@ def predict(
     if locally_weighted and confidence is None:
         raise TableError("--locally-weighted is for intervals. Add --interval 0.9, or leave it out.")
     new = saved.reading.read_new(table)
-    kept, console = new.kept(keep, []), Console()
+    kept, console = new.kept(keep), Console()
     units = _units(model, group)
     if confidence is not None:
         check_method(method, locally_weighted, confidence, units, len(model.y_))

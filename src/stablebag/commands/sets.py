@@ -16,6 +16,7 @@ from stablebag.commands.parts import paths_of
 from stablebag.commands.printing import progress, say
 
 _SHOWN = 5  # rows in the terminal
+_CLASSES = 12
 _METHODS = ("inflated-argmax", "margin", "jackknife+")
 
 
@@ -27,7 +28,9 @@ _METHODS = ("inflated-argmax", "margin", "jackknife+")
 @click.option("--delta", type=float, help="For stable sets: the share of the training rows without which a set may "
               "have no label in common with this one.  [default: 0.05]")  # fmt: skip
 @click.option("--confidence", type=float, help="For jackknife+: the level of the sets.  [default: 0.9]")
-@keep_option("every column")
+@click.option("--by-class/--overall", default=None, help="For jackknife+: cover each class at this level, or rows of "
+              "all classes together and perhaps none of a rare one.  [default: --by-class]")  # fmt: skip
+@keep_option
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write them (CSV).")
 @save_option
 def sets(
@@ -35,6 +38,7 @@ def sets(
     method: str,
     delta: float | None,
     confidence: float | None,
+    by_class: bool | None,
     keep: tuple[str, ...],
     output: Path | None,
     save: Path | None,
@@ -43,7 +47,8 @@ def sets(
     """Predict sets of labels for the rows of a table: one label where it leads clearly, several where it does not.
 
     Without most single training rows, the set still has a label in common with this one, and that is proved. With
-    --group, what is left out is not a row but all rows of a unit, such as the visits of a patient.
+    --group, whole groups are left out in place of rows, such as all visits of a patient. With --method jackknife+, the
+    sets cover the true label instead, and each class as often as promised.
 
     \b
     Example:
@@ -65,40 +70,49 @@ def sets(
         raise ValueError(
             "--confidence is for sets that cover the true label. Leave it out, or use --method jackknife+."
         )
+    if not covers and by_class is not None:
+        raise ValueError(
+            "--by-class and --overall are for sets that cover the true label. Leave them out, or use --method "
+            "jackknife+."
+        )
+    about: dict[str, Any]
     if covers:
-        level = {"confidence_level": 0.9 if confidence is None else confidence}
-        check_level(level["confidence_level"], "--confidence")
+        about = {"confidence_level": 0.9 if confidence is None else confidence, "by_class": by_class is not False}
+        check_level(about["confidence_level"], "--confidence")
     else:
-        level = {"delta": 0.05 if delta is None else delta}
-        check_share(level["delta"], "--delta")
+        about = {"delta": 0.05 if delta is None else delta}
+        check_share(about["delta"], "--delta")
     for path in (output, save):
         refuse_unwritable(path, *paths_of(options["table"]), test)
     saving, console = Saving.order(save, options), Console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "classification")
-    new, kept = data.new, data.new.kept(keep, list(data.new.frame.columns))
+    new, kept = data.new, data.new.kept(keep)
     model = data.model(console, BaggedClassifier, random_number=covers)
     with progress(console, "Fitting"):
         model.fit(**data.to_fit)
-    with spoken_warnings(console):
-        found = predict_set(model, new.X, method=method, **level)
+    with spoken_warnings(console, {"by_class=False": "--overall", "by_class=True": "--by-class"}):
+        found = predict_set(model, new.X, method=method, **about)
     say(console, conclusion(found))
     say(console, f"{found.guarantee} {about_bags(model)}".strip())
     if not covers and not (found.sizes == 1).any():
         say(console, "More training rows, more bags or a larger --delta give smaller sets.")
     console.print(_table(found))
+    known = new.y if new.y is not None and set(new.y) & set(data.y) else None
+    if found.training_coverage is not None or known is not None:
+        console.print(_classes(found, known))
     for note in data.notes:
         say(console, note)
     if data.groups is not None:
         say(console, f"Trained on {groups.counted(data.groups)}.")
-        known = groups.seen_before(data.groups, new.groups)
-        if covers and known:
-            say(console, f"{known} The guarantee is not about these rows.")
+        seen = groups.seen_before(data.groups, new.groups)
+        if covers and seen:
+            say(console, f"{seen} The guarantee is not about these rows.")
     elif noticed := data.suggestion:
         say(console, noticed)
-    if new.y is not None and set(new.y) & set(data.y):
-        one = f"{found.correct_singletons(new.y):.1%} have it as the only one"
-        say(console, f"{found.coverage(new.y):.1%} of the known labels are in their sets; {one}.")
+    if known is not None:
+        one = f"{found.correct_singletons(known):.1%} have it as the only one"
+        say(console, f"{found.coverage(known):.1%} of the known labels are in their sets; {one}.")
     if output is not None:
         with whole(output) as partial:
             new.beside(columns_of(found), kept, "set").to_csv(partial, index=False)
@@ -113,8 +127,8 @@ def conclusion(found: Any) -> str:
     several = len(found) - one - none
     rest = [f"{several:,} get{'s' if several == 1 else ''} several"] * bool(several)
     if none:
-        why = "because every label is stranger there than most training rows were"
-        rest.append(f"{none:,} get{'s' if none == 1 else ''} none, {why}")
+        why = f"the model is too unsure to back any label, so treat {'it' if none == 1 else 'them'} as undecided"
+        rest.append(f"{none:,} get{'s' if none == 1 else ''} none: {why}")
     number = "1 row" if len(found) == 1 else f"{len(found):,} rows"
     return "; ".join([f"Of {number}, {one:,} get{'s' if one == 1 else ''} one label", *rest]) + "."
 
@@ -133,6 +147,33 @@ def _table(found: Any) -> Table:
         first = np.argsort(-found.prediction[row], kind="stable")[:2]
         likely = ", ".join(f"{found.labels[k]} {found.prediction[row, k]:.3g}" for k in first)
         table.add_row(str(row), escape(visible(joined(labels))), escape(visible(likely)))
+    return table
+
+
+def _classes(found: Any, y: Any) -> Table:
+    """What each class gets, the rarest first: how many sets have it, and which share of its rows is covered."""
+    labels, sizes = found.labels.tolist(), [0] * len(found.labels)
+    columns = {"sets that have it": [f"{share:.1%}" for share in found.members.mean(axis=0)]}
+    if found.training_coverage is not None:
+        sizes = found.training_rows.tolist()
+        shares = zip(found.training_coverage, sizes, strict=True)
+        columns["training rows covered\n(estimate)"] = [f"{share:.1%} of {size:,}" for share, size in shares]
+    if y is not None:
+        by_class = found.coverage_by_class(y)
+        labels = [*labels, *(label for label in by_class if label not in labels)]  # not in the training table
+        counts = [int((y == label).sum()) for label in labels]
+        sizes = [*(sizes if any(sizes) else counts), *counts[len(sizes) :]]
+        known = zip(labels, counts, strict=True)
+        columns["new rows covered"] = [f"{by_class[label]:.1%} of {n:,}" if n else "" for label, n in known]
+    order = sorted(range(len(labels)), key=lambda k: sizes[k])
+    more = f", the rarest first; {len(order) - _CLASSES:,} more are not shown" if len(order) > _CLASSES else ""
+    table = Table(title=f"What each class gets{more}")
+    table.add_column("class")
+    for name in columns:
+        table.add_column(name, justify="right")
+    for k in order[:_CLASSES]:
+        cells = [column[k] if k < len(column) else "" for column in columns.values()]
+        table.add_row(escape(visible(str(labels[k]))), *cells)
     return table
 
 

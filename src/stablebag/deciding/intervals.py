@@ -51,6 +51,7 @@ _METHODS = {method.name: method for method in (Jackknife, JackknifePlus, Jackkni
 METHODS = (*_METHODS, StableJackknife.name)
 _OF_GROUPS = {method.name: method for method in (GroupJackknife, GroupJackknifePlus, GroupJackknifeMinmax, GroupCVPlus)}
 _LEFT_OUT = 2**22  # predictions without rows that are held at once
+_RARELY = 1e-3  # the chance of a row in every bag that needs no mention
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,7 +413,12 @@ def about_bags(model: Any, rule: Jackknife) -> str:
         anew = " The certificate is about bags drawn anew without each row; here they are reused, so this holds "
         return f"{anew}approximately, and exactly for all bags or by refitting."
     if model.has_random_n_bags_:
-        return ""
+        refused = float(np.sum(model.scheme_.inclusion_probabilities ** len(model.bags_)))
+        if refused < _RARELY:
+            return ""
+        chance = f"about {refused:.2g}" if refused < 0.5 else "large"
+        one = model.units_.noun.any_one
+        return f" Draws with {one} in every bag are refused and count as covered; their chance is {chance} here."
     at_random = " That is for a number of bags drawn at random, or for all bags; with a fixed number, as here, it"
     return f"{at_random} holds only approximately."
 

@@ -1,17 +1,19 @@
 """Sets of labels in place of one: stable under leaving out a row, or with a guarantee of coverage."""
 
 import html
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import binom
 
-from stablebag._checks import check_choice, hold_read_only, refuse_value
-from stablebag._wording import paragraphs, preformatted
+from stablebag._checks import check_choice, check_flag, hold_read_only, refuse_value
+from stablebag._wording import ROWS, paragraphs, preformatted
 from stablebag.deciding.inflated_argmax import INFLATED
 from stablebag.deciding.jackknife import check_level
-from stablebag.deciding.jackknife_sets import JackknifeSets
+from stablebag.deciding.jackknife_sets import JackknifeSets, class_weights
 from stablebag.deciding.promise import as_given
 from stablebag.deciding.stable_sets import SharedLabels
 from stablebag.learning.bagged_models import check_bagged
@@ -22,6 +24,8 @@ from stablebag.learning.rows import as_column, n_rows
 METHODS = (*INFLATED, "jackknife+")
 _ONCE = 2**24  # predictions of single bags that are kept rather than made twice
 _SHOWN = 10
+_FEW_CLASSES = 5  # that are listed one by one
+_CHANCE = 0.01  # of so few covered rows of a class whose coverage is the proved one
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +53,11 @@ class LabelSets:
         coverage. It is a share of training rows, not a confidence.
     confidence_level : float or None, default=None
         The level 1 - a of sets with coverage.
+    training_rows : ndarray of int, shape (n_labels,), or None, default=None
+        For sets with coverage: the number of training rows of each class.
+    training_coverage : ndarray of shape (n_labels,) or None, default=None
+        For sets with coverage: the share of each class's training rows whose own set, made without the row, has their
+        label. It estimates which share of the rows of each class the sets cover.
     index : pandas Index or None, default=None
         The index of the frame of points, if it names them.
 
@@ -61,6 +70,8 @@ class LabelSets:
     >>> sets = LabelSets(members, np.array(["cat", "dog", "hen"]), prediction, "margin", "none")
     >>> sets.sizes, sets.contains(["cat", "hen"]), sets.singletons, sets.correct_singletons(["cat", "cat"])
     (array([1, 2]), array([ True, False]), 0.5, 0.5)
+    >>> sets.coverage_by_class(["cat", "hen"])
+    {'cat': 1.0, 'hen': 0.0}
     """
 
     members: np.ndarray
@@ -71,6 +82,8 @@ class LabelSets:
     epsilon: np.ndarray | None = None
     delta: float | None = None
     confidence_level: float | None = None
+    training_rows: np.ndarray | None = None
+    training_coverage: np.ndarray | None = None
     index: Any = None
 
     def __post_init__(self) -> None:
@@ -117,6 +130,24 @@ class LabelSets:
         """
         return float(self.contains(y).mean())
 
+    def coverage_by_class(self, y: Any) -> dict[Any, float]:
+        """Return, for each class among the true labels, the share of its points whose sets have it.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_points,)
+            The true labels of the points.
+
+        Returns
+        -------
+        dict of label to float
+            In the order of `labels`; classes that the model does not know come last, with 0.
+        """
+        inside, known = self.contains(y), as_column(y, "y", "LabelSets.coverage_by_class")
+        others = [label for label in dict.fromkeys(known.tolist()) if not (self.labels == label).any()]
+        shares = {label: inside[known == label] for label in [*self.labels.tolist(), *others]}
+        return {label: float(share.mean()) for label, share in shares.items() if len(share)}
+
     def correct_singletons(self, y: Any) -> float:
         """Return the share of the points whose set has one label, the true one.
 
@@ -151,7 +182,23 @@ class LabelSets:
             how = f" with epsilon {up_to}{as_given(float(self.epsilon.max()))}"
         size = f"{np.mean(self.sizes):.3g} of {len(self.labels)} labels on average"
         one = f"{100 * self.singletons:.3g} % have one label"
-        return paragraphs([f"{number} of labels by {self.method}{how}: {size}, {one}.", self.guarantee])
+        sentences = [f"{number} of labels by {self.method}{how}: {size}, {one}.", self.guarantee]
+        if self.training_coverage is not None:
+            sentences.append(self._about_classes())
+        return paragraphs(sentences)
+
+    def _about_classes(self) -> str:
+        """What each class gets, as the training rows tell; of many classes, the least and the most."""
+        assert self.training_coverage is not None
+        assert self.training_rows is not None
+        shares, order = self.training_coverage, np.argsort(self.training_coverage, kind="stable")
+        some = order[[0, -1]] if len(order) > _FEW_CLASSES else range(len(order))
+        rows = [ROWS.count(int(self.training_rows[k])) for k in some]
+        parts = [f"{100 * shares[k]:.3g} % of class {self.labels[k]!s} ({n})" for k, n in zip(some, rows, strict=True)]
+        listed = f"{', '.join(parts[:-1])} and {parts[-1]}"
+        if len(order) > _FEW_CLASSES:
+            listed = f"from {parts[0]} to {parts[1]}"
+        return f"Estimated from the training rows, each predicted without itself, the sets cover {listed}."
 
     def __str__(self) -> str:
         return self.explain()
@@ -194,6 +241,7 @@ def predict_set(
     delta: float = 0.05,
     certificate: Any = None,
     confidence_level: float = 0.9,
+    by_class: bool = True,
 ) -> LabelSets:
     """Predict sets of labels that no single training row can turn over, or that cover the true label.
 
@@ -205,11 +253,11 @@ def predict_set(
     with `certify`, a model fitted anew. A class that is gone without a row has probability zero there.
 
     With "jackknife+", sets cover the true label of a new row instead, whether they are stable or not: a label is left
-    out if, in the models without a row, it is less likely than that row's own label for a share 1 - a of the rows. Such
-    a set can be empty, if every label is stranger than most rows were; a label that no training row has is in none. No
-    learner is fitted again.
+    out if, in the models without a row, it is less likely than that row's own label for a share 1 - a of the rows that
+    have this label, or of all rows with ``by_class=False``. Such a set can be empty, if every label is stranger than
+    most rows were; a label that no training row has is in none. No learner is fitted again.
 
-    If the model was fitted with groups, all of this is about leaving out units, and coverage about rows of new units.
+    If the model was fitted with groups, all of this is about leaving out groups, and coverage about rows of new groups.
 
     Parameters
     ----------
@@ -234,6 +282,10 @@ def predict_set(
         sharpest of what is proved about the bags as they were drawn.
     confidence_level : float, default=0.9
         For "jackknife+": the level 1 - a; coverage is proved to be at least 1 - 2a.
+    by_class : bool, default=True
+        For "jackknife+": whether each class is covered at this level, the rare ones, too. Every set has the label of a
+        class with fewer than 1/a - 1 training rows, because so few rows cannot rule it out. False covers rows of all
+        classes together: sets are smaller, and may miss every row of a rare class, about which a warning is given.
 
     Returns
     -------
@@ -260,16 +312,19 @@ def predict_set(
     points = asked_once(model, X, owner)
     index = model.index_of(points)
     method = check_choice(method, "method", owner, METHODS)
-    level = check_level(confidence_level, owner)
+    level, by_class = check_level(confidence_level, owner), check_flag(by_class, "by_class", owner)
     if method == "jackknife+":
         for name, value in (("epsilon", epsilon), ("certificate", certificate)):
             if value is not None:
                 reason = "sets with coverage have no epsilon. Use the inflated argmax for stable sets."
                 raise refuse_value(name, owner, "None for the jackknife+", value, reason)
-        rule = JackknifeSets(level)
-        _warn_if_everything(rule, model)
+        rule = JackknifeSets(level, by_class)
         prediction, members = rule.members(model, points)
-        about = {"confidence_level": float(level), "index": index}
+        sizes, shares = _of_training_rows(rule, model)
+        _warn_if_everything(rule, model)
+        if not by_class:
+            _warn_if_hidden(rule, model, sizes, shares)
+        about = {"confidence_level": float(level), "index": index, "training_rows": sizes, "training_coverage": shares}
         return LabelSets(members, model.classes_, prediction, method, rule.guarantee(model), **about)
     shared = SharedLabels.of(model, points, epsilon, delta, certificate, owner)
     prediction = np.concatenate([model.average_.prediction([raw]) for _, raw in model.raw_blocks(points)])
@@ -292,15 +347,63 @@ def _are_texts(labels: np.ndarray) -> bool:
     return all(isinstance(label, str | bytes) for label in labels.tolist())
 
 
+def _of_training_rows(rule: JackknifeSets, model: BaggedClassifier) -> tuple[np.ndarray, np.ndarray]:
+    """How many training rows each class has, and which share of them their own sets cover."""
+    codes, covered = np.searchsorted(model.classes_, model.y_), rule.covered_rows(model)
+    weights = np.ones(len(codes)) if model.units_.are_rows else 1 / model.units_.sizes[model.units_.of_rows]
+    n_labels = len(model.classes_)
+    shares = np.bincount(codes, weights * covered, n_labels) / np.bincount(codes, weights, n_labels)
+    return np.bincount(codes, minlength=n_labels), shares
+
+
 def _warn_if_everything(rule: JackknifeSets, model: BaggedClassifier) -> None:
-    """Warn about sets that say nothing, on behalf of the function that the user called."""
-    n = len(model.units_)
-    if (needed := rule.needed(n)) > n:
-        text = (
-            f"The sets have all labels: level {float(rule.level):g} asks for {float(needed):g} of {n} training rows. "
-            "Use more rows, or a lower level."
-        )
-        warnings.warn(model.units_.noun.in_place_of_rows(text), stacklevel=3)
+    """Warn about labels that are in every set, on behalf of the function that the user called."""
+    n, noun, level = len(model.units_), model.units_.noun, f"level {float(rule.level):g}"
+    if not rule.by_class:
+        if (needed := rule.needed(n)) > n:
+            text = f"The sets have all labels: {level} asks for {float(needed):g} of {n} training rows."
+            warnings.warn(noun.in_place_of_rows(f"{text} Use more rows, or a lower level."), stacklevel=3)
+        return
+    weights, fewest = class_weights(model), float(rule.level / (1 - rule.level))
+    few = np.flatnonzero(weights + 1e-9 < fewest)
+    if not len(few):
+        return
+    named = [f"{model.classes_[k]!s} ({weights[k]:.3g} {_many(noun, weights[k])})" for k in few[:_FEW_CLASSES]]
+    more = f" and {len(few) - _FEW_CLASSES:,} more" if len(few) > _FEW_CLASSES else ""
+    head = f"Every set has the label{'s' if len(few) > 1 else ''} {', '.join(named)}{more}"
+    if len(few) == len(weights):
+        head = f"The sets have all labels, {', '.join(named)}{more}"
+    of = f"training {noun.plural}"
+    if not model.units_.are_rows:
+        of = f"{noun.plural}, each counted by the share of its rows that are"
+    warnings.warn(
+        f"{head}: ruling out a class at {level} takes {math.ceil(fewest):,} {of} of that class. Use more rows, a lower "
+        "level, or by_class=False to cover all classes together.",
+        stacklevel=3,
+    )
+
+
+def _many(noun: Any, number: float) -> str:
+    return str(noun.singular if number == 1 else noun.plural)
+
+
+def _warn_if_hidden(rule: JackknifeSets, model: BaggedClassifier, sizes: np.ndarray, shares: np.ndarray) -> None:
+    """Warn about classes that are covered less often than is proved of all rows together, as the training rows tell."""
+    proved = float(2 * rule.level - 1)
+    counts = sizes if model.units_.are_rows else class_weights(model)
+    chance = binom.cdf(np.round(shares * counts), np.round(counts), proved)
+    hidden = np.flatnonzero((shares < proved) & (chance < _CHANCE))
+    if not len(hidden):
+        return
+    hidden = hidden[np.argsort(shares[hidden], kind="stable")]
+    some = hidden[:_FEW_CLASSES]
+    named = [f"{100 * shares[k]:.3g} % of class {model.classes_[k]!s} ({ROWS.count(int(sizes[k]))})" for k in some]
+    more = f" and too little of {len(hidden) - len(some):,} more" if len(hidden) > len(some) else ""
+    warnings.warn(
+        f"These sets cover all classes together at level {float(rule.level):g}. By the training rows, they cover only "
+        f"{', '.join(named)}{more}. Use by_class=True to cover each class.",
+        stacklevel=3,
+    )
 
 
 def _text(*values: Any) -> str:

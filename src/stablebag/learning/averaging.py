@@ -95,11 +95,12 @@ class BagAverage:
         """Return what is averaged: predictions clipped to the range."""
         return raw if self.interval is None else _clipped(raw, self.interval, self._empty)
 
-    def prediction(self, raw: Iterable[np.ndarray]) -> np.ndarray:
+    def prediction(self, raw: Iterable[np.ndarray], *, clip: bool = True) -> np.ndarray:
         """Return the average of the raw predictions, which come in blocks with one line per bag, in bag order.
 
         It is added up bag by bag: the same bits however bags and points were handed out. An average of numbers in a
-        range is in that range; rounding may put it outside by an ulp, which is clipped.
+        range is in that range; rounding may put it outside by an ulp, which is clipped, unless they are no
+        probabilities but decision functions.
         """
         total: np.ndarray | None = None
         first = 0
@@ -112,7 +113,9 @@ class BagAverage:
         assert total is not None
         assert first == len(self.bags), f"{first} of {len(self.bags)} bags have predicted."
         average = np.asarray(total / len(self.bags) if self.drawn else total)
-        return average if self.interval is None else np.clip(average, *self.interval)
+        if self.interval is not None:
+            return np.asarray(np.clip(average, *self.interval))
+        return self.as_probabilities(average) if clip else average
 
     def deviation(self, outputs: np.ndarray) -> np.ndarray:
         """Return the standard deviation over the bags, computed in units of the largest so that no square overflows."""
@@ -140,7 +143,7 @@ class BagAverage:
         for row in self.special_units:
             without = self.bags.without(row)
             result[row] = self._without(row, raw[without], without)
-        return result
+        return self.as_probabilities(result)
 
     def _left_out_of(self, raw: np.ndarray, rows: np.ndarray) -> np.ndarray:
         outputs = self.outputs(raw)
@@ -153,7 +156,7 @@ class BagAverage:
         for row in set(self.special_units) & set(rows.tolist()):
             without = self.bags.without(row)
             result[rows == row] = self._without(row, raw[without], without)
-        return result
+        return self.as_probabilities(result)
 
     def left_out_specially(self, row: int, raw: np.ndarray) -> np.ndarray:
         """Return the average without one of the special rows, with the same bits however points are handed out."""
@@ -167,7 +170,8 @@ class BagAverage:
         """
         units = self.units.of_rows[rows]
         which = rows if self.units.are_rows else units
-        outputs, outside = self.outputs(raw), self.bags.outside(which) * self.weights[:, None]
+        outputs, outside = self.outputs(raw), self.bags.outside(which)
+        outside = outside.astype(float) if self.drawn else outside * self.weights[:, None]
         total = outside.sum(axis=0)
         with np.errstate(invalid="ignore"):  # zero bags have no average
             sums = np.einsum("br,br...->r...", outside, outputs)
@@ -176,7 +180,11 @@ class BagAverage:
             for place in np.flatnonzero((units == unit) & (total > 0)):
                 without = self.bags.without(unit)
                 result[place] = self._without(unit, raw[without, place], without)
-        return result
+        return self.as_probabilities(result)
+
+    def as_probabilities(self, average: np.ndarray) -> np.ndarray:
+        """Clip an average of probabilities, which rounding may have put outside of [0, 1]; others are as they are."""
+        return average if self.classes is None else np.asarray(np.clip(average, 0.0, 1.0, out=average))
 
     def refuse_units_in_every_bag(self) -> None:
         """Raise an error that names a row, or a unit, without which there is no average."""

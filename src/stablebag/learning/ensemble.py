@@ -4,7 +4,7 @@ import copy
 import math
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
@@ -506,12 +506,16 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         if isinstance(X, RowSource):
             if how.params:
                 raise ValueError(f"{caller} passes nothing along for points that are not in memory. Read them first.")
-            return np.concatenate([self.average_.prediction([raw]) for _, raw in self.raw_blocks(X, how)])
+            return np.concatenate([self._averaged([raw], decisions) for _, raw in self.raw_blocks(X, how)])
         raw: Iterator[Any] = (block for _, block in self.raw_blocks(X))
         if self.has_single_bags:
             raw = self._asked(self.checked_points(X), how)
-        average: np.ndarray = self.average_.prediction(raw)
-        return average
+        return self._averaged(raw, decisions)
+
+    def _averaged(self, raw: Iterable[Any], decisions: bool) -> np.ndarray:
+        average: Any = self.average_
+        averaged: np.ndarray = average.prediction(raw, clip=False) if decisions else average.prediction(raw)
+        return averaged
 
     def _check_parameters(self) -> None:
         name, reason = type(self).__name__, 'use a whole number, or "all" for derandomized bagging.'

@@ -168,6 +168,7 @@ class BagLines(SharedLines):
 
     def __init__(self, average: BagAverage, raw: np.ndarray) -> None:
         average.refuse_units_in_every_bag()
+        self._as_probabilities = average.as_probabilities
         prediction = average.prediction([raw])
         weights = np.ones(len(average.bags)) if average.drawn else average.weights
         special = np.unique(np.array(average.special_units, dtype=np.int64))
@@ -193,7 +194,7 @@ class BagLines(SharedLines):
         moved[self._many] = -(self._others @ centred)
         moved /= self._outside[:, None]
         np.subtract(prediction, moved.reshape(-1, *prediction.shape), out=result[1:stop])
-        return result
+        return self._as_probabilities(result)
 
     def take(self, lines: np.ndarray) -> np.ndarray:
         """Return some lines at all points."""
@@ -208,4 +209,4 @@ class BagLines(SharedLines):
         result[inside] -= moved.reshape(-1, *self.prediction.shape)
         apart = np.flatnonzero(lines > len(self.patterns))
         result[apart] = self._apart[lines[apart] - len(self.patterns) - 1]
-        return result
+        return self._as_probabilities(result)

@@ -362,7 +362,8 @@ class AllBagsOfNeighbours:
 
     def _in_range(self, average: np.ndarray) -> np.ndarray:
         """The average, which rounding may have put outside of the range by an ulp."""
-        return average if self.interval is None else np.clip(average, *self.interval)
+        ends = (0.0, 1.0) if self.classes is not None else self.interval
+        return average if ends is None else np.clip(average, *ends)
 
     def _shaped(self, columns: np.ndarray) -> np.ndarray:
         return columns[..., 0] if self.classes is None else columns
