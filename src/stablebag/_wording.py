@@ -123,6 +123,40 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if size < _LARGE else f"{value:.4g}"
 
 
+def short(value: float, scale: float = 0.0) -> str:
+    """Return a number for a sentence: three digits, and nothing finer than a thousandth of the scale of its likes.
+
+    What is smaller than that is "0": in 0.62 and -0.000005377 the second is nothing, and so is a rounding error.
+
+    >>> short(0.61834), short(29.583), short(123456.7), short(-0.000005377, 1), short(1.922e-16, 1), short(math.nan)
+    ('0.618', '29.6', '123,457', '0', '0', '')
+    >>> short(0.000012345), short(0.9996, 1), short(-0.0)
+    ('0.0000123', '1', '0')
+    """
+    value = float(value)
+    if not math.isfinite(value):
+        return "" if math.isnan(value) else f"{value:g}"
+    value = float(f"{value:.3g}") if abs(value) < _THOUSAND else value
+    finest = 10.0 ** math.floor(math.log10(scale) - 3 + 1e-9) if scale > 0 else 0.0
+    if abs(value) < finest / 2:
+        return "0"
+    value = round(value / finest) * finest if finest and abs(value) < _THOUSAND else value
+    return number(float(f"{value:.12g}"))
+
+
+def percent(share: float) -> str:
+    """Return a share in percent; 0 and 100 only for none and all.
+
+    >>> percent(0.1234), percent(1.0), percent(0.99999), percent(0.00001), percent(0.0), percent(3.5), percent(0.05)
+    ('12.3%', '100%', 'over 99.9%', 'under 0.1%', '0%', '350%', '5%')
+    """
+    if 0 < share < 0.001:
+        return "under 0.1%"
+    if 0.999 < share < 1:
+        return "over 99.9%"
+    return f"{number(float(f'{100 * share:.1f}'))}%" if abs(share) < 1 else f"{100 * share:,.0f}%"
+
+
 def printable(value: Any, most: int = 60) -> str:
     r"""Return a name or another text of the data on one line: what cannot be seen escaped, and no longer than `most`.
 
