@@ -12,15 +12,15 @@ from stablebag.commands.choices import as_written, chosen_kinds, named_columns, 
 from stablebag.commands.columns import Columns, plain_frame
 from stablebag.commands.describing import described
 from stablebag.commands.files import read_file
-from stablebag.commands.groups import listed, split_group
+from stablebag.commands.groups import listed, of_repeats, split_group
 from stablebag.commands.kinds import Decision, decide
 from stablebag.commands.learners import MODELS, TASKS, make_learner, parse_parameters
 from stablebag.commands.new_rows import NewRows, Reading
-from stablebag.commands.noticing import about_telling, about_two_ways, nearly_numbers, telling
+from stablebag.commands.noticing import about_leaks, about_two_ways, leaks, nearly_numbers
 from stablebag.commands.parts import name_of
 from stablebag.commands.refusals import TableError, refuse_unknown
 from stablebag.commands.row_names import about_ids, index_of, names_of
-from stablebag.commands.targets import split_target
+from stablebag.commands.targets import about_ratings, split_target
 from stablebag.showing.data_as_read import DataAsRead
 
 # Commands ask this file for all that they need of tables.
@@ -108,8 +108,9 @@ class TrainingTable:
         typed = columns.read(X.drop(columns=target)).set_axis(index)
         names = index if groups is None else groups.drop_duplicates()
         decisive = _decisive(decision, names)
-        told = telling(typed, y, task)
-        noticed = [*nearly_numbers(X, columns), *about_two_ways(decision), *about_telling(told), *about_ids(index, ids)]
+        leaking = leaks(typed, y, task, groups, skip=of_repeats(typed)[:1] if groups is None else ())
+        noticed = [*nearly_numbers(X, columns), *about_two_ways(decision), *about_ids(index, ids)]
+        warned = about_leaks(leaking, target) + about_ratings(known[target], target, task, options.get("task"))
         as_read = DataAsRead(
             name=name_of(options["table"]),
             n_rows=len(y),
@@ -122,11 +123,12 @@ class TrainingTable:
                     group=group,
                     ids=ids,
                     drop=drop,
-                    telling=told,
+                    leaking=[leak.column for leak in leaking],
                 )
             ),
             said=(*read.said, *_decimals(decision, options.get("decimal"))),
             noticed=tuple(noticed),
+            warned=tuple(warned),
         )
         if groups is not None:
             groups = groups.set_axis(index)

@@ -1,7 +1,7 @@
-"""A study as a person reads it in a terminal: the verdict first, then a table, what is proved, and suspicious rows."""
+"""A study as a person reads it in a terminal: warnings, the verdict, a table, what is proved, and suspicious rows."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -11,15 +11,23 @@ from stablebag._wording import ROWS, Noun, number, printable, rounded_up, visibl
 from stablebag.measuring.suspects import Suspect
 from stablebag.resampling.row_ids import plain
 from stablebag.showing.study import Study
+from stablebag.showing.verdict import AFTER_CHECKS
 
 _MOST = 5  # rows, or units, that a sentence names
 
 
-def tell(console: Console, result: Study, notes: Iterable[str] = (), delta: float = 0.05) -> None:
-    """Print a study: conclusion and advice, numbers, suspicious rows, notes."""
+def tell(
+    console: Console, result: Study, notes: Iterable[str] = (), delta: float = 0.05, warnings: Sequence[str] = ()
+) -> None:
+    """Print a study: what to check first, conclusion and advice, numbers, suspicious rows, notes."""
     verdict = result.verdict()
+    if warnings:
+        _paragraph(console, "Check first:", style="bold")
+        for warning in warnings:
+            _point(console, warning)
+        console.print()
     _paragraph(console, verdict.headline, style="bold")
-    _paragraph(console, verdict.advice)
+    _paragraph(console, f"{AFTER_CHECKS} {verdict.advice}" if warnings and verdict.advice else verdict.advice)
     for remark in verdict.remarks:
         _paragraph(console, f"Also: {remark.headline[0].lower()}{remark.headline[1:]} {remark.advice}".rstrip())
     console.print()

@@ -64,6 +64,8 @@ class DataAsRead:
         How the file was read, where that is not as usual: "with ';' between columns".
     noticed : tuple of str
         Sentences about columns: what looks wrong, and the option that helps.
+    warned : tuple of str
+        Sentences to read before any result: columns that leak the target, and ratings that were taken for classes.
     n_sampled : int or None
         The number of rows, drawn at random, that the columns were decided from; None if from all.
     """
@@ -73,6 +75,7 @@ class DataAsRead:
     columns: tuple[ColumnAsRead, ...]
     said: tuple[str, ...] = ()
     noticed: tuple[str, ...] = ()
+    warned: tuple[str, ...] = ()
     n_sampled: int | None = None
 
     def counted(self) -> str:

@@ -18,6 +18,7 @@ NO_BETTER = "no better than a constant"
 TOO_FEW = "too few held-out rows"
 ONLY_RANKS = "ranks, but no better than a constant"
 NOT_COMPARED = "not compared"
+AFTER_CHECKS = "Once the points above are settled:"  # before the advice, if there is something to check first
 
 LEAST = 1.1  # times smaller that moves must surely be to be called stabilized
 MOST = 1.5  # times smaller that they may at most be, surely, to be called no smaller
