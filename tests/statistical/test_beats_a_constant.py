@@ -1,4 +1,4 @@
-"""How often the verdict claims too much about accuracy, in simulation. Each test declares how often it may fail by chance.
+"""How often the verdict claims too much about accuracy. Each test declares how often it may fail by chance.
 
 `python tests/statistical/test_beats_a_constant.py` makes the table of docs/verdict.md, with more trials.
 """

@@ -62,7 +62,9 @@ def described(
             missing=float(read.isna().mean()),
             n_values=int(column.nunique()),
             example=_example(read),
-            remark="predicts the target alone" if name in leaking else _remark(column, kind, role, is_given=name in given),
+            remark="predicts the target alone"
+            if name in leaking
+            else _remark(column, kind, role, is_given=name in given),
         )
 
 

@@ -156,8 +156,8 @@ def suggestion(X: Any, X_test: Any = None) -> str:
     of, whole = Noun.of_column(name), f"--group {shlex.quote(name)}"
     if X_test is None:
         return (
-            f"The column {name} has {X[name].nunique():,} values in {len(X):,} rows. If the rows of {of.any_one} belong "
-            f"together, add {whole}: without it, errors and intervals are too small for new {of.plural}."
+            f"The column {name} has {X[name].nunique():,} values in {len(X):,} rows. If the rows of {of.any_one} "
+            f"belong together, add {whole}: without it, errors and intervals are too small for new {of.plural}."
         )
     known = int(_known(X[name], X_test[name]).sum())
     if not known:

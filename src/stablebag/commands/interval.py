@@ -9,6 +9,7 @@ import click
 import numpy as np
 from rich.console import Console
 
+from stablebag._wording import percent
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.commands.options import keep_option, save_option, table_options
 from stablebag.commands.parts import paths_of
@@ -84,7 +85,7 @@ def interval(
     elif noticed := data.suggestion:
         say(console, noticed)
     if new.y is not None:
-        say(console, f"{found.coverage(new.y):.1%} of the known targets are inside.")
+        say(console, f"{percent(found.coverage(new.y))} of the known targets are inside.")
     with whole(output) as partial:
         new.beside(columns_of(found), kept, "interval").to_csv(partial, index=False)
     say(console, f"{len(found):,} intervals are in {output}.")

@@ -17,6 +17,7 @@ from stablebag.commands.new_rows import NewRows, Reading
 from stablebag.commands.noticing import about_leaks, about_two_ways, leaks, nearly_numbers
 from stablebag.commands.parts import folders_of, footers, is_parquet, name_of, paths_of, refuse_uneven, size_in_memory
 from stablebag.commands.refusals import TableError, refuse_unknown
+from stablebag.commands.row_names import numbered
 from stablebag.commands.targets import about_ratings, split_target
 from stablebag.commands.typed_rows import TypedRows, plainly, typed
 from stablebag.learning.sources.parquet import ParquetTable
@@ -155,6 +156,7 @@ class LargeTable:
             ),
             noticed=(*nearly_numbers(plain, columns), *about_two_ways(decision)),
             warned=tuple(warned),
+            row_numbers="" if group is not None else numbered(table),
             n_sampled=len(held_out),
         )
         categories = {name: sorted(values) for name, values in known.items() if len(values) <= _MOST_CATEGORIES}

@@ -68,8 +68,7 @@ def measure(**options: Any) -> None:
     for path in (options["output"], options["json_path"], options["save"]):
         refuse_unwritable(path, *paths_of(table), test)
     with progress(Console(), f"Reading {name_of(table)}"):
-        from stablebag.commands import groups, large_tables, tables
-        from stablebag.commands import noticing
+        from stablebag.commands import groups, large_tables, noticing, tables
         from stablebag.commands.columns_table import print_columns
         from stablebag.commands.studying import StudyOrder, held_out, held_out_latest, refuse_time
         from stablebag.learning.sources.source import RowSource
@@ -101,7 +100,7 @@ def measure(**options: Any) -> None:
     elif isinstance(data, large_tables.LargeTable):
         X_test, y_test, others = data.X_test, data.y_test, data.groups_test
     elif time is not None:
-        X, X_test, y, y_test, said = held_out_latest(X, y, time, size, task)
+        X, X_test, y, y_test, others, said = held_out_latest(X, y, time, size, task)
         notes.append(said)
     elif units is None:
         if not is_large:
@@ -116,7 +115,7 @@ def measure(**options: Any) -> None:
         warnings.append(f"{known} So the scores flatter predictions for new {groups.noun(units).plural}.")
     if units is None and (noticed := groups.suggestion(X_test) if is_large else groups.suggestion(X, X_test)):
         warnings.append(noticed)
-    if not is_large:
+    if not is_large and y_test is not None:
         warnings += noticing.about_copies(X, y, X_test, y_test)
     notes.append(data.covered(units if units is not None or isinstance(X, RowSource) else X.index))
     order = replace(order, reading=data.reading, as_read=data.as_read)

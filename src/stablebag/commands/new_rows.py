@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stablebag._wording import NUMBER_OF_ROW
 from stablebag.commands.columns import Columns, plain_frame
 from stablebag.commands.files import read_file
 from stablebag.commands.groups import listed
@@ -65,7 +66,9 @@ class NewRows:
         import pandas as pd
 
         kept = [*self.ids, *(name for name in kept if name not in self.ids)]
-        columns: dict[str, Any] = {"row" if "row" not in kept else "row (number)": np.arange(len(self.frame))}
+        columns: dict[str, Any] = {
+            NUMBER_OF_ROW + " of this table" * (NUMBER_OF_ROW in kept): np.arange(len(self.frame))
+        }
         if not self.ids and not isinstance(self.frame.index, pd.RangeIndex):
             columns[str(self.frame.index.name or "index")] = np.asarray(self.frame.index)
         if self.groups is not None:

@@ -28,8 +28,10 @@ _MOST_COLUMNS = 3_000  # with which several classes are compared
 _FEW_VALUES = 20  # of a number that may be a code
 _NEARLY = 0.8  # the share of different values that are numbers in a column that hardly misses being one
 _LISTED = 3
-_IN_TIME = re.compile(r"(^|[\W_])(date|datetime|time|timestamp|day|week|month|quarter|year|hour|period|epoch|t)s?$", re.I)
-_OF_PEOPLE = re.compile(r"birth|born|dob", re.I)
+_IN_TIME = re.compile(
+    r"(^|[\W_])(date|datetime|time|timestamp|day|week|month|quarter|year|hour|period|epoch|t)s?$", re.I
+)
+_OF_PEOPLE = re.compile(r"birth|born|dob", re.IGNORECASE)
 _FEWEST_TIMES = 20  # different times of rows that follow each other
 _ALIKE = 0.2  # correlation of neighbours in time above which they are alike, if chance does not explain it
 _REGULAR = 0.9  # the share of steps between times that are equally long in a series
@@ -108,7 +110,7 @@ def _split(y: np.ndarray, task: str, groups: Any) -> tuple[np.ndarray, np.ndarra
     """The rows that are looked at, and which of them are held out; whole groups are, and some rows of each class."""
     rng, n = np.random.default_rng(0), len(y)
     if task == "classification":
-        labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
         kept = counts >= _FEWEST_OF_CLASS
         if n < _FEWEST_ROWS or kept.sum() < 2 or counts[kept].sum() < 0.9 * n:
             return np.empty(0, dtype=int), np.empty(0, dtype=bool)
@@ -190,7 +192,7 @@ def _classes_by(name: str, column: Any, values: Any, missing: np.ndarray, y: np.
     codes, levels = _codes(column)
     if values is None or len(levels) <= _FEW_VALUES:
         of_values = majority(codes, len(levels) + 1)
-        yield scored(_in_words(shown, levels, of_values, missing.any()), of_values[codes])
+        yield scored(_in_words(shown, levels, of_values, bool(missing.any())), of_values[codes])
     if values is None:
         return
     if k == 2:
@@ -345,9 +347,9 @@ def about_time(found: tuple[str, float] | None, target: str) -> list[str]:
         return []
     name, alike = found
     return [
-        f"The rows follow each other in time ({printable(name)}), and {printable(target)} is alike in neighbouring rows "
-        f"(correlation {short(alike, 1)}). Rows held out at random lie between rows that were trained on, so the scores "
-        f"flatter a forecast. If you predict the future, add --time {shlex.quote(name)}: it holds out the latest rows."
+        f"The rows follow each other in time ({printable(name)}), and {printable(target)} is alike in neighbouring "
+        f"rows (correlation {short(alike, 1)}). Rows held out at random lie between rows that were trained on, so the "
+        f"scores flatter a forecast. If you predict the future, add --time {shlex.quote(name)}: it holds out the latest rows."
     ]
 
 
@@ -370,8 +372,8 @@ def about_copies(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> list
     if 10 * int(np.isin(hashed(mixed, y_test), trained).sum()) > copies:
         return []
     return [
-        f"{copies:,} of {n:,} held-out rows ({percent(copies / n)}) are exact copies of training rows, so the model has "
-        "seen their targets. Remove repeated rows from the table, or give other rows with --test."
+        f"{copies:,} of {n:,} held-out rows ({percent(copies / n)}) are exact copies of training rows, so the model "
+        "has seen their targets. Remove repeated rows from the table, or give other rows with --test."
     ]
 
 

@@ -3,8 +3,10 @@
 import shlex
 from typing import Any
 
+from stablebag._wording import ROW_NUMBERS
 from stablebag.commands.columns import Columns
 from stablebag.commands.kinds import Kind, decide
+from stablebag.commands.parts import paths_of
 
 
 def index_of(table: Any, ids: tuple[str, ...]) -> Any:
@@ -19,6 +21,15 @@ def index_of(table: Any, ids: tuple[str, ...]) -> Any:
         return pd.Index(column.to_numpy(dtype=object) if column.dtype == object else column.to_numpy(), name=ids[0])
     texts = [" ".join("?" if value is None else str(value) for value in row) for row in zip(*names, strict=True)]
     return pd.Index(texts, dtype=object, name=" ".join(ids))
+
+
+def numbered(table: Any) -> str:
+    """Say in a sentence where the numbers of rows of a table start."""
+    paths = paths_of(table)
+    if len(paths) > 1:
+        return "Row 0 is the first row of the first file, and the files follow each other."
+    has_header = not str(paths[0]).lower().endswith((".parquet", ".pq", ".feather"))
+    return ROW_NUMBERS if has_header else "Row 0 is the first row of the table."
 
 
 def names_of(column: Any) -> Any:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from stablebag._wording import visible
+from stablebag._wording import NUMBER_OF_ROW, percent, visible
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.commands.options import keep_option, save_option, table_options
 from stablebag.commands.parts import paths_of
@@ -97,8 +97,8 @@ def sets(
     elif noticed := data.suggestion:
         say(console, noticed)
     if new.y is not None and set(new.y) & set(data.y):
-        one = f"{found.correct_singletons(new.y):.1%} have it as the only one"
-        say(console, f"{found.coverage(new.y):.1%} of the known labels are in their sets; {one}.")
+        one = f"{percent(found.correct_singletons(new.y))} have it as the only one"
+        say(console, f"{percent(found.coverage(new.y))} of the known labels are in their sets; {one}.")
     if output is not None:
         with whole(output) as partial:
             new.beside(columns_of(found), kept, "set").to_csv(partial, index=False)
@@ -125,7 +125,7 @@ def _table(found: Any) -> Table:
     shown = np.argsort(found.sizes == 1, kind="stable")[:_SHOWN] if more else range(len(found))
     listed = found.to_list()
     table = Table(title=f"Sets of labels{more}")
-    table.add_column("row", justify="right")
+    table.add_column(NUMBER_OF_ROW, justify="right")
     table.add_column("labels")
     table.add_column("probabilities of the first two")
     for row in shown:

@@ -31,6 +31,8 @@ from stablebag.showing.data_as_read import DataAsRead
 from stablebag.showing.scores import checked_metric
 from stablebag.showing.study import study
 
+_SPANS = 20  # of time, over which accuracy is compared
+
 
 @dataclass(frozen=True)
 class StudyOrder:
@@ -170,11 +172,12 @@ class StudyOrder:
                 random_state=self.seed,
             )
         command = " ".join([self.command, *load.chosen])
-        tell(console, result, notes, self.delta, warnings)
+        tell(console, result, notes, self.delta, warnings, self._row_numbers)
         colophon = Colophon.of(result, data=self.data, target=self.target, command=command)
         if self.numbers is not None:
             read = {} if self.as_read is None else {"data": self.as_read.to_dict()}
             written = {"warnings": list(warnings)} | numbers(result, colophon, self.delta) | read
+            written["row_numbers"] = self._row_numbers
             write_text(self.numbers, json.dumps(written, indent=1) + "\n")
             say(console, f"The numbers are in {self.numbers}.")
         if self.output is not None:
@@ -197,6 +200,11 @@ class StudyOrder:
         numbers = {"n_bags": self.n_bags, "n_refits": n_refits, "size_is_given": self.size_is_given}
         run = {"jobs": self.jobs, "limit": self.limit, "seed": self.seed}
         return settled(console, pipeline, X, y, self.scheme, **numbers, **units, **run)
+
+    @property
+    def _row_numbers(self) -> str:
+        """Where the numbers of rows start; "" if rows have names."""
+        return "Row 0 is the first row of the data." if self.as_read is None else self.as_read.row_numbers
 
     @contextmanager
     def _kept(self) -> Iterator[None]:
@@ -221,14 +229,20 @@ def held_out(X: Any, y: Any, test_size: float, task: str, seed: int) -> tuple[An
     return X, X_test, y, y_test
 
 
-def held_out_latest(X: Any, y: Any, time: str, test_size: float, task: str) -> tuple[Any, Any, Any, Any, str]:
-    """Hold out the latest rows by a column of times, all of one time together; return the parts, and a sentence."""
+def held_out_latest(X: Any, y: Any, time: str, test_size: float, task: str) -> tuple[Any, ...]:
+    """Hold out the latest rows by a column of times, all of one time together.
+
+    Returns X, X_test, y, y_test, the span of time of each held-out row, because rows next to each other in time are not
+    independent, and a sentence.
+    """
     _refuse_share(test_size)
     column = X.get(time)
     if column is None or column.dtype.kind not in "iufM":
         raise tables.TableError(f"--time {time} is not a column of dates or numbers that the table is learned from.")
     if missing := int(column.isna().sum()):
-        raise tables.TableError(f"The time {time!r} is missing in {missing:,} rows. Fill it in, or leave these rows out.")
+        raise tables.TableError(
+            f"The time {time!r} is missing in {missing:,} rows. Fill it in, or leave these rows out."
+        )
     ordered = np.sort(column.to_numpy())
     first = ordered[len(ordered) - max(1, round(test_size * len(ordered)))]
     late = column.to_numpy() >= first
@@ -239,8 +253,13 @@ def held_out_latest(X: Any, y: Any, time: str, test_size: float, task: str) -> t
         )
     shuffled = np.random.default_rng(0).permutation(np.flatnonzero(late))  # the first are points of tables and charts
     shown = str(first)[:10] if column.dtype.kind == "M" else f"{first:g}"
-    said = f"The latest rows are held out: those with {time} from {shown} on."
-    return X[~late], X.iloc[shuffled], y[~late], y[shuffled], said
+    said = (
+        f"The latest rows are held out: those with {time} from {shown} on. Rows next to each other in time are alike, "
+        f"so accuracy is compared over {_SPANS} spans of time."
+    )
+    of_rows = np.unique(column.to_numpy()[shuffled], return_inverse=True)[1].ravel()
+    spans = of_rows * min(_SPANS, of_rows.max() + 1) // (of_rows.max() + 1)
+    return X[~late], X.iloc[shuffled], y[~late], y[shuffled], spans, said
 
 
 def refuse_time(options: Mapping[str, Any], *, is_large: bool) -> None:
@@ -251,7 +270,9 @@ def refuse_time(options: Mapping[str, Any], *, is_large: bool) -> None:
         if given is not None:
             raise tables.TableError(f"--time and {name} both decide which rows are held out. Use one of them.")
     if is_large:
-        raise tables.TableError("--time needs all rows in memory. Allow more --max-memory, or give later rows with --test.")
+        raise tables.TableError(
+            "--time needs all rows in memory. Allow more --max-memory, or give later rows with --test."
+        )
 
 
 def _refuse_share(test_size: float) -> None:

@@ -19,7 +19,7 @@ from stablebag.commands.new_rows import NewRows, Reading
 from stablebag.commands.noticing import about_leaks, about_two_ways, leaks, nearly_numbers
 from stablebag.commands.parts import name_of
 from stablebag.commands.refusals import TableError, refuse_unknown
-from stablebag.commands.row_names import about_ids, index_of, names_of
+from stablebag.commands.row_names import about_ids, index_of, names_of, numbered
 from stablebag.commands.targets import about_ratings, split_target
 from stablebag.showing.data_as_read import DataAsRead
 
@@ -129,6 +129,7 @@ class TrainingTable:
             said=(*read.said, *_decimals(decision, options.get("decimal"))),
             noticed=tuple(noticed),
             warned=tuple(warned),
+            row_numbers="" if ids or group is not None else numbered(options["table"]),
         )
         if groups is not None:
             groups = groups.set_axis(index)

@@ -55,7 +55,7 @@ def targets_of(column: Any, task: str, name: str) -> np.ndarray:
 
 
 def about_ratings(column: Any, name: str, task: str, given: str | None) -> list[str]:
-    """Say that whole numbers one after the other, such as 1 to 5 stars, were read as classes, unless that was asked for.
+    """Say that consecutive whole numbers, such as 1 to 5 stars, were read as classes, unless that was asked for.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def about_ratings(column: Any, name: str, task: str, given: str | None) -> list[
     if not few or not (np.diff(numbers) == 1).all() or numbers[0] != round(float(numbers[0])):
         return []
     return [
-        f"The numbers {numbers[0]:.0f} to {numbers[-1]:.0f} of {printable(name)} were read as classes without an order. "
-        "If they are ratings or counts, --task regression treats them as numbers; if they are classes, --task "
+        f"The numbers {numbers[0]:.0f} to {numbers[-1]:.0f} of {printable(name)} were read as classes without an "
+        "order. If they are ratings or counts, --task regression treats them as numbers; if they are classes, --task "
         "classification ends this note."
     ]

@@ -1,4 +1,4 @@
-"""Scores on held-out rows that fit the task, next to a constant's: do predictions rank rows, and are losses smaller?"""
+"""Scores on held-out rows that fit the task, next to a constant's: whether rows are ranked, and losses smaller."""
 
 import difflib
 import math
@@ -12,6 +12,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils.metaestimators import available_if
 
+from stablebag._wording import short
 from stablebag.learning.outputs import one_hot
 
 REGRESSION = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "r2")
@@ -55,6 +56,14 @@ class Score(NamedTuple):
     bagged: float
     constant: float
     lower_is_better: bool
+
+    def shown(self) -> tuple[str, str, str]:
+        """Return the three numbers as they are read: nothing finer than a thousandth of their scale."""
+        three = (self.base, self.bagged, self.constant)
+        has_unit = "error" in self.name or "deviance" in self.name
+        scale = max((abs(value) for value in three if math.isfinite(value)), default=0.0) if has_unit else 1.0
+        base, bagged, constant = (short(value, scale) for value in three)
+        return base, bagged, constant
 
 
 class Loss(NamedTuple):
@@ -239,7 +248,7 @@ class HeldOut:
             squares: list[Any] = [
                 None if each is None else (each.predict(rows) / self.unit - y) ** 2 for each in models
             ]
-            return (Loss("squared error", *squares, self.groups),)
+            return (Loss("squared error", *squares, groups=self.groups),)
         known = (self.y >= 0) & (self.y < len(self.classes))
         rows, y = np.zeros((int(known.sum()), 1)), self.y[known]
         number = np.arange(len(self.classes))
@@ -261,15 +270,10 @@ class HeldOut:
         ]
         if self.base is not None and self.base.table is None:
             log[0] = None
-        about = (
-            None if self.groups is None else self.groups[known],
-            len(y) - int(np.bincount(y, minlength=1).max()),
-        )
-        return (
-            Loss("Brier score", *brier, *about),
-            Loss("share of wrong decisions", *wrong, *about),
-            Loss("log loss", *log, *about),
-        )
+        groups = None if self.groups is None else self.groups[known]
+        n_others = len(y) - int(np.bincount(y, minlength=1).max())
+        named = {"Brier score": brier, "share of wrong decisions": wrong, "log loss": log}
+        return tuple(Loss(name, *each, groups=groups, n_others=n_others) for name, each in named.items())
 
     def ranking(self) -> Ranking:
         """Return how well the bagged model ranks the held-out rows, and whether chance explains it."""

@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from stablebag._wording import ROWS, number, percent, short
 from stablebag.showing.comparison import Comparison, Ratio
 from stablebag.showing.scores import Difference, Loss, Ranking, difference
@@ -124,7 +126,7 @@ def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None) -> Iterator[
     """What was found about accuracy that comes before stability."""
     if losses and ranking is not None:
         found = difference(losses[0], losses[0].constant)
-        rows, of_numbers = ROWS.count(ranking.n), ranking.name != "AUC"
+        of_numbers = ranking.name != "AUC"
         if ranking.are_few and not (ranking.is_real and found.is_smaller):
             among = ""
             if ranking.rarest is not None:
@@ -144,7 +146,10 @@ def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None) -> Iterator[
             )
         elif found.mean > 0:
             how = "well" if ranking.is_good else "better than chance"
-            ranks = f"The bagged model ranks {how} ({ranking.name} {short(ranking.value, 1)} on {rows} held out), but"
+            ranks = (
+                f"The bagged model ranks {how} ({ranking.name} {short(ranking.value, 1)} on {ranking.n:,} held-out "
+                "rows), but"
+            )
             what = "predictions" if of_numbers else "probabilities"
             worse = f"its {what} are worse than a constant's" if found.is_larger else (
                 f"on these rows its {what} were no better than a constant's")  # fmt: skip
@@ -169,17 +174,17 @@ def _of_constant(losses: tuple[Loss, ...], ranking: Ranking | None) -> tuple[str
     if not losses or ranking is None:
         return ()
     first, *others = losses
-    found, rows = difference(first, first.constant), ROWS.count(ranking.n)
+    found, rows = difference(first, first.constant), f"{ranking.n:,} held-out row{'s' * (ranking.n != 1)}"
     what = "predictions" if ranking.name != "AUC" else "probabilities"
     guessing = f"{ranking.name} {short(ranking.value, 1)}, where guessing gives {ranking.by_chance:g}"
     beside = _beside(first, found, "a constant's", float(first.constant.mean()))
     if math.isnan(ranking.value):
-        said = f"All {rows} held out have the same target, so they cannot show whether the model ranks."
+        said = f"All {rows} have the same target, so they cannot show whether the model ranks."
     elif ranking.is_real and found.is_smaller:
-        said = f"The bagged model beats a constant on {rows} held out: {guessing}."
+        said = f"The bagged model beats a constant on {rows}: {guessing}."
     elif ranking.is_real and found.mean <= 0:
         said = (
-            f"The bagged model ranks {rows} held out better than chance ({guessing}), but they are too few to say "
+            f"The bagged model ranks {rows} better than chance ({guessing}), but they are too few to say "
             f"whether its {what} beat a constant's."
         )
     else:
@@ -329,11 +334,19 @@ def _rarely(compared: Comparison) -> tuple[str, ...]:
     """That a learner which seldom moves does so far, and its bagged version often and little."""
     if compared.base is None or not compared.still > 0.5:
         return ()
-    furthest, after = float(compared.base.values.max()), float(compared.bagged.values.max())
+    (moved, furthest), (also, after) = (_changed(each.values) for each in (compared.base, compared.bagged))
+    total = compared.base.values.size
     return (
-        f"The base learner does not move in {compared.still:.1%} of all cases, and by up to {number(furthest)} in the "
-        f"others; the bagged model moves a little in most, and in none of these by more than {number(after)}.",
+        f"Of {total:,} predictions (each left-out {compared.bagged.noun.singular} at each test point), {moved:,} of "
+        f"the base learner changed, by up to {short(furthest)}; {also:,} of the bagged model changed, by up to "
+        f"{short(after)}.",
     )
+
+
+def _changed(values: np.ndarray) -> tuple[int, float]:
+    """How many moves there are, and the largest."""
+    largest = float(values.max(initial=0.0))
+    return int(np.count_nonzero(values > 1e-12 * largest)), largest
 
 
 def _interval(ratio: Ratio) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import refuse_type
-from stablebag._wording import ROWS, number, printable
+from stablebag._wording import ROWS, number, percent, printable
 from stablebag._writing import write_text
 from stablebag.showing.colophon import Colophon
 from stablebag.showing.data_as_read import DataAsRead
@@ -97,6 +97,7 @@ def write(
         scripts=scripts,
         number=number,
         printable=printable,
+        percent=percent,
         hashes=" ".join(map(_hash, scripts)),
     )
     path = Path(path)
