@@ -197,7 +197,8 @@ def rounded_up(value: float, scale: float = 0.0) -> str:
     >>> rounded_up(8.77e-17, scale=1)
     '0.001'
     """
-    value = scale / 1000 if 0 < value <= ROUNDING * scale else value
+    if 0 < value <= ROUNDING * scale:
+        return number(scale / 1000)
     if value == 0 or math.isinf(value):
         return f"{value:g}"
     exponent = Decimal(value).adjusted() - 3

@@ -1,6 +1,8 @@
 import pandas as pd
 import pytest
 
+from stablebag._wording import percent
+
 
 def words(result):
     return " ".join(result.output.split())
@@ -12,8 +14,8 @@ def test_intervals_are_written(run, table, tmp_path):
     result = run("interval", table, *arguments, "--n-bags", 20, "--jobs", 1, "--confidence", 0.8)
     assert result.exit_code == 0, result.output
     frame = pd.read_csv(output)
-    assert frame.columns.tolist() == ["row", "prediction", "lower", "upper"]
-    assert frame["row"].tolist() == list(range(7))
+    assert frame.columns.tolist() == ["row (from 0)", "prediction", "lower", "upper"]
+    assert frame["row (from 0)"].tolist() == list(range(7))
     assert (frame["lower"] <= frame["upper"]).all()
     assert "7 intervals by jackknife+ at level 0.8" in words(result)
 
@@ -27,7 +29,7 @@ def test_known_targets_are_held_against_the_intervals(run, table, tmp_path):
     assert result.exit_code == 0, result.output
     frame = pd.read_csv(output)
     inside = known["cost"].between(frame["lower"], frame["upper"]).mean()
-    assert f"{inside:.1%} of the known targets are inside." in words(result)
+    assert f"{percent(inside)} of the known targets are inside." in words(result)
     assert "9 intervals by jackknife at level 0.9" in words(result)
 
 
@@ -42,7 +44,7 @@ def test_with_a_group_intervals_are_for_rows_of_new_units(run, clinic, tmp_path)
     assert "The guarantee is not about these rows." in words(result)
     assert "at a row drawn at random from a new patient" in words(result)
     frame = pd.read_csv(output)
-    assert frame.columns.tolist() == ["row", "patient_id", "prediction", "lower", "upper"]
+    assert frame.columns.tolist() == ["row (from 0)", "patient_id", "prediction", "lower", "upper"]
     assert frame["patient_id"].tolist() == pd.read_csv(new)["patient_id"].tolist()
 
 
@@ -53,7 +55,7 @@ def test_new_rows_need_no_group(run, clinic, tmp_path):
     result = run("interval", clinic, *arguments, "--n-bags", 40, "--jobs", 1)
     assert result.exit_code == 0, result.output
     assert "trained on (" not in words(result)
-    assert pd.read_csv(output).columns.tolist() == ["row", "prediction", "lower", "upper"]
+    assert pd.read_csv(output).columns.tolist() == ["row (from 0)", "prediction", "lower", "upper"]
 
 
 def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
@@ -61,7 +63,7 @@ def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
     arguments = ("--target", "pressure", "--test", new, "--output", tmp_path / "i.csv", "--n-bags", 20, "--jobs", 1)
     result = run("interval", clinic, *arguments)
     assert result.exit_code == 0, result.output
-    assert "--group patient_id takes whole patients" in words(result)
+    assert "add --group patient_id:" in words(result)
 
 
 def test_the_stable_jackknife_is_refused_for_units_before_anything_is_fitted(run, clinic, tmp_path):
@@ -92,10 +94,10 @@ def test_columns_are_kept_beside_the_intervals(run, table, tmp_path):
     result = run("interval", table, *arguments, "--keep", "key, row", "--keep", "lower")
     assert result.exit_code == 0, result.output
     frame = pd.read_csv(output)
-    own = ["row (number)", "key", "row", "lower"]
+    own = ["row (from 0)", "key", "row", "lower"]
     assert frame.columns.tolist() == [*own, "prediction", "lower (interval)", "upper"]
     assert frame["key"].tolist() == list("abcdefg")
-    assert frame["row (number)"].tolist() == list(range(7))
+    assert frame["row (from 0)"].tolist() == list(range(7))
 
 
 def test_intervals_can_be_as_wide_as_bags_differ(run, table, tmp_path):

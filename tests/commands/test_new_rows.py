@@ -23,7 +23,7 @@ def test_ids_are_carried_along_once(tmp_path):
     reading = Reading(Columns({"a": number}), "y", number, "regression", ids=("visit",))
     new = reading.read_new(path)
     assert new.X.index.tolist() == ["007", "008"]
-    assert new.beside({"out": [5, 6]}, ["visit", "a"], "set").columns.tolist() == ["row", "visit", "a", "out"]
+    assert new.beside({"out": [5, 6]}, ["visit", "a"], "set").columns.tolist() == ["row (from 0)", "visit", "a", "out"]
     assert new.beside({"out": [5, 6]}, [], "set")["visit"].tolist() == ["007", "008"]
 
 
@@ -31,7 +31,7 @@ def test_the_index_of_a_table_is_carried_along():
     frame = pd.DataFrame({"a": [1, 2]}, index=pd.Index(["x", "y"], name="key"))
     written = NewRows(frame, None, groups=pd.Series(["p", "q"], name="patient")).beside({"out": [3, 4]}, ["a"], "set")
     assert written.to_dict("list") == {
-        "row": [0, 1],
+        "row (from 0)": [0, 1],
         "key": ["x", "y"],
         "patient": ["p", "q"],
         "a": [1, 2],

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from stablebag import predict_interval, predict_set
+from stablebag._wording import percent
 from stablebag.commands.saving import SavedModel
 
 pytest.importorskip("skops.io")
@@ -42,7 +43,7 @@ def test_numbers_are_predicted_as_by_the_model_itself(run, numbers, table, tmp_p
     result = run("predict", numbers, new, "--output", output, "--keep", "city")
     assert result.exit_code == 0, result.output
     frame, model = pd.read_csv(output), SavedModel.load(numbers).model
-    assert frame.columns.tolist() == ["row", "city", "prediction"]
+    assert frame.columns.tolist() == ["row (from 0)", "city", "prediction"]
     np.testing.assert_allclose(frame["prediction"], model.predict(model.X_[:7]))
     assert result.output.startswith("'cost' is predicted as ")
     assert "7 predictions are in" in words(result)
@@ -57,7 +58,7 @@ def test_intervals_are_those_of_the_model_and_keep_the_theorem(run, numbers, tab
     np.testing.assert_allclose(frame[["lower", "upper"]].to_numpy().T, [found.lower, found.upper])
     assert "coverage is at least 0.6" in words(result)
     assert "approximately" not in words(result)  # stablebag interval draws the number of bags
-    assert f"{found.coverage(pd.read_csv(table)['cost']):.1%} of the known targets are inside." in words(result)
+    assert f"{percent(found.coverage(pd.read_csv(table)['cost']))} of the known targets are inside." in words(result)
 
 
 def test_classes_are_predicted_with_probabilities_and_sets(run, classes, table, tmp_path):
@@ -66,7 +67,7 @@ def test_classes_are_predicted_with_probabilities_and_sets(run, classes, table, 
     assert result.exit_code == 0, result.output
     frame, model = pd.read_csv(output), SavedModel.load(classes).model
     added = ["labels", "n_labels", "probability of no", "probability of yes"]
-    assert frame.columns.tolist() == ["row", "prediction", *added]
+    assert frame.columns.tolist() == ["row (from 0)", "prediction", *added]
     assert frame["prediction"].tolist() == model.predict(model.X_).tolist()
     np.testing.assert_allclose(frame[added[2:]], model.predict_proba(model.X_))
     assert frame["n_labels"].tolist() == predict_set(model, model.X_, delta=0.2).sizes.tolist()
@@ -74,7 +75,7 @@ def test_classes_are_predicted_with_probabilities_and_sets(run, classes, table, 
     assert "% of the known labels are predicted." in words(result)
     result = run("predict", classes, table, "--output", output)
     assert "'ill' is predicted as " in words(result)
-    assert pd.read_csv(output).columns.tolist() == ["row", "prediction", *added[2:]]
+    assert pd.read_csv(output).columns.tolist() == ["row (from 0)", "prediction", *added[2:]]
 
 
 @pytest.mark.parametrize(("model", "options", "sentence"), [
@@ -116,4 +117,4 @@ def test_a_measured_model_can_be_saved_and_knows_whose_rows_it_saw(run, clinic, 
     assert result.exit_code == 0, result.output
     assert "belong to patients that were trained on" in words(result)
     assert "with a fixed number, as here, it holds only approximately" in words(result)
-    assert pd.read_csv(tmp_path / "p.csv").columns.tolist()[:2] == ["row", "patient_id"]
+    assert pd.read_csv(tmp_path / "p.csv").columns.tolist()[:2] == ["row (from 0)", "patient_id"]

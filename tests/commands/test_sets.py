@@ -31,7 +31,7 @@ def test_sets_are_told_and_written_beside_the_columns_of_the_rows(run, table, tm
     )
     frame, own = pd.read_csv(output), pd.read_csv(new)
     added = ["labels", "n_labels", "probability of no", "probability of yes"]
-    assert frame.columns.tolist() == ["row", *own.columns, *added]
+    assert frame.columns.tolist() == ["row (from 0)", *own.columns, *added]
     pd.testing.assert_frame_equal(frame[own.columns], own)
     assert frame["labels"].str.split(" | ", regex=False).str.len().tolist() == frame["n_labels"].tolist()
     np.testing.assert_allclose(frame[added[2:]].sum(axis=1), 1)
@@ -94,7 +94,7 @@ def test_the_table_has_the_first_rows_and_says_how_many_it_leaves_out():
 def test_columns_that_are_called_like_the_sets_are_kept():
     new = NewRows(pd.DataFrame({"labels": [7]}), None)
     frame = new.beside(columns_of(by_hand([[1, 0, 0]])), ["labels"], "set")
-    assert frame.columns.tolist()[:4] == ["row", "labels", "labels (set)", "n_labels"]
+    assert frame.columns.tolist()[:4] == ["row (from 0)", "labels", "labels (set)", "n_labels"]
     assert frame["labels"].tolist() == [7]
 
 
@@ -110,7 +110,7 @@ def test_a_few_columns_are_kept_if_they_are_named(run, table, tmp_path):
     arguments = ("--target", "ill", "--test", table.with_name("new-ill.csv"), "--output", tmp_path / "s.csv", *QUICK)
     result = run("sets", table, *arguments, "--keep", "city")
     assert result.exit_code == 0, result.output
-    assert pd.read_csv(tmp_path / "s.csv").columns.tolist()[:3] == ["row", "city", "labels"]
+    assert pd.read_csv(tmp_path / "s.csv").columns.tolist()[:3] == ["row (from 0)", "city", "labels"]
 
 
 def test_too_few_rows_for_a_level_are_told_in_a_sentence(run, table, tmp_path):

@@ -64,6 +64,8 @@ def interval(
     saving, console = Saving.order(save, options), Console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "regression")
+    for warning in data.data.as_read.warned:
+        say(console, warning)
     new, kept = data.new, data.new.kept(keep, [])
     check_method(method, locally_weighted, confidence, data.groups, len(data.y))
     model = data.model(console, BaggedRegressor, random_number=method in _OF_RANDOM_BAGS)

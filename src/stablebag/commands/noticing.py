@@ -349,7 +349,8 @@ def about_time(found: tuple[str, float] | None, target: str) -> list[str]:
     return [
         f"The rows follow each other in time ({printable(name)}), and {printable(target)} is alike in neighbouring "
         f"rows (correlation {short(alike, 1)}). Rows held out at random lie between rows that were trained on, so the "
-        f"scores flatter a forecast. If you predict the future, add --time {shlex.quote(name)}: it holds out the latest rows."
+        f"scores flatter a forecast. If you predict the future, add --time {shlex.quote(name)}: it holds out the "
+        "latest rows."
     ]
 
 

@@ -76,6 +76,8 @@ def sets(
     saving, console = Saving.order(save, options), Console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "classification")
+    for warning in data.data.as_read.warned:
+        say(console, warning)
     new, kept = data.new, data.new.kept(keep, list(data.new.frame.columns))
     model = data.model(console, BaggedClassifier, random_number=covers)
     with progress(console, "Fitting"):

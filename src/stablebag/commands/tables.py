@@ -157,10 +157,11 @@ class TrainingTable:
             )
         one = len(found) == 1
         which = f"{noun.singular if one else noun.plural} {listed([str(name) for name in found])}"
+        numbers = f" {self.as_read.row_numbers}" if self.as_read.row_numbers else ""
         return (
             f"Without {'' if one else 'one of '}the {which}, some column would be read otherwise, so the guarantee is "
             f"not about {'it' if one else 'them'} ({len(found):,} of {len(among):,}). --kind, --drop or --task decides "
-            "how it is read."
+            f"how it is read.{numbers}"
         )
 
     def pipeline(self, learner: Any) -> Any:

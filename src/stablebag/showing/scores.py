@@ -248,7 +248,7 @@ class HeldOut:
             squares: list[Any] = [
                 None if each is None else (each.predict(rows) / self.unit - y) ** 2 for each in models
             ]
-            return (Loss("squared error", *squares, groups=self.groups),)
+            return (Loss("squared error", squares[0], squares[1], squares[2], self.groups),)
         known = (self.y >= 0) & (self.y < len(self.classes))
         rows, y = np.zeros((int(known.sum()), 1)), self.y[known]
         number = np.arange(len(self.classes))
@@ -273,7 +273,9 @@ class HeldOut:
         groups = None if self.groups is None else self.groups[known]
         n_others = len(y) - int(np.bincount(y, minlength=1).max())
         named = {"Brier score": brier, "share of wrong decisions": wrong, "log loss": log}
-        return tuple(Loss(name, *each, groups=groups, n_others=n_others) for name, each in named.items())
+        return tuple(
+            Loss(name, base, bagged, constant, groups, n_others) for name, (base, bagged, constant) in named.items()
+        )
 
     def ranking(self) -> Ranking:
         """Return how well the bagged model ranks the held-out rows, and whether chance explains it."""

@@ -12,6 +12,7 @@ from stablebag.showing.colophon import Colophon
 from stablebag.showing.data_as_read import DataAsRead
 from stablebag.showing.report.rows import MOST_NAMED, Values
 from stablebag.showing.report.tables import Cell, Table
+from stablebag.showing.scores import Score
 from stablebag.showing.study import Study
 
 _MOST_COLUMNS = 40  # of the data as they were read
@@ -57,7 +58,7 @@ class Contents:
     def scores(self) -> Table | None:
         """Scores on the held-out rows, beside those of a constant."""
         lines = [
-            (f"{score.name} ({'lower' if score.lower_is_better else 'higher'} is better)", *map(Cell, score.shown()))
+            (f"{score.name} ({'lower' if score.lower_is_better else 'higher'} is better)", *_cells(score))
             for score in self.study.scores
         ]
         head, shown = self._without_base(("score", "base learner", "bagged", "a constant"), lines)
@@ -193,3 +194,9 @@ class Contents:
             for position, name, value, noise in lines
         ]
         return Table.of(name, caption, titles, shown, sorted_by=1, ascending=ascending)
+
+
+def _cells(score: Score) -> list[Cell]:
+    """The three numbers of a score as they are read, each sorted by its value."""
+    values = (score.base, score.bagged, score.constant)
+    return [Cell(text, None if math.isnan(value) else value) for text, value in zip(score.shown(), values, strict=True)]
