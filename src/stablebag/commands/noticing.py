@@ -189,19 +189,18 @@ def _classes_by(name: str, column: Any, values: Any, missing: np.ndarray, y: np.
     shown = printable(name)
     if missing.any() and k == 2:
         yield scored(f"{shown} is missing", majority(missing.astype(int), 2)[missing.astype(int)])
+    if values is not None and k == 2 and (split := _one_split(values, missing, y, train, counts)) is not None:
+        at, above, if_missing = split
+        decided = np.where(missing, if_missing, np.where(values > at, above, 1 - above))
+        limit = str(np.datetime64(int(at), "s"))[:10] if column.dtype.kind == "M" else f"{at:.12g}"
+        rest = " or missing" if missing.any() and if_missing == above else ""
+        yield scored(f"{shown} > {limit}{rest}", decided)
     codes, levels = _codes(column)
     if values is None or len(levels) <= _FEW_VALUES:
         of_values = majority(codes, len(levels) + 1)
-        yield scored(_in_words(shown, levels, of_values, bool(missing.any())), of_values[codes])
-    if values is None:
-        return
-    if k == 2:
-        if (split := _one_split(values, missing, y, train, counts)) is not None:
-            at, above, if_missing = split
-            decided = np.where(missing, if_missing, np.where(values > at, above, 1 - above))
-            limit = str(np.datetime64(int(at), "s"))[:10] if column.dtype.kind == "M" else f"{at:.12g}"
-            rest = " or missing" if missing.any() and if_missing == above else ""
-            yield scored(f"{shown} > {limit}{rest}", decided)
+        rule = _in_words(shown, levels, of_values, bool(missing.any())) if k == 2 else ""
+        yield scored(rule or f"one class for each value of {shown}", of_values[codes])
+    if values is None or k == 2:
         return
     table = np.column_stack([np.where(missing, 0.0, values), missing])
     tree = DecisionTreeClassifier(max_leaf_nodes=k + bool(missing.any()), class_weight="balanced", random_state=0)
@@ -251,7 +250,7 @@ def _in_words(name: str, levels: Any, of_values: np.ndarray, has_missing: bool) 
         its = [place for place in known if of_values[place] == label]
         if len(its) == 1 and len(known) > 1:
             return f"{name} is missing" if its[0] == len(levels) else f"{name} = {printable(levels[its[0]], 30)}"
-    return f"one class for each value of {name}"
+    return ""
 
 
 def _numbers_by(name: str, column: Any, values: Any, missing: np.ndarray, y: np.ndarray, held: np.ndarray) -> Any:
