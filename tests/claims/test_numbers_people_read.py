@@ -20,7 +20,7 @@ from stablebag.showing.verdict import decide
 QUICK = ("--n-bags", 20, "--refits", 60, "--points", 5, "--jobs", 1)
 UNREADABLE = {
     "a power of ten": r"\d[eE][-+]?\d",
-    "a sixth decimal": r"\d\.\d{6,}",
+    "a seventh decimal": r"\d\.\d{7,}",
     "a negative zero": r"-0(\.0+)?(?![\d.])",
     "nearly all as all": r"100\.0 ?%",
     "not a number": r"\bnan\b",

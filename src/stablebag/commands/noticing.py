@@ -66,6 +66,9 @@ def leaks(X: Any, y: np.ndarray, task: str, groups: Any = None, skip: tuple[str,
     balanced accuracy must be 0.97, so that a frequent class does not help. For numbers it is a line or a curve through
     one column, or a mean for each category; its R2 must be 0.99. It takes 20 rows, and 5 of each class.
     """
+    import pandas as pd
+
+    y = pd.factorize(y, sort=False)[0] if task == "classification" else y
     rows, held = _split(y, task, groups)
     if not len(rows):
         return []

@@ -30,7 +30,7 @@ _FEWEST_OTHERS = 10  # rows outside of the most frequent class before probabilit
 _WEAK = {"AUC": 0.2, "rank correlation": 0.4}  # above chance: held-out rows that could miss as much are too few
 _WELL = {"AUC": 0.2, "rank correlation": 0.4}  # above chance: a model that reaches as much ranks well
 _N_PERMUTATIONS = 1999
-_MOST_PERMUTED = 5_000  # rows; for more of them, the permutation distribution is normal
+_MOST_PERMUTED = 10_000  # rows times classes; for more of them, the permutation distribution is normal
 _AT_ONCE = 2**20  # numbers that are permuted at once
 
 
@@ -371,7 +371,7 @@ def _ranking(name: str, predicted: np.ndarray, truth: np.ndarray, groups: np.nda
         return Ranking(name, by_chance + total, p, n, _LEVEL_OF_GROUPS, bool(are_few))
     if not spread > 0:
         return Ranking(name, by_chance + total, 1.0, n, are_few=bool(are_few))
-    p = float(stats.norm.sf(total / spread)) if n > _MOST_PERMUTED else _by_permutation(ranks / unit, truth, total)
+    p = float(stats.norm.sf(total / spread)) if truth.size > _MOST_PERMUTED else _by_permutation(ranks / unit, truth, total)
     return Ranking(name, by_chance + total, p, n, are_few=bool(are_few))
 
 
