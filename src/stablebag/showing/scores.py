@@ -371,7 +371,11 @@ def _ranking(name: str, predicted: np.ndarray, truth: np.ndarray, groups: np.nda
         return Ranking(name, by_chance + total, p, n, _LEVEL_OF_GROUPS, bool(are_few))
     if not spread > 0:
         return Ranking(name, by_chance + total, 1.0, n, are_few=bool(are_few))
-    p = float(stats.norm.sf(total / spread)) if truth.size > _MOST_PERMUTED else _by_permutation(ranks / unit, truth, total)
+    p = (
+        float(stats.norm.sf(total / spread))
+        if truth.size > _MOST_PERMUTED
+        else _by_permutation(ranks / unit, truth, total)
+    )
     return Ranking(name, by_chance + total, p, n, are_few=bool(are_few))
 
 
