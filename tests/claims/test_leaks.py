@@ -230,6 +230,7 @@ def test_warnings_come_before_the_verdict_in_terminal_report_and_json(measured):
         assert places[-1] < whole.index(verdict)
     assert text.startswith("Check first: - leak alone predicts stars")
     assert "Once the points above are settled:" in text
+    assert numbers["ranking"]["better_than_chance"]
 
 
 def test_the_latest_rows_are_held_out_on_request(rng, tmp_path):

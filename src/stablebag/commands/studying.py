@@ -31,7 +31,7 @@ from stablebag.showing.data_as_read import DataAsRead
 from stablebag.showing.scores import checked_metric
 from stablebag.showing.study import study
 
-_SPANS = 20  # of time, over which accuracy is compared
+_SPANS = (6, 20)  # of time, over which accuracy is compared: so many, one for each 100 held-out rows
 
 
 @dataclass(frozen=True)
@@ -253,12 +253,13 @@ def held_out_latest(X: Any, y: Any, time: str, test_size: float, task: str) -> t
         )
     shuffled = np.random.default_rng(0).permutation(np.flatnonzero(late))  # the first are points of tables and charts
     shown = str(first)[:10] if column.dtype.kind == "M" else f"{first:g}"
+    of_rows = np.unique(column.to_numpy()[shuffled], return_inverse=True)[1].ravel()
+    n_spans = min(int(np.clip(late.sum() // 100, *_SPANS)), int(of_rows.max()) + 1)
+    spans = of_rows * n_spans // (of_rows.max() + 1)
     said = (
         f"The latest rows are held out: those with {time} from {shown} on. Rows next to each other in time are alike, "
-        f"so accuracy is compared over {_SPANS} spans of time."
+        f"so accuracy is compared over {n_spans} groups of neighbouring rows."
     )
-    of_rows = np.unique(column.to_numpy()[shuffled], return_inverse=True)[1].ravel()
-    spans = of_rows * min(_SPANS, of_rows.max() + 1) // (of_rows.max() + 1)
     return X[~late], X.iloc[shuffled], y[~late], y[shuffled], spans, said
 
 

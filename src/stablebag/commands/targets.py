@@ -78,5 +78,5 @@ def about_ratings(column: Any, name: str, task: str, given: str | None) -> list[
     return [
         f"The numbers {numbers[0]:.0f} to {numbers[-1]:.0f} of {printable(name)} were read as classes without an "
         "order. If they are ratings or counts, --task regression treats them as numbers; if they are classes, --task "
-        "classification ends this note."
+        "classification says so."
     ]

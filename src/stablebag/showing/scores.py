@@ -117,6 +117,8 @@ class Ranking(NamedTuple):
         Whether an AUC of 0.7, or a rank correlation of 0.4, could go unnoticed.
     rarest : tuple of (str, int) or None, default=None
         Of two classes, the one that the held-out rows have least of, and how many.
+    n_groups : int or None, default=None
+        The number of groups of the held-out rows, if there are any.
     """
 
     name: str
@@ -126,6 +128,7 @@ class Ranking(NamedTuple):
     level: float = LEVEL
     are_few: bool = False
     rarest: tuple[str, int] | None = None
+    n_groups: int | None = None
 
     @property
     def is_real(self) -> bool:
@@ -368,7 +371,7 @@ def _ranking(name: str, predicted: np.ndarray, truth: np.ndarray, groups: np.nda
         sums = np.bincount(groups, each)[np.unique(groups)]
         error = float(sums.std(ddof=1)) * math.sqrt(units) if units > 1 else 0.0
         p = float(stats.t.sf(total / error, units - 1)) if error > 0 else 1.0
-        return Ranking(name, by_chance + total, p, n, _LEVEL_OF_GROUPS, bool(are_few))
+        return Ranking(name, by_chance + total, p, n, _LEVEL_OF_GROUPS, bool(are_few), n_groups=units)
     if not spread > 0:
         return Ranking(name, by_chance + total, 1.0, n, are_few=bool(are_few))
     p = (

@@ -128,13 +128,14 @@ def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None) -> Iterator[
         found = difference(losses[0], losses[0].constant)
         of_numbers = ranking.name != "AUC"
         if ranking.are_few and not (ranking.is_real and found.is_smaller):
-            among = ""
+            among = [] if ranking.n_groups is None else [f"of {ranking.n_groups:,} groups"]
             if ranking.rarest is not None:
-                among = f" ({ranking.rarest[1]:,} of class {ranking.rarest[0]!r})"
+                among.append(f"{ranking.rarest[1]:,} of class {ranking.rarest[0]!r}")
+            these = f" ({', '.join(among)})" if among else ""
             yield Verdict(
                 TOO_FEW,
                 f"{ranking.n:,} held-out {'row is' if ranking.n == 1 else 'rows are'} too few to say whether the "
-                f"bagged model beats a constant{among}.",
+                f"bagged model beats a constant{these}.",
                 "Hold out more rows (--test-size, --test), or gather more, before you rely on its predictions.",
             )
         elif not ranking.is_real:
