@@ -11,6 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_
 from stablebag.commands.groups import suggestion
 from stablebag.commands.main import main
 from stablebag.commands.noticing import about_copies, about_leaks, about_time, in_time, leaks
+from stablebag.commands.tables import TrainingTable
 from stablebag.commands.targets import about_ratings
 
 QUICK = ("--n-bags", 20, "--refits", 5, "--points", 5, "--jobs", 1)
@@ -168,6 +169,22 @@ def test_held_out_visits_of_patients_that_were_trained_on_are_counted(rng):
     assert said.endswith("add --group patient_id: it holds out whole patients.")
     assert suggestion(visits[:240], visits[240:]) == ""  # other patients are held out
     assert suggestion(mixed.rename(columns={"patient_id": "dose"})[:240], mixed[240:]) == ""
+
+
+def test_a_column_of_groups_that_is_dropped_or_names_rows_is_still_one(rng, tmp_path):
+    frame = pd.DataFrame(
+        {"patient_id": np.repeat(np.arange(40), 3), "x": rng.normal(size=120), "y": rng.normal(size=120)}
+    )
+    frame.to_csv(tmp_path / "t.csv", index=False)
+
+    def warned(**options):
+        return TrainingTable.from_options({"table": tmp_path / "t.csv", "target": "y", **options}).as_read.warned
+
+    (said,) = warned(drop=("patient_id",))
+    assert said.startswith("The column patient_id, which is left out, has 40 values in 120 rows.")
+    assert "use --group patient_id instead of --drop patient_id" in said
+    assert "use --group patient_id instead of --id" in warned(ids=("patient_id",))[0]
+    assert warned(group="patient_id") == warned(drop=("x",)) == ()
 
 
 def test_copies_of_training_rows_are_counted_unless_chance_makes_them(rng):

@@ -169,6 +169,19 @@ def suggestion(X: Any, X_test: Any = None) -> str:
     )
 
 
+def about_dropped(dropped: Any) -> list[str]:
+    """Say that a column that seems to say whose rows are whose was left out, though its groups are still there."""
+    if not (found := of_repeats(dropped)):
+        return []
+    name, of = found[0], Noun.of_column(found[0])
+    quoted = shlex.quote(name)
+    return [
+        f"The column {name}, which is left out, has {dropped[name].nunique():,} values in {len(dropped):,} rows. If "
+        f"the rows of {of.any_one} belong together, use --group {quoted} instead of --drop {quoted}: otherwise errors "
+        f"and intervals are too small for new {of.plural}."
+    ]
+
+
 def _repeats(column: Any) -> bool:
     values = column.dropna()
     whole = values.dtype.kind in "iu" or (values.dtype.kind == "f" and bool((values == values.round()).all()))

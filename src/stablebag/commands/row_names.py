@@ -46,5 +46,10 @@ def about_ids(index: Any, ids: tuple[str, ...]) -> list[str]:
     if not ids or index.is_unique:
         return []
     called = " and ".join(map(repr, ids))
-    help_ = f" If rows of one belong together, use --group {shlex.quote(ids[0])}." if len(ids) == 1 else ""
-    return [f"Several rows have the same {called}, so that the name of a row is not its alone.{help_}"]
+    help_ = (
+        f" If such rows belong together, use --group {shlex.quote(ids[0])} instead of --id: otherwise the scores "
+        "flatter predictions for new ones."
+        if len(ids) == 1
+        else ""
+    )
+    return [f"Several rows have the same {called}, so an ID does not tell which row is meant.{help_}"]

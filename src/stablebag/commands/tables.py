@@ -12,7 +12,7 @@ from stablebag.commands.choices import as_written, chosen_kinds, named_columns, 
 from stablebag.commands.columns import Columns, plain_frame
 from stablebag.commands.describing import described
 from stablebag.commands.files import read_file
-from stablebag.commands.groups import listed, of_repeats, split_group
+from stablebag.commands.groups import about_dropped, listed, of_repeats, split_group
 from stablebag.commands.kinds import Decision, decide
 from stablebag.commands.learners import MODELS, TASKS, make_learner, parse_parameters
 from stablebag.commands.new_rows import NewRows, Reading
@@ -109,8 +109,9 @@ class TrainingTable:
         names = index if groups is None else groups.drop_duplicates()
         decisive = _decisive(decision, names)
         leaking = leaks(typed, y, task, groups, skip=of_repeats(typed)[:1] if groups is None else ())
-        noticed = [*nearly_numbers(X, columns), *about_two_ways(decision), *about_ids(index, ids)]
+        noticed = [*nearly_numbers(X, columns), *about_two_ways(decision)]
         warned = about_leaks(leaking, target) + about_ratings(known[target], target, task, options.get("task"))
+        warned += about_ids(index, ids) + (about_dropped(table[list(drop)]) if groups is None else [])
         as_read = DataAsRead(
             name=name_of(options["table"]),
             n_rows=len(y),
