@@ -10,6 +10,7 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 _WIDTH = 94
+ROUNDING = 1e-12  # of a scale: what is smaller is a rounding error
 _SMALL, _THOUSAND, _LARGE = 1e-6, 1e3, 1e15  # numbers below and above are written with a power of ten
 _ENDINGS = re.compile(r"(?i)(^|[\s_.-]+)(ids?|no|nr|num|numbers?|codes?|keys?|uuid|index)$")
 _TOO_GENERAL = ("group", "groups", "row", "rows", "unit", "units")
@@ -95,6 +96,8 @@ def _plural(word: str) -> str:
 
 
 ROWS = Noun()
+ROW_NUMBERS = "Row 0 is the first row below the header."  # wherever rows of a file are numbered
+NUMBER_OF_ROW = "row (from 0)"  # the heading of a column of row numbers, for people
 
 
 def paragraphs(sentences: Iterable[str]) -> str:
@@ -108,19 +111,60 @@ def preformatted(text: str) -> str:
     return f'<pre style="{style}">{html.escape(text)}</pre>'
 
 
-def number(value: float) -> str:
+def number(value: float, scale: float = 0.0) -> str:
     """Return a number as people write it: four digits, all digits of a large one, and nothing for NaN.
+
+    A rounding error of numbers on a scale is 0.
 
     >>> number(0.123411), number(1234567.8), number(-1234.5), number(0.000012345), number(2.0), number(math.nan)
     ('0.1234', '1,234,568', '-1,234', '0.00001234', '2', '')
+    >>> number(1.922e-16, scale=1)
+    '0'
     """
     value = float(value) + 0.0  # no minus before zero
+    value = 0.0 if abs(value) <= ROUNDING * scale else value
     if math.isnan(value):
         return ""
     size = abs(float(f"{value:.4g}"))  # 999.97 is a thousand
     if size < _THOUSAND:
         return f"{Decimal(f'{value:.4g}'):f}" if size >= _SMALL else f"{value:.4g}"
     return f"{value:,.0f}" if size < _LARGE else f"{value:.4g}"
+
+
+def short(value: float, scale: float = 0.0) -> str:
+    """Return a number for a sentence: three digits, and nothing finer than a thousandth of the scale of its likes.
+
+    What is smaller than that is "0": in 0.62 and -0.000005377 the second is nothing, and so is a rounding error.
+
+    >>> short(0.61834), short(29.583), short(123456.7), short(-0.000005377, 1), short(1.922e-16, 1), short(math.nan)
+    ('0.618', '29.6', '123,457', '0', '0', '')
+    >>> short(0.000012345), short(0.9996, 1), short(1.0, 1), short(-0.0)
+    ('0.0000123', 'over 0.999', '1', '0')
+    """
+    value = float(value)
+    if scale == 1 and 0.9995 <= value < 1 - ROUNDING:
+        return "over 0.999"  # 1 is all of it
+    if not math.isfinite(value):
+        return "" if math.isnan(value) else f"{value:g}"
+    value = float(f"{value:.3g}") if abs(value) < _THOUSAND else value
+    finest = 10.0 ** math.floor(math.log10(scale) - 3 + 1e-9) if scale > 0 else 0.0
+    if abs(value) < finest / 2:
+        return "0"
+    value = round(value / finest) * finest if finest and abs(value) < _THOUSAND else value
+    return number(float(f"{value:.12g}"))
+
+
+def percent(share: float) -> str:
+    """Return a share in percent; 0 and 100 only for none and all.
+
+    >>> percent(0.1234), percent(1.0), percent(0.99999), percent(0.00001), percent(0.0), percent(3.5), percent(0.05)
+    ('12.3%', '100%', 'over 99.9%', 'under 0.1%', '0%', '350%', '5%')
+    """
+    if 0 < share < 0.001:
+        return "under 0.1%"
+    if 0.999 < share < 1:
+        return "over 99.9%"
+    return f"{number(float(f'{100 * share:.1f}'))}%" if abs(share) < 1 else f"{100 * share:,.0f}%"
 
 
 def printable(value: Any, most: int = 60) -> str:
@@ -143,12 +187,18 @@ def visible(text: str) -> str:
     return "".join(letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in text)
 
 
-def rounded_up(value: float) -> str:
+def rounded_up(value: float, scale: float = 0.0) -> str:
     """Return four digits, or a whole number, rounded so that what is printed is proved.
+
+    What is a rounding error on the scale becomes a thousandth of it.
 
     >>> rounded_up(0.123411), rounded_up(2.0), rounded_up(1234567.2), rounded_up(float("inf"))
     ('0.1235', '2', '1,234,568', 'inf')
+    >>> rounded_up(8.77e-17, scale=1)
+    '0.001'
     """
+    if 0 < value <= ROUNDING * scale:
+        return number(scale / 1000)
     if value == 0 or math.isinf(value):
         return f"{value:g}"
     exponent = Decimal(value).adjusted() - 3

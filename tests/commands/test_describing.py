@@ -25,7 +25,7 @@ def test_each_column_is_described():
     )
     kinds = decide(frame.drop(columns=["who", "out"]), target="y").kinds
     X = Columns(kinds).read(frame)
-    found = described(frame, X, kinds, target="y", group="who", ids=(), drop=("out",), telling=["many"])
+    found = described(frame, X, kinds, target="y", group="who", ids=(), drop=("out",), leaking=["many"])
     told = {column.name: (column.kind, column.n_values, column.example, column.remark) for column in found}
     assert told == {
         "y": ("target", 60, "0 to 8.429", ""),
@@ -38,8 +38,8 @@ def test_each_column_is_described():
         "name": ("id", 60, "n0, ...", "left out: all values differ"),
         "city": ("category", 2, "Oslo, Rome", ""),
         "out": ("dropped", 1, "1", "left out by --drop"),
-        "many": ("category", 55, "m0, m1, m2, ...", "tells the target"),
+        "many": ("category", 55, "m0, m1, m2, ...", "predicts the target alone"),
     }
     assert next(column.missing for column in described(
-        frame[["city"]], X, kinds, target="y", group=None, ids=(), drop=(), telling=[]
+        frame[["city"]], X, kinds, target="y", group=None, ids=(), drop=(), leaking=[]
     )) == 1 / 3  # fmt: skip

@@ -163,16 +163,21 @@ def test_ordinary_tables_are_left_alone(load, tmp_path):
 def test_columns_that_are_called_like_identities_and_repeat_are_noticed(name):
     for values in (np.arange(90) // 3, np.repeat([f"x{k}" for k in range(45)], 2)):
         told = suggestion(pd.DataFrame({"x": np.arange(90.0), name: values}))
-        assert told.startswith(f"The column {name!r} has {len(set(values))} values in 90 rows: if the rows of a")
-        assert f"--group {name if ' ' not in name else repr(name)} " in told
+        assert told.startswith(f"The column {name} has {len(set(values))} values in 90 rows. If the rows of a")
+        assert f"--group {name if ' ' not in name else repr(name)}: " in told
 
 
 def test_the_suggestion_says_what_would_change(frame):
     assert suggestion(frame) == (
-        "The column 'patient_id' has 40 values in 120 rows: if the rows of a patient belong together, --group "
-        "patient_id takes whole patients in place of single rows. Without it the column is a feature, and errors and "
-        "intervals are too small for new patients."
+        "The column patient_id has 40 values in 120 rows. If the rows of a patient belong together, add --group "
+        "patient_id: without it, errors and intervals are too small for new patients."
     )
+    assert suggestion(frame[:100], frame[99:]) == (
+        "1 of 21 rows held out belongs to patients that were trained on (patient_id), so the scores flatter "
+        "predictions for new patients. If new patients are what you predict, add --group patient_id: it holds out "
+        "whole patients."
+    )
+    assert suggestion(frame[:60], frame[60:]) == ""  # other patients
 
 
 @pytest.mark.parametrize("name", [
@@ -198,4 +203,4 @@ def test_few_units_of_very_many_rows_are_not():
 
 def test_of_several_columns_the_one_with_the_most_values_is_noticed(frame):
     table = frame.assign(site=np.arange(len(frame)) // 10)
-    assert "--group patient_id " in suggestion(table)
+    assert "--group patient_id:" in suggestion(table)

@@ -1,6 +1,8 @@
 import pandas as pd
 import pytest
 
+from stablebag._wording import percent
+
 
 def words(result):
     return " ".join(result.output.split())
@@ -29,7 +31,7 @@ def test_known_targets_are_held_against_the_intervals(run, table, tmp_path):
     assert result.exit_code == 0, result.output
     frame = pd.read_csv(output)
     inside = known["cost"].between(frame["lower"], frame["upper"]).mean()
-    assert f"{inside:.1%} of the known targets are inside." in words(result)
+    assert f"{percent(inside)} of the known targets are inside." in words(result)
     assert "9 intervals by jackknife at level 0.9" in words(result)
 
 
@@ -64,7 +66,7 @@ def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
     arguments = ("--target", "pressure", "--test", new, "--output", tmp_path / "i.csv", "--n-bags", 20, "--jobs", 1)
     result = run("interval", clinic, *arguments)
     assert result.exit_code == 0, result.output
-    assert "--group patient_id takes whole patients" in words(result)
+    assert "add --group patient_id:" in words(result)
 
 
 def test_the_stable_jackknife_is_refused_for_units_before_anything_is_fitted(run, clinic, tmp_path):
@@ -95,10 +97,10 @@ def test_columns_are_kept_beside_the_intervals(run, table, tmp_path):
     result = run("interval", table, *arguments, "--keep", "key, row", "--keep", "lower")
     assert result.exit_code == 0, result.output
     frame = pd.read_csv(output)
-    own = ["row (number)", "key", "row", "lower"]
+    own = ["row of this table", "key", "row", "lower"]
     assert frame.columns.tolist() == [*own, "prediction", "lower (interval)", "upper"]
     assert frame["key"].tolist() == list("abcdefg")
-    assert frame["row (number)"].tolist() == list(range(7))
+    assert frame["row of this table"].tolist() == list(range(7))
 
 
 def test_intervals_can_be_as_wide_as_bags_differ(run, table, tmp_path):

@@ -4,41 +4,44 @@ import pytest
 
 from stablebag.commands.columns import Columns
 from stablebag.commands.kinds import decide
-from stablebag.commands.noticing import about_telling, about_two_ways, nearly_numbers, telling
+from stablebag.commands.noticing import Leak, about_leaks, about_two_ways, leaks, nearly_numbers
 
 RNG = np.random.default_rng(0)
 Y = RNG.normal(size=50)
 CLASSES = np.where(Y > 0, "ill", "well")
 
 
-def test_numbers_in_the_order_of_the_target_tell_it():
+def test_numbers_in_the_order_of_the_target_leak_it():
     X = pd.DataFrame({"a": Y**3, "b": -Y, "c": Y + RNG.normal(size=50), "d": CLASSES, "e": np.sign(Y)})
-    assert telling(X, Y, "regression") == ["a", "b"]
-    assert telling(X[:19], Y[:19], "regression") == []  # could be chance
-    assert telling(X.assign(a=X["a"].where(X.index < 20)), Y, "regression") == ["b"]  # mostly missing
+    assert {leak.column for leak in leaks(X, Y, "regression")} == {"a", "b"}
+    assert leaks(X[:19], Y[:19], "regression") == []  # could be chance
+    mostly_missing = X.assign(a=X["a"].where(X.index < 20))
+    assert [leak.column for leak in leaks(mostly_missing, Y, "regression")] == ["b"]
 
 
-def test_values_that_go_with_one_class_each_tell_it():
-    X = pd.DataFrame({"a": Y > 0, "b": np.where(Y > 0, 7, 3), "c": np.arange(50), "d": Y > 0.1, "e": Y})
-    assert telling(X, CLASSES, "classification") == ["a", "b"]
+def test_values_that_go_with_one_class_each_leak_it():
+    X = pd.DataFrame({"a": Y > 0, "b": np.where(Y > 0, 7, 3), "c": np.arange(50), "e": RNG.normal(size=50)})
+    assert [leak.column for leak in leaks(X, CLASSES, "classification")] == ["a", "b"]
 
 
-def test_a_column_that_tells_the_target_in_the_first_rows_alone_does_not():
+def test_a_column_that_leaks_in_the_first_rows_alone_is_not_named():
     y = np.arange(5000.0)
     x = y.copy()
     x[1::2] = np.random.default_rng(0).permutation(x[1::2])
-    assert telling(pd.DataFrame({"x": x}), y, "regression") == []
-    assert telling(pd.DataFrame({"x": y}), y, "regression") == ["x"]
+    assert leaks(pd.DataFrame({"x": x}), y, "regression") == []
+    assert [leak.column for leak in leaks(pd.DataFrame({"x": y}), y, "regression")] == ["x"]
 
 
 def test_the_option_that_helps_is_said():
-    assert about_telling([]) == []
-    assert about_telling(["outcome code"]) == [
-        "The column 'outcome code' tells the target exactly; leave it out with --drop 'outcome code' if it is not "
-        "known in advance."
+    assert about_leaks([], "y") == []
+    rule = Leak("outcome code", "outcome code > 0", "accuracy 1.000 on 10 held-out rows", 1.0)
+    assert about_leaks([rule], "y") == [
+        "outcome code alone predicts y almost perfectly (outcome code > 0: accuracy 1.000 on 10 held-out rows). That "
+        "is often too good to be true: is it known at the time of prediction? If not, add --drop 'outcome code'."
     ]
-    (said,) = about_telling([f"x{k}" for k in range(9)])
-    assert said.startswith("The columns 'x0', 'x1', 'x2' and 6 more tell the target exactly")
+    first, others = about_leaks([rule._replace(column=f"x{k}") for k in range(9)], "y")
+    assert first.startswith("x0 alone")
+    assert others == "The same question goes for x1, x2, x3 and 5 more (--drop x1 --drop x2 --drop x3)."
 
 
 def columns(**values):

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from stablebag import predict_interval, predict_set
+from stablebag._wording import percent
 from stablebag.commands.saving import SavedModel
 
 pytest.importorskip("skops.io")
@@ -57,7 +58,7 @@ def test_intervals_are_those_of_the_model_and_keep_the_theorem(run, numbers, tab
     np.testing.assert_allclose(frame[["lower", "upper"]].to_numpy().T, [found.lower, found.upper])
     assert "coverage is at least 0.6" in words(result)
     assert "approximately" not in words(result)  # stablebag interval draws the number of bags
-    assert f"{found.coverage(pd.read_csv(table)['cost']):.1%} of the known targets are inside." in words(result)
+    assert f"{percent(found.coverage(pd.read_csv(table)['cost']))} of the known targets are inside." in words(result)
 
 
 def test_classes_are_predicted_with_probabilities_and_sets(run, classes, table, tmp_path):

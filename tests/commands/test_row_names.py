@@ -23,4 +23,4 @@ def test_names_of_several_rows_are_told():
     assert about_ids(index, ()) == about_ids(pd.Index(["a", "b"]), ("id",)) == []
     (said,) = about_ids(index, ("my id",))
     assert said.startswith("Several rows have the same 'my id'")
-    assert said.endswith("use --group 'my id'.")
+    assert "use --group 'my id' instead of --id" in said

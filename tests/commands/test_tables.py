@@ -117,20 +117,21 @@ def test_rows_that_decide_how_a_column_is_read_are_named(tmp_path):
     assert data.decisive == (60,)
     assert data.covered() == (
         "Without the row 60, some column would be read otherwise, so the guarantee is not about it (1 of 61). --kind, "
-        "--drop or --task decides how it is read."
+        "--drop or --task decides how it is read. Row 0 is the first row below the header."
     )
     assert data.covered(data.X.index[:50]).startswith("Without any single row")  # it is held out
     assert "--kind a=number" in data.as_read.noticed[0]
     assert read(path, "y", kinds=("a=number",)).decisive == ()
 
 
-def test_what_tells_the_target_is_noticed(tmp_path):
+def test_what_leaks_the_target_is_a_warning(tmp_path):
     rows = "".join(f"{'yes' if k % 2 else 'no'},{k % 2},{k * 7 % 11}\n" for k in range(30))
     data = read(write(tmp_path, f"ill,code,a\n{rows}"), "ill")
-    assert data.as_read.noticed == (
-        "The column 'code' tells the target exactly; leave it out with --drop code if it is not known in advance.",
+    assert data.as_read.warned == (
+        "code alone predicts ill almost perfectly (code > 0: accuracy 1.000 on 10 held-out rows). That is often too "
+        "good to be true: is it known at the time of prediction? If not, add --drop code.",
     )
-    assert data.as_read.columns[1].remark == "tells the target"
+    assert data.as_read.columns[1].remark == "predicts the target alone"
 
 
 def test_a_table_of_many_columns_is_read(tmp_path):

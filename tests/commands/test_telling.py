@@ -51,8 +51,8 @@ def test_remarks_follow_the_verdict():
 
 
 def test_suspicious_rows_are_told_with_the_noise_beside_them(numbers):
-    moving, wrong, counted = suspicious(numbers)
-    assert counted == "Rows are counted from 0, below the header."
+    moving, wrong = suspicious(numbers)
+    assert "Row 0 is the first row below the header." in told(numbers)
     first = numbers.suspects.moving[0]
     assert f"row 7 ({number(first.value)}, noise {number(first.noise)})" in moving
     assert "about 10% of such a list would be there by chance" in moving

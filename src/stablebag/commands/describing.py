@@ -22,7 +22,7 @@ def described(
     group: str | None,
     ids: tuple[str, ...],
     drop: tuple[str, ...],
-    telling: list[str],
+    leaking: list[str],
 ) -> Iterator[ColumnAsRead]:
     """Give out what there is to say of each column.
 
@@ -44,8 +44,8 @@ def described(
         The columns that name rows.
     drop : tuple of str
         The columns that were to be left out.
-    telling : list of str
-        The columns that tell the target exactly.
+    leaking : list of str
+        The columns that predict the target almost perfectly by themselves.
     """
     given: dict[str | None, str] = {target: "target", group: "group"}
     given.update({**dict.fromkeys(ids, "id"), **dict.fromkeys(drop, "dropped")})
@@ -62,7 +62,9 @@ def described(
             missing=float(read.isna().mean()),
             n_values=int(column.nunique()),
             example=_example(read),
-            remark="tells the target" if name in telling else _remark(column, kind, role, is_given=name in given),
+            remark="predicts the target alone"
+            if name in leaking
+            else _remark(column, kind, role, is_given=name in given),
         )
 
 

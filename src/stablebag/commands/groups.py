@@ -1,7 +1,7 @@
 """The column that says whose rows are whose: read, refused, held out by whole units, and noticed if it is not given."""
 
 import math
-import re
+import shlex
 from typing import Any
 
 import numpy as np
@@ -134,24 +134,52 @@ def listed(names: list[str]) -> str:
     return ", ".join(names[:_LISTED]) + (", ..." if len(names) > _LISTED else "")
 
 
-def suggestion(X: Any) -> str:
-    """Say in a sentence which column seems to tell units, such as patients, that have several rows; "" if none does.
+def of_repeats(X: Any) -> tuple[str, ...]:
+    """Return the columns that seem to say whose rows are whose, such as patients with several rows, the finest first.
 
     A column is noticed if its name ends in "id" or the like, or in a unit (patient, user, site, ...), perhaps with
     "no", "code" or the like behind it; if its values are whole numbers or texts, at least 10 different ones; and if
-    there are 1.5 to 50 rows for each. Of several, it is the one with the most values.
+    there are 1.5 to 50 rows for each.
     """
     found = {name: X[name].nunique() for name in X.columns if is_called_like_units(name) and _repeats(X[name])}
-    if not found:
+    return tuple(sorted(found, key=lambda column: -found[column]))
+
+
+def suggestion(X: Any, X_test: Any = None) -> str:
+    """Say in a sentence which column seems to say whose rows are whose, and what --group would change; "" if none does.
+
+    With held-out rows, it counts those that belong to a group that was trained on.
+    """
+    if not (found := of_repeats(X)):
         return ""
-    name = max(found, key=lambda column: found[column])
-    of = Noun.of_column(name)
-    quoted = f"'{name}'" if re.search(r"[^\w.-]", name) else name
+    name = found[0]
+    of, whole = Noun.of_column(name), f"--group {shlex.quote(name)}"
+    if X_test is None:
+        return (
+            f"The column {name} has {X[name].nunique():,} values in {len(X):,} rows. If the rows of {of.any_one} "
+            f"belong together, add {whole}: without it, errors and intervals are too small for new {of.plural}."
+        )
+    known = int(_known(X[name], X_test[name]).sum())
+    if not known:
+        return ""
     return (
-        f"The column {name!r} has {found[name]:,} values in {len(X):,} rows: if the rows of {of.any_one} belong "
-        f"together, --group {quoted} takes whole {of.plural} in place of single rows. Without it the column is a "
-        f"feature, and errors and intervals are too small for new {of.plural}."
+        f"{known:,} of {ROWS.count(len(X_test))} held out {'belongs' if known == 1 else 'belong'} to {of.plural} that "
+        f"were trained on ({name}), so the scores flatter predictions for new {of.plural}. If new {of.plural} are what "
+        f"you predict, add {whole}: it holds out whole {of.plural}."
     )
+
+
+def about_dropped(dropped: Any) -> list[str]:
+    """Say that a column that seems to say whose rows are whose was left out, though its groups are still there."""
+    if not (found := of_repeats(dropped)):
+        return []
+    name, of = found[0], Noun.of_column(found[0])
+    quoted = shlex.quote(name)
+    return [
+        f"The column {name}, which is left out, has {dropped[name].nunique():,} values in {len(dropped):,} rows. If "
+        f"the rows of {of.any_one} belong together, use --group {quoted} instead of --drop {quoted}: otherwise errors "
+        f"and intervals are too small for new {of.plural}."
+    ]
 
 
 def _repeats(column: Any) -> bool:

@@ -9,6 +9,7 @@ import click
 import numpy as np
 from rich.console import Console
 
+from stablebag._wording import percent
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.commands.options import keep_option, save_option, table_options
 from stablebag.commands.parts import paths_of
@@ -63,6 +64,8 @@ def interval(
     saving, console = Saving.order(save, options), Console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "regression")
+    for warning in data.data.as_read.warned:
+        say(console, warning)
     new, kept = data.new, data.new.kept(keep)
     check_method(method, locally_weighted, confidence, data.groups, len(data.y))
     model = data.model(console, BaggedRegressor, random_number=method in _OF_RANDOM_BAGS)
@@ -84,7 +87,7 @@ def interval(
     elif noticed := data.suggestion:
         say(console, noticed)
     if new.y is not None:
-        say(console, f"{found.coverage(new.y):.1%} of the known targets are inside.")
+        say(console, f"{percent(found.coverage(new.y))} of the known targets are inside.")
     with whole(output) as partial:
         new.beside(columns_of(found), kept, "interval").to_csv(partial, index=False)
     say(console, f"{len(found):,} intervals are in {output}.")

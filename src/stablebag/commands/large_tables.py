@@ -11,13 +11,14 @@ from stablebag._wording import ROWS
 from stablebag.commands.choices import chosen_kinds, named_columns, refuse_roles
 from stablebag.commands.columns import Columns, plain_frame
 from stablebag.commands.describing import described
-from stablebag.commands.groups import listed, split_group
+from stablebag.commands.groups import listed, of_repeats, split_group
 from stablebag.commands.kinds import Kind, decide
 from stablebag.commands.new_rows import NewRows, Reading
-from stablebag.commands.noticing import about_telling, about_two_ways, nearly_numbers, telling
+from stablebag.commands.noticing import about_leaks, about_two_ways, leaks, nearly_numbers
 from stablebag.commands.parts import folders_of, footers, is_parquet, name_of, paths_of, refuse_uneven, size_in_memory
 from stablebag.commands.refusals import TableError, refuse_unknown
-from stablebag.commands.targets import split_target
+from stablebag.commands.row_names import numbered
+from stablebag.commands.targets import about_ratings, split_target
 from stablebag.commands.typed_rows import TypedRows, plainly, typed
 from stablebag.learning.sources.parquet import ParquetTable
 from stablebag.learning.sources.remainder import Remainder
@@ -134,7 +135,9 @@ class LargeTable:
         X, X_test = TypedRows(used, gone, columns, y, flags), typed(sample, columns, flags).iloc[shuffled]
         X_test.index = used.places(held_out[shuffled])
         others = None if whole.groups() is None else whole.groups().iloc[held_out[shuffled]].set_axis(X_test.index)
-        told = telling(X_test, y[held_out[shuffled]], task)
+        told = y[held_out[shuffled]]
+        leaking = leaks(X_test, told, task, others, skip=of_repeats(X_test)[:1] if others is None else ())
+        warned = about_leaks(leaking, target) + about_ratings(told, target, task, options.get("task"))
         as_read = DataAsRead(
             name=name_of(table),
             n_rows=len(y) - len(strange),
@@ -148,10 +151,12 @@ class LargeTable:
                     group=group,
                     ids=(),
                     drop=drop,
-                    telling=told,
+                    leaking=[leak.column for leak in leaking],
                 )
             ),
-            noticed=(*nearly_numbers(plain, columns), *about_two_ways(decision), *about_telling(told)),
+            noticed=(*nearly_numbers(plain, columns), *about_two_ways(decision)),
+            warned=tuple(warned),
+            row_numbers="" if group is not None else numbered(table),
             n_sampled=len(held_out),
         )
         categories = {name: sorted(values) for name, values in known.items() if len(values) <= _MOST_CATEGORIES}

@@ -18,6 +18,8 @@ from stablebag.commands.printing import progress
 @table_options
 @click.option("--test", type=click.Path(path_type=Path), help="A table of held-out rows.")
 @click.option("--test-size", type=float, default=0.2, show_default=True, help="The share to hold out without --test.")
+@click.option("--time", metavar="COLUMN", help="Column that orders the rows in time, such as date: the latest rows are "
+              "held out instead of random ones.")  # fmt: skip
 @click.option(
     "--points",
     type=click.IntRange(1),
@@ -66,17 +68,19 @@ def measure(**options: Any) -> None:
     for path in (options["output"], options["json_path"], options["save"]):
         refuse_unwritable(path, *paths_of(table), test)
     with progress(Console(), f"Reading {name_of(table)}"):
-        from stablebag.commands import groups, large_tables, tables
+        from stablebag.commands import groups, large_tables, noticing, tables
         from stablebag.commands.columns_table import print_columns
-        from stablebag.commands.studying import StudyOrder, held_out
+        from stablebag.commands.studying import StudyOrder, held_out, held_out_latest, refuse_time
         from stablebag.learning.sources.source import RowSource
 
         order = StudyOrder.from_options(options)
         is_large = large_tables.is_large(options)
         if is_large:
             large_tables.refuse_in_memory_only(options)
+        refuse_time(options, is_large=is_large)
         data = (large_tables.LargeTable if is_large else tables.TrainingTable).from_options(options)
     X, y, task, units, others = data.X, data.y, data.task, data.groups, None
+    warnings, time = list(data.as_read.warned), options["time"]
     notes = [f"{data.n_rows:,} rows of {name_of(table)}; the target is {target!r} ({task})."]
     notes[:0] = data.said or large_tables.about_other_files(options)
     if data.n_without_target:
@@ -95,7 +99,12 @@ def measure(**options: Any) -> None:
         notes += new.said
     elif isinstance(data, large_tables.LargeTable):
         X_test, y_test, others = data.X_test, data.y_test, data.groups_test
+    elif time is not None:
+        X, X_test, y, y_test, others, said = held_out_latest(X, y, time, size, task)
+        notes.append(said)
     elif units is None:
+        if not is_large:
+            warnings += noticing.about_time(noticing.in_time(X, y, task), target)
         X, X_test, y, y_test = held_out(X, y, size, task, seed)
         if len(y) < 2:
             raise tables.TableError("One row is left to train on, and two are needed. Give more rows, or --test.")
@@ -103,10 +112,12 @@ def measure(**options: Any) -> None:
         X, X_test, y, y_test, units, others = groups.held_out_units(X, y, units, size, task, seed)
     notes.append(groups.trained(len(y), len(X_test), units, others))
     if known := groups.seen_before(units, others):
-        notes.append(f"{known} So the held-out scores are better than at rows of new {groups.noun(units).plural}.")
-    if units is None and (noticed := groups.suggestion(X_test if is_large else X)):
-        notes.append(noticed)
+        warnings.append(f"{known} So the scores flatter predictions for new {groups.noun(units).plural}.")
+    if units is None and (noticed := groups.suggestion(X_test) if is_large else groups.suggestion(X, X_test)):
+        warnings.append(noticed)
+    if not is_large and y_test is not None:
+        warnings += noticing.about_copies(X, y, X_test, y_test)
     notes.append(data.covered(units if units is not None or isinstance(X, RowSource) else X.index))
     order = replace(order, reading=data.reading, as_read=data.as_read)
-    order.carry_out(X, y, X_test, y_test, task, notes, units)
+    order.carry_out(X, y, X_test, y_test, task, notes, units, groups_test=others, warnings=warnings)
     print_columns(Console(), data.as_read)

@@ -69,7 +69,7 @@ class NewRows:
         import pandas as pd
 
         kept = [*self.ids, *(name for name in kept if name not in self.ids)]
-        columns: dict[str, Any] = {"row" if "row" not in kept else "row (number)": np.arange(len(self.frame))}
+        columns: dict[str, Any] = {"row" + " of this table" * ("row" in kept): np.arange(len(self.frame))}
         if not self.ids and not isinstance(self.frame.index, pd.RangeIndex):
             columns[str(self.frame.index.name or "index")] = np.asarray(self.frame.index)
         if self.groups is not None:

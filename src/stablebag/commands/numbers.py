@@ -8,6 +8,7 @@ from stablebag.measuring.suspects import Suspect, Suspects
 from stablebag.resampling.row_ids import plain
 from stablebag.showing.colophon import Colophon
 from stablebag.showing.decisions import Decisions
+from stablebag.showing.scores import Ranking
 from stablebag.showing.study import Study
 from stablebag.showing.verdict import Verdict
 
@@ -37,6 +38,7 @@ def numbers(result: Study, colophon: Colophon, delta: float = 0.05) -> dict[str,
         ],
         "proved_of_these_bags": result.proved.explain(delta),
         "proved_of_bags_drawn_anew": None if result.anew is None else result.anew.explain(delta),
+        "ranking": None if result.ranking is None else _ranking(result.ranking),
         "held_out": {
             score.name: {
                 "base": finite(score.base),
@@ -55,6 +57,18 @@ def numbers(result: Study, colophon: Colophon, delta: float = 0.05) -> dict[str,
         if result.error is None
         else {"value": result.error.value, "standard_error": finite(result.error.standard_error)},
         "coverage": result.coverage,
+    }
+
+
+def _ranking(found: Ranking) -> dict[str, Any]:
+    return {
+        found.name: finite(found.value),
+        "by_chance": found.by_chance,
+        "p_value": found.p_value,
+        "better_than_chance": found.is_real,
+        "n_held_out": found.n,
+        "n_groups": found.n_groups,
+        "too_few": found.are_few,
     }
 
 

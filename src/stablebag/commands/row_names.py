@@ -3,8 +3,10 @@
 import shlex
 from typing import Any
 
+from stablebag._wording import ROW_NUMBERS
 from stablebag.commands.columns import Columns
 from stablebag.commands.kinds import Kind, decide
+from stablebag.commands.parts import paths_of
 
 
 def index_of(table: Any, ids: tuple[str, ...]) -> Any:
@@ -21,6 +23,15 @@ def index_of(table: Any, ids: tuple[str, ...]) -> Any:
     return pd.Index(texts, dtype=object, name=" ".join(ids))
 
 
+def numbered(table: Any) -> str:
+    """Say in a sentence where the numbers of rows of a table start."""
+    paths = paths_of(table)
+    if len(paths) > 1:
+        return "Row 0 is the first row of the first file, and the files follow each other."
+    has_header = not str(paths[0]).lower().endswith((".parquet", ".pq", ".feather"))
+    return ROW_NUMBERS if has_header else "Row 0 is the first row of the table."
+
+
 def names_of(column: Any) -> Any:
     """Return names as they are written; whole numbers without leading zeros are numbers."""
     kind = decide(column.to_frame(), target=column.name).kinds[column.name]
@@ -35,5 +46,10 @@ def about_ids(index: Any, ids: tuple[str, ...]) -> list[str]:
     if not ids or index.is_unique:
         return []
     called = " and ".join(map(repr, ids))
-    help_ = f" If rows of one belong together, use --group {shlex.quote(ids[0])}." if len(ids) == 1 else ""
-    return [f"Several rows have the same {called}, so that the name of a row is not its alone.{help_}"]
+    help_ = (
+        f" If such rows belong together, use --group {shlex.quote(ids[0])} instead of --id: otherwise the scores "
+        "flatter predictions for new ones."
+        if len(ids) == 1
+        else ""
+    )
+    return [f"Several rows have the same {called}, so an ID does not tell which row is meant.{help_}"]

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from stablebag._wording import visible
+from stablebag._wording import NUMBER_OF_ROW, percent, visible
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.commands.options import keep_option, save_option, table_options
 from stablebag.commands.parts import paths_of
@@ -87,6 +87,8 @@ def sets(
     saving, console = Saving.order(save, options), Console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "classification")
+    for warning in data.data.as_read.warned:
+        say(console, warning)
     new, kept = data.new, data.new.kept(keep)
     model = data.model(console, BaggedClassifier, random_number=covers)
     with progress(console, "Fitting"):
@@ -111,8 +113,8 @@ def sets(
     elif noticed := data.suggestion:
         say(console, noticed)
     if known is not None:
-        one = f"{found.correct_singletons(known):.1%} have it as the only one"
-        say(console, f"{found.coverage(known):.1%} of the known labels are in their sets; {one}.")
+        one = f"{percent(found.correct_singletons(known))} have it as the only one"
+        say(console, f"{percent(found.coverage(known))} of the known labels are in their sets; {one}.")
     if output is not None:
         with whole(output) as partial:
             new.beside(columns_of(found), kept, "set").to_csv(partial, index=False)
@@ -139,7 +141,7 @@ def _table(found: Any) -> Table:
     shown = np.argsort(found.sizes == 1, kind="stable")[:_SHOWN] if more else range(len(found))
     listed = found.to_list()
     table = Table(title=f"Sets of labels{more}")
-    table.add_column("row", justify="right")
+    table.add_column(NUMBER_OF_ROW, justify="right")
     table.add_column("labels")
     table.add_column("probabilities of the first two")
     for row in shown:

@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,8 @@ from stablebag.showing.colophon import Colophon
 from stablebag.showing.data_as_read import DataAsRead
 from stablebag.showing.scores import checked_metric
 from stablebag.showing.study import study
+
+_SPANS = (6, 20)  # of time, over which accuracy is compared: so many, one for each 100 held-out rows
 
 
 @dataclass(frozen=True)
@@ -134,9 +136,12 @@ class StudyOrder:
         )
 
     def carry_out(
-        self, X: Any, y: Any, X_test: Any, y_test: Any, task: str, notes: list[str], groups: Any = None
-    ) -> None:
+        self, X: Any, y: Any, X_test: Any, y_test: Any, task: str, notes: list[str], groups: Any = None, *,
+        groups_test: Any = None, warnings: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         """Run the study with progress, print it, and write what was asked for; groups are the units of the rows.
+
+        Warnings come before the verdict, notes after the tables.
 
         Rows that are not in memory come as a source, which has its targets and units; y and groups are these.
         """
@@ -156,6 +161,7 @@ class StudyOrder:
                 X_test,
                 y_test,
                 groups=None if of_source else groups,
+                groups_test=groups_test,
                 scheme=load.scheme,
                 n_bags=load.n_bags,
                 n_points=self.n_points,
@@ -166,17 +172,19 @@ class StudyOrder:
                 random_state=self.seed,
             )
         command = " ".join([self.command, *load.chosen])
-        tell(console, result, notes, self.delta)
+        tell(console, result, notes, self.delta, warnings, self._row_numbers)
         colophon = Colophon.of(result, data=self.data, target=self.target, command=command)
         if self.numbers is not None:
             read = {} if self.as_read is None else {"data": self.as_read.to_dict()}
-            written = numbers(result, colophon, self.delta) | read
+            written = {"warnings": list(warnings)} | numbers(result, colophon, self.delta) | read
+            written["row_numbers"] = self._row_numbers
             write_text(self.numbers, json.dumps(written, indent=1) + "\n")
             say(console, f"The numbers are in {self.numbers}.")
         if self.output is not None:
             from stablebag.showing.report.page import write
 
-            about: dict[str, Any] = {"colophon": colophon, "data": self.as_read, "notes": tuple(notes)}
+            about: dict[str, Any] = {"colophon": colophon, "data": self.as_read, "notes": tuple(notes),
+                                     "warnings": tuple(warnings)}  # fmt: skip
             with progress(console, f"Writing {self.output.name}"):
                 write(self.output, result, rows=X, delta=self.delta, **about)
             say(console, f"The report is in {self.output}.")
@@ -192,6 +200,11 @@ class StudyOrder:
         numbers = {"n_bags": self.n_bags, "n_refits": n_refits, "size_is_given": self.size_is_given}
         run = {"jobs": self.jobs, "limit": self.limit, "seed": self.seed}
         return settled(console, pipeline, X, y, self.scheme, **numbers, **units, **run)
+
+    @property
+    def _row_numbers(self) -> str:
+        """Where the numbers of rows start; "" if rows have names."""
+        return "Row 0 is the first row of the data." if self.as_read is None else self.as_read.row_numbers
 
     @contextmanager
     def _kept(self) -> Iterator[None]:
@@ -209,9 +222,60 @@ class StudyOrder:
 
 def held_out(X: Any, y: Any, test_size: float, task: str, seed: int) -> tuple[Any, Any, Any, Any]:
     """Hold out some rows, stratified by class if possible; return X, X_test, y, y_test."""
-    if not 0 < test_size < 1:
-        raise ValueError(f"--test-size is a share of the rows between 0 and 1. Got {test_size:g}.")
+    _refuse_share(test_size)
     counts = np.unique(y, return_counts=True)[1]
     by_class = y if task == "classification" and counts.min() >= 2 and len(counts) <= test_size * len(y) else None
     X, X_test, y, y_test = train_test_split(X, y, test_size=test_size, random_state=seed, stratify=by_class)
     return X, X_test, y, y_test
+
+
+def held_out_latest(X: Any, y: Any, time: str, test_size: float, task: str) -> tuple[Any, ...]:
+    """Hold out the latest rows by a column of times, all of one time together.
+
+    Returns X, X_test, y, y_test, the span of time of each held-out row, because rows next to each other in time are not
+    independent, and a sentence.
+    """
+    _refuse_share(test_size)
+    column = X.get(time)
+    if column is None or column.dtype.kind not in "iufM":
+        raise tables.TableError(f"--time {time} is not a column of dates or numbers that the table is learned from.")
+    if missing := int(column.isna().sum()):
+        raise tables.TableError(
+            f"The time {time!r} is missing in {missing:,} rows. Fill it in, or leave these rows out."
+        )
+    ordered = np.sort(column.to_numpy())
+    first = ordered[len(ordered) - max(1, round(test_size * len(ordered)))]
+    late = column.to_numpy() >= first
+    if (~late).sum() < 2 or (task == "classification" and len(np.unique(y[~late])) < 2):
+        raise tables.TableError(
+            f"Too few rows, or one class only, are before the latest {test_size:.0%} by {time!r}. Take a smaller "
+            "--test-size."
+        )
+    shuffled = np.random.default_rng(0).permutation(np.flatnonzero(late))  # the first are points of tables and charts
+    shown = str(first)[:10] if column.dtype.kind == "M" else f"{first:g}"
+    of_rows = np.unique(column.to_numpy()[shuffled], return_inverse=True)[1].ravel()
+    n_spans = min(int(np.clip(late.sum() // 100, *_SPANS)), int(of_rows.max()) + 1)
+    spans = of_rows * n_spans // (of_rows.max() + 1)
+    said = (
+        f"The latest rows are held out: those with {time} from {shown} on. Rows next to each other in time are alike, "
+        f"so accuracy is compared over {n_spans} groups of neighbouring rows."
+    )
+    return X[~late], X.iloc[shuffled], y[~late], y[shuffled], spans, said
+
+
+def refuse_time(options: Mapping[str, Any], *, is_large: bool) -> None:
+    """Refuse --time together with what decides otherwise which rows are held out."""
+    if options.get("time") is None:
+        return
+    for name, given in (("--test", options.get("test")), ("--group", options.get("group"))):
+        if given is not None:
+            raise tables.TableError(f"--time and {name} both decide which rows are held out. Use one of them.")
+    if is_large:
+        raise tables.TableError(
+            "--time needs all rows in memory. Allow more --max-memory, or give later rows with --test."
+        )
+
+
+def _refuse_share(test_size: float) -> None:
+    if not 0 < test_size < 1:
+        raise ValueError(f"--test-size is a share of the rows between 0 and 1. Got {test_size:g}.")

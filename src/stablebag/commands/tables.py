@@ -12,15 +12,15 @@ from stablebag.commands.choices import as_written, chosen_kinds, named_columns, 
 from stablebag.commands.columns import Columns, plain_frame
 from stablebag.commands.describing import described
 from stablebag.commands.files import read_file
-from stablebag.commands.groups import listed, split_group
+from stablebag.commands.groups import about_dropped, listed, of_repeats, split_group
 from stablebag.commands.kinds import Decision, decide
 from stablebag.commands.learners import MODELS, TASKS, make_learner, parse_parameters
 from stablebag.commands.new_rows import NewRows, Reading
-from stablebag.commands.noticing import about_telling, about_two_ways, nearly_numbers, telling
+from stablebag.commands.noticing import about_leaks, about_two_ways, leaks, nearly_numbers
 from stablebag.commands.parts import name_of
 from stablebag.commands.refusals import TableError, refuse_unknown
-from stablebag.commands.row_names import about_ids, index_of, names_of
-from stablebag.commands.targets import split_target
+from stablebag.commands.row_names import about_ids, index_of, names_of, numbered
+from stablebag.commands.targets import about_ratings, split_target
 from stablebag.showing.data_as_read import DataAsRead
 
 # Commands ask this file for all that they need of tables.
@@ -108,8 +108,10 @@ class TrainingTable:
         typed = columns.read(X.drop(columns=target)).set_axis(index)
         names = index if groups is None else groups.drop_duplicates()
         decisive = _decisive(decision, names)
-        told = telling(typed, y, task)
-        noticed = [*nearly_numbers(X, columns), *about_two_ways(decision), *about_telling(told), *about_ids(index, ids)]
+        leaking = leaks(typed, y, task, groups, skip=of_repeats(typed)[:1] if groups is None else ())
+        noticed = [*nearly_numbers(X, columns), *about_two_ways(decision)]
+        warned = about_leaks(leaking, target) + about_ratings(known[target], target, task, options.get("task"))
+        warned += about_ids(index, ids) + (about_dropped(table[list(drop)]) if groups is None else [])
         as_read = DataAsRead(
             name=name_of(options["table"]),
             n_rows=len(y),
@@ -122,11 +124,13 @@ class TrainingTable:
                     group=group,
                     ids=ids,
                     drop=drop,
-                    telling=told,
+                    leaking=[leak.column for leak in leaking],
                 )
             ),
             said=(*read.said, *_decimals(decision, options.get("decimal"))),
             noticed=tuple(noticed),
+            warned=tuple(warned),
+            row_numbers="" if ids or group is not None else numbered(options["table"]),
         )
         if groups is not None:
             groups = groups.set_axis(index)
@@ -154,10 +158,11 @@ class TrainingTable:
             )
         one = len(found) == 1
         which = f"{noun.singular if one else noun.plural} {listed([str(name) for name in found])}"
+        numbers = f" {self.as_read.row_numbers}" if self.as_read.row_numbers else ""
         return (
             f"Without {'' if one else 'one of '}the {which}, some column would be read otherwise, so the guarantee is "
             f"not about {'it' if one else 'them'} ({len(found):,} of {len(among):,}). --kind, --drop or --task decides "
-            "how it is read."
+            f"how it is read.{numbers}"
         )
 
     def pipeline(self, learner: Any) -> Any:

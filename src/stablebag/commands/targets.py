@@ -4,9 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from stablebag._wording import printable
 from stablebag.commands.columns import plain_frame
 from stablebag.commands.kinds import decide
 from stablebag.commands.refusals import TableError, refuse_unknown
+
+_FEWEST_RATINGS = 3  # two are yes and no
 
 
 def split_target(
@@ -49,3 +52,31 @@ def targets_of(column: Any, task: str, name: str) -> np.ndarray:
     if column.dtype.kind == "f" and bool((column == column.round()).all()):
         column = column.map(lambda value: str(int(value)))  # of any size
     return np.asarray(column.astype(str).to_numpy(dtype=str))
+
+
+def about_ratings(column: Any, name: str, task: str, given: str | None) -> list[str]:
+    """Say that consecutive whole numbers, such as 1 to 5 stars, were read as classes, unless that was asked for.
+
+    Parameters
+    ----------
+    column : Series or ndarray
+        The targets.
+    name : str
+        What the target is called.
+    task : str
+        How they were read.
+    given : str or None
+        The task that was asked for.
+    """
+    try:
+        numbers = np.unique(np.asarray(column, dtype=float))
+    except (TypeError, ValueError):
+        return []
+    few = task == "classification" and given is None and len(numbers) >= _FEWEST_RATINGS
+    if not few or not (np.diff(numbers) == 1).all() or numbers[0] != round(float(numbers[0])):
+        return []
+    return [
+        f"The numbers {numbers[0]:.0f} to {numbers[-1]:.0f} of {printable(name)} were read as classes without an "
+        "order. If they are ratings or counts, --task regression treats them as numbers; if they are classes, --task "
+        "classification says so."
+    ]

@@ -1,25 +1,34 @@
-"""A study as a person reads it in a terminal: the verdict first, then a table, what is proved, and suspicious rows."""
+"""A study as a person reads it in a terminal: warnings, the verdict, a table, what is proved, and suspicious rows."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from stablebag._wording import ROWS, Noun, number, printable, rounded_up, visible
+from stablebag._wording import ROW_NUMBERS, ROWS, Noun, number, percent, printable, rounded_up, visible
 from stablebag.measuring.suspects import Suspect
 from stablebag.resampling.row_ids import plain
 from stablebag.showing.study import Study
+from stablebag.showing.verdict import AFTER_CHECKS
 
 _MOST = 5  # rows, or units, that a sentence names
 
 
-def tell(console: Console, result: Study, notes: Iterable[str] = (), delta: float = 0.05) -> None:
-    """Print a study: conclusion and advice, numbers, suspicious rows, notes."""
+def tell(
+    console: Console, result: Study, notes: Iterable[str] = (), delta: float = 0.05, warnings: Sequence[str] = (),
+    rows: str = ROW_NUMBERS,
+) -> None:  # fmt: skip
+    """Print a study: what to check first, conclusion and advice, numbers, suspicious rows, notes."""
     verdict = result.verdict()
+    if warnings:
+        _paragraph(console, "Check first:", style="bold")
+        for warning in warnings:
+            _point(console, warning)
+        console.print()
     _paragraph(console, verdict.headline, style="bold")
-    _paragraph(console, verdict.advice)
+    _paragraph(console, f"{AFTER_CHECKS} {verdict.advice}" if warnings and verdict.advice else verdict.advice)
     for remark in verdict.remarks:
         _paragraph(console, f"Also: {remark.headline[0].lower()}{remark.headline[1:]} {remark.advice}".rstrip())
     console.print()
@@ -36,6 +45,7 @@ def tell(console: Console, result: Study, notes: Iterable[str] = (), delta: floa
     console.print()
     for sentence in suspicious(result):
         _paragraph(console, sentence)
+    _paragraph(console, rows)
     for note in notes:
         _paragraph(console, note)
 
@@ -82,8 +92,6 @@ def suspicious(result: Study) -> list[str]:
             beside = " A gross mistake pulls the predictions beside it, so some of the others may be right."
         likely = f"Likely wrong{found.among}, because {wrong}{usual}"
         sentences.append(f"{likely}; {rate}; {_first(found.wrong)}: {named}.{beside}")
-    if noun == ROWS and (found.moving or found.wrong) and result.bagged.names.rows is None:
-        sentences.append("Rows are counted from 0, below the header.")
     if found.wrong:
         return sentences
     return [*sentences, f"No {noun.singular} stands out as likely wrong{found.among}{usual}."]
@@ -122,10 +130,9 @@ def _moves_and_scores(result: Study, delta: float) -> Table:
     table.add_section()
     for score in result.scores:
         way = "lower is better" if score.lower_is_better else "higher is better"
-        shown = map(number, (score.base, score.bagged, score.constant)[first:])
-        table.add_row(f"{score.name} ({way})", *shown)
+        table.add_row(f"{score.name} ({way})", *score.shown()[first:])
     if result.coverage is not None:
-        table.add_row("covered by 90 % intervals", *("", f"{result.coverage:.1%}", "")[first:])
+        table.add_row("covered by 90 % intervals", *("", percent(result.coverage), "")[first:])
     return table
 
 
@@ -134,13 +141,14 @@ def _proved(result: Study, delta: float) -> Table:
     table.add_column()
     for name in ("measured", "proved", "of it, price\nof the bags", "bags that\nhalve that"):
         table.add_column(name, justify="right")
+    scale = result.compared.scale
     for line in result.proofs(delta):
         error = "" if math.isnan(line.error) else f" ± {line.error:.1g}"
         table.add_row(
             line.what,
-            number(line.measured) + error,
-            "" if math.isnan(line.proved) else rounded_up(line.proved),
-            "" if math.isnan(line.price) else number(line.price),
+            number(line.measured, scale) + error,
+            "" if math.isnan(line.proved) else rounded_up(line.proved, scale),
+            "" if math.isnan(line.price) else number(line.price, scale),
             "" if line.enough is None else f"{line.enough:,}",
         )
     return table

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stablebag._wording import number
+from stablebag._wording import ROUNDING, number
 from stablebag.measuring.bag_spread import BagSpread
 from stablebag.measuring.leave_one_out import perturbations_of
 from stablebag.measuring.perturbations import Perturbations
+from stablebag.proving.scope import Quantity
 
 _AT_ONCE = 2**22  # predictions without rows that are held at once
 SURE = 2.0  # standard errors that a difference must exceed to be called one
@@ -111,6 +112,7 @@ class Comparison:
         moved = [np.full(1, math.nan) if self.base is None else self.base.values.ravel(), self.bagged.values.ravel()]
         noise, clean = self.noise, self.bagged_rms
         below = noise if clean == 0 and noise > 0 else math.nan
+        moved = [np.where(np.abs(each) <= ROUNDING * self.scale, 0.0, each) for each in moved]
         most = (float(np.quantile(each, 1 - delta, method="inverted_cdf")) for each in moved)
         rows = [
             Line("typical move (root mean square), without the bags' noise", self.base_rms, clean, below),
@@ -122,20 +124,33 @@ class Comparison:
     @property
     def base_rms(self) -> float:
         """The root mean square of the base learner's moves, over rows and points; NaN if there are none."""
-        return math.nan if self.base is None else _rms(self.base.values)
+        return math.nan if self.base is None else self._seen(_rms(self.base.values))
 
     @property
     def bagged_rms(self) -> float:
         """The root mean square of the bagged model's moves, without the noise of its bags; 0 if they are all noise."""
-        unit = max(_rms(self.bagged.values), self.noise) or 1.0
-        square = (_rms(self.bagged.values) / unit) ** 2 - (self.noise / unit) ** 2
+        together = self._seen(_rms(self.bagged.values))
+        unit = max(together, self.noise) or 1.0
+        square = (together / unit) ** 2 - (self.noise / unit) ** 2
         # What is left of two numbers that agree but for rounding is nothing.
         return math.sqrt(square) * unit if square > 1e-12 else 0.0
 
     @property
     def noise(self) -> float:
         """The root mean square of the noise of the bags in a move; 0 if none were drawn or it is not known."""
-        return _rms(self.bagged.noise) if self.bagged.noise_known else 0.0
+        return self._seen(_rms(self.bagged.noise)) if self.bagged.noise_known else 0.0
+
+    @property
+    def scale(self) -> float:
+        """The size of the predictions, on which a rounding error is small; 1 for probabilities."""
+        scope = self.bagged.scope
+        if scope is not None and scope.quantity is Quantity.VECTOR:
+            return 1.0
+        return float(np.abs(self.bagged.prediction).max(initial=0.0))
+
+    def _seen(self, value: float) -> float:
+        """A size of moves; 0 if it is a rounding error."""
+        return value if value > ROUNDING * self.scale else 0.0
 
     @property
     def still(self) -> float:

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from stablebag._wording import Noun
+from stablebag._wording import ROW_NUMBERS, Noun
 
 # In the order in which they are told, and in which they matter.
 _ROLES = ("target", "group", "id", "dropped", "constant")
@@ -64,6 +64,10 @@ class DataAsRead:
         How the file was read, where that is not as usual: "with ';' between columns".
     noticed : tuple of str
         Sentences about columns: what looks wrong, and the option that helps.
+    warned : tuple of str
+        Sentences to read before any result: columns that leak the target, and ratings that were taken for classes.
+    row_numbers : str
+        A sentence about where the numbers of rows start; "" if rows are called by their ids, or groups.
     n_sampled : int or None
         The number of rows, drawn at random, that the columns were decided from; None if from all.
     """
@@ -73,6 +77,8 @@ class DataAsRead:
     columns: tuple[ColumnAsRead, ...]
     said: tuple[str, ...] = ()
     noticed: tuple[str, ...] = ()
+    warned: tuple[str, ...] = ()
+    row_numbers: str = ROW_NUMBERS
     n_sampled: int | None = None
 
     def counted(self) -> str:

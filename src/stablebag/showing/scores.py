@@ -1,4 +1,4 @@
-"""Scores on held-out rows that fit the task, beside those of a constant, and losses row by row."""
+"""Scores on held-out rows that fit the task, next to a constant's: whether rows are ranked, and losses smaller."""
 
 import difflib
 import math
@@ -6,11 +6,13 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils.metaestimators import available_if
 
+from stablebag._wording import short
 from stablebag.learning.outputs import one_hot
 
 REGRESSION = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "r2")
@@ -20,6 +22,16 @@ _LINEAR = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "neg_median
 _WITHOUT_UNIT = ("r2", "explained_variance", "neg_mean_absolute_percentage_error")
 RARE = 0.2  # a class with a smaller share of the training rows makes the classes imbalanced
 _SMALLEST = np.finfo(float).eps  # the logarithm of a probability of zero would be infinite
+LEVEL = 0.05  # how often a claim about accuracy may be made where it is false
+_LEVEL_OF_GROUPS = 0.025  # of the t test over groups, which then errs in at most 5 % of all cases (docs/verdict.md)
+_LEVEL_OF_LOSSES = 0.01  # of the t test of losses, which then errs in at most 5 % of all cases (docs/verdict.md)
+_FEWEST_DIFFERENCES = 12  # rows that must carry a difference before it is called one, by the kurtosis
+_FEWEST_OTHERS = 10  # rows outside of the most frequent class before probabilities are called worse
+_WEAK = {"AUC": 0.2, "rank correlation": 0.4}  # above chance: held-out rows that could miss as much are too few
+_WELL = {"AUC": 0.2, "rank correlation": 0.4}  # above chance: a model that reaches as much ranks well
+_N_PERMUTATIONS = 1999
+_MOST_PERMUTED = 10_000  # rows times classes; for more of them, the permutation distribution is normal
+_AT_ONCE = 2**20  # numbers that are permuted at once
 
 
 class Score(NamedTuple):
@@ -45,6 +57,14 @@ class Score(NamedTuple):
     constant: float
     lower_is_better: bool
 
+    def shown(self) -> tuple[str, str, str]:
+        """Return the three numbers as they are read: nothing finer than a thousandth of their scale."""
+        three = (self.base, self.bagged, self.constant)
+        has_unit = "error" in self.name or "deviance" in self.name
+        scale = max((abs(value) for value in three if math.isfinite(value)), default=0.0) if has_unit else 1.0
+        base, bagged, constant = (short(value, scale) for value in three)
+        return base, bagged, constant
+
 
 class Loss(NamedTuple):
     """A loss of three models at the same held-out rows, one number for each row.
@@ -59,12 +79,92 @@ class Loss(NamedTuple):
         The bagged model's.
     constant : ndarray of shape (n_rows,)
         That of a constant.
+    groups : ndarray of int or None, default=None
+        The group of each row; rows of one group are not independent.
+    n_others : int or None, default=None
+        For classes, the number of rows that are not of the most frequent class.
     """
 
     name: str
     base: np.ndarray | None
     bagged: np.ndarray
     constant: np.ndarray
+    groups: np.ndarray | None = None
+    n_others: int | None = None
+
+
+class Ranking(NamedTuple):
+    """How well predictions rank the held-out rows, and whether chance explains it.
+
+    Rows are ranked by the probability of each class, or by the predicted number. If features and targets have nothing
+    to do with each other, every order of the held-out targets is equally likely: comparing with random orders is an
+    exact test, whatever the targets are. With groups it is a t test over groups.
+
+    Attributes
+    ----------
+    name : {"AUC", "rank correlation"}
+        What the value is: for classes the AUC, averaged over classes if there are more than two; for numbers
+        Spearman's rank correlation.
+    value : float
+        The value; NaN if it is not defined, because the held-out rows have one class only.
+    p_value : float
+        How likely a value as large is by chance.
+    n : int
+        The number of held-out rows.
+    level : float
+        The p-value up to which the model is said to rank better than chance.
+    are_few : bool
+        Whether an AUC of 0.7, or a rank correlation of 0.4, could go unnoticed.
+    rarest : tuple of (str, int) or None, default=None
+        Of two classes, the one that the held-out rows have least of, and how many.
+    n_groups : int or None, default=None
+        The number of groups of the held-out rows, if there are any.
+    """
+
+    name: str
+    value: float
+    p_value: float
+    n: int
+    level: float = LEVEL
+    are_few: bool = False
+    rarest: tuple[str, int] | None = None
+    n_groups: int | None = None
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the model ranks better than chance explains."""
+        return self.p_value <= self.level
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it also ranks well: an AUC of 0.7, or a rank correlation of 0.4, at least."""
+        return self.is_real and self.value >= self.by_chance + _WELL[self.name]
+
+    @property
+    def by_chance(self) -> float:
+        """What guessing gives."""
+        return 0.5 if self.name == "AUC" else 0.0
+
+
+class Difference(NamedTuple):
+    """The mean difference of two losses at the same rows, first minus second, and what is clear about it.
+
+    Attributes
+    ----------
+    mean : float
+        The mean difference.
+    error : float
+        Its standard error, over groups if there are any; NaN for one row or group.
+    is_smaller : bool
+        Whether the first loss is clearly smaller.
+    is_larger : bool
+        Whether the first loss is clearly larger.
+    """
+
+    mean: float
+    error: float
+    is_smaller: bool
+    is_larger: bool
 
 
 class HeldOut:
@@ -82,9 +182,16 @@ class HeldOut:
         What the bagged model predicts there.
     y_test : ndarray of shape (n_rows,)
         The targets of the held-out rows.
+    groups : sequence of labels or None, default=None
+        The groups of the held-out rows, if they are known.
     """
 
-    def __init__(self, alone: Any, model: Any, X_test: Any, averaged: np.ndarray, y_test: np.ndarray) -> None:
+    def __init__(
+        self, alone: Any, model: Any, X_test: Any, averaged: np.ndarray, y_test: np.ndarray, groups: Any = None
+    ) -> None:
+        self.groups = None
+        if groups is not None:
+            self.groups = np.unique(np.asarray(groups).astype(str), return_inverse=True)[1].ravel()
         self.classes = None if averaged.ndim == 1 else model.classes_
         if self.classes is None:
             self.y, trained = np.asarray(y_test, dtype=float), np.asarray(model.y_, dtype=float)
@@ -144,7 +251,7 @@ class HeldOut:
             squares: list[Any] = [
                 None if each is None else (each.predict(rows) / self.unit - y) ** 2 for each in models
             ]
-            return (Loss("squared error", *squares),)
+            return (Loss("squared error", squares[0], squares[1], squares[2], self.groups),)
         known = (self.y >= 0) & (self.y < len(self.classes))
         rows, y = np.zeros((int(known.sum()), 1)), self.y[known]
         number = np.arange(len(self.classes))
@@ -166,7 +273,30 @@ class HeldOut:
         ]
         if self.base is not None and self.base.table is None:
             log[0] = None
-        return Loss("Brier score", *brier), Loss("share of wrong decisions", *wrong), Loss("log loss", *log)
+        groups = None if self.groups is None else self.groups[known]
+        n_others = len(y) - int(np.bincount(y, minlength=1).max())
+        named = {"Brier score": brier, "share of wrong decisions": wrong, "log loss": log}
+        return tuple(
+            Loss(name, base, bagged, constant, groups, n_others) for name, (base, bagged, constant) in named.items()
+        )
+
+    def ranking(self) -> Ranking:
+        """Return how well the bagged model ranks the held-out rows, and whether chance explains it."""
+        if self.classes is None:
+            return _ranking("rank correlation", self.bagged.predict(None)[:, None], _centred_ranks(self.y), self.groups)
+        known = (self.y >= 0) & (self.y < len(self.classes))
+        y, table = self.y[known], np.asarray(self.bagged.table)[known]
+        counts = np.bincount(y, minlength=len(self.classes))
+        there = np.flatnonzero((counts > 0) & (counts < len(y)))
+        there = there[-1:] if len(self.classes) == 2 else there  # the AUC of the other is the same
+        shares = counts[there] / max(1, len(y))
+        weights = len(y) ** 2 * shares * (1 - shares) * max(1, len(there))
+        truth = ((y[:, None] == there) - shares) / np.where(weights > 0, weights, 1)
+        found = _ranking("AUC", table[:, there], truth, None if self.groups is None else self.groups[known])
+        if self.rare is None:
+            return found
+        least = int(np.argmin(counts))
+        return found._replace(rarest=(str(self.classes[self.order[least]]), int(counts[least])))
 
     def _counted(self, labels: Any) -> np.ndarray:
         """The numbers of labels; a label that was not trained on gets one beyond."""
@@ -199,10 +329,74 @@ def checked_metric(name: str) -> str:
     )
 
 
-def difference(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """Return the mean of a paired difference in loss, first minus second, and its standard error; NaN for one row."""
-    each = first - second
-    return float(each.mean()), float(each.std(ddof=1) / math.sqrt(len(each))) if len(each) > 1 else math.nan
+def difference(loss: Loss, other: np.ndarray) -> Difference:
+    """Return how much larger the bagged model's loss is than another at the same rows, and whether that is clear.
+
+    Rows of one group count as one. The t test is made at 1 %, and a larger loss must be carried by 12 rows or more, and
+    by 10 outside of the most frequent class: so it errs in at most 5 % of all cases where neither is larger, also
+    if differences are skewed or heavy-tailed (docs/verdict.md has the simulation).
+    """
+    each = loss.bagged - other
+    n, mean = len(each), float(each.mean()) if len(each) else math.nan
+    off = each - mean if loss.groups is None else np.bincount(loss.groups, each - mean)
+    off = off if loss.groups is None else off[np.unique(loss.groups)]
+    units, squares = len(off), float((off**2).sum())
+    if units < 2:
+        return Difference(mean, math.nan, False, False)
+    error = math.sqrt(units / (units - 1) * squares) / n
+    surely = float(stats.t.isf(_LEVEL_OF_LOSSES, units - 1)) * error
+    carried = math.inf if squares == 0 else squares / float((off**4).sum()) * squares
+    enough = min(carried, units) >= _FEWEST_DIFFERENCES and (loss.n_others is None or loss.n_others >= _FEWEST_OTHERS)
+    return Difference(mean, error, mean < -surely, mean > surely and enough)
+
+
+def _ranking(name: str, predicted: np.ndarray, truth: np.ndarray, groups: np.ndarray | None) -> Ranking:
+    """A statistic that is a sum over rows and columns of centred ranks times centred targets, and its chance."""
+    n, by_chance = len(predicted), 0.5 if name == "AUC" else 0.0
+    truth = truth.reshape(n, -1)
+    if n < 2 or not truth.size or not np.abs(truth).max() > 0:
+        return Ranking(name, math.nan, 1.0, n, are_few=True)
+    ranks = np.column_stack([_centred_ranks(column) for column in predicted.T])
+    unit = 1.0 if name == "AUC" else math.sqrt(float((ranks**2).sum() * (truth**2).sum())) or 1.0
+    each = (ranks * truth).sum(axis=1) / unit
+    total = float(each.sum())
+    spread = math.sqrt(float(((ranks.T @ ranks) * (truth.T @ truth)).sum()) / (n - 1)) / unit  # over all orders
+    units = n if groups is None else len(np.unique(groups))
+    # What the model predicts alike is as hard to rank with few rows: how many are enough hangs on the targets alone.
+    full = np.arange(n) - (n - 1) / 2
+    usual = math.sqrt(float(full @ full) * float((truth**2).sum()) / (n - 1))
+    usual = usual if name == "AUC" else 1 / math.sqrt(n - 1)
+    are_few = stats.norm.isf(LEVEL) * usual * math.sqrt(n / units) > _WEAK[name]
+    if groups is not None:
+        sums = np.bincount(groups, each)[np.unique(groups)]
+        error = float(sums.std(ddof=1)) * math.sqrt(units) if units > 1 else 0.0
+        p = float(stats.t.sf(total / error, units - 1)) if error > 0 else 1.0
+        return Ranking(name, by_chance + total, p, n, _LEVEL_OF_GROUPS, bool(are_few), n_groups=units)
+    if not spread > 0:
+        return Ranking(name, by_chance + total, 1.0, n, are_few=bool(are_few))
+    p = (
+        float(stats.norm.sf(total / spread))
+        if truth.size > _MOST_PERMUTED
+        else _by_permutation(ranks / unit, truth, total)
+    )
+    return Ranking(name, by_chance + total, p, n, are_few=bool(are_few))
+
+
+def _by_permutation(ranks: np.ndarray, truth: np.ndarray, total: float) -> float:
+    """The share of random orders of the targets in which the statistic is as large, the one there is among them."""
+    generator, n = np.random.default_rng(0), len(ranks)
+    as_large, least = 1, total - 1e-9 * float((np.abs(ranks) * np.abs(truth)).sum())
+    for first in range(0, _N_PERMUTATIONS, step := max(1, _AT_ONCE // n)):
+        orders = np.tile(np.arange(n), (min(step, _N_PERMUTATIONS - first), 1))
+        orders = generator.permuted(orders, axis=1)
+        sums = sum(truth[orders, column] @ ranks[:, column] for column in range(ranks.shape[1]))
+        as_large += int(np.count_nonzero(sums >= least))
+    return as_large / (_N_PERMUTATIONS + 1)
+
+
+def _centred_ranks(values: np.ndarray) -> np.ndarray:
+    ranks = stats.rankdata(values)
+    return np.asarray(ranks - ranks.mean())
 
 
 def _value(scorer: Any, model: Any, rows: np.ndarray, y: np.ndarray) -> float:

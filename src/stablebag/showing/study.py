@@ -33,7 +33,7 @@ from stablebag.showing.comparison import Comparison, Line, at_first, bagged_by
 from stablebag.showing.decisions import Decisions
 from stablebag.showing.proofs import Proof, proofs
 from stablebag.showing.samples import chosen_units, n_points_compared, of_source
-from stablebag.showing.scores import HeldOut, Loss, Score, checked_metric
+from stablebag.showing.scores import HeldOut, Loss, Ranking, Score, checked_metric
 from stablebag.showing.verdict import Verdict, decide
 
 _MOST_KEPT = 2**30  # the most bytes of predictions of all bags at all held-out rows that are kept
@@ -92,6 +92,8 @@ class Study:
     refitted : Perturbations or None, default=None
         The perturbations of the bagged model by some rows, or units, without which it was fitted again with the same
         seed, if they were measured.
+    ranking : Ranking or None, default=None
+        How well the bagged model ranks the held-out rows, by which the verdict compares it with a constant.
     """
 
     task: str
@@ -112,6 +114,7 @@ class Study:
     decisions: Decisions | None = None
     suspects: Suspects | None = None
     refitted: Perturbations | None = None
+    ranking: Ranking | None = None
 
     @classmethod
     def of(
@@ -209,7 +212,7 @@ class Study:
     def verdict(self) -> Verdict:
         """Decide what the study comes to, with advice; for a classifier, decisions are the first reason."""
         quantity = "predictions" if self.task == "regression" else "class probabilities"
-        verdict = decide(self.compared, self.losses, spread=self._spread, quantity=quantity)
+        verdict = decide(self.compared, self.losses, self.ranking, spread=self._spread, quantity=quantity)
         if self.decisions is None:
             return verdict
         return replace(verdict, reasons=(self.decisions.explain(), *verdict.reasons))
@@ -269,6 +272,7 @@ def study(
     y_test: Any = None,
     *,
     groups: Any = None,
+    groups_test: Any = None,
     scheme: Scheme = Subbagging(0.5),  # noqa: B008 (frozen)
     n_bags: int = 500,
     n_points: int = 20,
@@ -301,6 +305,8 @@ def study(
     groups : sequence of int or labels, of length n_samples, default=None
         The unit of each training row, such as its patient, as in `fit` of a bagged model: everything is then about
         leaving out a unit. Hold out whole units, or the scores are better than at rows of new units.
+    groups_test : sequence of int or labels, of the length of X_test, default=None
+        The unit of each held-out row. Rows of one unit are not independent: accuracy is then compared by unit.
     scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
         How bags are drawn.
     n_bags : int, default=500
@@ -394,7 +400,7 @@ def study(
     if targets is not None:
         predicted = np.concatenate([model.average_.prediction([raw]) for _, raw in model.raw_blocks(at_tests)])
         alone = _alone(learner, X, y, random_state) if in_memory else None
-        held_out = HeldOut(alone, model, X_test, predicted, targets)
+        held_out = HeldOut(alone, model, X_test, predicted, targets, groups_test)
     return Study(
         task="classification" if classifies else "regression",
         n_samples=n_units,
@@ -414,6 +420,7 @@ def study(
         decisions=decisions,
         suspects=suspects(model, at_points, rows=few),
         refitted=refitted,
+        ranking=None if held_out is None else held_out.ranking(),
     )
 
 

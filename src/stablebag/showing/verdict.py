@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stablebag._wording import ROWS, number
-from stablebag.showing.comparison import SURE, Comparison, Ratio
-from stablebag.showing.scores import Loss, difference
+from stablebag._wording import ROWS, number, percent, short
+from stablebag.showing.comparison import Comparison, Ratio
+from stablebag.showing.scores import Difference, Loss, Ranking, difference
 
 STABILIZED = "stabilized"
 ALREADY_STABLE = "already stable"
@@ -17,15 +17,16 @@ NOT_ENOUGH_BAGS = "not enough bags"
 NOT_ENOUGH_REFITS = "not enough refits"
 COSTS_ACCURACY = "costs accuracy"
 NO_BETTER = "no better than a constant"
+TOO_FEW = "too few held-out rows"
+ONLY_RANKS = "ranks, but no better than a constant"
 NOT_COMPARED = "not compared"
+AFTER_CHECKS = "Once the points above are settled:"  # before the advice, if there is something to check first
 
 LEAST = 1.1  # times smaller that moves must surely be to be called stabilized
 MOST = 1.5  # times smaller that they may at most be, surely, to be called no smaller
 LITTLE = 0.05  # of the spread of the targets: a learner that moves less is stable already
-WORTH = 0.02  # of the loss: what a difference must exceed besides its standard errors
-HINT = 1.0  # standard errors by which a loss must be smaller than a constant's
+WORTH = 0.02  # of the loss: what a difference must exceed besides being clear
 FEWEST_REFITS = 60  # rows that must be left out without any move before a learner is called stable: 3 / 60 is 5 %
-FEWEST = 20  # held-out rows without which nothing is said of accuracy
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,17 @@ class Verdict:
     without the noise of its bags. Their ratio has an interval of about 95 %, as `Comparison.ratio` gives it. In this
     order, the first rule that applies is the verdict and the others are remarks:
 
-    1. *no better than a constant*: with at least 20 held-out rows, the bagged model's loss (the squared error, or the
-       Brier score) is not smaller than that of a constant even by one standard error of the paired difference.
-    2. *costs accuracy*: with at least 20 held-out rows, some loss of the bagged model (the squared error; the Brier
-       score, the share of wrong decisions, the log loss) is larger than the base learner's by more than two standard
-       errors of the paired difference and by more than 2 % of it.
+    1. About accuracy, one of these, or none. The model *ranks* if the order of its predictions at the held-out rows
+       agrees with their targets better than chance explains, at 5 % (`Ranking`). Its loss (the squared error, or the
+       Brier score) is next to that of a constant (`Difference`).
+
+       - *too few held-out rows*: an AUC of 0.7, or a rank correlation of 0.4, could go unnoticed, and the model does
+         not both rank and have a clearly smaller loss.
+       - *no better than a constant*: the model does not rank.
+       - *ranks, but no better than a constant*: the model ranks, and its loss is larger than that of a constant.
+
+    2. *costs accuracy*: some loss of the bagged model (the squared error; the Brier score, the share of wrong
+       decisions, the log loss) is clearly larger than the base learner's, and by more than 2 % of it.
     3. About stability, one of these:
 
        - *not compared*: the base learner was not measured, as where the rows are not in memory.
@@ -58,7 +65,8 @@ class Verdict:
     ----------
     case : str
         One of "stabilized", "already stable", "not stabilized", "not enough bags", "not enough refits", "costs
-        accuracy", "no better than a constant" and "not compared".
+        accuracy", "too few held-out rows", "no better than a constant", "ranks, but no better than a constant" and
+        "not compared".
     headline : str
         The conclusion, in one sentence.
     advice : str
@@ -82,6 +90,7 @@ class Verdict:
 def decide(
     compared: Comparison,
     losses: tuple[Loss, ...] = (),
+    ranking: Ranking | None = None,
     *,
     spread: float | None = None,
     quantity: str = "predictions",
@@ -94,6 +103,8 @@ def decide(
         The moves of the base learner and of the bagged model.
     losses : tuple of Loss, default=()
         Losses at held-out rows, the one that says most of a model first.
+    ranking : Ranking or None, default=None
+        How well the bagged model ranks these rows; without it, the model is not compared with a constant.
     spread : float or None, default=None
         The standard deviation of the targets, in which moves are large or small; None if it is not known.
     quantity : str, default="predictions"
@@ -103,53 +114,107 @@ def decide(
     -------
     Verdict
     """
-    first, *others = [*_of_accuracy(losses), _of_stability(compared, spread, quantity)]
-    if first.case == NO_BETTER:  # what to do about stability comes later, if at all
-        others = [replace(other, advice="") for other in others]
-    return replace(first, remarks=tuple(others))
+    first, *others = [*_of_accuracy(losses, ranking), _of_stability(compared, spread, quantity)]
+    if others:  # what to do about stability must not contradict what was found about accuracy
+        over = (STABILIZED,) if first.case == COSTS_ACCURACY else tuple(other.case for other in others)
+        others = [replace(other, advice="") if other.case in over else other for other in others]
+    facts = _of_constant(losses, ranking)
+    return replace(first, reasons=(*facts, *first.reasons), remarks=tuple(others))
 
 
-def _of_accuracy(losses: tuple[Loss, ...]) -> Iterator[Verdict]:
-    losses = tuple(loss for loss in losses if len(loss.bagged) >= FEWEST)
-    if losses:
-        better, error = difference(losses[0].bagged, losses[0].constant)
-        if better > -HINT * error:
+def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None) -> Iterator[Verdict]:
+    """What was found about accuracy that comes before stability."""
+    if losses and ranking is not None:
+        found = difference(losses[0], losses[0].constant)
+        of_numbers = ranking.name != "AUC"
+        if ranking.are_few and not (ranking.is_real and found.is_smaller):
+            among = [] if ranking.n_groups is None else [f"of {ranking.n_groups:,} groups"]
+            if ranking.rarest is not None:
+                among.append(f"{ranking.rarest[1]:,} of class {ranking.rarest[0]!r}")
+            these = f" ({', '.join(among)})" if among else ""
+            yield Verdict(
+                TOO_FEW,
+                f"{ranking.n:,} held-out {'row is' if ranking.n == 1 else 'rows are'} too few to say whether the "
+                f"bagged model beats a constant{these}.",
+                "Hold out more rows (--test-size, --test), or gather more, before you rely on its predictions.",
+            )
+        elif not ranking.is_real:
             yield Verdict(
                 NO_BETTER,
-                f"It cannot be told from {len(losses[0].bagged):,} held-out rows that the bagged model predicts better "
-                "than a constant.",
-                "Look at the columns and the target, or at another learner, before stability: a constant is stable, "
-                "too.",
-                (_beside(losses[0], losses[0].constant, "a constant"),),
+                f"On {ranking.n:,} held-out rows, the bagged model does not clearly beat a constant.",
+                "Fix accuracy first: check the columns and the target, or try another model. A constant is trivially "
+                "stable.",
             )
-    worse = [loss for loss in losses if loss.base is not None and _is_worse(loss)]
-    if worse:
+        elif found.mean > 0:
+            how = "well" if ranking.is_good else "better than chance"
+            ranks = (
+                f"The bagged model ranks {how} ({ranking.name} {short(ranking.value, 1)} on {ranking.n:,} held-out "
+                "rows), but"
+            )
+            what = "predictions" if of_numbers else "probabilities"
+            worse = f"its {what} are worse than a constant's" if found.is_larger else (
+                f"on these rows its {what} were no better than a constant's")  # fmt: skip
+            mend = "Calibrate it (for example with scikit-learn's CalibratedClassifierCV), or use only the ranking."
+            if of_numbers:
+                mend = "Look at its largest errors and at the scale of its predictions, or use only the ranking."
+            yield Verdict(ONLY_RANKS, f"{ranks} {worse}.", mend)
+    worse_than = [loss for loss in losses if loss.base is not None and _is_worse(loss)]
+    if worse_than:
         yield Verdict(
             COSTS_ACCURACY,
-            f"Bagging costs accuracy here: the {worse[0].name} on {len(worse[0].bagged):,} held-out rows rises by more "
-            "than chance explains.",
+            f"Bagging costs accuracy here: the {worse_than[0].name} on {len(worse_than[0].bagged):,} held-out rows "
+            "rises by more than chance explains.",
             "Try larger bags or another learner, or accept it as the cost of stability.",
-            tuple(_beside(loss, loss.base, "the base learner") for loss in worse if loss.base is not None),
+            tuple(_beside(loss, difference(loss, loss.base), "the base learner's", float(loss.base.mean()))
+                  for loss in worse_than if loss.base is not None),
+        )  # fmt: skip
+
+
+def _of_constant(losses: tuple[Loss, ...], ranking: Ranking | None) -> tuple[str, ...]:
+    """How the bagged model does beside a constant: what the held-out rows show, and what they do not."""
+    if not losses or ranking is None:
+        return ()
+    first, *others = losses
+    found, rows = difference(first, first.constant), f"{ranking.n:,} held-out row{'s' * (ranking.n != 1)}"
+    what = "predictions" if ranking.name != "AUC" else "probabilities"
+    guessing = f"{ranking.name} {short(ranking.value, 1)}, where guessing gives {ranking.by_chance:g}"
+    beside = _beside(first, found, "a constant's", float(first.constant.mean()))
+    if math.isnan(ranking.value):
+        said = f"All {rows} have the same target, so they cannot show whether the model ranks."
+    elif ranking.is_real and found.is_smaller:
+        said = f"The bagged model beats a constant on {rows}: {guessing}."
+    elif ranking.is_real and found.mean <= 0:
+        said = (
+            f"The bagged model ranks {rows} better than chance ({guessing}), but they are too few to say "
+            f"whether its {what} beat a constant's."
         )
+    else:
+        said = f"{guessing[0].upper()}{guessing[1:]}."
+    sharp = [
+        f"Its log loss was above a constant's on these rows ({short(float(loss.bagged.mean()))} against "
+        f"{short(float(loss.constant.mean()))}): it was too sure where it was wrong."
+        for loss in others
+        if loss.name == "log loss" and loss.bagged.mean() > loss.constant.mean()
+    ]
+    return (said, beside, *sharp)
 
 
 def _is_worse(loss: Loss) -> bool:
     assert loss.base is not None
-    rise, error = difference(loss.bagged, loss.base)
-    return rise > SURE * error and rise > WORTH * float(loss.base.mean())
+    rise = difference(loss, loss.base)
+    return rise.is_larger and rise.mean > WORTH * float(loss.base.mean())
 
 
-def _beside(loss: Loss, theirs: np.ndarray, whose: str) -> str:
+def _beside(loss: Loss, found: Difference, whose: str, unit: float) -> str:
     """A loss of the bagged model beside another's, in units of the other's."""
-    rise, error = difference(loss.bagged, theirs)
-    unit = float(theirs.mean())
+    name = loss.name[0].upper() + loss.name[1:]
     if unit == 0:
-        return f"{loss.name}: 0 for {whose}, {number(float(loss.bagged.mean()))} for the bagged model."
-    way = "more" if rise > 0 else "less"
-    return (
-        f"{loss.name}: for the bagged model {abs(rise) / unit:.1%} {way} than for {whose} (standard error "
-        f"{error / unit:.1%})."
-    )
+        return f"{name}: 0 is {whose}, {short(float(loss.bagged.mean()))} the bagged model's."
+    error = "" if math.isnan(found.error) else f" (standard error {percent(found.error / unit)})"
+    way = "above" if found.mean > 0 else "below"
+    if found.mean == 0:
+        return f"{name}: the same as {whose}."
+    return f"{name}: {percent(abs(found.mean) / unit)} {way} {whose}{error}."
 
 
 def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> Verdict:
@@ -270,11 +335,19 @@ def _rarely(compared: Comparison) -> tuple[str, ...]:
     """That a learner which seldom moves does so far, and its bagged version often and little."""
     if compared.base is None or not compared.still > 0.5:
         return ()
-    furthest, after = float(compared.base.values.max()), float(compared.bagged.values.max())
+    (moved, furthest), (also, after) = (_changed(each.values) for each in (compared.base, compared.bagged))
+    total = compared.base.values.size
     return (
-        f"The base learner does not move in {compared.still:.1%} of all cases, and by up to {number(furthest)} in the "
-        f"others; the bagged model moves a little in most, and in none of these by more than {number(after)}.",
+        f"Of {total:,} predictions (each left-out {compared.bagged.noun.singular} at each test point), {moved:,} of "
+        f"the base learner changed, by up to {short(furthest)}; {also:,} of the bagged model changed, by up to "
+        f"{short(after)}.",
     )
+
+
+def _changed(values: np.ndarray) -> tuple[int, float]:
+    """How many moves there are, and the largest."""
+    largest = float(values.max(initial=0.0))
+    return int(np.count_nonzero(values > 1e-12 * largest)), largest
 
 
 def _interval(ratio: Ratio) -> str:

@@ -104,7 +104,7 @@ def test_objects_at_hand_are_reported(tmp_path):
     together = Study.of(moved, proved, anew=certify(model), model=model, intervals=intervals, targets=targets)
     page = write(tmp_path / "together.html", together).read_text()
     assert "<h2>Prediction intervals</h2>" in page
-    assert f"{100 * intervals.coverage(targets):.1f} % are in their intervals" in page
+    assert f"{100 * intervals.coverage(targets):.3g}% are in their intervals" in page
     assert "mean absolute error is" in " ".join(page.split())
     labels = np.where(y[:100] > 140, "high", "low")
     voter = BaggedClassifier(DecisionTreeClassifier(max_depth=2), n_bags=60, random_state=0).fit(X[:100], labels)

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._wording import ROWS, number, printable, rounded_up
+from stablebag._wording import ROWS, number, percent, printable, rounded_up
 from stablebag.showing.colophon import Colophon
 from stablebag.showing.data_as_read import DataAsRead
 from stablebag.showing.report.rows import MOST_NAMED, Values
 from stablebag.showing.report.tables import Cell, Table
+from stablebag.showing.scores import Score
 from stablebag.showing.study import Study
 
 _MOST_COLUMNS = 40  # of the data as they were read
@@ -57,22 +58,21 @@ class Contents:
     def scores(self) -> Table | None:
         """Scores on the held-out rows, beside those of a constant."""
         lines = [
-            (f"{score.name} ({'lower' if score.lower_is_better else 'higher'} is better)", score.base, score.bagged,
-             score.constant)
+            (f"{score.name} ({'lower' if score.lower_is_better else 'higher'} is better)", *_cells(score))
             for score in self.study.scores
-        ]  # fmt: skip
+        ]
         head, shown = self._without_base(("score", "base learner", "bagged", "a constant"), lines)
         return Table.of("scores", "On held-out rows", head, shown) if lines else None
 
     @property
     def proofs(self) -> Table:
         """What is proved, beside what is measured of the same thing."""
-        lines = []
+        lines, scale = [], self.study.compared.scale
         for line in self.study.proofs(self.delta):
             off = "" if math.isnan(line.error) else f" ± {number(float(f'{line.error:.2g}'))}"
-            measured = Cell("not measured") if math.isnan(line.measured) else Cell(number(line.measured) + off)
-            proved = "no more than the range" if math.isnan(line.proved) else rounded_up(line.proved)
-            price = number(line.price)
+            measured = Cell("not measured") if math.isnan(line.measured) else Cell(number(line.measured, scale) + off)
+            proved = "no more than the range" if math.isnan(line.proved) else rounded_up(line.proved, scale)
+            price = number(line.price, scale)
             if price and line.enough is not None:
                 price += f" ({line.enough:,} bags halve it)"
             lines.append((line.what, measured, proved, Cell(price)))
@@ -88,7 +88,9 @@ class Contents:
             return None
         names, counts = decisions.most_flips(MOST_NAMED)
         lines = [(printable(name), Cell(f"{count:,}", int(count))) for name, count in zip(names, counts, strict=True)]
-        caption = f"Decisions that one {noun.singular} flips, of {decisions.points.count(len(decisions))}"
+        caption = (
+            f"Decisions that one {noun.singular} flips, of {decisions.points.count(len(decisions))}{self._counted}"
+        )
         return Table.of("flips", caption, (noun.singular, "decisions"), lines)
 
     @property
@@ -141,7 +143,7 @@ class Contents:
             return None
         lines = [
             (printable(column.name), column.kind,
-             Cell("" if not column.missing else f"{column.missing:.1%}", column.missing),
+             Cell("" if not column.missing else percent(column.missing), column.missing),
              Cell("" if column.n_values is None else f"{column.n_values:,}", column.n_values),
              printable(column.example), printable(column.remark, 300))
             for column in self.data.shown(_MOST_COLUMNS)
@@ -155,6 +157,14 @@ class Contents:
     def rest(self) -> str:
         """What the columns that are not shown are."""
         return "" if self.data is None else self.data.rest(_MOST_COLUMNS)
+
+    @property
+    def _counted(self) -> str:
+        """Where the numbers of rows start, for a caption; "" if rows have names."""
+        if self.study.noun != ROWS:
+            return ""
+        said = "Rows are numbered from 0." if self.data is None else self.data.row_numbers
+        return f"; {said[0].lower()}{said[1:].rstrip('.')}" if said else ""
 
     def _without_base(self, head: Sequence[str], lines: Sequence[Any]) -> tuple[Sequence[str], Sequence[Any]]:
         """A table without its second column, which is the base learner's, if that was not measured."""
@@ -174,8 +184,7 @@ class Contents:
         values, of_units = self.values, self.study.noun != ROWS and self.values.known
         if of_units:
             caption += f"; where the rows of {self.study.noun.any_one} differ, a cell has the range of their values"
-        elif self.study.noun == ROWS:
-            caption += "; rows by their number in the table, from 0"
+        caption += self._counted
         if values.hidden:
             caption += f"; {values.hidden} more columns are not shown"
         of_target = [] if self.study.model is None else [self.colophon.called]
@@ -185,3 +194,9 @@ class Contents:
             for position, name, value, noise in lines
         ]
         return Table.of(name, caption, titles, shown, sorted_by=1, ascending=ascending)
+
+
+def _cells(score: Score) -> list[Cell]:
+    """The three numbers of a score as they are read, each sorted by its value."""
+    values = (score.base, score.bagged, score.constant)
+    return [Cell(text, None if math.isnan(value) else value) for text, value in zip(score.shown(), values, strict=True)]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import refuse_type
-from stablebag._wording import ROWS, number, printable
+from stablebag._wording import ROWS, number, percent, printable
 from stablebag._writing import write_text
 from stablebag.showing.colophon import Colophon
 from stablebag.showing.data_as_read import DataAsRead
@@ -19,7 +19,7 @@ from stablebag.showing.report.charts import Moves, interactive, interval_picture
 from stablebag.showing.report.contents import Contents
 from stablebag.showing.report.rows import Values
 from stablebag.showing.study import Study
-from stablebag.showing.verdict import ALREADY_STABLE, NOT_COMPARED, STABILIZED
+from stablebag.showing.verdict import AFTER_CHECKS, ALREADY_STABLE, NOT_COMPARED, STABILIZED
 
 _LONGEST_NOTE = 2000  # letters
 
@@ -32,6 +32,7 @@ def write(
     data: DataAsRead | None = None,
     rows: Any = None,
     notes: tuple[str, ...] = (),
+    warnings: tuple[str, ...] = (),
     delta: float = 0.05,
 ) -> Path:
     """Write the report of a study to one HTML file that opens offline.
@@ -52,6 +53,8 @@ def write(
         The training rows, to show the values of the rows, or of the rows of the units, that are named.
     notes : tuple of str, default=()
         Sentences about the data, such as how many rows were left out.
+    warnings : tuple of str, default=()
+        Sentences to read before the verdict, such as a column that leaks the target.
     delta : float, default=0.05
         A share of the training rows, or units, in [0, 1]: those whose perturbations may be larger than the tables say.
 
@@ -74,9 +77,11 @@ def write(
     page = template.render(
         colophon=colophon,
         verdict=verdict,
-        careful=verdict.case not in (STABILIZED, ALREADY_STABLE, NOT_COMPARED),
+        careful=bool(warnings) or verdict.case not in (STABILIZED, ALREADY_STABLE, NOT_COMPARED),
         reasons=[*verdict.reasons, *(reason for remark in verdict.remarks for reason in remark.reasons)],
         notes=[printable(note, _LONGEST_NOTE) for note in notes if data is None or note not in data.lines()],
+        warnings=[printable(warning, _LONGEST_NOTE) for warning in warnings],
+        after_checks=AFTER_CHECKS,
         study=study,
         noun=study.noun,
         of_units=study.noun != ROWS,
@@ -92,6 +97,7 @@ def write(
         scripts=scripts,
         number=number,
         printable=printable,
+        percent=percent,
         hashes=" ".join(map(_hash, scripts)),
     )
     path = Path(path)

@@ -1,0 +1,181 @@
+"""Every sentence about accuracy, on data where it must appear and on data where it must not."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from stablebag import Perturbations
+from stablebag.showing.comparison import Comparison
+from stablebag.showing.scores import HeldOut
+from stablebag.showing.verdict import decide
+
+
+def moved(size, seed):
+    values = size * np.random.default_rng(seed).normal(size=(60, 25))
+    return Perturbations(np.zeros(25), values, np.arange(60))
+
+
+STABILIZED = Comparison.of(moved(6.0, 1), moved(2.0, 2))  # "Use the bagged model", if nothing speaks against it
+
+
+class Predicts:
+    """A base learner that has predicted already."""
+
+    def __init__(self, predicted, classes=None):
+        self.predicted = predicted
+        if classes is not None:
+            self.classes_ = classes
+            self.predict_proba = lambda X: predicted
+
+    def predict(self, X):
+        return self.predicted if self.predicted.ndim == 1 else self.classes_[self.predicted.argmax(axis=1)]
+
+
+def of_numbers(predicted, y, train=None, base=None, groups=None):
+    train = np.array([0.0, 0.0]) if train is None else train
+    held = HeldOut(None if base is None else Predicts(base), SimpleNamespace(y_=train), y, predicted, y, groups)
+    return decide(STABILIZED, held.losses(), held.ranking(), spread=10.0)
+
+
+def of_classes(positive, y, share=0.5, base=None, groups=None):
+    classes = np.array(["no", "yes"])
+    train = np.where(np.arange(1000) < 1000 * share, "yes", "no")
+    table = np.column_stack([1 - positive, positive])
+    alone = None if base is None else Predicts(np.column_stack([1 - base, base]), classes)
+    model = SimpleNamespace(y_=train, classes_=classes)
+    held = HeldOut(alone, model, y, table, np.where(y == 1, "yes", "no"), groups)
+    return decide(STABILIZED, held.losses(), held.ranking(), spread=10.0)
+
+
+def everything(verdict):
+    return " ".join([str(verdict), *map(str, verdict.remarks), *verdict.reasons])
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def labels(rng, n, share, strength):
+    """Classes, and the probabilities of a model that knows about them."""
+    p = 1 / (1 + np.exp(-strength * rng.normal(size=n) - np.log(share / (1 - share))))
+    return p, (rng.random(n) < p).astype(int)
+
+
+def test_a_good_model_beats_a_constant_and_is_recommended(rng):
+    p, y = labels(rng, 200, 0.5, 2.0)
+    verdict = of_classes(p, y)
+    assert verdict.case == "stabilized"
+    assert verdict.advice == "Use the bagged model."
+    assert verdict.reasons[0].startswith("The bagged model beats a constant on 200 held-out rows: AUC 0.")
+    assert "Brier score: " in verdict.reasons[1]
+    assert "below a constant's" in verdict.reasons[1]
+    x = rng.normal(size=100)
+    verdict = of_numbers(x, x + 0.5 * rng.normal(size=100))
+    assert verdict.reasons[0].startswith("The bagged model beats a constant on 100 held-out rows: rank correlation 0.")
+
+
+@pytest.mark.parametrize("share", [0.5, 0.11, 0.05])
+def test_noise_does_not_clearly_beat_a_constant_and_is_not_recommended(rng, share):
+    verdict = of_classes(rng.random(300), (rng.random(300) < share).astype(int), share)
+    assert verdict.headline == "On 300 held-out rows, the bagged model does not clearly beat a constant."
+    assert verdict.advice.startswith("Fix accuracy first")
+    assert "Use the bagged model" not in everything(verdict)
+    assert "The bagged model beats" not in everything(verdict)
+
+
+def test_a_model_that_ranks_but_is_overconfident_is_to_be_calibrated(rng):
+    p, y = labels(rng, 400, 0.11, 1.5)
+    verdict = of_classes(np.clip(8 * p, 0, 1), y, 0.11)
+    assert verdict.case == "ranks, but no better than a constant"
+    assert verdict.headline.startswith("The bagged model ranks well (AUC 0.")
+    assert verdict.headline.endswith("but its probabilities are worse than a constant's.")
+    assert verdict.advice.startswith("Calibrate it")
+    assert "does not clearly beat" not in everything(verdict)
+    assert "Use the bagged model" not in everything(verdict)
+    assert of_classes(p, y, 0.11).case == "stabilized"  # the same ranking, with probabilities that are right
+
+
+def test_predictions_on_the_wrong_scale_rank_and_are_worse_than_a_constant(rng):
+    x = rng.normal(size=200)
+    y = x + 0.5 * rng.normal(size=200)
+    verdict = of_numbers(4 * x, y)
+    assert verdict.headline.startswith("The bagged model ranks well (rank correlation 0.")
+    assert verdict.headline.endswith("but its predictions are worse than a constant's.")
+    assert of_numbers(x, y).case == "stabilized"
+
+
+def test_a_loss_that_is_larger_by_chance_is_told_as_what_was_seen(rng):
+    x = rng.normal(size=60)
+    y = x + rng.normal(size=60)
+    scale = next(s for s in np.arange(1.5, 4, 0.01) if ((s * x - y) ** 2).mean() > 1.02 * (y**2).mean())
+    verdict = of_numbers(scale * x, y)
+    assert verdict.headline.endswith("but on these rows its predictions were no better than a constant's.")
+
+
+@pytest.mark.parametrize("n", [4, 8])
+def test_few_held_out_rows_are_too_few_to_say_and_nothing_is_recommended(rng, n):
+    verdict = of_classes(rng.random(n), np.resize([1, 0, 0, 0], n))
+    assert verdict.headline == (
+        f"{n} held-out rows are too few to say whether the bagged model beats a constant ({n // 4} of class 'yes')."
+    )
+    assert verdict.advice.startswith("Hold out more rows (--test-size, --test)")
+    assert "Use the bagged model" not in everything(verdict)
+
+
+def test_many_rows_with_few_of_a_class_are_too_few_as_well(rng):
+    y = np.zeros(300, dtype=int)
+    y[:3] = 1
+    verdict = of_classes(rng.random(300), y, 0.01)
+    assert "300 held-out rows are too few" in verdict.headline
+    assert "(3 of class 'yes')" in verdict.headline
+    y[:60] = 1
+    assert "too few" not in everything(of_classes(rng.random(300), y, 0.2))
+
+
+def test_held_out_rows_of_one_class_cannot_show_a_ranking(rng):
+    verdict = of_classes(rng.random(50), np.zeros(50, dtype=int), 0.02)
+    assert "50 held-out rows are too few" in verdict.headline
+    assert "All 50 held-out rows have the same target" in verdict.reasons[0]
+
+
+def test_a_ranking_that_is_clear_with_a_loss_that_is_not_says_so(rng):
+    x = rng.normal(size=40)
+    y = x + rng.standard_t(2, size=40)
+    y[0] = x[0] + 60  # which decides about the squared error
+    verdict = of_numbers(x, y)
+    assert "ranks 40 held-out rows better than chance" in verdict.reasons[0]
+    assert "too few to say whether its predictions beat a constant's" in verdict.reasons[0]
+    assert "The bagged model beats" not in everything(verdict)
+
+
+def test_a_log_loss_above_a_constants_is_named_where_the_brier_score_is_below(rng):
+    p, y = labels(rng, 300, 0.5, 2.0)
+    sure = np.where(p > 0.5, 1.0, 0.0)
+    verdict = of_classes(np.where(rng.random(300) < 0.5, sure, p), y)
+    assert "Its log loss was above a constant's on these rows" in everything(verdict)
+    assert "log loss was above" not in everything(of_classes(p, y))
+
+
+def test_bagging_costs_accuracy_only_where_a_loss_rises_by_more_than_chance(rng):
+    x = rng.normal(size=200)
+    y = x + 0.3 * rng.normal(size=200)
+    verdict = of_numbers(0.5 * x, y, base=x)
+    assert verdict.headline.startswith("Bagging costs accuracy here: the squared error on 200 held-out rows rises")
+    assert "Use the bagged model" not in everything(verdict)
+    assert "above the base learner's" in everything(verdict)
+    assert of_numbers(x, y, base=x + 0.01 * rng.normal(size=200)).case == "stabilized"
+
+
+def test_rows_of_one_group_count_once(rng):
+    groups = np.repeat(np.arange(6), 50)
+    level, guess = rng.normal(size=6), rng.normal(size=6)
+    guess = guess * np.sign(np.corrcoef(level, guess)[0, 1])
+    y, x = level[groups] + 0.1 * rng.normal(size=300), guess[groups] + 0.1 * rng.normal(size=300)
+    assert "too few" not in of_numbers(0.3 * x, y).headline
+    said = of_numbers(0.3 * x, y, groups=groups).headline
+    assert said == ("300 held-out rows are too few to say whether the bagged model beats a constant (of 6 groups).")
+    many = np.repeat(np.arange(100), 3)
+    level = rng.normal(size=100)[many]
+    assert of_numbers(level, level + rng.normal(size=300), groups=many).case == "stabilized"
