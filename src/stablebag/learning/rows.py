@@ -220,11 +220,11 @@ class Points:
 
     A learner that is known to be harmless sees an array or a sparse array read-only. If it has to write to it, as
     scikit-learn's transformers with ``copy=False`` may, it gets a copy, and so do those after it. Any other learner
-    gets its own copy.
+    gets its own copy. Points taken out of others for one learner, which have `places` there, are its own.
     """
 
-    def __init__(self, X: Any) -> None:
-        self.X = X
+    def __init__(self, X: Any, places: np.ndarray | None = None) -> None:
+        self.X, self.places = X, places
         self.n_points = n_rows(X)
         self.copies = False  # whether some learner had to write to them
 
@@ -234,8 +234,19 @@ class Points:
         converted = as_float32(self.X)
         return None if converted is None else read_only(converted)
 
+    @cached_property
+    def _have_mutable_cells(self) -> bool:
+        return has_mutable_cells(self.X)
+
+    def some(self, places: np.ndarray) -> "Points":
+        """Return the points at these places, for one learner."""
+        taken = take_rows(self.X, places)
+        return Points(copy.deepcopy(taken) if self._have_mutable_cells else taken, places)
+
     def ask(self, model: Any, method: str, *, harmless: bool, **params: Any) -> Any:
         """Call a method of a fitted model with the points, and with what is passed along."""
+        if self.places is not None:
+            return getattr(model, method)(self.X, **params)
         shown = _shown(self.X) if harmless and not self.copies and not _writes_to_frames(model, self.X) else None
         if shown is None:
             return getattr(model, method)(_deep(self.X), **params)
