@@ -75,7 +75,10 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     """
     if isinstance(X, np.ndarray):
         return X[rows]
-    return _safe_indexing(X, rows)
+    taken = _safe_indexing(X, rows)
+    if hasattr(taken, "iloc") and np.array_equal(rows, np.arange(n_rows(X))):
+        return taken.copy()  # all rows in order are a view in pandas, and scikit-learn writes to it where copy=False
+    return taken
 
 
 def is_per_row(value: Any, n_samples: int) -> bool:
@@ -117,6 +120,17 @@ def has_mutable_cells(X: Any) -> bool:
         columns = [X.iloc[:, place] for place in range(X.shape[1]) if X.dtypes.iloc[place].kind == "O"]
         return any(has_mutable_cells(column.to_numpy()) for column in columns)
     return False
+
+
+def with_own_cells(X: Any) -> Any:
+    """Return a copy of a table that shares nothing with it, not even mutable cells, which pandas would share."""
+    table = copy.deepcopy(X)
+    for place in range(table.shape[1]) if hasattr(table, "iloc") else ():
+        if table.dtypes.iloc[place].kind == "O":
+            cells = np.empty(len(table), dtype=object)
+            cells[:] = [copy.deepcopy(cell) for cell in table.iloc[:, place]]
+            table.isetitem(place, cells)
+    return table
 
 
 def fingerprint(X: Any) -> str:
@@ -241,7 +255,7 @@ class Points:
     def some(self, places: np.ndarray) -> "Points":
         """Return the points at these places, for one learner."""
         taken = take_rows(self.X, places)
-        return Points(copy.deepcopy(taken) if self._have_mutable_cells else taken, places)
+        return Points(with_own_cells(taken) if self._have_mutable_cells else taken, places)
 
     def ask(self, model: Any, method: str, *, harmless: bool, **params: Any) -> Any:
         """Call a method of a fitted model with the points, and with what is passed along."""
@@ -294,7 +308,7 @@ def _shown(X: Any) -> Any:
 def _deep(X: Any) -> Any:
     """A copy that shares nothing mutable."""
     if has_mutable_cells(X):
-        return copy.deepcopy(X)
+        return with_own_cells(X)
     if hasattr(X, "clone") and not hasattr(X, "copy"):
         return X.clone()
     return X.copy() if hasattr(X, "copy") else copy.deepcopy(X)
