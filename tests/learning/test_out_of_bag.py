@@ -2,6 +2,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -17,6 +18,7 @@ from learners import RowRecorder
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
+    BernoulliSubbagging,
     FunctionRegressor,
     ParquetTable,
     Subbagging,
@@ -199,7 +201,10 @@ N = 24
 TABLE, TARGET = np.column_stack([np.arange(float(N)), np.ones((N, 2))]), np.arange(float(N)) ** 2
 
 
-@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, sparse.csr_array], ids=["array", "frame", "sparse"])
+KINDS = {"array": np.asarray, "pandas": pd.DataFrame, "polars": pl.DataFrame, "sparse": sparse.csr_array}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("scheme", ["subbagging", "classical"])
 @pytest.mark.parametrize("groups", [None, np.arange(N) // 3], ids=["rows", "groups"])
 def test_each_model_is_asked_only_about_rows_that_it_lacks(kind, scheme, groups):
@@ -218,6 +223,21 @@ def test_all_bags_are_asked_only_about_rows_that_they_lack():
     model = BaggedRegressor(Witness(), scheme=Subbagging(3), n_bags="all", oob_score=True).fit(TABLE[:6], TARGET[:6])
     assert len(model.bags_) == 20
     assert asked_only_what_they_lack(model, range(6))
+
+
+def test_a_bag_of_all_rows_is_asked_about_none():
+    model = BaggedRegressor(Witness(), scheme=BernoulliSubbagging(0.8), n_bags=60, random_state=0, oob_score=True)
+    model.fit(TABLE[:6], TARGET[:6])
+    assert sum(len(set(bag)) == 6 for bag in model.estimators_samples_) > 5
+    assert asked_only_what_they_lack(model, range(6))
+
+
+def test_bags_of_few_rows_are_asked_about_all_in_one_table():
+    model = BaggedRegressor(Witness(), scheme=Subbagging(1), n_bags=60, random_state=0, oob_score=True)
+    model.fit(TABLE, TARGET)  # taking 23 of 24 rows out costs more than it spares
+    assert all(sorted(fitted.asked_) == sorted(TABLE[:, 0]) for fitted in model.estimators_)
+    all_asked = model.average_.left_out_at(slice(0, N), model.predict_once(TABLE).raw)
+    np.testing.assert_array_equal(model.oob_prediction_, all_asked)
 
 
 def test_the_error_at_some_rows_asks_models_about_no_others():
