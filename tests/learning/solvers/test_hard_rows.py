@@ -88,7 +88,7 @@ def assert_scikit_learns(learner, X, y, scheme):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
 def test_rows_that_the_first_bag_lacks_may_have_any_numbers(learner, scheme):
     X, y, labels, lacking = easy_table(lambda model: model.set_params(scheme=scheme, n_bags=N_BAGS, random_state=0))
     y = labels if is_classifier(learner) else y
