@@ -11,7 +11,7 @@ MEASURED = ROOT / "benchmarks" / "measured.json"
 BEGIN, END = "<!-- made by benchmarks/how_fast.py -->", "<!-- until here -->"
 
 
-TITLES = ("fit", "fit and predict", "predict", "intervals", "the paper", "memory")
+TITLES = ("fit", "fit and predict", "predict", "intervals", "out of bag", "the paper", "memory")
 PEER = "scikit-learn's Bagging"
 PEERS = {"bare loop": "a bare loop of fits", PEER: "scikit-learn's `Bagging*`"}
 KINDS = {"trees": ["tree"], "linear models": ["logistic", "ridge"], "nearest neighbours": ["neighbours"]}

@@ -1,11 +1,15 @@
 import pickle
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.calibration import calibration_curve
 from sklearn.datasets import load_diabetes, load_iris, make_blobs
 from sklearn.ensemble import BaggingClassifier, BaggingRegressor, ExtraTreesClassifier
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import BayesianRidge, LogisticRegression, Ridge
 from sklearn.metrics import (
     accuracy_score,
     balanced_accuracy_score,
@@ -15,18 +19,26 @@ from sklearn.metrics import (
     r2_score,
 )
 from sklearn.neighbors import KNeighborsRegressor
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from learners import RowRecorder
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
+    BernoulliSubbagging,
     ClassicalBagging,
+    FunctionRegressor,
+    ParquetTable,
     Subbagging,
     forget,
     leave_one_out,
     leave_one_out_error,
+    predict_interval,
 )
+from stablebag.learning import fitting
 from stablebag.learning.out_of_bag import left_out_at
+from stablebag.measuring.left_out_spread import spread_at_rows
 
 DIABETES, IRIS = load_diabetes(return_X_y=True), load_iris(return_X_y=True)
 
@@ -193,3 +205,176 @@ def test_averages_of_ones_are_one_whatever_the_weights(n_bags):
     assert model.predict_proba(X).max() <= 1
     if n_bags == "all":
         assert np.asarray(leave_one_out(model, X).left_out).max() <= 1
+
+
+class Witness(RegressorMixin, BaseEstimator):
+    """Predicts how far the first column is from the mean of its rows; keeps which rows it was fitted to and asked."""
+
+    def fit(self, X, y):
+        column = first_column(X)
+        self.fitted_, self.asked_, self.level_ = set(column), [], column.mean()
+        return self
+
+    def predict(self, X):
+        column = first_column(X)
+        self.asked_.extend(column)
+        return np.abs(column - self.level_)
+
+
+def first_column(X):
+    first = X.toarray()[:, 0] if sparse.issparse(X) else np.asarray(X)[:, 0]
+    return np.asarray(first, dtype=float)
+
+
+def asked_only_what_they_lack(model, rows):
+    """Whether the model of every bag was asked about those of some rows that it lacks, each once, and no others."""
+    numbers = first_column(model.X_)
+    for fitted, bag in zip(model.estimators_, model.estimators_samples_, strict=True):
+        lacking = [numbers[row] for row in rows if row not in bag]
+        assert fitted.fitted_ == set(numbers[bag])
+        assert sorted(fitted.asked_) == sorted(lacking)
+    return True
+
+
+N = 24
+TABLE, TARGET = np.column_stack([np.arange(float(N)), np.ones((N, 2))]), np.arange(float(N)) ** 2
+
+
+KINDS = {"array": np.asarray, "pandas": pd.DataFrame, "polars": pl.DataFrame, "sparse": sparse.csr_array}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("scheme", ["subbagging", "classical"])
+@pytest.mark.parametrize("groups", [None, np.arange(N) // 3], ids=["rows", "groups"])
+def test_each_model_is_asked_only_about_rows_that_it_lacks(kind, scheme, groups):
+    model = BaggedRegressor(Witness(), scheme=scheme, n_bags=30, random_state=0, oob_score=True)
+    model.fit(kind(TABLE), TARGET, groups=groups)
+    assert asked_only_what_they_lack(model, range(N))
+    leave_one_out_error(model)  # made from what is already known
+    predict_interval(model, kind(TABLE[:1] + 0.5), confidence_level=0.8)
+    for fitted in model.estimators_:
+        assert fitted.asked_.count(0.5) == 1
+        fitted.asked_.remove(0.5)
+    assert asked_only_what_they_lack(model, range(N))
+
+
+def test_all_bags_are_asked_only_about_rows_that_they_lack():
+    model = BaggedRegressor(Witness(), scheme=Subbagging(3), n_bags="all", oob_score=True).fit(TABLE[:6], TARGET[:6])
+    assert len(model.bags_) == 20
+    assert asked_only_what_they_lack(model, range(6))
+
+
+def test_a_bag_of_all_rows_is_asked_about_none():
+    model = BaggedRegressor(Witness(), scheme=BernoulliSubbagging(0.8), n_bags=60, random_state=0, oob_score=True)
+    model.fit(TABLE[:6], TARGET[:6])
+    assert sum(len(set(bag)) == 6 for bag in model.estimators_samples_) > 5
+    assert asked_only_what_they_lack(model, range(6))
+
+
+def test_bags_of_few_rows_are_asked_about_all_in_one_table():
+    model = BaggedRegressor(Witness(), scheme=Subbagging(1), n_bags=60, random_state=0, oob_score=True)
+    model.fit(TABLE, TARGET)  # taking 23 of 24 rows out costs more than it spares
+    assert all(sorted(fitted.asked_) == sorted(TABLE[:, 0]) for fitted in model.estimators_)
+    all_asked = model.average_.left_out_at(slice(0, N), model.predict_once(TABLE).raw)
+    np.testing.assert_array_equal(model.oob_prediction_, all_asked)
+
+
+def test_the_error_at_some_rows_asks_models_about_no_others():
+    model = BaggedRegressor(Witness(), n_bags=30, random_state=0).fit(TABLE, TARGET)
+    leave_one_out_error(model, rows=[7, 3])
+    assert asked_only_what_they_lack(model, [7, 3])
+
+
+def test_spreads_at_the_rows_ask_models_about_those_that_they_lack():
+    model = BaggedRegressor(Witness(), n_bags=30, random_state=0).fit(TABLE, TARGET)
+    spread_at_rows(model)
+    assert asked_only_what_they_lack(model, range(N))
+
+
+def test_rows_that_are_read_from_files_are_asked_about_as_those_in_memory_are(tmp_path):
+    pd.DataFrame({"x": TABLE[:, 0], "one": TABLE[:, 1], "y": TARGET}).to_parquet(tmp_path / "rows.parquet")
+    table = ParquetTable(tmp_path / "rows.parquet", target="y")
+    about = {"n_bags": 30, "random_state": 0, "oob_score": True}
+    model = BaggedRegressor(Witness(), **about).fit(table)
+    for fitted, bag in zip(model.estimators_, model.estimators_samples_, strict=True):
+        assert sorted(fitted.asked_) == sorted(set(range(N)) - set(bag.tolist()))
+    in_memory = BaggedRegressor(Witness(), **about).fit(*table.to_memory())
+    np.testing.assert_array_equal(model.oob_prediction_, in_memory.oob_prediction_)
+
+
+LEARNERS = {  # without a solver, and such that a prediction does not depend on the other points
+    "tree": DecisionTreeRegressor(max_depth=4),
+    "neighbours": KNeighborsRegressor(3, metric="canberra"),
+    "function": FunctionRegressor(lambda X, y, seed: lambda points: points[:, 0] * y.mean() + seed % 7),
+}
+
+
+@pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+@pytest.mark.parametrize("max_features", [1.0, 0.5], ids=["all columns", "half of the columns"])
+def test_averages_over_the_models_without_a_row_have_the_same_bits_as_if_all_were_asked(
+    learner, max_features, monkeypatch
+):
+    X, y = DIABETES[0][:80], DIABETES[1][:80]
+    about = {"n_bags": 40, "random_state": 0, "oob_score": True, "solver": "scikit-learn"}
+    model = BaggedRegressor(learner, max_features=max_features, **about).fit(X, y)
+    all_asked = model.average_.left_out_at(slice(0, 80), model.predict_once(X).raw)
+    np.testing.assert_array_equal(model.oob_prediction_, all_asked)
+    monkeypatch.setattr(fitting, "_SMALL_PREDICTION", 0)
+    monkeypatch.setattr(fitting, "_BLOCK_BYTES", 3000)
+    del model._memory
+    np.testing.assert_array_equal(model.oob_prediction_, left_out_at(model.set_params(n_jobs=2), X))
+
+
+@pytest.mark.parametrize("votes", [False, True])
+def test_classifiers_have_the_same_bits_as_if_all_were_asked(votes):
+    X, y = IRIS
+    learner = LinearSVC() if votes else DecisionTreeClassifier(max_depth=2)
+    model = BaggedClassifier(learner, n_bags=30, random_state=0, oob_score=True, solver="scikit-learn").fit(X, y)
+    all_asked = model.average_.left_out_at(slice(0, 150), model.predict_once(X).raw)
+    np.testing.assert_array_equal(model.oob_decision_function_, all_asked)
+
+
+def test_several_outputs_have_the_same_bits_as_if_all_were_asked():
+    X, y = DIABETES[0][:60], np.column_stack([DIABETES[1], DIABETES[0][:, 2]])[:60]
+    about = {"n_bags": 40, "random_state": 0, "oob_score": True, "solver": "scikit-learn"}
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), **about).fit(X, y)
+    all_asked = model.average_.left_out_at(slice(0, 60), model.predict_once(X).raw)
+    np.testing.assert_array_equal(model.oob_prediction_, all_asked)
+
+
+@pytest.mark.parametrize("n_features", [10, 200])
+def test_products_of_fewer_rows_differ_by_rounding_only(n_features):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, n_features))
+    about = {"n_bags": 40, "random_state": 0, "oob_score": True, "prediction_range": None}
+    model = BaggedRegressor(BayesianRidge(), **about).fit(X, X.sum(axis=1))
+    all_asked = model.average_.left_out_at(slice(0, 150), model.predict_once(X).raw)
+    np.testing.assert_allclose(model.oob_prediction_, all_asked, rtol=0, atol=1e-12 * np.abs(all_asked).max())
+
+
+def test_a_row_for_which_a_model_has_no_number_is_named():
+    class Undefined(Witness):
+        def predict(self, X):
+            return np.where(X[:, 0] == 17, np.nan, X[:, 0])
+
+    with pytest.raises(ValueError, match=r"bag \d+: ValueError: its prediction at point 17 is NaN"):
+        BaggedRegressor(Undefined(), n_bags=30, random_state=0, oob_score=True).fit(TABLE, TARGET)
+
+
+def test_a_model_that_writes_to_the_rows_it_is_asked_about_harms_no_other():
+    class Scribbler(Witness):
+        def predict(self, X):
+            prediction = super().predict(X)
+            cells = X[:, 1]
+            for cell in cells:
+                cell.append("mine")
+            return prediction + [len(cell) for cell in cells]
+
+    X = np.empty((N, 2), dtype=object)
+    X[:, 0], X[:, 1] = TABLE[:, 0], [[] for _ in range(N)]
+    model = BaggedRegressor(Scribbler(), n_bags=30, random_state=0, oob_score=True).fit(X, TARGET)
+    clean = BaggedRegressor(Witness(), n_bags=30, random_state=0, prediction_range=None).fit(TABLE, TARGET + 0)
+    assert asked_only_what_they_lack(model, range(N))
+    assert not any(model.X_[:, 1])
+    raw = model.predict_once(X).raw - clean.predict_once(TABLE).raw
+    np.testing.assert_allclose(raw, 1)

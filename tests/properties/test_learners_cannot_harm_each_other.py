@@ -865,3 +865,37 @@ def test_what_is_averaged_are_probabilities_also_of_learners_that_round(data):
     each = BaggedClassifier(NearlyProbabilities(), n_bags=4, random_state=0).fit(X, y > 0).bag_predictions(points)
     assert each.min() >= 0
     np.testing.assert_allclose(each.sum(axis=2), 1, rtol=1e-15)
+
+
+@pytest.mark.parametrize("learner", [Ridge(solver="svd"), DecisionTreeRegressor(max_depth=2)], ids=["linear", "tree"])
+def test_a_fit_to_all_rows_in_order_does_not_write_to_a_frame(learner, data):
+    X, y, points = data[0] * [1, 10, 100] + 5, data[1], data[2]
+    frame, before = pd.DataFrame(X.copy(), columns=list("abc")), X.copy()
+    writes, copies = (make_pipeline(StandardScaler(copy=copy), learner) for copy in (False, True))
+    found = leave_one_out_refit(writes, frame, y, pd.DataFrame(points, columns=list("abc")), random_state=0)
+    np.testing.assert_array_equal(frame.to_numpy(), before)
+    expected = leave_one_out_refit(copies, X, y, points, random_state=0)
+    np.testing.assert_allclose(found.left_out, expected.left_out, rtol=1e-9)
+    wrapped = BaggedRegressor(writes, scheme="classical", n_bags=60, random_state=0).fit(frame.iloc[:3], y[:3])
+    assert any(bag.tolist() == [0, 1, 2] for bag in wrapped.bags_)
+    np.testing.assert_array_equal(frame.to_numpy(), before)
+
+
+def test_a_learner_that_changes_cells_of_a_frame_harms_no_other(data):
+    class AddsToCells(Mean):
+        def fit(self, X, y, extra=None):
+            for cell in X["words"]:
+                cell.append("seen")
+            self.level_ = max(map(len, X["words"]))
+            return self
+
+        def predict(self, X):
+            for cell in X["words"]:
+                cell.append("asked")
+            return np.full(len(X), self.level_ + max(map(len, X["words"])))
+
+    frame = pd.DataFrame({"words": [["one"] for _ in range(24)]})
+    model = model_of(AddsToCells()).fit(frame, data[1])
+    np.testing.assert_array_equal(model.bag_predictions(frame), 4.0)
+    leave_one_out_error(model)
+    assert frame["words"].tolist() == model.X_["words"].tolist() == [["one"]] * 24

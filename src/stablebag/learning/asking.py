@@ -27,11 +27,14 @@ class Asking:
         What is passed to the method that is asked, as it is; constants of bags that reach no learner get nothing.
     n_outputs : int or None, default=None
         How many numbers regressors of several outputs predict at each point; None is one, in no list of its own.
+    wanted : ndarray of bool, shape (n_bags, n_points), or None, default=None
+        Which points each bag's model has to predict; None is all. Elsewhere its line may have anything finite.
     """
 
     decisions: bool = False
     params: Mapping[str, Any] | None = None
     n_outputs: int | None = None
+    wanted: np.ndarray | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -48,7 +51,7 @@ class Asking:
             return ask(model, method, points, harmless=harmless, **params)
 
         if classes is None:
-            return outputs.numbers(asked("predict"), n_points, self.n_outputs)
+            return outputs.numbers(asked("predict"), n_points, self.n_outputs, points.places)
         if self.decisions:
             if constant:
                 return outputs.undecided(n_points, classes)
@@ -56,7 +59,7 @@ class Asking:
                 raise ValueError('its decision_function_shape="ovo" scores pairs of classes. Use "ovr".')
             return outputs.decisions(asked("decision_function"), n_points, model.classes_, classes)
         if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
-            return outputs.probabilities(asked("predict_proba"), n_points, model.classes_, classes)
+            return outputs.probabilities(asked("predict_proba"), n_points, model.classes_, classes, points.places)
         return outputs.votes(asked("predict"), n_points, classes)
 
 

@@ -163,14 +163,17 @@ class BagAverage:
         weights, outputs = self._weighted(row, raw[without := self.bags.without(row)], without)
         return _added(None, outputs * weights.reshape(-1, *[1] * (outputs.ndim - 1)))
 
-    def left_out_at(self, rows: slice, raw: np.ndarray) -> np.ndarray:
+    def lacks(self, rows: slice | np.ndarray) -> np.ndarray:
+        """Return whether bag b lacks training row i, with its whole unit: bool, of shape (n_bags, n_rows)."""
+        return self.bags.outside(rows if self.units.are_rows else self.units.of_rows[rows])
+
+    def left_out_at(self, rows: slice | np.ndarray, raw: np.ndarray) -> np.ndarray:
         """Return the average at each of these training rows over the bags without it; NaN for a row in every bag.
 
-        Here `raw` holds the predictions of all bags at these rows. Bags without a row are those without its unit.
+        Here `raw` has the predictions of each bag at the rows that it lacks, and elsewhere anything finite.
         """
         units = self.units.of_rows[rows]
-        which = rows if self.units.are_rows else units
-        outputs, outside = self.outputs(raw), self.bags.outside(which)
+        outputs, outside = self.outputs(raw), self.lacks(rows)
         outside = outside.astype(float) if self.drawn else outside * self.weights[:, None]
         total = outside.sum(axis=0)
         with np.errstate(invalid="ignore"):  # zero bags have no average

@@ -431,8 +431,12 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         blocks = [raw for _, raw in self.raw_blocks(X)]
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
 
-    def raw_blocks(self, X: Any, how: Asking | None = None) -> Iterator[tuple[slice, Any]]:
-        """Yield blocks of points that fit into memory, as a slice, with every bag's predictions, not yet clipped."""
+    def raw_blocks(self, X: Any, how: Asking | None = None,
+                   wanted: Callable[[slice], np.ndarray] | None = None) -> Iterator[tuple[slice, Any]]:  # fmt: skip
+        """Yield blocks of points that fit into memory, as a slice, with every bag's predictions, not yet clipped.
+
+        `wanted` says which points of a block each bag's model has to predict; what a block has elsewhere means nothing.
+        """
         check_is_fitted(self)
         if isinstance(X, BagPredictions):
             yield from X.of(self)
@@ -442,14 +446,20 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
             yield from self.average_.blocks(points)
             return
         n_points, step = n_rows(points), max(1, _BLOCK_BYTES // (8 * len(self.bags_) * self.average_.n_numbers))
+
+        def asked(first: int, some: Any) -> tuple[slice, np.ndarray]:
+            block = slice(first, first + n_rows(some))
+            of_block = how if wanted is None else replace(how or Asking(), wanted=wanted(block))
+            return block, self._raw(some, of_block)
+
         if isinstance(points, RowSource):
-            for number, block in enumerate(points.blocks(step)):  # cut as a table in memory is: the same bits
-                yield slice(number * step, number * step + n_rows(block)), self._raw(block, how)
+            for number, some in enumerate(points.blocks(step)):  # cut as a table in memory is: the same bits
+                yield asked(number * step, some)
             return
         for first in range(0, n_points, step):
             stop = min(first + step, n_points)
             some = points if stop - first == n_points else take_rows(points, np.arange(first, stop))
-            yield slice(first, stop), self._raw(some, how)
+            yield asked(first, some)
 
     def fingerprint_of(self, X: Any) -> str:
         """Return a hash that identifies test points, or the points of BagPredictions."""

@@ -30,6 +30,7 @@ from stablebag.learning.sources.source import RowSource
 
 _BLOCK_BYTES = 2**26
 _SMALL_PREDICTION = 100_000  # bags times points below which threads cost more than they save
+_NEARLY_ALL = 0.9  # of the points, from which on taking them out costs more than it spares
 _AT_ONCE = 0.02  # seconds of fits by a solver after which they are handed over
 
 
@@ -74,7 +75,7 @@ def predict_bags(
     """Yield the predictions of the bags' models at the points X, in blocks with one line per bag, in bag order.
 
     What a model draws at random while it predicts depends on the seed of its bag. They are asked for numbers, or for
-    probabilities or votes, unless `how` says otherwise.
+    probabilities or votes, unless `how` says otherwise. It may also name the points that each model has to predict.
     """
     try:
         yield from _predict_all(models, Points(X), classes, n_jobs, how or Asking())
@@ -131,9 +132,26 @@ class _Ask:
                 yield np.stack([self._of_estimator(models, b) for b in numbers])
 
     def _of_estimator(self, models: Models, number: int) -> np.ndarray:
-        model, seed, points = models[number], int(models.seeds[number]), self.points
+        if self.how.wanted is None:
+            return self._answer(models, number, self.points)
+        places = np.flatnonzero(self.how.wanted[number])
+        if len(places) > _NEARLY_ALL * self.points.n_points:
+            return self._answer(models, number, self.points)
+        line = np.zeros((self.points.n_points, *self._numbers_at_a_point))
+        if len(places):
+            line[places] = self._answer(models, number, self.points.some(places))
+        return line
+
+    @property
+    def _numbers_at_a_point(self) -> tuple[int, ...]:
+        if self.classes is not None:
+            return (len(self.classes),)
+        return () if self.how.n_outputs is None else (self.how.n_outputs,)
+
+    def _answer(self, models: Models, number: int, points: Points) -> np.ndarray:
+        model, seed = models[number], int(models.seeds[number])
         if models.subspaces is not None:
-            points = Points(models.subspaces.take(points.X, seed))
+            points = Points(models.subspaces.take(points.X, seed), points.places)
         surroundings = self.surroundings.get(type(model))
         if surroundings is None:
             surroundings = self.surroundings[type(model)] = Surroundings(model)

@@ -1,6 +1,6 @@
 """Predictions at the training rows by the bags without them, and their score: the out-of-bag score, for any scheme."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,23 @@ from stablebag._checks import read_only, refuse_type
 NAMES = ("oob_score_", "oob_prediction_", "oob_decision_function_")
 
 
+def lacking_blocks(model: Any, X: Any, rows: np.ndarray | None = None) -> Iterator[tuple[Any, Any]]:
+    """Yield blocks of a fitted model's training rows with the predictions of each bag at those that it lacks.
+
+    A bag's model is asked about no others, unless it lacks nearly all or a solver answers for all in less time; what a
+    block has there means nothing. With `rows`, X has these rows alone, and blocks are arrays in place of slices.
+    """
+
+    def numbers(block: slice) -> Any:
+        return block if rows is None else rows[block]
+
+    def wanted(block: slice) -> np.ndarray:
+        lacks: np.ndarray = model.average_.lacks(numbers(block))
+        return lacks
+
+    return ((numbers(block), raw) for block, raw in model.raw_blocks(X, wanted=wanted))
+
+
 def left_out_at(model: Any, X: Any) -> np.ndarray:
     """Return the prediction of a fitted model at each training row, averaged over the bags without that row.
 
@@ -18,7 +35,7 @@ def left_out_at(model: Any, X: Any) -> np.ndarray:
     """
 
     def predict() -> np.ndarray:
-        return read_only(np.concatenate([model.average_.left_out_at(*block) for block in model.raw_blocks(X)]))
+        return read_only(np.concatenate([model.average_.left_out_at(*block) for block in lacking_blocks(model, X)]))
 
     predicted: np.ndarray = model.remembered("left out at rows", predict)
     return predicted

@@ -8,8 +8,10 @@ _OFF = 1e-3  # how far the sum of probabilities may be from 1: some learners wor
 _ROUNDING = 1e-9
 
 
-def numbers(given: Any, n_points: int, n_outputs: int | None = None) -> np.ndarray:
+def numbers(given: Any, n_points: int, n_outputs: int | None = None, places: np.ndarray | None = None) -> np.ndarray:
     """Return the predictions of a regressor: one number for each point, or one for each output, in a new array.
+
+    If the points are some of a table, `places` are their numbers there, for error messages.
 
     >>> numbers([[1], [2]], n_points=2)
     array([1., 2.])
@@ -20,10 +22,10 @@ def numbers(given: Any, n_points: int, n_outputs: int | None = None) -> np.ndarr
             raise ValueError(
                 f"it predicted an array of shape {prediction.shape} for {n_outputs} outputs at {n_points} points."
             )
-        return _without_nan(np.ascontiguousarray(prediction))
+        return _without_nan(np.ascontiguousarray(prediction), places)
     if prediction.shape not in ((n_points,), (n_points, 1)):
         raise ValueError(f"it predicted an array of shape {prediction.shape} for {n_points} points.")
-    return _without_nan(prediction.reshape(-1))
+    return _without_nan(prediction.reshape(-1), places)
 
 
 def votes(given: Any, n_points: int, classes: np.ndarray) -> np.ndarray:
@@ -34,7 +36,9 @@ def votes(given: Any, n_points: int, classes: np.ndarray) -> np.ndarray:
     return one_hot(labels, classes)
 
 
-def probabilities(given: Any, n_points: int, seen: Any, classes: np.ndarray) -> np.ndarray:
+def probabilities(
+    given: Any, n_points: int, seen: Any, classes: np.ndarray, places: np.ndarray | None = None
+) -> np.ndarray:
     """Return the probabilities of all classes, zero for those that a classifier has not seen.
 
     >>> probabilities([[0.25, 0.75]], 1, seen=["c", "a"], classes=np.array(["a", "b", "c"]))
@@ -48,7 +52,7 @@ def probabilities(given: Any, n_points: int, seen: Any, classes: np.ndarray) -> 
     table = _reals(given)
     if table.shape != (n_points, len(seen)):
         raise ValueError(f"its probabilities have shape {table.shape}, not {(n_points, len(seen))}.")
-    _without_nan(table)
+    _without_nan(table, places)
     total = table.sum(axis=1)
     if (np.abs(table - 0.5) > 0.5 + _OFF).any() or (np.abs(total - 1) > _OFF).any():
         raise ValueError("its probabilities are not between 0 and 1 with sum 1.")
@@ -128,8 +132,8 @@ def unmasked(given: Any) -> Any:
     return given
 
 
-def _without_nan(prediction: np.ndarray) -> np.ndarray:
+def _without_nan(prediction: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
     if np.isnan(prediction).any():
         point = int(np.argwhere(np.isnan(prediction))[0][0])
-        raise ValueError(f"its prediction at point {point} is NaN.")
+        raise ValueError(f"its prediction at point {point if places is None else places[point]} is NaN.")
     return prediction

@@ -75,7 +75,10 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     """
     if isinstance(X, np.ndarray):
         return X[rows]
-    return _safe_indexing(X, rows)
+    taken = _safe_indexing(X, rows)
+    if hasattr(taken, "iloc") and np.array_equal(rows, np.arange(n_rows(X))):
+        return taken.copy()  # all rows in order are a view in pandas, and scikit-learn writes to it where copy=False
+    return taken
 
 
 def is_per_row(value: Any, n_samples: int) -> bool:
@@ -117,6 +120,17 @@ def has_mutable_cells(X: Any) -> bool:
         columns = [X.iloc[:, place] for place in range(X.shape[1]) if X.dtypes.iloc[place].kind == "O"]
         return any(has_mutable_cells(column.to_numpy()) for column in columns)
     return False
+
+
+def with_own_cells(X: Any) -> Any:
+    """Return a copy of a table that shares nothing with it, not even mutable cells, which pandas would share."""
+    table = copy.deepcopy(X)
+    for place in range(table.shape[1]) if hasattr(table, "iloc") else ():
+        if table.dtypes.iloc[place].kind == "O":
+            cells = np.empty(len(table), dtype=object)
+            cells[:] = [copy.deepcopy(cell) for cell in table.iloc[:, place]]
+            table.isetitem(place, cells)
+    return table
 
 
 def fingerprint(X: Any) -> str:
@@ -220,11 +234,11 @@ class Points:
 
     A learner that is known to be harmless sees an array or a sparse array read-only. If it has to write to it, as
     scikit-learn's transformers with ``copy=False`` may, it gets a copy, and so do those after it. Any other learner
-    gets its own copy.
+    gets its own copy. Points taken out of others for one learner, which have `places` there, are its own.
     """
 
-    def __init__(self, X: Any) -> None:
-        self.X = X
+    def __init__(self, X: Any, places: np.ndarray | None = None) -> None:
+        self.X, self.places = X, places
         self.n_points = n_rows(X)
         self.copies = False  # whether some learner had to write to them
 
@@ -234,8 +248,19 @@ class Points:
         converted = as_float32(self.X)
         return None if converted is None else read_only(converted)
 
+    @cached_property
+    def _have_mutable_cells(self) -> bool:
+        return has_mutable_cells(self.X)
+
+    def some(self, places: np.ndarray) -> "Points":
+        """Return the points at these places, for one learner."""
+        taken = take_rows(self.X, places)
+        return Points(with_own_cells(taken) if self._have_mutable_cells else taken, places)
+
     def ask(self, model: Any, method: str, *, harmless: bool, **params: Any) -> Any:
         """Call a method of a fitted model with the points, and with what is passed along."""
+        if self.places is not None:
+            return getattr(model, method)(self.X, **params)
         shown = _shown(self.X) if harmless and not self.copies and not _writes_to_frames(model, self.X) else None
         if shown is None:
             return getattr(model, method)(_deep(self.X), **params)
@@ -283,7 +308,7 @@ def _shown(X: Any) -> Any:
 def _deep(X: Any) -> Any:
     """A copy that shares nothing mutable."""
     if has_mutable_cells(X):
-        return copy.deepcopy(X)
+        return with_own_cells(X)
     if hasattr(X, "clone") and not hasattr(X, "copy"):
         return X.clone()
     return X.copy() if hasattr(X, "copy") else copy.deepcopy(X)

@@ -14,7 +14,7 @@ from stablebag._wording import Noun
 from stablebag.learning.averaging import BagAverage
 from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.fitting import fit_and_predict_bags
-from stablebag.learning.out_of_bag import left_out_at
+from stablebag.learning.out_of_bag import lacking_blocks, left_out_at
 from stablebag.learning.progress import counted
 from stablebag.learning.rows import fingerprint, index_of, take_rows
 from stablebag.learning.sources.source import RowSource
@@ -182,7 +182,7 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise", rows: np.ndarray |
     def predict_some() -> np.ndarray:
         some = np.asarray(rows)
         X = model.X_.take(some) if isinstance(model.X_, RowSource) else take_rows(model.X_, some)
-        parts = [model.average_.left_out_at(some[block], raw) for block, raw in model.raw_blocks(X)]
+        parts = [model.average_.left_out_at(*block) for block in lacking_blocks(model, X, some)]
         return read_only(np.concatenate(parts))
 
     if rows is None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from stablebag._checks import read_only
 from stablebag.learning.averaging import BagAverage
+from stablebag.learning.out_of_bag import lacking_blocks
 
 _ROUNDING = 1e-12  # of a mean square
 _BLOCK_BYTES = 2**27
@@ -57,11 +58,10 @@ def spread_at_rows(model: Any) -> np.ndarray:
 
     def at(rows: slice, raw: np.ndarray) -> np.ndarray:
         average = model.average_
-        which = rows if average.units.are_rows else average.units.of_rows[rows]
-        return _deviation(_adding_up(average.bags.outside(which) * _weights(average)[:, None], axis=0), raw)
+        return _deviation(_adding_up(average.lacks(rows) * _weights(average)[:, None], axis=0), raw)
 
     def work_out() -> np.ndarray:
-        return read_only(np.concatenate([at(*block) for block in model.raw_blocks(model.X_)]))
+        return read_only(np.concatenate([at(*block) for block in lacking_blocks(model, model.X_)]))
 
     found: np.ndarray = model.remembered("spread at rows", work_out)
     return found

@@ -156,7 +156,7 @@ def test_a_search_that_is_not_deep_enough_is_made_up_for(share, monkeypatch):
 def test_rows_outside_of_the_bag_cannot_move_a_bit(weights):
     bag, points = np.arange(100), np.concatenate([POINTS, X[:5]])
     lines = []
-    for junk in (X[100:], POINTS[np.arange(100) % 30], np.full((100, 4), 1e150), np.repeat(X[:1], 100, axis=0)):
+    for junk in (X[100:], POINTS[np.arange(100) % 30], np.full((100, 4), 1e139), np.repeat(X[:1], 100, axis=0)):
         table = np.concatenate([X[:100], junk])
         solver = Neighbours(job_of(KNeighborsRegressor(5, weights=weights), table, Y, [bag, bag]))
         lines.append(solver.structure.predictor(Points(points))([solver.fit(bag, 0)])[0])
@@ -226,17 +226,32 @@ def test_a_number_of_neighbours_may_be_numpys(count):
         np.testing.assert_array_equal(model.predict(POINTS), plain.predict(POINTS))
 
 
-def test_small_bags_of_a_large_table_and_values_that_are_not_finite_are_not_covered():
+def test_small_bags_of_a_large_table_and_values_without_finite_distances_are_not_covered():
     table = np.random.default_rng(0).normal(size=(5000, 2))
     with pytest.raises(NotCovered, match="few of the rows"):
         Neighbours(job_of(KNeighborsRegressor(), table, table[:, 0], [np.arange(20)]))
-    with pytest.raises(NotCovered, match="not finite"):
-        Neighbours(job_of(KNeighborsRegressor(), np.where(X > 2, np.nan, X), Y, [np.arange(100)]))
+    for value in (np.nan, np.inf, -1e154):
+        with pytest.raises(NotCovered, match="missing values, and numbers beyond 1e140"):
+            Neighbours(job_of(KNeighborsRegressor(), np.where(X > 2, value, X), Y, [np.arange(100)]))
+
+
+@pytest.mark.parametrize("algorithm", ["brute", "kd_tree", "ball_tree"])
+@pytest.mark.parametrize("unit", [1e160, 1e154, 1e-154, 1e-158, 1e-162])
+def test_distances_whose_squares_are_no_floats_are_those_of_scikit_learn(algorithm, unit):
+    rng = np.random.default_rng(0)
+    for n, d in ((12, 8), (60, 2)):
+        rows, y = rng.normal(size=(n, d)) * unit, rng.normal(size=n)
+        for learner in (KNeighborsRegressor(1, algorithm=algorithm), KNeighborsRegressor(3, algorithm=algorithm)):
+            about = {"n_bags": 20, "prediction_range": None, "random_state": 0}
+            ours = BaggedRegressor(learner, **about).fit(rows, y).predict_once(rows).raw
+            theirs = BaggedRegressor(learner, solver="scikit-learn", **about).fit(rows, y).predict_once(rows).raw
+            np.testing.assert_array_equal(ours, theirs)
 
 
 def test_points_that_are_not_covered_are_for_scikit_learn():
     structure = Neighbours(job_of(KNeighborsRegressor(), X, Y, [np.arange(100)])).structure
     assert structure.predictor(Points(np.where(POINTS > 2, np.inf, POINTS))) is None
+    assert structure.predictor(Points(np.where(POINTS > 2, 1e154, POINTS))) is None
     assert structure.predictor(Points(POINTS[:, :2])) is None
     assert structure.predictor(Points(POINTS.tolist())) is None
     brute = Neighbours(job_of(KNeighborsRegressor(algorithm="brute"), X, Y, [np.arange(100)])).structure

@@ -275,8 +275,9 @@ def test_what_has_no_closed_form_says_so(learner, reason):
 
 def test_values_that_are_not_finite_are_refused():
     law = Subbagging(3).resolve(5)
-    with pytest.raises(NotCovered, match="not finite"):
-        AllBagsOfNeighbours(KNeighborsRegressor(2), np.where(X > 0, np.nan, X), Y, law)
+    for value in (np.nan, 1e154):
+        with pytest.raises(NotCovered, match="missing values, and numbers beyond 1e140"):
+            AllBagsOfNeighbours(KNeighborsRegressor(2), np.where(X > 0, value, X), Y, law)
     with pytest.raises(ValueError, match="contains NaN"):
         AllBagsOfNeighbours(KNeighborsRegressor(2), X, Y, law).ranked(np.full((1, 2), np.nan))
 

@@ -41,6 +41,10 @@ def test_the_sign_of_zero_counts_and_nan_is_itself():
     assert not same_model(np.array([0.0]), np.array([-0.0]))
     assert same_model(np.array([np.nan]), np.array([np.nan]))
     assert same_model(np.nan, np.nan)
+    assert not same_model(0.0, -0.0)
+    assert not same_model(np.float64(0.0), np.float64(-0.0))
+    assert not same_model(np.array([None, 0.0]), np.array([None, -0.0]))
+    assert same_model(np.array([None, np.nan, "a"]), np.array([None, float("nan"), "a"]))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The general way: one fit of the learner itself per bag, whatever it is."""
 
-import copy
 import pickle
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -10,7 +9,7 @@ from sklearn import config_context
 
 from stablebag.learning.job import FitJob
 from stablebag.learning.learners import Copies, Surroundings, isolated
-from stablebag.learning.rows import has_mutable_cells, take_rows
+from stablebag.learning.rows import has_mutable_cells, take_rows, with_own_cells
 from stablebag.learning.solvers.conversion import converted
 
 
@@ -33,7 +32,7 @@ class General:
         X, y = take_rows(self.X, rows), self.y[rows]
         X = X if self.subspaces is None else self.subspaces.take(X, seed)
         with self.surroundings(seed), _validation_skipped() if self.validated else nullcontext():
-            model.fit(copy.deepcopy(X) if self.mutable else X, y, **params)  # fit may return nothing
+            model.fit(with_own_cells(X) if self.mutable else X, y, **params)  # fit may return nothing
         self.validated = self.fresh.validated_once
         if self.predicts_late and not hasattr(model, "predict"):
             raise TypeError("it has no method predict, not even now that it is fitted.")

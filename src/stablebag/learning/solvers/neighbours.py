@@ -16,6 +16,7 @@ from stablebag.learning.job import FitJob
 from stablebag.learning.learners import Copies
 from stablebag.learning.parallel import one_thread
 from stablebag.learning.rows import Points
+from stablebag.learning.solvers.matrices import LARGEST
 from stablebag.learning.solvers.parameters import anything, check_parameters
 from stablebag.learning.solvers.solver import NotCovered, Predictor, Solver, Structure
 from stablebag.learning.solvers.tables import as_matrix
@@ -25,6 +26,7 @@ _FEW_FEATURES = 15  # up to so many, scikit-learn's "auto" builds a tree
 _SHORTFALL = 1e-5  # how often a bag may hold too few of the rows that the search finds
 _DEEPEST = 1000  # among so many neighbours, looking for those in a bag takes as long as a search of its own
 _MOST_BYTES = 2**29  # of the neighbours that are kept while bags predict
+_TINY = float(np.finfo(float).tiny)  # below which numbers have fewer digits
 _BLOCK = 2**22  # the number of neighbours that are searched at once
 
 
@@ -68,7 +70,7 @@ class NeighboursStructure(Structure):
             at, _ = as_matrix(points.X)
         except NotCovered:
             return None
-        if at.shape[1] != self.X.shape[1] or not np.isfinite(at).all():
+        if at.shape[1] != self.X.shape[1] or not are_covered(at):
             return None
         if self.method == "brute" and at.dtype != np.float64:
             return None
@@ -135,11 +137,11 @@ class NeighboursStructure(Structure):
         """
         unit = 8 * (self.X.shape[1] + 8) * np.finfo(float).eps
         if self.method == "kd_tree":
-            return np.asarray(unit * reduced[:, 1:])
+            return np.asarray(np.maximum(unit * reduced[:, 1:], _TINY))
         middle = self.X.mean(axis=0) if self.method == "ball_tree" else np.zeros(self.X.shape[1])
         norm = 1 if self.metric == "manhattan" else 2
         reach = np.linalg.norm(points - middle, norm, axis=1) + np.linalg.norm(self.X - middle, norm, axis=1).max()
-        return np.asarray(unit * reach[:, None] ** norm)
+        return np.asarray(np.maximum(unit * reach[:, None] ** norm, _TINY))
 
 
 class _Neighbours:
@@ -277,8 +279,8 @@ class Neighbours(Solver):
         X, names = as_matrix(job.X)
         if method_of(learner, X.shape[1]) == "brute" and (X.dtype != np.float64 or learner.weights == "distance"):
             raise NotCovered("distances by brute force are not the same in every search")
-        if not np.isfinite(X).all():
-            raise NotCovered("the table has values that are not finite")
+        if not are_covered(X):
+            raise NotCovered("missing values, and numbers beyond 1e140, are not covered")
         some = [len(np.unique(job.bags[number])) for number in range(min(10, len(job)))]
         share = max(1, math.fsum(some)) / (len(X) * max(1, len(some)))
         X = X.copy() if np.may_share_memory(X, job.X) else X  # models keep the rows, and the caller may change them
@@ -314,6 +316,12 @@ def check_neighbours(learner: Any) -> None:
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
+
+
+def are_covered(X: np.ndarray) -> bool:
+    """Return whether the squared distances of rows or points are finite."""
+    largest = min(LARGEST, float(np.finfo(X.dtype).max)) if X.dtype.kind == "f" else LARGEST
+    return bool((np.abs(X) <= largest).all())
 
 
 def method_of(learner: Any, n_features: int) -> str:

@@ -13,7 +13,7 @@ from stablebag.learning.averaging import BagAverage, middle
 from stablebag.learning.kept_rows import packed, unpacked
 from stablebag.learning.outputs import one_hot
 from stablebag.learning.ranges import Interval, PredictionRange
-from stablebag.learning.solvers.neighbours import NeighboursStructure, check_neighbours
+from stablebag.learning.solvers.neighbours import NeighboursStructure, are_covered, check_neighbours
 from stablebag.learning.solvers.rank_law import RankLaw
 from stablebag.learning.solvers.solver import NotCovered
 from stablebag.learning.solvers.tables import as_matrix
@@ -119,8 +119,8 @@ class AllBagsOfNeighbours:
         check_neighbours(learner)
         if learner.weights != "uniform":
             raise NotCovered(f"there is no closed form for weights={learner.weights!r}")
-        if not np.isfinite(self._structure.X).all():
-            raise NotCovered("the table has values that are not finite")
+        if not are_covered(self._structure.X):
+            raise NotCovered("missing values, and numbers beyond 1e140, are not covered")
         if self.rule is not None and not self._is_in_range():
             raise NotCovered("the range is narrower than the targets, so that the predictions of bags are clipped")
         try:

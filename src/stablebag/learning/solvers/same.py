@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-_PLAIN = (bool, int, float, str, bytes, slice, type(None))
+_PLAIN = (bool, int, str, bytes, slice, type(None))
 
 
 def same_model(one: Any, other: Any) -> bool:
@@ -21,8 +21,10 @@ def same_model(one: Any, other: Any) -> bool:
         return False
     if isinstance(one, np.ndarray):
         return _same_array(one, other)
-    if isinstance(one, (*_PLAIN, np.generic)):
-        return bool(one == other or (one != one and other != other))
+    if isinstance(one, float | np.generic):  # also of numbers the sign of zero counts, and NaN is itself
+        return _same_array(np.asarray(one), np.asarray(other))
+    if isinstance(one, _PLAIN):
+        return bool(one == other)
     if isinstance(one, np.dtype):
         return bool(one == other)
     if isinstance(one, np.random.RandomState):
@@ -44,5 +46,5 @@ def _same_array(one: np.ndarray, other: np.ndarray) -> bool:
     if one.dtype.names is not None:  # the bytes between fields do not count
         return all(_same_array(one[name], other[name]) for name in one.dtype.names)
     if one.dtype.kind == "O":
-        return bool(np.array_equal(one, other))
+        return all(map(same_model, one.ravel().tolist(), other.ravel().tolist()))
     return one.tobytes() == other.tobytes()
