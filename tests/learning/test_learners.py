@@ -8,15 +8,16 @@ import pytest
 import sklearn
 from sklearn.ensemble import StackingRegressor
 from sklearn.linear_model import Ridge, SGDRegressor
+from sklearn.metrics import f1_score, make_scorer
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from learners import Bare, OwnClone, RowRecorder
-from stablebag import BaggedRegressor, FunctionRegressor
+from stablebag import BaggedClassifier, BaggedRegressor, FunctionRegressor
 from stablebag._seeds import Seeds
 from stablebag.learning.learners import (
     Copies,
@@ -106,6 +107,74 @@ def test_fit_parameters_that_are_not_per_row_are_passed_whole_to_each_bag(value,
     assert type(model.estimators_[0].tag_) is type(value)
     if isinstance(value, dict | set | np.ndarray):
         assert len({id(value), *(id(fitted.tag_) for fitted in model.estimators_)}) == 3
+
+
+# ------------------------------------------------------------------------- learners that take the codes of labels alone
+
+
+class CodesAlone(DecisionTreeClassifier):
+    """Refuses labels other than 0, 1, ..., as XGBoost does."""
+
+    __module__ = "xgboost.stand_in"
+
+    def fit(self, X, y, eval_set=None, **params):
+        for labels in (y, *(labels for _, labels in eval_set or ())):
+            if set(labels) - set(range(len(set(y)))):
+                raise ValueError(f"labels {set(labels)}")
+        return super().fit(X, y, **params)
+
+
+@pytest.mark.parametrize("names", [["no", "yes", "maybe"], [3, 1, -2], [3.0, 0.0, 1.0], [True, False, False]])
+@pytest.mark.parametrize(
+    ("wrap", "rare"),
+    [
+        (lambda it: it, 3),  # rows of a class that some bags lack
+        (lambda it: make_pipeline(StandardScaler(), it), 3),
+        (lambda it: GridSearchCV(it, {"max_depth": [2, 3]}, cv=2), 20),
+        (lambda it: GridSearchCV(it, {"max_depth": [2]}, cv=2, scoring="accuracy"), 20),
+    ],
+)
+def test_a_learner_that_takes_codes_alone_gets_those_of_its_bags_labels(names, wrap, rare):
+    X = np.random.default_rng(0).normal(size=(40 + rare, 2))
+    y = np.array(names)[np.r_[np.arange(40) % 2 * 2, np.ones(rare, int)]]
+    model = BaggedClassifier(wrap(CodesAlone()), n_bags=6, random_state=0).fit(X, y)
+    plain = BaggedClassifier(wrap(DecisionTreeClassifier()), n_bags=6, random_state=0, solver="scikit-learn").fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+    for ours, theirs in zip(model.estimators_, plain.estimators_, strict=True):
+        np.testing.assert_array_equal(ours.classes_, theirs.classes_)
+        np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_labels_that_are_their_own_codes_stay(data):
+    X, y = data
+    for labels in ((y > 0), (y > 0).astype(int), (y > 0).astype(float)):
+        model = BaggedClassifier(CodesAlone(), n_bags=2, random_state=0).fit(X, labels)
+        assert type(model.estimators_[0]) is CodesAlone
+
+
+@pytest.mark.parametrize("scoring", ["f1", make_scorer(f1_score, pos_label=1)])
+def test_labels_stay_labels_where_a_parameter_may_name_them(scoring, data):
+    X, y = data
+    labels = np.where(y > 0, 2, 1)
+    with pytest.raises(ValueError, match=r"labels \{"):
+        BaggedClassifier(CodesAlone(class_weight={1: 5, 2: 1}), n_bags=2).fit(X, labels)
+    search = GridSearchCV(CodesAlone(), {"max_depth": [2]}, scoring=scoring, cv=2)
+    with pytest.raises(ValueError, match="All the 2 fits failed"):
+        BaggedClassifier(search, n_bags=2).fit(X, labels)
+    weighted = BaggedClassifier(CodesAlone(class_weight="balanced"), n_bags=2, random_state=0).fit(X, labels)
+    assert weighted.predict(X).max() == 2
+    by_label = BaggedClassifier(DecisionTreeClassifier(class_weight={1: 5, 2: 1}), n_bags=2).fit(X, labels)
+    assert by_label.estimators_[0].classes_.tolist() == [1, 2]  # other learners see labels
+
+
+def test_an_eval_set_is_encoded_with_the_bag(data):
+    X, y = data
+    labels = np.where(y > 0, "up", "down")
+    model = BaggedClassifier(CodesAlone(), n_bags=2, random_state=0)
+    assert set(model.fit(X, labels, eval_set=[(X[:5], labels[:5])]).predict(X)) == {"up", "down"}
+    with pytest.raises(ValueError, match="eval_set has the class 'flat', which these rows lack"):
+        model.fit(X, labels, eval_set=[(X[:1], ["flat"])])
 
 
 # ----------------------------------------------------------------------------------------------- copies and their seeds

@@ -85,6 +85,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
     oob_score: Any = False
     random_state: RandomState
 
+    estimator_: Any
     solver_: Choice
     average_: Any  # a BagAverage, or AllBagsOfNeighbours, which answers the same
     bag_weights_: np.ndarray
@@ -165,7 +166,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
             structure, choice = before.estimators_.structure, before.solver_
         self.estimators_, self.average_ = Models(models, job.seeds, structure, job.subspaces), job.average
         self.solver_ = choice.of(self.estimators_)
-        self.bags_, self.y_ = job.average.bags, job.y
+        self.bags_, self.y_, self.estimator_ = job.average.bags, job.y, clone(job.learner)
         self.bag_weights_ = job.average.weights if isinstance(job.average, BagAverage) else np.empty(0)
         for name in NAMES:
             self.__dict__.pop(name, None)
@@ -602,7 +603,18 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
 
     def _forget(self) -> None:
         """Remove everything of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
-        fitted = ("bags_", "estimators_", "average_", "bag_weights_", "scheme_", "solver_", "units_", "X_", "y_")
+        fitted = (
+            "bags_",
+            "estimators_",
+            "average_",
+            "bag_weights_",
+            "scheme_",
+            "solver_",
+            "units_",
+            "X_",
+            "y_",
+            "estimator_",
+        )
         for name in (*fitted, *NAMES, "_memory", "_fit_params", "_table"):
             self.__dict__.pop(name, None)
 

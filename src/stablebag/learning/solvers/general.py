@@ -9,7 +9,7 @@ import numpy as np
 from sklearn import config_context
 
 from stablebag.learning.job import FitJob
-from stablebag.learning.learners import Copies, Surroundings, isolated
+from stablebag.learning.learners import Copies, LabelCodes, Surroundings, isolated
 from stablebag.learning.rows import has_mutable_cells, take_rows
 from stablebag.learning.solvers.conversion import converted
 
@@ -37,7 +37,7 @@ class General:
         self.validated = self.fresh.validated_once
         if self.predicts_late and not hasattr(model, "predict"):
             raise TypeError("it has no method predict, not even now that it is fitted.")
-        return _as_after_a_journey(model)
+        return _as_after_a_journey(model.as_fitted() if isinstance(model, LabelCodes) else model)
 
 
 def _validation_skipped() -> AbstractContextManager[None]:
