@@ -39,7 +39,16 @@ from stablebag.learning.out_of_bag import NAMES, check_score, keep_score
 from stablebag.learning.predictions import BagPredictions
 from stablebag.learning.progress import counted
 from stablebag.learning.routing import Routing
-from stablebag.learning.rows import fingerprint, index_of, kept, n_rows, same_table, take_rows, validated_rows
+from stablebag.learning.rows import (
+    fingerprint,
+    in_memory,
+    index_of,
+    kept,
+    n_rows,
+    same_table,
+    take_rows,
+    validated_rows,
+)
 from stablebag.learning.solvers.choice import BY_ROW, Choice, check_wanted, chosen
 from stablebag.learning.solvers.neighbours_limit import NEIGHBOURS, AllBagsOfNeighbours
 from stablebag.learning.solvers.solver import NotCovered, Structure
@@ -297,6 +306,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         """
         self._check_parameters()
         learner = self._learner()
+        X, y = (in_memory(table, name, type(self).__name__) for table, name in ((X, "X"), (y, "y")))
         resumes = self._resumes()
         # A fitted model stays as it is if they are refused; what is no table is refused below.
         is_table = hasattr(X, "shape") or hasattr(X, "__len__")
