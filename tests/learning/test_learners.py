@@ -109,6 +109,39 @@ def test_fit_parameters_that_are_not_per_row_are_passed_whole_to_each_bag(value,
         assert len({id(value), *(id(fitted.tag_) for fitted in model.estimators_)}) == 3
 
 
+def endless():
+    among, box, both, deep = Stated(), {}, [Stated(), Stated()], []
+    listed, pipeline = [among], make_pipeline(Ridge())
+    among.part, box["box"] = listed, box
+    both[0].part, both[1].part = both[1], both[0]
+    pipeline.steps.append(("pipeline", pipeline))
+    for _ in range(200):
+        deep = [deep]
+    inner = BaggedRegressor()
+    inner.estimator = inner
+    return [among, Stated(box), both[0], pipeline, inner, Stated(deep)]
+
+
+class Stated(RowRecorder):
+    """Has a parameter of any kind."""
+
+    def __init__(self, part=None, random_state=None):
+        super().__init__(random_state)
+        self.part = part
+
+
+@pytest.mark.parametrize("learner", endless(), ids=["in a list", "dictionary", "two", "pipeline", "ours", "deep"])
+def test_parameters_that_contain_themselves_are_refused(learner, data):
+    with pytest.raises(ValueError, match=r"A parameter of BaggedRegressor's estimator (contains itself|is nested too)"):
+        BaggedRegressor(learner, n_bags=2).fit(*data)
+
+
+def test_a_part_may_be_in_two_places(data):
+    part = [Ridge(), {"a": (1, 2)}]
+    model = BaggedRegressor(Stated([part, part, {"b": part}]), n_bags=2, random_state=0).fit(*data)
+    assert model.estimators_[0].part[2]["b"][1] == {"a": (1, 2)}
+
+
 # ------------------------------------------------------------------------- learners that take the codes of labels alone
 
 

@@ -32,7 +32,7 @@ from stablebag.learning.fitting import fit_bags, predict_bags, ready
 from stablebag.learning.frozen_parts import FrozenParts
 from stablebag.learning.job import FitJob
 from stablebag.learning.kept_rows import packed, unpacked
-from stablebag.learning.learners import may_predict
+from stablebag.learning.learners import may_predict, refuse_endless
 from stablebag.learning.members import Members
 from stablebag.learning.models import Models
 from stablebag.learning.out_of_bag import NAMES, check_score, keep_score
@@ -543,6 +543,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
 
     def _learner(self) -> Any:
         learner = self._default_learner() if self.estimator is None else self.estimator
+        refuse_endless(learner, type(self).__name__)
         usable = hasattr(learner, "fit") and hasattr(learner, "get_params") and not isinstance(learner, type)
         if not usable or not may_predict(learner):
             expected = "an unfitted scikit-learn estimator, or FunctionRegressor or FunctionClassifier of a function"

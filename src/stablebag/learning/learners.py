@@ -31,6 +31,7 @@ _KNOWN = ("sklearn.", "lightgbm.", "xgboost.", "catboost.")  # packages whose le
 _TAKES_CODES = ("xgboost.",)  # packages whose classifiers take the labels 0, 1, ... and no others
 _NAMES_NONE = ("auto", "all", "balanced", "balanced_subsample", "majority", "minority", "not majority", "not minority")
 _ONE_IS_POSITIVE = ("f1", "precision", "recall", "jaccard", "average_precision", "neg_brier_score")  # scores, by name
+_DEPTH = 100  # the most levels of parameters inside parameters
 _LARGEST_SEED = 2**31 - 1
 _PATIENCE = 60.0  # seconds to wait for a learner that must not run beside others
 
@@ -199,6 +200,36 @@ def keeps_to_its_seeds(learner: Any) -> bool:
     (True, False)
     """
     return _is_known(Copies(learner).copy(0) if hasattr(learner, "get_params") else learner)
+
+
+def refuse_endless(learner: Any, owner: str) -> None:
+    """Refuse a learner with a parameter that contains itself, of which neither copies nor names would end."""
+    ways: list[Iterator[Any]] = [iter([learner])]
+    inside: list[int] = []  # what each of the ways leads out of
+    done = set[int]()
+    while ways:
+        part = next(ways[-1], ways)
+        if part is ways:
+            ways.pop()
+            done.update(inside[-1:])
+            del inside[-1:]
+        elif id(part) in inside or len(inside) > _DEPTH:
+            what = f"contains itself ({type(part).__name__})" if id(part) in inside else "is nested too deeply"
+            raise ValueError(f"A parameter of {owner}'s estimator {what}, so it cannot be copied. Use another.")
+        elif id(part) not in done and (parts := _direct_parts(part)):
+            ways.append(iter(parts))
+            inside.append(id(part))
+
+
+def _direct_parts(part: Any) -> list[Any]:
+    if isinstance(part, list | tuple | set | frozenset):
+        return list(part)
+    if isinstance(part, np.ndarray):
+        return part.ravel().tolist() if part.dtype.kind == "O" else []
+    if isinstance(part, dict):
+        return list(part.values())
+    has_params = hasattr(part, "get_params") and not isinstance(part, type)
+    return list(part.get_params(deep=False).values()) if has_params else []
 
 
 def may_predict(learner: Any) -> bool:
