@@ -92,6 +92,22 @@ def test_catboost_learners(needs, regression, classification):
     check_classifier(catboost.CatBoostClassifier(**small), *classification)
 
 
+def test_torch_learners(needs, regression):
+    torch, skorch = needs("torch", "torch"), needs("skorch", "skorch")
+    X, y = regression[0].astype(np.float32), (regression[1] > 0).astype(np.int64)
+
+    def network():
+        layers = torch.nn.Linear(3, 4), torch.nn.Dropout(0.5), torch.nn.Linear(4, 2), torch.nn.Softmax(1)
+        return torch.nn.Sequential(*layers)
+
+    about = {"max_epochs": 2, "verbose": 0, "classes": [0, 1], "train_split": None, "iterator_train__shuffle": True}
+    learner = skorch.NeuralNetClassifier(network, **about)
+    before = torch.get_rng_state()
+    first, again = (BaggedClassifier(learner, **FEW).fit(X, y).predict_proba(X) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert torch.equal(before, torch.get_rng_state())
+
+
 def test_skrub_pipelines(needs, claims):
     skrub = needs("skrub", "skrub")
     X, y = claims

@@ -1,11 +1,15 @@
 import os
 import random
+import sys
 import threading
+import types
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 import sklearn
+from joblib import parallel_config
 from sklearn.ensemble import StackingRegressor
 from sklearn.linear_model import Ridge, SGDRegressor
 from sklearn.metrics import f1_score, make_scorer
@@ -255,6 +259,60 @@ def test_other_learners_find_generators_that_hang_on_their_seed_and_settings_are
     assert drawn[0] == drawn[2] != drawn[1]
     assert random.getstate() == before
     assert os.environ["STABLEBAG_OF_A_TEST"] == "before"
+
+
+class Torch(types.ModuleType):
+    """Stands in for torch: a generator of its own, which is seeded, kept and restored as torch's is."""
+
+    def __init__(self):
+        super().__init__("torch")
+        self.generator, self.manual_seed = random.Random(7), lambda seed: self.generator.seed(seed)
+        self.random, self.cuda = types.SimpleNamespace(fork_rng=self.fork), types.SimpleNamespace(is_available=bool)
+
+    @contextmanager
+    def fork(self, devices):
+        assert devices == []
+        before = self.generator.getstate()
+        yield
+        self.generator.setstate(before)
+
+
+def draws_from_torch(X, y, seed):
+    drawn = sys.modules["torch"].generator.random()
+    return lambda points: np.full(len(points), drawn) + sys.modules["torch"].generator.random()
+
+
+def imports_torch(X, y, seed):
+    sys.modules.setdefault("torch", Torch())
+    return draws_from_torch(X, y, seed)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_torch_is_seeded_for_each_bag_and_restored(monkeypatch, backend, data):
+    X, y = data
+    monkeypatch.setitem(sys.modules, "torch", torch := Torch())
+    before, n_jobs = torch.generator.getstate(), 1 if backend == "loky" else 2
+
+    def predicted():
+        with parallel_config(backend=backend):
+            model = BaggedRegressor(
+                FunctionRegressor(draws_from_torch), n_bags=5, n_jobs=n_jobs, prediction_range=None, random_state=0
+            )
+            return model.fit(X, y).bag_predictions(X)[:, 0]
+
+    first = predicted()
+    np.testing.assert_array_equal(first, predicted())
+    assert len(set(first)) == 5
+    assert torch.generator.getstate() == before
+
+
+def test_a_fit_that_imports_torch_is_made_again_with_its_generators_seeded(monkeypatch, data):
+    X, y = data
+    model = BaggedRegressor(FunctionRegressor(imports_torch), n_bags=3, prediction_range=None, random_state=0)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    first = model.fit(X, y).bag_predictions(X)
+    monkeypatch.setitem(sys.modules, "torch", Torch())
+    np.testing.assert_array_equal(first, model.fit(X, y).bag_predictions(X))
 
 
 def test_fit_parameters_that_cannot_be_copied_are_refused():

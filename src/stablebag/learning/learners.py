@@ -1,14 +1,15 @@
 """Fresh copies of a learner, each with its own seed, on which all the randomness that it can reach depends.
 
 A learner's `random_state` parameters that are None are filled, including nested ones and those of splitters, such as
-``KFold(shuffle=True)``. What is left draws from the global generators of numpy and Python: these are seeded for each
-bag and restored afterwards, and so are the process settings that a learner may change. What a bag's learner does
+``KFold(shuffle=True)``. What is left draws from the global generators of numpy, Python and torch: these are seeded for
+each bag and restored afterwards, and so are the process settings that a learner may change. What a bag's learner does
 therefore depends only on its rows and its seed.
 """
 
 import copy
 import os
 import random
+import sys
 import threading
 import types
 import warnings
@@ -182,7 +183,7 @@ class Surroundings:
             np.random.seed(word)
             random.seed(int(word))
             try:
-                with _settings_of_its_own():
+                with _settings_of_its_own(), _torch_seeded(int(word)):
                     yield
             finally:
                 np.random.set_state(before[0])
@@ -366,6 +367,24 @@ def _settings_of_its_own() -> Iterator[None]:
             if os.environ != environment:
                 os.environ.clear()
                 os.environ.update(environment)
+
+
+def torch_is_there() -> bool:
+    """Return whether torch is imported, and so has generators that can be seeded."""
+    return hasattr(sys.modules.get("torch"), "manual_seed")
+
+
+@contextmanager
+def _torch_seeded(seed: int) -> Iterator[None]:
+    """Seed torch's generators, if it is imported, and restore those of the processor and of the graphics cards."""
+    if not torch_is_there():
+        yield
+        return
+    torch: Any = sys.modules["torch"]
+    cards = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
+    with torch.random.fork_rng(devices=cards):
+        torch.manual_seed(seed)
+        yield
 
 
 _turns = threading.RLock()

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn import config_context
 
 from stablebag.learning.job import FitJob
-from stablebag.learning.learners import Copies, LabelCodes, Surroundings, isolated
+from stablebag.learning.learners import Copies, LabelCodes, Surroundings, isolated, torch_is_there
 from stablebag.learning.rows import has_mutable_cells, take_rows
 from stablebag.learning.solvers.conversion import converted
 
@@ -28,16 +28,23 @@ class General:
 
     def fit(self, rows: np.ndarray, seed: int) -> Any:
         """Return the model of a bag."""
+        seedable = torch_is_there()
+        model = self._fitted(rows, seed)
+        if not seedable and torch_is_there():  # its fit imported torch, whose generators were not seeded yet
+            model = self._fitted(rows, seed)
+        self.validated = self.fresh.validated_once
+        if self.predicts_late and not hasattr(model, "predict"):
+            raise TypeError("it has no method predict, not even now that it is fitted.")
+        return _as_after_a_journey(model.as_fitted() if isinstance(model, LabelCodes) else model)
+
+    def _fitted(self, rows: np.ndarray, seed: int) -> Any:
         model = self.fresh.copy(seed)
         params = {k: take_rows(v, rows) if k in self.by_row else isolated(k, v) for k, v in self.given.items()}
         X, y = take_rows(self.X, rows), self.y[rows]
         X = X if self.subspaces is None else self.subspaces.take(X, seed)
         with self.surroundings(seed), _validation_skipped() if self.validated else nullcontext():
             model.fit(copy.deepcopy(X) if self.mutable else X, y, **params)  # fit may return nothing
-        self.validated = self.fresh.validated_once
-        if self.predicts_late and not hasattr(model, "predict"):
-            raise TypeError("it has no method predict, not even now that it is fitted.")
-        return _as_after_a_journey(model.as_fitted() if isinstance(model, LabelCodes) else model)
+        return model
 
 
 def _validation_skipped() -> AbstractContextManager[None]:
