@@ -36,6 +36,7 @@ from stablebag.learning.learners import may_predict, refuse_endless
 from stablebag.learning.members import Members
 from stablebag.learning.models import Models
 from stablebag.learning.out_of_bag import NAMES, check_score, keep_score
+from stablebag.learning.parallel import unlogged
 from stablebag.learning.predictions import BagPredictions
 from stablebag.learning.progress import counted
 from stablebag.learning.routing import Routing
@@ -109,6 +110,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
     __metadata_request__fit = {"sample_weight": UNUSED, "groups": True}  # noqa: RUF012
 
     @with_callbacks
+    @unlogged()
     def fit(
         self,
         X: Any,
