@@ -271,6 +271,20 @@ def random_state_names(learner: Any) -> list[str]:
     return sorted(name for name in names if not any(seeds_its_parts(name[:end]) for end in _starts_of_parts(name)))
 
 
+def has_callbacks(learner: Any) -> bool:
+    """Return whether callbacks of scikit-learn are set on a learner or on a part of it."""
+    return any(getattr(part, "_skl_callbacks", None) for part in _parts(learner))
+
+
+def without_callbacks(model: Any) -> Any:
+    """Return a fitted model after its callbacks were removed: each one that travels opens a line to the first."""
+    for part in _parts(model):
+        for each in (part, *getattr(part, "__dict__", {}).values()):
+            if hasattr(each, "set_callbacks"):
+                each.__dict__.pop("_skl_callbacks", None)
+    return model
+
+
 def isolated(name: str, value: Any) -> Any:
     """Return a fit parameter that all bags share, copied if needed so that no learner can change another's."""
     if isinstance(value, (*_PLAIN, type, types.FunctionType, types.BuiltinFunctionType)):
