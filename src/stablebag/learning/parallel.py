@@ -280,7 +280,7 @@ class _Unlogged:
     @contextmanager
     def __call__(self) -> Iterator[None]:
         mlflow: Any = sys.modules.get("mlflow.utils.autologging_utils")
-        if mlflow is None:
+        if not hasattr(mlflow, "disable_autologging"):
             yield
             return
         with self.lock:
