@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from learners import Bare, OwnClone, RowRecorder
-from stablebag import BaggedClassifier, BaggedRegressor, FunctionRegressor
+from stablebag import BaggedClassifier, BaggedRegressor, FunctionRegressor, leave_one_out_refit
 from stablebag._seeds import Seeds
 from stablebag.learning.learners import (
     Copies,
@@ -138,6 +138,8 @@ class Stated(RowRecorder):
 def test_parameters_that_contain_themselves_are_refused(learner, data):
     with pytest.raises(ValueError, match=r"A parameter of BaggedRegressor's estimator (contains itself|is nested too)"):
         BaggedRegressor(learner, n_bags=2).fit(*data)
+    with pytest.raises(ValueError, match=r"A parameter of leave_one_out_refit's estimator (contains|is nested)"):
+        leave_one_out_refit(learner, *data, data[0])
 
 
 def test_a_part_may_be_in_two_places(data):
