@@ -158,17 +158,17 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         models = [] if before is None else list(before.kept)
         new = job if job.choice is not None else job.part(len(models), len(job))
         choice, structure = Choice() if job.choice is None else job.choice, None
-        told = Told(self, new, sample_weight)
+        callbacks = CallbackTasks(self, new, sample_weight)
         with counted(len(new)) as count:
-            for part in ready(replace(new, tasks=told.tasks_of_learner)):
+            for part in ready(replace(new, tasks=callbacks.tasks_of_learner)):
                 choice, structure = part.choice.without_rows(), structure or part.choice.structure
                 for model in fit_bags(part, self.n_jobs):
                     models.append(model)
                     count.one()
-                    told.after_bag(partial(self._so_far, job, models, choice, structure))
+                    callbacks.end_bag(partial(self._so_far, job, models, choice, structure))
                 del part  # before the rows of the next are read
         self._hold(job, models, choice, structure, self if before is not None else None)
-        told.after_all()
+        callbacks.end_fit()
         return self
 
     def _so_far(
@@ -690,8 +690,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         return hasattr(self, "bags_")
 
 
-class Told:
-    """What scikit-learn's callbacks are told of a fit, if this version has them: every bag is a task of it.
+class CallbackTasks:
+    """The tasks of a fit for scikit-learn's callbacks, if this version has them: every bag is one.
 
     Parameters
     ----------
@@ -721,7 +721,7 @@ class Told:
                 with task.propagate_callback_context(clone(job.learner)):
                     pass
 
-    def after_bag(self, fitted: Callable[[], dict[str, Any] | None]) -> None:
+    def end_bag(self, fitted: Callable[[], dict[str, Any] | None]) -> None:
         """Tell of the next bag; `fitted` is what makes a copy of the model one of the bags so far."""
         if self.root is None:
             return
@@ -733,7 +733,7 @@ class Told:
                 "fixed in advance, so fitting cannot stop early. Remove the callback, or lower n_bags."
             )
 
-    def after_all(self) -> None:
+    def end_fit(self) -> None:
         """Tell of the whole fit, of which the model is now the result."""
         if self.root is not None:
             self.root.call_on_fit_task_end(**self.about, reconstruction_attributes={})
