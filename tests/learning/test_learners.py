@@ -156,11 +156,11 @@ class CodesAlone(DecisionTreeClassifier):
 
     __module__ = "xgboost.stand_in"
 
-    def fit(self, X, y, eval_set=None, **params):
+    def fit(self, X, y, sample_weight=None, check_input=True, eval_set=None):
         for labels in (y, *(labels for _, labels in eval_set or ())):
             if set(labels) - set(range(len(set(y)))):
                 raise ValueError(f"labels {set(labels)}")
-        return super().fit(X, y, **params)
+        return super().fit(X, y, sample_weight, check_input)
 
 
 @pytest.mark.parametrize("names", [["no", "yes", "maybe"], [3, 1, -2], [3.0, 0.0, 1.0], [True, False, False]])

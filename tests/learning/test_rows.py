@@ -191,7 +191,9 @@ def test_arrays_and_columns_of_dask_are_computed(data):
     array = pytest.importorskip("dask.array")
     frames = pytest.importorskip("dask.dataframe")
     X, y = data
-    model = BaggedRegressor(n_bags=2, random_state=0).fit(array.from_array(X), frames.from_pandas(pd.Series(y)))
+    model = BaggedRegressor(n_bags=2, random_state=0).fit(
+        array.from_array(X), frames.from_pandas(pd.Series(y), npartitions=1)
+    )
     np.testing.assert_array_equal(model.predict(array.from_array(X)),
                                   BaggedRegressor(n_bags=2, random_state=0).fit(X, y).predict(X))  # fmt: skip
     unknown = frames.from_pandas(pd.DataFrame(X), npartitions=2).to_dask_array()  # whose rows nobody has counted

@@ -92,6 +92,8 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     """
     if isinstance(X, np.ndarray):
         return X[rows]
+    if type(X).__module__.startswith("pyarrow."):  # which older versions of scikit-learn do not index
+        return X.take(rows)
     taken = _safe_indexing(X, rows)
     if sparse.issparse(taken):
         taken.sort_indices()  # within a column of "csc", they are in the order of the table
