@@ -215,8 +215,10 @@ def refuse_endless(learner: Any, owner: str) -> None:
             done.update(inside[-1:])
             del inside[-1:]
         elif id(part) in inside or len(inside) > _DEPTH:
-            what = f"contains itself ({type(part).__name__})" if id(part) in inside else "is nested too deeply"
-            raise ValueError(f"A parameter of {owner}'s estimator {what}, so it cannot be copied. Use another.")
+            what = (
+                f"contains itself ({type(part).__name__})" if id(part) in inside else f"has more than {_DEPTH} levels"
+            )
+            raise ValueError(f"A parameter of {owner}'s estimator {what}, so it cannot be cloned. Pass another value.")
         elif id(part) not in done and (parts := _direct_parts(part)):
             ways.append(iter(parts))
             inside.append(id(part))
