@@ -105,6 +105,39 @@ def _():
         assert isinstance(model[3], DecisionTreeRegressor)
 
 
+@row("`estimator_`, `n_estimators`, `n_classes_`")
+def _():
+    ours = BaggedClassifier(SVC(C=2), n_bags=4)
+    assert ours.n_estimators == BaggingClassifier(SVC(C=2), n_estimators=4).n_estimators == 4
+    for model in (ours.fit(*IRIS), BaggingClassifier(SVC(C=2), n_estimators=4).fit(*IRIS)):
+        assert (model.n_estimators, model.n_classes_) == (4, 3)
+        assert (type(model.estimator_), model.estimator_.C) == (SVC, 2)
+        assert not hasattr(model.estimator_, "classes_")
+    assert ours.set_params(estimator__C=3).estimator_.C == 2  # of the fit; the other changes with it
+    listed = BaggedRegressor(scheme=Subbagging(2), n_bags="all")
+    assert not hasattr(listed, "n_estimators")
+    listed.fit(X[:4], Y[:4])
+    assert (listed.n_estimators, type(listed.estimator_)) == (6, DecisionTreeRegressor)
+
+
+class TakesCodesAlone(DecisionTreeClassifier):
+    """Takes the labels 0, 1, ... alone, as XGBoost's does."""
+
+    __module__ = "xgboost.stand_in"
+
+    def fit(self, X, y, **params):
+        if not np.array_equal(np.unique(y), np.arange(len(np.unique(y)))):
+            raise ValueError("labels are not 0, 1, ...")
+        return super().fit(X, y, **params)
+
+
+@row("text labels for a learner that takes 0, 1, ... alone, such as `XGBClassifier`")
+def _():
+    for kind, about in ((BaggedClassifier, {"n_bags": 4}), (BaggingClassifier, {"n_estimators": 4})):
+        model = kind(TakesCodesAlone(), **about).fit(IRIS[0], np.array(["A", "B", "C"])[IRIS[1]])
+        assert set(model.predict(IRIS[0])) == {"A", "B", "C"}
+
+
 @row("`estimators_samples_`")
 def _():
     for model in (

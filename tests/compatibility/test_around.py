@@ -1,5 +1,7 @@
 """Our estimators inside of what others wrap around estimators, and on tables of other libraries."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -10,6 +12,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import BaggedClassifier, BaggedRegressor, Subbagging, certify
@@ -130,3 +133,24 @@ def test_polars_tables(needs, regression):
     assert list(model.feature_names_in_) == ["a", "b", "c"]
     np.testing.assert_array_equal(model.predict(frame), bagged_trees().fit(X, y).predict(X))
     assert clone(model).fit(frame, polars.Series(y)).range_ == model.range_
+
+
+def test_mlflow_around_ours(needs, classification, monkeypatch, tmp_path):
+    mlflow = needs("mlflow", "mlflow-skinny")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its own
+        needs("mlflow.sklearn", "mlflow-skinny")
+        mlflow.set_tracking_uri(f"file:{tmp_path / 'runs'}")
+        mlflow.set_experiment("ours")
+        mlflow.sklearn.autolog(log_models=False, log_datasets=False, silent=True)
+        try:
+            model = BaggedClassifier(SVC(), n_bags=5, random_state=0).fit(*classification)
+            assert mlflow.search_runs(output_format="list") == []  # of bags
+            SVC().fit(*classification)
+            assert len(mlflow.search_runs(output_format="list")) == 1
+            with mlflow.start_run():
+                mlflow.log_metric("accuracy", model.score(*classification))
+            assert len(mlflow.search_runs(output_format="list")) == 2
+        finally:
+            mlflow.sklearn.autolog(disable=True, silent=True)

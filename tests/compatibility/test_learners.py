@@ -5,6 +5,7 @@ from sklearn.base import clone
 from sklearn.ensemble import StackingClassifier, StackingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import (
@@ -52,9 +53,29 @@ def test_xgboost_learners(needs, regression, classification):
     xgboost = needs("xgboost", "xgboost")
     check_regressor(xgboost.XGBRegressor(n_estimators=5, max_depth=2, n_jobs=1), *regression)
     X, y = classification
-    # XGBoost takes the codes of labels.
-    model = BaggedClassifier(xgboost.XGBClassifier(n_estimators=5, max_depth=2, n_jobs=1), **FEW)
-    assert set(model.fit(X, (y == "low").astype(int)).predict(X)) == {0, 1}
+    learner = xgboost.XGBClassifier(n_estimators=5, max_depth=2, n_jobs=1)
+    model = check_classifier(learner, X, y)  # labels are texts, of which it takes the codes alone
+    numbers = BaggedClassifier(learner, **FEW).fit(X, (y == "low").astype(int))
+    assert type(numbers.estimators_[0]) is xgboost.XGBClassifier
+    np.testing.assert_array_equal(model.predict_proba(X), numbers.predict_proba(X))
+    assert model.estimators_[0].feature_importances_.shape == (3,)
+
+
+def test_xgboost_where_bags_lack_a_class(needs, regression):
+    xgboost = needs("xgboost", "xgboost")
+    X, y = np.tile(regression[0], (3, 1)), np.repeat([4, 7], 45)
+    y[:3] = 5  # a class in the middle, of three rows
+    for n_jobs in (1, 2):
+        learner = make_pipeline(StandardScaler(), xgboost.XGBClassifier(n_estimators=3, n_jobs=1))
+        model = BaggedClassifier(learner, n_bags=20, n_jobs=n_jobs, random_state=0).fit(X, y)
+        seen = [fitted.classes_.tolist() for fitted in model.estimators_]
+        assert [4, 7] in seen
+        assert seen == [np.unique(y[bag]).tolist() for bag in model.bags_]
+        for fitted, shares in zip(model.estimators_, model.bag_predictions(X), strict=True):
+            seen = np.isin([4, 5, 7], fitted.classes_)
+            np.testing.assert_allclose(shares[:, seen], fitted.predict_proba(X), atol=1e-6)  # which are float32
+            assert (shares[:, ~seen] == 0).all()
+            assert set(fitted.predict(X)) <= set(fitted.classes_)
 
 
 def test_lightgbm_learners(needs, regression, classification):
@@ -69,6 +90,22 @@ def test_catboost_learners(needs, regression, classification):
     small = {"iterations": 5, "depth": 2, "thread_count": 1, "verbose": False, "allow_writing_files": False}
     check_regressor(catboost.CatBoostRegressor(**small), *regression)
     check_classifier(catboost.CatBoostClassifier(**small), *classification)
+
+
+def test_torch_learners(needs, regression):
+    torch, skorch = needs("torch", "torch"), needs("skorch", "skorch")
+    X, y = regression[0].astype(np.float32), (regression[1] > 0).astype(np.int64)
+
+    def network():
+        layers = torch.nn.Linear(3, 4), torch.nn.Dropout(0.5), torch.nn.Linear(4, 2), torch.nn.Softmax(1)
+        return torch.nn.Sequential(*layers)
+
+    about = {"max_epochs": 2, "verbose": 0, "classes": [0, 1], "train_split": None, "iterator_train__shuffle": True}
+    learner = skorch.NeuralNetClassifier(network, **about)
+    before = torch.get_rng_state()
+    first, again = (BaggedClassifier(learner, **FEW).fit(X, y).predict_proba(X) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert torch.equal(before, torch.get_rng_state())
 
 
 def test_skrub_pipelines(needs, claims):

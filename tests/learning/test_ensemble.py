@@ -339,6 +339,70 @@ def test_a_callback_cannot_stop_early_what_a_certificate_counts(diabetes):
         BaggedRegressor(n_bags=12).set_callbacks(Counter(stop_after=3)).fit(X, y)
 
 
+@pytest.mark.skipif(not hasattr(BaggedRegressor, "set_callbacks"), reason="scikit-learn has callbacks since 1.9")
+@pytest.mark.parametrize("learner", [None, SVR()])  # one with a solver, and one without
+def test_a_scoring_monitor_has_the_score_of_the_bags_so_far_after_each_and_of_all(diabetes, learner):
+    from sklearn.callback import ScoringMonitor
+
+    X, y = diabetes[0][:60], diabetes[1][:60]
+    monitor = ScoringMonitor(scoring="r2")
+    model = BaggedRegressor(learner, n_bags=6, random_state=0, warm_start=True).set_callbacks(monitor).fit(X, y)
+    scores = {row["task_id_path"]: row["r2"] for row in monitor.get_logs().data}
+    small = [BaggedRegressor(learner, n_bags=n, random_state=0).fit(X, y).score(X, y) for n in (1, 2, 3, 4, 5, 6, 7)]
+    assert scores == {(0,): small[5], **{(0, bag): small[bag] for bag in range(6)}}
+    model.set_params(n_bags=7).fit(X, y)  # a warm start, of one bag more
+    assert [row["r2"] for row in monitor.get_logs().data] == [small[6], small[6]]
+    assert model.score(X, y) == small[6]
+
+
+@pytest.mark.skipif(not hasattr(BaggedRegressor, "set_callbacks"), reason="scikit-learn has callbacks since 1.9")
+def test_a_scoring_monitor_of_all_possible_bags_has_the_score_of_all(iris):
+    from sklearn.callback import ScoringMonitor
+
+    X, y, monitor = iris[0][::30], iris[1][::30], ScoringMonitor(scoring="accuracy")
+    model = BaggedClassifier(scheme=Subbagging(2), n_bags="all").set_callbacks(monitor).fit(X, y)
+    assert [row["accuracy"] for row in monitor.get_logs().data] == [model.score(X, y)]
+
+
+@pytest.mark.skipif(not hasattr(BaggedRegressor, "set_callbacks"), reason="scikit-learn has callbacks since 1.9")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_callback_of_the_learner_is_called_in_every_bag_of_one_run(iris, n_jobs):
+    from sklearn.callback import ScoringMonitor
+
+    X, y = StandardScaler().fit_transform(iris[0]), iris[1]
+    inner, outer = ScoringMonitor(scoring="accuracy"), ScoringMonitor(scoring="accuracy")
+    learner = make_pipeline(StandardScaler(), LogisticRegression().set_callbacks(inner))
+    model = BaggedClassifier(learner, n_bags=3, n_jobs=n_jobs, random_state=0).set_callbacks(outer).fit(X, y)
+    (run,) = inner.get_logs(select="all")
+    assert run.estimator_name == "BaggedClassifier"
+    last = {row["task_id_path"]: row["accuracy"] for row in run.data if row["task_name"] == "fit"}
+    expected = [fitted.score(X[bag], y[bag]) for fitted, bag in zip(model.estimators_, model.bags_, strict=True)]
+    assert [last[0, bag, 1] for bag in range(3)] == expected
+    assert len(run.data) > 10  # iterations
+    assert len(outer.get_logs().data) == 4
+    plain = BaggedClassifier(make_pipeline(StandardScaler(), LogisticRegression()), n_bags=3, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+    assert not any(hasattr(fitted[-1], "_skl_callbacks") for fitted in model.estimators_)
+    assert hasattr(learner[-1], "_skl_callbacks")
+
+
+class Propagated(Counter):
+    """A callback that goes on to learners."""
+
+    max_propagation_depth = None
+
+
+@pytest.mark.skipif(not hasattr(BaggedRegressor, "set_callbacks"), reason="scikit-learn has callbacks since 1.9")
+def test_a_callback_that_goes_on_to_learners_is_called_once_for_each_bag(iris):
+    counter = Propagated()
+    learner = LogisticRegression(max_iter=500).set_callbacks(Counter())
+    BaggedClassifier(learner, n_bags=3, random_state=0).set_callbacks(counter).fit(*iris)
+    assert counter.ended.count("fit") == 3 + 1
+    assert "bag" not in counter.ended  # it is the learner's fit that is told
+    BaggedClassifier(LogisticRegression(max_iter=500), n_bags=3, random_state=0).set_callbacks(counter).fit(*iris)
+    assert counter.ended[-4:] == ["bag"] * 3 + ["fit"]  # a learner without callbacks may be fitted by a solver
+
+
 # --------------------------------------------------------------------------------------------------------- certificates
 
 

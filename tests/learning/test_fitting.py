@@ -2,11 +2,15 @@
 
 import copy
 import re
+import sys
+import types
 import weakref
+from contextlib import contextmanager
 
 import joblib
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier, SGDRegressor
 from sklearn.neighbors import KNeighborsRegressor
@@ -22,9 +26,11 @@ from stablebag import (
     BaggedRegressor,
     BernoulliSubbagging,
     ClassicalBagging,
+    FunctionRegressor,
     PoissonizedBagging,
     Subbagging,
     forget,
+    leave_one_out_refit,
 )
 from stablebag._seeds import Seeds
 from stablebag.learning import fitting
@@ -302,3 +308,56 @@ def test_streams_of_votes(data):
     assert votes.shape == (10, 30, 3)
     assert set(np.unique(votes)) == {0.0, 1.0}
     np.testing.assert_array_equal(votes.sum(axis=2), 1)
+
+
+# ------------------------------------------------------------------------------------------------- MLflow's autologging
+
+
+class Autologging(types.ModuleType):
+    """Stands in for MLflow's switch: on or off for the whole process, and turned back by whoever leaves first."""
+
+    _AUTOLOGGING_GLOBALLY_DISABLED = False
+
+    @contextmanager
+    def disable_autologging(self):
+        self._AUTOLOGGING_GLOBALLY_DISABLED = True
+        yield
+        self._AUTOLOGGING_GLOBALLY_DISABLED = False
+
+
+@pytest.fixture
+def logs(monkeypatch):
+    """Whether something would have been logged: in each fit and each prediction of a learner."""
+    switch, logs = Autologging("mlflow.utils.autologging_utils"), []
+    monkeypatch.setitem(sys.modules, switch.__name__, switch)
+
+    def would_log(X, y, seed):
+        logs.append(not switch._AUTOLOGGING_GLOBALLY_DISABLED)
+        return lambda points: logs.append(not switch._AUTOLOGGING_GLOBALLY_DISABLED) or np.full(len(points), y.mean())
+
+    return switch, would_log, logs
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_mlflow_logs_no_bag_as_a_run(logs, backend):
+    switch, would_log, logged = logs
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20.0)
+    inner = BaggedRegressor(FunctionRegressor(would_log), n_bags=2)
+    with parallel_config(backend=backend):
+        model = BaggedRegressor(inner, n_bags=3, n_jobs=1 if backend == "loky" else 2, random_state=0).fit(X, y)
+    leave_one_out_refit(inner, X, y, X[:2])
+    model.predict(X)
+    assert len(logged) > 20
+    assert not any(logged)
+    assert not switch._AUTOLOGGING_GLOBALLY_DISABLED  # and then it may log again
+
+
+def test_mlflow_stays_switched_off_by_others_and_on_after_an_error(logs):
+    switch, would_log, _ = logs
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20.0)
+    with switch.disable_autologging():
+        BaggedRegressor(FunctionRegressor(would_log), n_bags=2).fit(X, y)
+        assert switch._AUTOLOGGING_GLOBALLY_DISABLED
+    with pytest.raises(ValueError, match="y"):
+        BaggedRegressor(n_bags=2).fit(X, ["a"] * 20)
+    assert not switch._AUTOLOGGING_GLOBALLY_DISABLED

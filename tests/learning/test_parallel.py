@@ -226,3 +226,22 @@ def test_a_worker_that_is_killed_is_named_in_a_sentence(tmp_path):
         output, _ = process.communicate(timeout=60)
     assert output.splitlines()[1].startswith("A worker process was ended from outside or crashed. Most often this is")
     assert "memory ran out: use fewer jobs (n_jobs=1 or --jobs 1)" in output
+
+
+def test_learners_that_hash_texts_give_the_same_bits_in_processes_under_one_hash_seed():
+    code = (
+        "import numpy as np\n"
+        "from stablebag import BaggedRegressor, FunctionRegressor\n"
+        "def hashed(X, y, seed):\n"
+        "    drawn = hash('text') % 1000 / 1000\n"
+        "    return lambda points: np.full(len(points), drawn)\n"
+        "X = np.arange(20.0)[:, None]\n"
+        "for n_jobs in (1, 2):\n"
+        "    model = BaggedRegressor(FunctionRegressor(hashed), n_bags=4, n_jobs=n_jobs, random_state=0)\n"
+        "    model.set_params(prediction_range=None)\n"
+        "    print(repr(model.fit(X, X.ravel()).predict(X[:1])))\n"
+    )
+    seeded = {**os.environ, "PYTHONHASHSEED": "7"}
+    done = subprocess.run([sys.executable, "-c", code], env=seeded, capture_output=True, text=True, check=True)
+    alone, workers = done.stdout.splitlines()
+    assert alone == workers

@@ -10,11 +10,19 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from learners import RowRecorder
 from marks import since
-from stablebag import BaggedClassifier, BaggedRegressor
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    FunctionRegressor,
+    forget,
+    learn,
+    leave_one_out,
+    leave_one_out_refit,
+)
 from stablebag.learning.rows import (
     Points,
     as_column,
@@ -93,6 +101,29 @@ def test_sparse_tables(make, iris):
     )
 
 
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize("scheme", ["subbagging", "classical"])
+def test_sparse_rows_and_points_reach_the_learner_as_they_came(make, scheme, data):
+    X, y = data
+    X = X * (X % 3 > 0)
+    seen = []
+
+    def mean(rows, targets, seed):
+        seen.append(rows)
+        return lambda points: seen.append(points) or np.full(points.shape[0], targets.mean())
+
+    model = BaggedRegressor(FunctionRegressor(mean), scheme=scheme, n_bags=3, random_state=0).fit(make(X), y)
+    for bag, rows in zip(model.bags_, seen, strict=True):
+        assert type(rows) is make
+        assert rows.has_canonical_format
+        np.testing.assert_array_equal(rows.toarray(), X[bag])
+    model.predict(make(X))
+    assert [type(points) for points in seen[3:]] == [make] * 3
+    np.testing.assert_array_equal(seen[3].toarray(), X)
+    assert type(forget(model, [3]).X_) is make
+    assert type(learn(model, make(X[:2]), y[:2]).X_) is make
+
+
 @pytest.fixture
 def data():
     return np.arange(60.0).reshape(30, 2), np.random.default_rng(0).normal(size=30)
@@ -115,6 +146,69 @@ def test_polars_frames_stay_polars_frames(data):
     model = BaggedRegressor(RowRecorder(), n_bags=2, random_state=0).fit(polars.DataFrame(X, schema=["a", "b"]), y)
     assert isinstance(model.estimators_[0].X_, polars.DataFrame)
     np.testing.assert_array_equal(model.estimators_[0].X_.to_numpy(), X[model.bags_[0]])
+
+
+def test_a_frame_of_narwhals_is_the_frame_that_it_wraps(data):
+    narwhals, polars = pytest.importorskip("narwhals"), pytest.importorskip("polars")
+    X, y = data
+    for frame in (pd.DataFrame(X, columns=["a", "b"]), polars.DataFrame(X, schema=["a", "b"])):
+        wrapped, target = narwhals.from_native(frame), narwhals.from_native(polars.Series(y), series_only=True)
+        model = BaggedRegressor(RowRecorder(), n_bags=30, random_state=0).fit(wrapped, target)
+        assert type(model.estimators_[0].X_) is type(model.X_) is type(frame)
+        expected = BaggedRegressor(RowRecorder(), n_bags=30, random_state=0).fit(frame, y)
+        np.testing.assert_array_equal(model.predict(wrapped), expected.predict(frame))
+        np.testing.assert_array_equal(leave_one_out(model, wrapped).left_out, leave_one_out(expected, frame).left_out)
+
+
+@pytest.mark.parametrize("package", ["polars", "narwhals", "dask"])
+def test_tables_that_are_not_computed_yet_are_refused_with_what_computes_them(package, data):
+    polars = pytest.importorskip("polars")
+    X, y = data
+    frame, lazy = pd.DataFrame(X, columns=["a", "b"]), polars.DataFrame(X, schema=["a", "b"]).lazy()
+    if package == "dask":
+        lazy = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=2)
+    if package == "narwhals":
+        lazy = pytest.importorskip("narwhals").from_native(lazy)
+    verb = "compute" if package == "dask" else "collect"
+    way = f"{package} .*Frame as X, whose rows are not computed yet. Use X.{verb}"
+    model = BaggedRegressor(RowRecorder(), n_bags=2, random_state=0).fit(frame, y)
+    for call in (
+        lambda: BaggedRegressor(n_bags=2).fit(lazy, y),
+        lambda: model.predict(lazy),
+        lambda: leave_one_out(model, lazy),
+        lambda: learn(model, lazy, y),
+        lambda: leave_one_out_refit(DecisionTreeRegressor(), lazy, y, X),
+    ):
+        with pytest.raises(TypeError, match=way):
+            call()
+    with pytest.raises(TypeError, match="as y, whose rows are not computed yet"):
+        BaggedRegressor(n_bags=2).fit(X, lazy)
+    same, again = getattr(lazy, verb)(), BaggedRegressor(RowRecorder(), n_bags=2, random_state=0)  # as it says
+    np.testing.assert_array_equal(again.fit(same, y).predict(same), model.predict(frame))
+
+
+def test_arrays_and_columns_of_dask_are_computed(data):
+    array = pytest.importorskip("dask.array")
+    frames = pytest.importorskip("dask.dataframe")
+    X, y = data
+    model = BaggedRegressor(n_bags=2, random_state=0).fit(
+        array.from_array(X), frames.from_pandas(pd.Series(y), npartitions=1)
+    )
+    np.testing.assert_array_equal(model.predict(array.from_array(X)),
+                                  BaggedRegressor(n_bags=2, random_state=0).fit(X, y).predict(X))  # fmt: skip
+    unknown = frames.from_pandas(pd.DataFrame(X), npartitions=2).to_dask_array()  # whose rows nobody has counted
+    with pytest.raises(TypeError, match=r"dask Array as X, whose rows are not computed yet. Use X.compute\(\)"):
+        model.predict(unknown)
+
+
+@pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])
+def test_frames_of_nullable_columns_and_tables_of_pyarrow_are_taken(backend, data):
+    arrow = pytest.importorskip("pyarrow")
+    frame, y = pd.DataFrame(data[0], columns=["a", "b"]), pd.Series(data[1])
+    expected = BaggedRegressor(n_bags=2, random_state=0).fit(frame, y).predict(frame)
+    for table in (frame.convert_dtypes(dtype_backend=backend), arrow.Table.from_pandas(frame)):
+        model = BaggedRegressor(n_bags=2, random_state=0).fit(table, y.convert_dtypes(dtype_backend=backend))
+        np.testing.assert_array_equal(model.predict(table), expected)
 
 
 def test_take_rows_of_a_list():

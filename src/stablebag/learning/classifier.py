@@ -68,8 +68,14 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, in order.
+    n_classes_ : int
+        The number of labels.
+    estimator_ : estimator
+        The learner that was fitted to each bag, unfitted.
     estimators_ : sequence of estimators
         The fitted model of each bag; a constant for a bag without rows or with a single class.
+    n_estimators : int
+        The number of bags.
     bags_ : Bags
         The rows of each bag.
     solver_ : Choice
@@ -216,6 +222,11 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
             For two classes, the score of the second.
         """
         return self._predicted(X, "decision_function", params, decisions=True)
+
+    @property
+    def n_classes_(self) -> int:
+        """The number of classes."""
+        return len(self.classes_)
 
     def _default_learner(self) -> Any:
         return DecisionTreeClassifier()

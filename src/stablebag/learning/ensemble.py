@@ -5,8 +5,8 @@ import math
 import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import joblib
@@ -32,14 +32,24 @@ from stablebag.learning.fitting import fit_bags, predict_bags, ready
 from stablebag.learning.frozen_parts import FrozenParts
 from stablebag.learning.job import FitJob
 from stablebag.learning.kept_rows import packed, unpacked
-from stablebag.learning.learners import may_predict
+from stablebag.learning.learners import has_callbacks, may_predict, refuse_endless
 from stablebag.learning.members import Members
 from stablebag.learning.models import Models
 from stablebag.learning.out_of_bag import NAMES, check_score, keep_score
+from stablebag.learning.parallel import unlogged
 from stablebag.learning.predictions import BagPredictions
 from stablebag.learning.progress import counted
 from stablebag.learning.routing import Routing
-from stablebag.learning.rows import fingerprint, index_of, kept, n_rows, same_table, take_rows, validated_rows
+from stablebag.learning.rows import (
+    fingerprint,
+    in_memory,
+    index_of,
+    kept,
+    n_rows,
+    same_table,
+    take_rows,
+    validated_rows,
+)
 from stablebag.learning.solvers.choice import BY_ROW, Choice, check_wanted, chosen
 from stablebag.learning.solvers.neighbours_limit import NEIGHBOURS, AllBagsOfNeighbours
 from stablebag.learning.solvers.solver import NotCovered, Structure
@@ -85,6 +95,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
     oob_score: Any = False
     random_state: RandomState
 
+    estimator_: Any
     solver_: Choice
     average_: Any  # a BagAverage, or AllBagsOfNeighbours, which answers the same
     bag_weights_: np.ndarray
@@ -99,6 +110,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
     __metadata_request__fit = {"sample_weight": UNUSED, "groups": True}  # noqa: RUF012
 
     @with_callbacks
+    @unlogged()
     def fit(
         self,
         X: Any,
@@ -146,15 +158,33 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         models = [] if before is None else list(before.kept)
         new = job if job.choice is not None else job.part(len(models), len(job))
         choice, structure = Choice() if job.choice is None else job.choice, None
-        with counted(len(new)) as count, self._callbacks(len(new), job) as after_bag:
-            for part in ready(new):
+        callbacks = CallbackTasks(self, new, sample_weight)
+        with counted(len(new)) as count:
+            for part in ready(replace(new, tasks=callbacks.tasks_of_learner)):
                 choice, structure = part.choice.without_rows(), structure or part.choice.structure
                 for model in fit_bags(part, self.n_jobs):
                     models.append(model)
                     count.one()
-                    after_bag()
+                    callbacks.end_bag(partial(self._so_far, job, models, choice, structure))
                 del part  # before the rows of the next are read
-        return self._hold(job, models, choice, structure, self if before is not None else None)
+        self._hold(job, models, choice, structure, self if before is not None else None)
+        callbacks.end_fit()
+        return self
+
+    def _so_far(
+        self, job: FitJob, models: list[Any], choice: Choice, structure: Structure | None
+    ) -> dict[str, Any] | None:
+        """What makes a copy of this model one of the bags that are fitted so far; None where bags have weights."""
+        if self.derandomized_:
+            return None
+        if structure is None and hasattr(self, "estimators_"):  # of a warm start, whose models may be arrays
+            structure = self.estimators_.structure
+        count = len(models)
+        weights = read_only(np.full(count, 1 / count))
+        average = replace(job.average, bags=job.average.bags[:count], weights=weights)
+        fitted = Models(models, job.seeds[:count], structure, job.subspaces)
+        shared = {"bags_": average.bags, "bag_weights_": weights, "y_": job.y, "estimator_": job.learner}
+        return {"estimators_": fitted, "average_": average, "solver_": choice.of(fitted), **shared}
 
     def _hold(self, job: FitJob, models: list[Any], choice: Choice, structure: Structure | None,
               before: Self | None = None) -> Self:  # fmt: skip
@@ -165,7 +195,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
             structure, choice = before.estimators_.structure, before.solver_
         self.estimators_, self.average_ = Models(models, job.seeds, structure, job.subspaces), job.average
         self.solver_ = choice.of(self.estimators_)
-        self.bags_, self.y_ = job.average.bags, job.y
+        self.bags_, self.y_, self.estimator_ = job.average.bags, job.y, clone(job.learner)
         self.bag_weights_ = job.average.weights if isinstance(job.average, BagAverage) else np.empty(0)
         for name in NAMES:
             self.__dict__.pop(name, None)
@@ -296,6 +326,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         """
         self._check_parameters()
         learner = self._learner()
+        X, y = (in_memory(table, name, type(self).__name__) for table, name in ((X, "X"), (y, "y")))
         resumes = self._resumes()
         # A fitted model stays as it is if they are refused; what is no table is refused below.
         is_table = hasattr(X, "shape") or hasattr(X, "__len__")
@@ -546,6 +577,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
 
     def _learner(self) -> Any:
         learner = self._default_learner() if self.estimator is None else self.estimator
+        refuse_endless(learner, type(self).__name__)
         usable = hasattr(learner, "fit") and hasattr(learner, "get_params") and not isinstance(learner, type)
         if not usable or not may_predict(learner):
             expected = "an unfitted scikit-learn estimator, or FunctionRegressor or FunctionClassifier of a function"
@@ -616,7 +648,18 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
 
     def _forget(self) -> None:
         """Remove everything of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
-        fitted = ("bags_", "estimators_", "average_", "bag_weights_", "scheme_", "solver_", "units_", "X_", "y_")
+        fitted = (
+            "bags_",
+            "estimators_",
+            "average_",
+            "bag_weights_",
+            "scheme_",
+            "solver_",
+            "units_",
+            "X_",
+            "y_",
+            "estimator_",
+        )
         for name in (*fitted, *NAMES, "_memory", "_fit_params", "_table"):
             self.__dict__.pop(name, None)
 
@@ -639,26 +682,6 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         bags = Bags(sequences, law.n_samples).called(self.units_.noun)
         return bags, np.array(probabilities, dtype=float)
 
-    @contextmanager
-    def _callbacks(self, n_new: int, job: FitJob) -> Iterator[Callable[[], None]]:
-        """Yield what to call after each bag: scikit-learn's callbacks, if this version has them."""
-        if not hasattr(self, "_init_callback_context"):
-            yield lambda: None
-            return
-        context = self._init_callback_context(max_subtasks=n_new)
-        context.call_on_fit_task_begin(estimator=self, X=job.X, y=job.y)
-
-        def after_bag() -> None:
-            bag = context.subcontext(task_name="bag").call_on_fit_task_begin(estimator=self)
-            if bag.call_on_fit_task_end(estimator=self):
-                raise ValueError(
-                    "A callback asked to stop before all bags were fitted. A certificate is about a number of bags "
-                    "fixed in advance, so fitting cannot stop early. Remove the callback, or lower n_bags."
-                )
-
-        yield after_bag
-        context.call_on_fit_task_end(estimator=self, X=job.X, y=job.y)
-
     # ------------------------------------------------------------------------------------------ scikit-learn's contract
 
     def __sklearn_tags__(self) -> Any:
@@ -679,6 +702,55 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "bags_")
+
+
+class CallbackTasks:
+    """The tasks of a fit for scikit-learn's callbacks, if this version has them: every bag is one.
+
+    Parameters
+    ----------
+    model : BaggedEnsemble
+        The model.
+    job : FitJob
+        The bags that are to be fitted.
+    sample_weight : array-like or None
+        The weights that were passed to fit.
+    """
+
+    def __init__(self, model: BaggedEnsemble, job: FitJob, sample_weight: Any) -> None:
+        self.root: Any = None
+        self.tasks: Iterator[Any] = iter(())
+        self.tasks_of_learner: list[Any] | None = None
+        if not hasattr(model, "_init_callback_context"):
+            return
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self.about = {"estimator": model, "X": job.X, "y": job.y, "metadata": metadata}
+        self.root = model._init_callback_context(max_subtasks=len(job))
+        self.root.call_on_fit_task_begin(**self.about)
+        tasks = [self.root.subcontext(task_name="bag") for _ in range(len(job))]
+        self.tasks = iter(tasks)
+        if hasattr(job.learner, "set_callbacks") and has_callbacks(job.learner):
+            self.tasks_of_learner = tasks
+            for task in tasks:  # callbacks that go on to learners are called by these, perhaps in another process
+                with task.propagate_callback_context(clone(job.learner)):
+                    pass
+
+    def end_bag(self, fitted: Callable[[], dict[str, Any] | None]) -> None:
+        """Tell of the next bag; `fitted` is what makes a copy of the model one of the bags so far."""
+        if self.root is None:
+            return
+        task = next(self.tasks)
+        task.call_on_fit_task_begin(**self.about)
+        if task.call_on_fit_task_end(**self.about, reconstruction_attributes=fitted):
+            raise ValueError(
+                "A callback asked to stop before all bags were fitted. A certificate is about a number of bags "
+                "fixed in advance, so fitting cannot stop early. Remove the callback, or lower n_bags."
+            )
+
+    def end_fit(self) -> None:
+        """Tell of the whole fit, of which the model is now the result."""
+        if self.root is not None:
+            self.root.call_on_fit_task_end(**self.about, reconstruction_attributes={})
 
 
 def units_of(X: Any, n_samples: int, row_ids: Any, groups: Any, owner: str) -> Units:

@@ -104,7 +104,7 @@ class _Fit:
             if model is None:
                 if self.general is None:
                     self.general = General(self.job)
-                model = self.general.fit(rows, seed)
+                model = self.general.fit(rows, seed, None if self.job.tasks is None else self.job.tasks[place])
             return model
         except Exception as error:
             raise BagError.of(self.job.first + place, "fit", error) from error

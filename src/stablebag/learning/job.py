@@ -1,6 +1,6 @@
 """One fit job: the data, the bags and the seeds that fitting needs, and how the bags are averaged."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,6 +51,8 @@ class FitJob:
         If this is a portion of a job, whose rows alone are in memory, the number of bags of the whole job.
     subspaces : Subspaces or None, default=None
         The columns that each bag's learner sees, drawn from its seed; None is all.
+    tasks : sequence of CallbackContext or None, default=None
+        The place of each bag in the fit, for callbacks of scikit-learn that the learner has; None if it has none.
     """
 
     learner: Any
@@ -69,6 +71,7 @@ class FitJob:
     by_row: frozenset[str] | None = None
     gathered_of: int | None = None
     subspaces: Subspaces | None = None
+    tasks: Sequence[Any] | None = None
 
     def __len__(self) -> int:
         return len(self.bags)
@@ -80,12 +83,15 @@ class FitJob:
 
     def part(self, first: int, stop: int) -> "FitJob":
         """Return the job of the bags from `first` to `stop - 1`."""
-        return replace(self, bags=self.bags[first:stop], seeds=self.seeds[first:stop], first=self.first + first)
+        tasks = None if self.tasks is None else self.tasks[first:stop]
+        bags, seeds = self.bags[first:stop], self.seeds[first:stop]
+        return replace(self, bags=bags, seeds=seeds, tasks=tasks, first=self.first + first)
 
     def only(self, numbers: np.ndarray) -> "FitJob":
         """Return the job of some of the bags."""
         named = numbers + self.first if self.numbers is None else self.numbers[numbers]
-        return replace(self, bags=self.bags.take(numbers), seeds=self.seeds[numbers], numbers=named)
+        tasks = None if self.tasks is None else [self.tasks[number] for number in numbers]
+        return replace(self, bags=self.bags.take(numbers), seeds=self.seeds[numbers], numbers=named, tasks=tasks)
 
     def params_by_row(self) -> frozenset[str]:
         """Return the names of the fit parameters that have one entry per training row."""

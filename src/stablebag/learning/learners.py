@@ -1,25 +1,26 @@
 """Fresh copies of a learner, each with its own seed, on which all the randomness that it can reach depends.
 
 A learner's `random_state` parameters that are None are filled, including nested ones and those of splitters, such as
-``KFold(shuffle=True)``. What is left draws from the global generators of numpy and Python: these are seeded for each
-bag and restored afterwards, and so are the process settings that a learner may change. What a bag's learner does
+``KFold(shuffle=True)``. What is left draws from the global generators of numpy, Python and torch: these are seeded for
+each bag and restored afterwards, and so are the process settings that a learner may change. What a bag's learner does
 therefore depends only on its rows and its seed.
 """
 
 import copy
 import os
 import random
+import sys
 import threading
 import types
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import parallel_config
 from sklearn import config_context
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
@@ -28,6 +29,10 @@ from sklearn.utils import get_tags
 
 _PLAIN = (bool, int, float, str, bytes, np.generic, type(None))
 _KNOWN = ("sklearn.", "lightgbm.", "xgboost.", "catboost.")  # packages whose learners keep to their seeds
+_TAKES_CODES = ("xgboost.",)  # packages whose classifiers take the labels 0, 1, ... and no others
+_NAMES_NONE = ("auto", "all", "balanced", "balanced_subsample", "majority", "minority", "not majority", "not minority")
+_ONE_IS_POSITIVE = ("f1", "precision", "recall", "jaccard", "average_precision", "neg_brier_score")  # scores, by name
+_DEPTH = 100  # the most levels of parameters inside parameters
 _LARGEST_SEED = 2**31 - 1
 _PATIENCE = 60.0  # seconds to wait for a learner that must not run beside others
 
@@ -48,12 +53,17 @@ class Copies:
         usual = getattr(type(learner), "__sklearn_clone__", None) is BaseEstimator.__sklearn_clone__
         self.by_class = plain and usual and vars(learner).keys() == self.parameters.keys()
         self.by_deepcopy = not self.by_class and _shares_parts(learner)
+        self.by_codes = _takes_codes_alone(learner)
         # Such a learner of scikit-learn has the same parameters in all bags and contains no other estimators, so
         # validating them in the first bag is enough. What any other learner validates while it fits is not known.
         self.validated_once = self.by_class and type(learner).__module__.startswith("sklearn.")
 
     def copy(self, seed: int) -> Any:
-        """Return a copy with this seed."""
+        """Return a copy with this seed; one that takes codes of labels alone is inside of what encodes them."""
+        model = self._seeded(seed)
+        return LabelCodes(model) if self.by_codes else model
+
+    def _seeded(self, seed: int) -> Any:
         names = [*self.seed_names, *self.splitter_names]
         seeds = dict(zip(names, _spread(seed, len(names)), strict=True))
         if self.by_class:
@@ -72,6 +82,73 @@ class Copies:
     def _is_its_own_clone(self) -> bool:
         """Whether the learner's clone is the learner itself."""
         return self.by_deepcopy and clone(self.learner) is self.learner
+
+
+class LabelCodes(ClassifierMixin, BaseEstimator):
+    """A classifier that takes the labels 0, 1, ... alone, fitted to the codes of whatever labels there are.
+
+    A label's code is its place among those of the rows, in order. Whatever else is asked of it, the classifier answers.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> model = LabelCodes(LogisticRegression()).fit([[0.0], [1.0]], ["no", "yes"])
+    >>> model.estimator.classes_, model.classes_, model.predict([[2.0]])
+    (array([0, 1]), array(['no', 'yes'], dtype='<U3'), array(['yes'], dtype='<U3'))
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any, **params: Any) -> Self:
+        """Fit the classifier to the codes of these labels; those of an `eval_set` are encoded alike."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        for name in params:
+            if name.split("__")[-1] == "eval_set" and params[name] is not None:
+                params[name] = [(rows, self._codes(labels)) for rows, labels in params[name]]
+        self.estimator.fit(X, codes, **params)
+        return self
+
+    def predict(self, X: Any, **params: Any) -> np.ndarray:
+        """Return labels for the codes that the classifier predicts."""
+        labels: np.ndarray = self.classes_[np.asarray(self.estimator.predict(X, **params)).astype(int)]
+        return labels
+
+    def as_fitted(self) -> Any:
+        """Return the classifier itself where labels are their own codes."""
+        alike = self.classes_.dtype.kind in "biuf" and np.array_equal(self.classes_, np.arange(len(self.classes_)))
+        return self.estimator if alike else self
+
+    def _codes(self, labels: Any) -> np.ndarray:
+        known = {label: code for code, label in enumerate(self.classes_.tolist())}
+        unknown = [label for label in np.asarray(labels).tolist() if label not in known]
+        if unknown:
+            raise ValueError(f"eval_set has the class {unknown[0]!r}, which these rows lack. Leave eval_set out.")
+        return np.array([known[label] for label in np.asarray(labels).tolist()])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name in ("estimator", "classes_"):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
+        return getattr(self.estimator, name)
+
+
+def _takes_codes_alone(learner: Any) -> bool:
+    """Whether a classifier in it takes the codes of labels alone, and nothing in it names labels."""
+    if isinstance(learner, LabelCodes) or not hasattr(learner, "get_params"):
+        return False
+    named = {"": learner, **learner.get_params(deep=True)}
+
+    def takes_codes(part: Any) -> bool:
+        kinds = type(part).__mro__ if hasattr(type(part), "predict_proba") else ()
+        return any(kind.__module__.startswith(_TAKES_CODES) for kind in kinds)
+
+    def names_labels(name: str, value: Any) -> bool:
+        last, text = name.split("__")[-1], isinstance(value, str)
+        if last in ("class_weight", "sampling_strategy"):
+            return value is not None and not (text and value in _NAMES_NONE)
+        if last == "scoring":
+            return value is not None and not (text and value not in _ONE_IS_POSITIVE)
+        return last == "pos_label" and value is not None
+
+    return any(map(takes_codes, named.values())) and not any(names_labels(*item) for item in named.items())
 
 
 class Surroundings:
@@ -106,7 +183,7 @@ class Surroundings:
             np.random.seed(word)
             random.seed(int(word))
             try:
-                with _settings_of_its_own():
+                with _settings_of_its_own(), _torch_seeded(int(word)):
                     yield
             finally:
                 np.random.set_state(before[0])
@@ -124,6 +201,38 @@ def keeps_to_its_seeds(learner: Any) -> bool:
     (True, False)
     """
     return _is_known(Copies(learner).copy(0) if hasattr(learner, "get_params") else learner)
+
+
+def refuse_endless(learner: Any, owner: str) -> None:
+    """Refuse a learner with a parameter that contains itself, of which neither copies nor names would end."""
+    ways: list[Iterator[Any]] = [iter([learner])]
+    inside: list[int] = []  # what each of the ways leads out of
+    done = set[int]()
+    while ways:
+        part = next(ways[-1], ways)
+        if part is ways:
+            ways.pop()
+            done.update(inside[-1:])
+            del inside[-1:]
+        elif id(part) in inside or len(inside) > _DEPTH:
+            what = (
+                f"contains itself ({type(part).__name__})" if id(part) in inside else f"has more than {_DEPTH} levels"
+            )
+            raise ValueError(f"A parameter of {owner}'s estimator {what}, so it cannot be cloned. Pass another value.")
+        elif id(part) not in done and (parts := _direct_parts(part)):
+            ways.append(iter(parts))
+            inside.append(id(part))
+
+
+def _direct_parts(part: Any) -> list[Any]:
+    if isinstance(part, list | tuple | set | frozenset):
+        return list(part)
+    if isinstance(part, np.ndarray):
+        return part.ravel().tolist() if part.dtype.kind == "O" else []
+    if isinstance(part, dict):
+        return list(part.values())
+    has_params = hasattr(part, "get_params") and not isinstance(part, type)
+    return list(part.get_params(deep=False).values()) if has_params else []
 
 
 def may_predict(learner: Any) -> bool:
@@ -164,6 +273,20 @@ def random_state_names(learner: Any) -> list[str]:
     return sorted(name for name in names if not any(seeds_its_parts(name[:end]) for end in _starts_of_parts(name)))
 
 
+def has_callbacks(learner: Any) -> bool:
+    """Return whether callbacks of scikit-learn are set on a learner or on a part of it."""
+    return any(getattr(part, "_skl_callbacks", None) for part in _parts(learner))
+
+
+def without_callbacks(model: Any) -> Any:
+    """Return a fitted model after its callbacks were removed: each one that travels opens a line to the first."""
+    for part in _parts(model):
+        for each in (part, *getattr(part, "__dict__", {}).values()):
+            if hasattr(each, "set_callbacks"):
+                each.__dict__.pop("_skl_callbacks", None)
+    return model
+
+
 def isolated(name: str, value: Any) -> Any:
     """Return a fit parameter that all bags share, copied if needed so that no learner can change another's."""
     if isinstance(value, (*_PLAIN, type, types.FunctionType, types.BuiltinFunctionType)):
@@ -185,6 +308,8 @@ def _is_known(part: Any) -> bool:
         return all(map(_is_known, part))
     if isinstance(part, dict):
         return all(map(_is_known, part.values()))
+    if isinstance(part, LabelCodes):
+        return _is_known(part.estimator)
     if isinstance(part, type) or not hasattr(part, "get_params") or not type(part).__module__.startswith(_KNOWN):
         return False
     parameters = part.get_params(deep=False)
@@ -258,6 +383,24 @@ def _settings_of_its_own() -> Iterator[None]:
             if os.environ != environment:
                 os.environ.clear()
                 os.environ.update(environment)
+
+
+def torch_is_there() -> bool:
+    """Return whether torch is imported, and so has generators that can be seeded."""
+    return hasattr(sys.modules.get("torch"), "manual_seed")
+
+
+@contextmanager
+def _torch_seeded(seed: int) -> Iterator[None]:
+    """Seed torch's generators, if it is imported, and restore those of the processor and of the graphics cards."""
+    if not torch_is_there():
+        yield
+        return
+    torch: Any = sys.modules["torch"]
+    cards = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
+    with torch.random.fork_rng(devices=cards):
+        torch.manual_seed(seed)
+        yield
 
 
 _turns = threading.RLock()

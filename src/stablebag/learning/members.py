@@ -14,6 +14,7 @@ from stablebag.resampling.units import Units
 class Members:
     """What gives an ensemble a length, places and members: the fitted models, in bag order."""
 
+    n_bags: Any
     estimators_: Models
     bags_: Bags
     units_: Units
@@ -36,6 +37,15 @@ class Members:
     def __iter__(self) -> Iterator[Any]:
         check_is_fitted(self)
         return iter(self.estimators_)
+
+    @property
+    def n_estimators(self) -> int:
+        """The number of bags, as scikit-learn calls it: of the fit, or else as `n_bags` asks for."""
+        if hasattr(self, "estimators_"):
+            return len(self.estimators_)
+        if isinstance(self.n_bags, str):
+            raise AttributeError(f"n_bags={self.n_bags!r}: how many bags there are is known after fit.")
+        return int(self.n_bags)
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:

@@ -8,6 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from stablebag.learning.learners import Surroundings
+from stablebag.learning.parallel import unlogged
 from stablebag.learning.solvers.solver import Structure
 from stablebag.learning.subspaces import Subspaces
 
@@ -57,7 +58,8 @@ class Models(Sequence[Any]):
         if not self.is_array(model):
             return model
         assert self.structure is not None
-        return self.structure.estimator(model, int(self.seeds[number]))
+        with unlogged():
+            return self.structure.estimator(model, int(self.seeds[number]))
 
     def __iter__(self) -> Iterator[Any]:
         return (self[number] for number in range(len(self)))

@@ -10,7 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from typing import Any
 from uuid import uuid4
@@ -255,7 +255,7 @@ class _OneThread:
         before = [pool.num_threads for pool in own]
         _set(own, [1] * len(own))
         try:
-            with _jobs_of_learners():
+            with _jobs_of_learners(), unlogged():
                 yield
         finally:
             _set(own, before)
@@ -266,6 +266,38 @@ class _OneThread:
 
 
 one_thread = _OneThread()
+
+
+class _Unlogged:
+    """MLflow's autologging switched off, if it is imported: to it, every bag would be a run, and its score the model's.
+
+    The switch is one for the whole process: the first to enter turns it and the last to leave turns it back.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.users, self.switched = threading.Lock(), 0, ExitStack()
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        mlflow: Any = sys.modules.get("mlflow.utils.autologging_utils")
+        if not hasattr(mlflow, "disable_autologging"):
+            yield
+            return
+        with self.lock:
+            self.users += 1
+            # MLflow's own switch counts nobody: if it is off already, whoever turned it turns it back.
+            if self.users == 1 and not getattr(mlflow, "_AUTOLOGGING_GLOBALLY_DISABLED", False):
+                self.switched.enter_context(mlflow.disable_autologging())
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.users -= 1
+                if self.users == 0:
+                    self.switched.close()
+
+
+unlogged = _Unlogged()
 
 
 def _jobs_of_learners() -> Any:

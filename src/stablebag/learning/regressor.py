@@ -76,8 +76,12 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
 
     Attributes
     ----------
+    estimator_ : estimator
+        The learner that was fitted to each bag, unfitted.
     estimators_ : sequence of estimators
         The fitted model of each bag; a constant for a bag without rows.
+    n_estimators : int
+        The number of bags.
     bags_ : Bags
         The rows of each bag.
     solver_ : Choice

@@ -18,11 +18,27 @@ from sklearn.utils.validation import validate_data
 from stablebag._checks import as_array, read_only, refuse_masked, refuse_type, refuse_value, shown
 from stablebag.learning.sources.source import RowSource
 
+_COMPUTE = {"polars": "collect", "narwhals": "collect", "dask": "compute", "pyspark": "toPandas", "ibis": "to_pandas"}
 _IMMUTABLE = (str, bytes, bool, int, float, complex, type(None), np.generic, np.datetime64)
+
+
+def in_memory(X: Any, name: str, owner: str) -> Any:
+    """Return a table as it is, and of narwhals the one that it wraps; one that is not computed yet is refused."""
+    package = type(X).__module__.partition(".")[0]
+    if package not in _COMPUTE or not hasattr(X, _COMPUTE[package]):
+        return X.to_native() if package == "narwhals" and hasattr(X, "to_native") else X
+    # Arrays and columns have one dtype, and numpy computes them; but rows that are not counted yet are NaN in number.
+    if hasattr(X, "dtype") and not isinstance(X.shape[0], float):
+        return X
+    raise TypeError(
+        f"{owner} got a {package} {type(X).__name__} as {name}, whose rows are not computed yet. Use "
+        f"{name}.{_COMPUTE[package]}()."
+    )
 
 
 def n_rows(X: Any) -> int:
     """Return the number of rows of a table."""
+    X = in_memory(X, "X", "stablebag")
     if getattr(X, "shape", None) == ():
         raise ValueError(f"Expected 2D array, got a single value: {shown(X)}. A table has rows and columns.")
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
@@ -31,6 +47,7 @@ def n_rows(X: Any) -> int:
 def as_table(X: Any, name: str, owner: str) -> Any:
     """Return a table as it is, or an array of what is none yet; what has no rows and columns is refused."""
     refuse_masked(X, name, owner)
+    X = in_memory(X, name, owner)
     table = X if hasattr(X, "shape") else as_array(X, name, owner, "a table with as many columns in every row")
     if len(table.shape) != 2:
         reason = "For one row use [row]."
@@ -45,7 +62,7 @@ def as_column(y: Any, name: str, owner: str, *, warn: bool = True) -> np.ndarray
     array([1., 2.])
     """
     refuse_masked(y, name, owner)
-    given = y
+    given = y = in_memory(y, name, owner)
     if not hasattr(y, "iloc") or y.ndim != 1:
         y = as_array(y, name, owner, "one value for each row")
     if y.ndim == 0 or sparse.issparse(given):
@@ -75,7 +92,11 @@ def take_rows(X: Any, rows: np.ndarray) -> Any:
     """
     if isinstance(X, np.ndarray):
         return X[rows]
+    if type(X).__module__.startswith("pyarrow."):  # which older versions of scikit-learn do not index
+        return X.take(rows)
     taken = _safe_indexing(X, rows)
+    if sparse.issparse(taken):
+        taken.sort_indices()  # within a column of "csc", they are in the order of the table
     if hasattr(taken, "iloc") and np.array_equal(rows, np.arange(n_rows(X))):
         return taken.copy()  # all rows in order are a view in pandas, and scikit-learn writes to it where copy=False
     return taken
@@ -100,7 +121,7 @@ def stacked(X: Any, more: Any) -> Any:
 
         return pl.concat([X, more], how="vertical_relaxed")
     if sparse.issparse(X):
-        return sparse.vstack([X, more]).tocsr()
+        return sparse.vstack([X, more]).asformat("csc" if X.format == "csc" else "csr")
     return np.concatenate([np.asarray(X), np.asarray(more)])
 
 
@@ -192,6 +213,7 @@ def same_table(X: Any, other: Any) -> bool:
 def validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: int) -> Any:
     """Check X as far as possible without the learner, to which sparse data and NaN are left; a frame stays a frame."""
     refuse_masked(X, "X", type(estimator).__name__)
+    X = in_memory(X, "X", type(estimator).__name__)
     if isinstance(X, RowSource):  # all of its rows are alike
         few = X.take(np.arange(min(X.n_samples, ensure_min_samples)))
         validated_rows(estimator, few, reset=reset, ensure_min_samples=ensure_min_samples)
@@ -216,7 +238,7 @@ def validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: i
         reset=reset,
         dtype=None,
         ensure_all_finite=False,
-        accept_sparse="csr",
+        accept_sparse=("csr", "csc"),
         ensure_min_samples=ensure_min_samples,
     )
 
@@ -294,7 +316,7 @@ def _shown(X: Any) -> Any:
     """The same rows, read-only or such that writing to them reaches no one else; None if neither is possible."""
     if isinstance(X, np.ndarray):
         return None if X.dtype.kind == "O" else read_only(X)
-    if sparse.issparse(X) and X.format == "csr":
+    if sparse.issparse(X) and X.format in ("csr", "csc"):
         buffers = (read_only(X.data), read_only(X.indices), read_only(X.indptr))
         return type(X)(buffers, shape=X.shape, copy=False)
     if hasattr(X, "iloc"):

@@ -16,7 +16,7 @@ from stablebag.learning.ensemble import BaggedEnsemble, bagged_in, units_of
 from stablebag.learning.fitting import fit_and_predict_bags, fit_bags, predict_bags
 from stablebag.learning.forgetting import without_units
 from stablebag.learning.job import FitJob
-from stablebag.learning.learners import Surroundings, may_predict, random_state_names
+from stablebag.learning.learners import Surroundings, may_predict, random_state_names, refuse_endless
 from stablebag.learning.models import Models
 from stablebag.learning.parallel import Pace, n_workers, results
 from stablebag.learning.progress import counted
@@ -407,6 +407,7 @@ def _draws_nothing(bagged: list[Any]) -> bool:
 def _checked(
     estimator: Any, X: Any, y: Any, owner: str, *, several: bool = False
 ) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    refuse_endless(estimator, owner)
     if not (hasattr(estimator, "fit") and may_predict(estimator)) or isinstance(estimator, type):
         raise refuse_type("estimator", owner, "an unfitted scikit-learn regressor or classifier", estimator)
     X = as_table(X, "X", owner)

@@ -78,7 +78,7 @@ def test_classes_that_inherit_from_a_tree_are_not_covered():
     assert not is_tree(Mine())
 
 
-@pytest.mark.parametrize("make", [sparse.csc_array, sparse.coo_array, sparse.lil_array, sparse.csc_matrix])
+@pytest.mark.parametrize("make", [sparse.bsr_array, sparse.coo_array, sparse.lil_array, sparse.dok_array])
 def test_sparse_formats_without_quick_rows_are_converted_once(make, data):
     job = job_of(Ridge(), make(data[0]), data[1])
     prepared = converted(job)
@@ -88,7 +88,7 @@ def test_sparse_formats_without_quick_rows_are_converted_once(make, data):
     assert prepared.bags is job.bags
 
 
-@pytest.mark.parametrize("make", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array, sparse.csc_array, sparse.csc_matrix])
 def test_other_tables_are_left_as_they_are(make, data):
     job = job_of(Ridge(), make(data[0]), data[1])
     assert converted(job) is job

@@ -13,6 +13,7 @@ from stablebag._checks import refuse_value
 from stablebag._wording import count_bags
 from stablebag.learning.asking import CONSTANT
 from stablebag.learning.job import FitJob
+from stablebag.learning.learners import has_callbacks
 from stablebag.learning.parallel import one_thread
 from stablebag.learning.rows import Points, take_rows
 from stablebag.learning.solvers.conversion import ask
@@ -157,6 +158,8 @@ def _check_call(kind: type[Solver], job: FitJob) -> None:
         raise NotCovered("there are several outputs")
     if job.fit_params:
         raise NotCovered(f"{next(iter(job.fit_params))} was passed to fit")
+    if has_callbacks(job.learner):
+        raise NotCovered("it has callbacks")
     if job.subspaces is not None:
         raise NotCovered("max_features draws columns for each bag")
     if sklearn.get_config()["array_api_dispatch"]:

@@ -23,7 +23,7 @@ def converted(job: FitJob) -> FitJob:
         X = as_float32(job.X)
         if X is not None:  # trees are told that they need not check the rows
             return replace(job, X=X, fit_params={**(job.fit_params or {}), "check_input": False})
-    if sparse.issparse(job.X) and job.X.format != "csr":  # taking rows is slow in the other formats
+    if sparse.issparse(job.X) and job.X.format not in ("csr", "csc"):  # rows of the others cannot be taken
         return replace(job, X=job.X.tocsr())
     return job
 
