@@ -11,6 +11,8 @@ import numpy as np
 
 from stablebag._checks import read_only
 from stablebag.learning.averaging import BagAverage
+from stablebag.learning.rows import fingerprint, take_rows
+from stablebag.learning.sources.source import RowSource
 
 _ROUNDING = 1e-12  # of a mean square
 _BLOCK_BYTES = 2**27
@@ -49,21 +51,25 @@ def left_out_spread(average: BagAverage, raw: np.ndarray) -> np.ndarray:
     return found
 
 
-def spread_at_rows(model: Any) -> np.ndarray:
+def spread_at_rows(model: Any, rows: np.ndarray | None = None) -> np.ndarray:
     """Return, at each training row of a fitted model, the standard deviation over the bags without it, or its unit.
 
-    The result is kept with the model.
+    With `rows`, it is for some rows only, given by their positions. The result is kept with the model.
     """
+    average = model.average_
 
-    def at(rows: slice, raw: np.ndarray) -> np.ndarray:
-        average = model.average_
-        which = rows if average.units.are_rows else average.units.of_rows[rows]
+    def at(some: slice | np.ndarray, raw: np.ndarray) -> np.ndarray:
+        which = some if average.units.are_rows else average.units.of_rows[some]
         return _deviation(_adding_up(average.bags.outside(which) * _weights(average)[:, None], axis=0), raw)
 
     def work_out() -> np.ndarray:
-        return read_only(np.concatenate([at(*block) for block in model.raw_blocks(model.X_)]))
+        if rows is None:
+            return read_only(np.concatenate([at(*block) for block in model.raw_blocks(model.X_)]))
+        X = model.X_.take(rows) if isinstance(model.X_, RowSource) else take_rows(model.X_, rows)
+        return read_only(np.concatenate([at(rows[block], raw) for block, raw in model.raw_blocks(X)]))
 
-    found: np.ndarray = model.remembered("spread at rows", work_out)
+    key = "spread at rows" if rows is None else f"spread at rows {fingerprint(rows)}"
+    found: np.ndarray = model.remembered(key, work_out)
     return found
 
 
