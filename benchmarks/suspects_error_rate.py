@@ -57,7 +57,9 @@ def error_rate(scheme: str, outputs: str, repetitions: int, seed: int = 0) -> fl
         rng = np.random.default_rng([seed, repetition])
         bags = SCHEMES[scheme].resolve(N_ROWS).draw(N_BAGS, int(rng.integers(2**31)))
         p_values = adjusted_p_values(bags, OUTPUTS[outputs](rng, bags), ALPHA, int(rng.integers(2**31)))
-        listed += bool((p_values[1:] <= ALPHA).any()) if outputs == "one row matters" else bool((p_values <= ALPHA).any())
+        listed += (
+            bool((p_values[1:] <= ALPHA).any()) if outputs == "one row matters" else bool((p_values <= ALPHA).any())
+        )
     return listed / repetitions
 
 

@@ -22,6 +22,7 @@ from stablebag.resampling.row_ids import plain
 
 _NORMAL = 1.4826  # the standard deviation of a normal law, in units of the median distance from its middle
 _ROUNDING = 64 * np.finfo(float).eps  # of a prediction: a smaller change is none
+_BEYOND = 2.0  # times the noise: a change of the range that moves predictions as far is listed
 _NEARBY = 50  # rows whose residuals give the usual size of a residual
 _SMOOTHING = 0.05  # added to probabilities, so that none is divided by one near zero
 _TIES = 1e-5  # relative: sums of 32-bit floats that differ by less are equal
@@ -34,6 +35,8 @@ _MOST_COLUMNS = 500  # numbers that each bag predicts, from which the components
 _FIRST = 1000  # rows whose thresholds are stepped down one by one
 _BLOCK = 2**22  # numbers at once
 _SHOWN = 10
+
+RANKING = "This is a ranking: clean data have one too."
 
 
 class Moving(NamedTuple):
@@ -51,7 +54,8 @@ class Moving(NamedTuple):
     noise : float
         The bagging noise in `change`: its root mean square if the row had no effect.
     p_value : float
-        The p-value, adjusted for having looked at all rows.
+        The p-value, adjusted for having looked at all rows; 0 where bags have no noise, or where leaving out the row
+        changes the range of the predictions and that alone moves them by more than twice the noise.
     """
 
     number: int
@@ -127,29 +131,35 @@ class Suspects:
         return "" if self.n_looked_at is None else f" among {ROWS.count(self.n_looked_at)} drawn at random"
 
     @property
-    def noise_in_words(self) -> str:
+    def claim(self) -> str:
         """What the list of those that move predictions claims; "" if it is empty, or if there is no noise."""
         if not self.moving or self.noise == 0:
             return ""
-        return f"If no {self.noun.singular} had an effect, the chance of listing any would be at most {self.alpha:.3g}."
+        rate = f"{100 * self.alpha:.3g}%"
+        return f"If no {self.noun.singular} had an effect, the chance of listing any would be at most {rate}."
+
+    @property
+    def about_moving(self) -> str:
+        """How many move predictions, in a sentence."""
+        if not self.moving:
+            clearly = f" clearly beyond bagging noise ({number(self.noise)})" if self.noise else ""
+            return f"No {self.noun.singular} moves predictions{clearly}."
+        moves = f"{self.noun.count(len(self.moving))} {'moves' if len(self.moving) == 1 else 'move'} predictions"
+        return f"{moves} beyond bagging noise ({number(self.noise)})." if self.noise else f"{moves}."
 
     def explain(self) -> str:
         """Explain in sentences how many move predictions, what that claims, and which are worth a look."""
-        sentences = [self._about_moving]
+        sentences = [f"{self.about_moving} {self.claim}".rstrip()]
         if self.farthest:
             first = self.farthest[0]
-            name = printable(plain(first.name))
-            what = (
-                f"its class has a probability of {number(first.value)}; rows of that class usually get "
-                f"{number(first.usual)}"
-                if self._of_classes
-                else f"{number(first.distance)} times the usual residual of similar rows"
-            )
-            sentences.append(
-                f"Worth a look, farthest from what the other {self.noun.plural} predict{self.among}: "
-                f"{self.noun.singular} {name} ({what}){_and_more(len(self.farthest))}. This is a ranking: clean data "
-                "have one too."
-            )
+            if self._of_classes:
+                its = "its class" if self.noun == ROWS else "the class of one row"
+                far = f"{its} has {first.value:.1%}, where rows of that class usually have {first.usual:.1%}"
+            else:
+                far = f"{number(first.distance)} times as far as usual"
+            total = f"{self.noun.count(len(self.farthest))} farthest from what the other {self.noun.plural} predict"
+            name = f"{self.noun.singular} {printable(plain(first.name))}"
+            sentences.append(f"Worth a look, {total}{self.among}: first {name} ({far}). {RANKING}")
         return paragraphs(sentences)
 
     def to_frame(self) -> Any:
@@ -166,7 +176,7 @@ class Suspects:
             lines[far.number] = {"rank": place, value: far.value, usual: far.usual, "distance": far.distance}
         for one in self.moving:
             lines.setdefault(one.number, {}).update(change=one.change, noise=one.noise, p_value=one.p_value)
-        names = {each.number: plain(each.name) for each in (*self.farthest, *self.moving)}
+        names = {each[0]: each[1] for each in (*self.farthest, *self.moving)}
         columns = ["rank", value, usual, "distance", "change", "noise", "p_value"]
         index = pd.Index([names[key] for key in lines], name=self.noun.singular)
         return pd.DataFrame(list(lines.values()), index=index, columns=columns, dtype=float)
@@ -186,15 +196,6 @@ class Suspects:
     def _of_classes(self) -> bool:
         return math.isnan(self.usual)
 
-    @property
-    def _about_moving(self) -> str:
-        if not self.moving:
-            return f"No {self.noun.singular} moves predictions beyond bagging noise ({number(self.noise)})."
-        moves = f"{self.noun.count(len(self.moving))} {'moves' if len(self.moving) == 1 else 'move'} predictions"
-        if self.noise == 0:
-            return f"{moves}; there is no bagging noise."
-        return f"{moves} beyond bagging noise ({number(self.noise)}). {self.noise_in_words}"
-
     def _table(self, found: list[Any], columns: tuple[str, ...]) -> str:
         head = "".join(f"<th>{html.escape(column)}</th>" for column in (self.noun.singular, *columns))
         lines = "".join(
@@ -203,10 +204,6 @@ class Suspects:
         )
         more = f"<p>and {len(found) - _SHOWN:,} more</p>" if len(found) > _SHOWN else ""
         return f"<table><tr>{head}</tr>{lines}</table>{more}" if found else ""
-
-
-def _and_more(total: int) -> str:
-    return "" if total == 1 else f", and {total - 1:,} more"
 
 
 def suspects(
@@ -265,9 +262,18 @@ def suspects(
     >>> tree = DecisionTreeRegressor(max_depth=4)
     >>> model = BaggedRegressor(tree, n_bags=300, random_state=0).fit(X[:400], y[:400])
     >>> found = suspects(model, X[400:], k=3)
-    >>> [far.name for far in found.farthest]
-    [7]
     >>> print(found)
+    2 rows move predictions beyond bagging noise (4.102). If no row had an effect, the chance of
+    listing any would be at most 5%.
+    Worth a look, 3 rows farthest from what the other rows predict: first row 7 (9.17 times as far
+    as usual). This is a ranking: clean data have one too.
+    >>> found.to_frame().round(1)[["rank", "residual", "usual_residual", "distance", "change", "noise"]]
+         rank  residual  usual_residual  distance  change  noise
+    row
+    7     1.0     890.0            97.0       9.2    16.3    4.2
+    338   2.0     118.4            55.8       2.1     NaN    NaN
+    77    3.0     111.3            56.9       2.0     NaN    NaN
+    343   NaN       NaN             NaN       NaN    15.0    4.3
     """
     check_bagged(model, "suspects")
     k = check_integer(k, "k", "suspects", minimum=1)
@@ -290,16 +296,17 @@ def _moving(model: Any, X: Any, alpha: float) -> tuple[tuple[Moving, ...], float
     moved = perturbations_of(average, raw)
     moves = (moved if moved.prediction.ndim == 1 else moved.in_norm()).row_norms()
     moves[moves <= _ROUNDING * np.abs(moved.prediction).max(initial=0.0)] = 0.0  # by rows in no bag, say
-    if getattr(average, "drawn", False):
-        outputs = average.outputs(raw)
-        unit = float(np.ptp(outputs)) or 1.0  # a unit whose squares stay floats
+    noise, p_values = np.zeros(len(moves)), np.zeros(len(moves))  # all bags have no noise, nor have bags that agree
+    outputs = average.outputs(raw) if getattr(average, "drawn", False) else np.zeros(1)
+    if (unit := float(np.ptp(outputs))) > 0:  # a unit whose squares stay floats
         scaled = (outputs - outputs.min()) / unit
         extra = 1 / average.bags.n_without - 1 / len(average.bags)
-        variance = scaled.var(axis=0, ddof=min(1, len(scaled) - 1)).sum() / scaled.shape[1]
-        noise = unit * np.sqrt(extra * variance)
+        noise = unit * np.sqrt(extra * scaled.var(axis=0, ddof=1).sum() / scaled.shape[1])
         p_values = adjusted_p_values(average.bags, scaled.reshape(len(scaled), -1), alpha)
-    else:  # all bags have no noise
-        noise, p_values = np.zeros(len(moves)), np.zeros(len(moves))
+        for row in average.special_units:  # what the range does has no noise
+            shift = (moved.left_out[row] - outputs[average.bags.without(row)].mean(axis=0)) / unit
+            if unit * np.sqrt((shift**2).sum() / len(shift)) > _BEYOND * noise[row]:
+                p_values[row] = 0.0
     p_values = np.where(moves > 0, p_values, 1.0)
     order = np.argsort(-moves, kind="stable")
     listed = order[p_values[order] <= alpha]
@@ -307,7 +314,8 @@ def _moving(model: Any, X: Any, alpha: float) -> tuple[tuple[Moving, ...], float
     found = zip(*(part.tolist() for part in (listed, moves[listed], noise[listed], p_values[listed])), strict=True)
     unit = float(noise.max()) or 1.0
     total = unit * float(np.sqrt(np.mean((noise / unit) ** 2)))
-    return tuple(Moving(row, name, *others) for (row, *others), name in zip(found, names, strict=True)), total
+    moving = (Moving(row, plain(name), *others) for (row, *others), name in zip(found, names, strict=True))
+    return tuple(moving), total
 
 
 def adjusted_p_values(bags: Bags, outputs: np.ndarray, alpha: float = 0.05, random_state: Any = 0) -> np.ndarray:
@@ -351,7 +359,9 @@ def adjusted_p_values(bags: Bags, outputs: np.ndarray, alpha: float = 0.05, rand
             there = place[lines] >= 0
             of_first[place[lines][there], some] = found[there]
             of_others[some] = np.maximum(of_others[some], found[~there].max(axis=0, initial=0.0))
-    largest = np.maximum.accumulate(np.vstack([of_others, of_first[::-1]]), axis=0)[:0:-1]  # of a row and those after it
+    largest = np.maximum.accumulate(np.vstack([of_others, of_first[::-1]]), axis=0)[
+        :0:-1
+    ]  # of a row and those after it
     p_values = np.empty(len(observed))
     exceeded = (largest >= observed[first, None] * (1 - _TIES)).sum(axis=1)
     p_values[first] = np.maximum.accumulate((1 + exceeded) / (1 + n_permutations))
@@ -489,7 +499,9 @@ def against_class_levels(probabilities: np.ndarray, member: np.ndarray) -> tuple
 
 def _of_groups(model: Any, found: _Distances, k: int) -> tuple[Farthest, ...]:
     """The k farthest rows; of each group its farthest row."""
-    sizes = -np.abs(found.values) if model.average_.classes is None else found.values  # for infinite distances, and ties
+    sizes = (
+        -np.abs(found.values) if model.average_.classes is None else found.values
+    )  # for infinite distances, and ties
     order = np.lexsort((sizes, -found.distances))
     groups = model.units_.of_rows[found.rows[order]]
     _, first = np.unique(groups, return_index=True)
