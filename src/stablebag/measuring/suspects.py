@@ -420,7 +420,7 @@ def _components(outputs: np.ndarray, most: int) -> np.ndarray:
     values, directions = np.linalg.eigh(centred.T @ centred)
     kept = np.flatnonzero(values > _ROUNDING * max(values[-1], 0.0))[-most:]
     scores = centred @ directions[:, kept]
-    return np.ascontiguousarray(scores / (np.sqrt(np.mean(scores**2)) or 1.0), dtype=np.float32)
+    return np.ascontiguousarray(scores / (np.sqrt((scores**2).sum() / len(scores)) or 1.0), dtype=np.float32)
 
 
 # ------------------------------------------------------------------------------------------------- who is worth a look
