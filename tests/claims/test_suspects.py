@@ -88,6 +88,12 @@ def test_most_rows_that_are_not_off_at_all_are_named_as_such():
     assert "row 5 (off by +" in suspicious(studied(X, y))[1]
 
 
+def test_where_every_target_is_predicted_exactly_no_row_is_worth_a_look():
+    X = np.random.default_rng(0).normal(size=(N + HELD_OUT, 2))
+    far = suspicious(studied(X, np.full(len(X), 0.1)))[1]
+    assert far == "The bags without a row predict its target exactly, for every row."
+
+
 class Guess(RegressorMixin, BaseEstimator):
     """Learns nothing from the rows, and predicts numbers with long tails."""
 

@@ -224,12 +224,16 @@ def test_where_most_rows_are_predicted_exactly_the_others_come_first():
 def test_classes_are_compared_with_what_their_rows_usually_get():
     probabilities = np.array([[0.9, 0.1], [0.7, 0.3], [0.8, 0.2], [0.6, 0.4]])
     member = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
-    own, levels, distances = against_class_levels(probabilities, member)
+    own, levels, distances, ties = against_class_levels(probabilities, member)
     np.testing.assert_allclose(own, [0.9, 0.7, 0.2, 0.4])
     np.testing.assert_allclose(levels, [0.8, 0.8, 0.3, 0.3])
-    second = (0.3 + 0.05) / (0.3 + 0.05), (0.7 + 0.05) / (0.8 + 0.05)
-    assert distances[1] == pytest.approx(second[0] / second[1])
+    others = np.array([(0.1 + 0.1) / (0.3 + 0.1), 1.0, 1.0, (0.6 + 0.1) / (0.8 + 0.1)])
+    np.testing.assert_allclose(ties, others)
+    np.testing.assert_allclose(distances, others / ((own + 0.1) / (levels + 0.1)))
     assert distances[2] > distances[1] > distances[3] > distances[0]  # though row 3's class has less than row 1's
+    surer = against_class_levels(np.array([[0.0, 1.0], [1.0, 0.0], [0.6, 0.4]]), np.array([[1, 0], [1, 0], [0, 1]]))
+    assert surer[3][0] == pytest.approx((1 + 0.1) / (0.4 + 0.1))
+    assert surer[2][0] == pytest.approx((0.5 + 0.1) / (0.0 + 0.1))  # what is more than usual counts as usual
 
 
 def test_a_class_that_is_not_there_does_no_harm():

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stablebag._wording import ROWS, Noun, number, printable, rounded_up, visible
-from stablebag.measuring.suspects import RANKING, Farthest
+from stablebag.measuring.suspects import NONE_FAR, RANKING, Farthest
 from stablebag.resampling.row_ids import plain
 from stablebag.showing.study import Study
 
@@ -68,6 +68,8 @@ def suspicious(result: Study) -> list[str]:
         named = _named(found.farthest, noun, lambda one: how(one, noun))
         others = f"{_count(found.farthest, noun)} farthest from what the other {noun.plural} predict{found.among}"
         sentences.append(f"Worth a look, {others}{_first(found.farthest)}: {named}. {RANKING}")
+    else:
+        sentences.append(f"{NONE_FAR}{found.among}.")
     if noun == ROWS and (found.moving or found.farthest) and result.bagged.names.rows is None:
         sentences.append("Rows are counted from 0, below the header.")
     return sentences

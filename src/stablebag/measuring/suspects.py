@@ -24,7 +24,7 @@ _NORMAL = 1.4826  # the standard deviation of a normal law, in units of the medi
 _ROUNDING = 64 * np.finfo(float).eps  # of a prediction: a smaller change is none
 _BEYOND = 2.0  # times the noise: a change of the range that moves predictions as far is listed
 _NEARBY = 50  # rows whose residuals give the usual size of a residual
-_SMOOTHING = 0.05  # added to probabilities, so that none is divided by one near zero
+_SMOOTHING = 0.1  # added to probabilities, so that none is divided by one near zero
 _TIES = 1e-5  # relative: sums of 32-bit floats that differ by less are equal
 
 # The test permutes outputs over bags: how often, and in how many directions, hangs on the work that this takes.
@@ -37,6 +37,7 @@ _BLOCK = 2**22  # numbers at once
 _SHOWN = 10
 
 RANKING = "This is a ranking: clean data have one too."
+NONE_FAR = "The bags without a row predict its target exactly, for every row"
 
 
 class Moving(NamedTuple):
@@ -80,8 +81,8 @@ class Farthest(NamedTuple):
         The usual size of such a residual among similar rows; for a classifier, the mean of such probabilities among
         the rows of its class.
     distance : float
-        What the ranking is by: how many times the usual size the residual is. For a classifier, how many times likelier
-        the likeliest other class is than its own, when each is compared with what rows of that class usually get.
+        What the ranking is by: how many times the usual size the residual is. For a classifier, how many times below
+        what is usual in its class the probability of its class is, less if no other class gets what is usual in it.
     """
 
     number: int
@@ -155,11 +156,15 @@ class Suspects:
             if self._of_classes:
                 its = "its class" if self.noun == ROWS else "the class of one row"
                 far = f"{its} has {first.value:.1%}, where rows of that class usually have {first.usual:.1%}"
+            elif math.isinf(first.distance):
+                far = f"off by {number(first.value)}, and most are not off at all"
             else:
                 far = f"{number(first.distance)} times as far as usual"
             total = f"{self.noun.count(len(self.farthest))} farthest from what the other {self.noun.plural} predict"
             name = f"{self.noun.singular} {printable(plain(first.name))}"
             sentences.append(f"Worth a look, {total}{self.among}: first {name} ({far}). {RANKING}")
+        else:
+            sentences.append(f"{NONE_FAR}{self.among}.")
         return paragraphs(sentences)
 
     def to_frame(self) -> Any:
@@ -188,7 +193,7 @@ class Suspects:
         """For notebooks: the sentences, and the first of both lists."""
         beside = ("residual", "usual size", "times the usual size")
         if self._of_classes:
-            beside = ("probability of its class", "usual in its class", "times likelier is another class")
+            beside = ("probability of its class", "usual in its class", "distance")
         moving = self._table([each[1:4] for each in self.moving], ("moves predictions by", "bagging noise"))
         return f"{preformatted(self.explain())}{moving}{self._table([each[1:] for each in self.farthest], beside)}"
 
@@ -224,11 +229,13 @@ def suspects(
 
     **Which rows are worth a look** is a ranking, and claims no error rate. It lists `k` rows, also for clean data.
 
-    - For a regressor, the residual without the row is divided by its usual size: a robust average of the residuals of
-      all rows, and of those 50 at which the bags disagree as much.
-    - For a classifier, the probability of each class is divided by its mean over the rows of that class, both without
-      the row and after adding 0.05. Rows come first whose likeliest other class is then many times likelier than their
-      own. So rows of a rare class do not come first only because the model gives that class little probability.
+    - For a regressor, the residual without the row is divided by its usual size. This is made of the spread over the
+      bags without the row, and of the median absolute residuals of all rows and of the 50 at which bags disagree as
+      much.
+    - For a classifier, the probability of each class without the row is divided by its mean over the rows of that
+      class, after adding 0.1 to both. The distance is the largest of these ratios among the other classes, at most 1,
+      divided by that of the row's own class. So rows of a rare class do not come first only because the model gives
+      that class little probability.
 
     Parameters
     ----------
@@ -427,21 +434,31 @@ def _components(outputs: np.ndarray, most: int) -> np.ndarray:
 
 
 class _Distances(NamedTuple):
-    """Of each row that is ranked: its position, what it is far from, and how far."""
+    """Of each row that is ranked: its position, what it is far from, and how far; of equal distances, larger ties."""
 
     rows: np.ndarray
     values: np.ndarray
     usual: np.ndarray
     distances: np.ndarray
+    ties: np.ndarray
 
 
 def _far_residuals(model: Any, numbers: np.ndarray, chosen: np.ndarray | None) -> tuple[_Distances, float]:
     without = left_out_at_rows(model, undefined="nan", rows=chosen)
     known = np.flatnonzero(np.isfinite(without))
-    residuals = model.y_[numbers[known]] - without[known]
-    spread = spread_at_rows(model, chosen)[known] if model.has_single_bags else None
+    targets = model.y_[numbers[known]]
+    rounding = _ROUNDING * np.abs(targets).max(initial=0.0)
+    residuals = _beyond(targets - without[known], rounding)
+    spread = _beyond(spread_at_rows(model, chosen)[known], rounding) if model.has_single_bags else None
     usual, general = usual_residuals(residuals, without[known], spread)
-    return _Distances(numbers[known], residuals, usual, scaled_residuals(residuals, usual)), general
+    sizes = np.abs(residuals)
+    with np.errstate(divide="ignore", invalid="ignore"):  # infinite where most residuals are zero
+        distances = np.where(sizes > 0, sizes / usual, 0.0)
+    return _Distances(numbers[known], residuals, usual, distances, sizes), general
+
+
+def _beyond(values: np.ndarray, rounding: float) -> np.ndarray:
+    return np.where(np.abs(values) > rounding, values, 0.0)
 
 
 def usual_residuals(
@@ -457,35 +474,29 @@ def usual_residuals(
     n, order = len(sizes), np.argsort(predicted if spread is None else spread, kind="stable")
     n_nearby, local = min(_NEARBY, n - 1), np.full(n, general)
     if n_nearby:
-        first = np.clip(np.arange(n) - n_nearby // 2, 0, n - n_nearby - 1)
-        windows = np.lib.stride_tricks.sliding_window_view(sizes[order], n_nearby + 1)[first]
-        itself = np.arange(n) - first
-        others = windows[np.arange(n_nearby + 1) != itself[:, None]].reshape(n, n_nearby)
-        local[order] = _NORMAL * np.median(others, axis=1)
+        windows = np.lib.stride_tricks.sliding_window_view(sizes[order], n_nearby + 1)
+        for start in range(0, n, _BLOCK // 64):
+            places = np.arange(start, min(start + _BLOCK // 64, n))
+            first = np.clip(places - n_nearby // 2, 0, n - n_nearby - 1)
+            others = windows[first][np.arange(n_nearby + 1) != (places - first)[:, None]].reshape(-1, n_nearby)
+            local[order[places]] = _NORMAL * np.median(others, axis=1)
     unit = max(general, float(local.max()), float(extra.max())) or 1.0
     squares = ((local / unit) ** 2 + (general / unit) ** 2) / 2 + (extra / unit) ** 2
     return unit * np.sqrt(squares), general
-
-
-def scaled_residuals(residuals: np.ndarray, usual: np.ndarray) -> np.ndarray:
-    """Return how many times the usual size each residual has; infinite where most are zero and this one is not."""
-    sizes = np.abs(residuals)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(sizes > 0, sizes / usual, 0.0)
 
 
 def _unlike_their_class(model: Any, numbers: np.ndarray, chosen: np.ndarray | None) -> tuple[_Distances, float]:
     without = left_out_at_rows(model, undefined="nan", rows=chosen)
     known = np.flatnonzero(np.isfinite(without).all(axis=1))
     member = one_hot(model.y_[numbers[known]], model.classes_)
-    own, levels, distances = against_class_levels(without[known], member)
-    return _Distances(numbers[known], own, levels, distances), math.nan
+    return _Distances(numbers[known], *against_class_levels(without[known], member)), math.nan
 
 
-def against_class_levels(probabilities: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the probability of each row's class, its mean in that class, and how much likelier another class is.
+def against_class_levels(probabilities: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return of each row the probability of its class, its mean in that class, how far it is, and what breaks ties.
 
-    Classes are compared by their probability over its mean among the rows of the class, after adding 0.05 to both.
+    Each class's probability is divided by its mean among the rows of that class, after adding 0.1 to both. The distance
+    is the largest such ratio among other classes, at most 1, over that of the row's class; that largest breaks ties.
     """
     member = np.asarray(member, dtype=bool)
     own = probabilities[member]
@@ -494,15 +505,13 @@ def against_class_levels(probabilities: np.ndarray, member: np.ndarray) -> tuple
     levels[sizes == 0] = own.mean()
     relative = (probabilities + _SMOOTHING) / (levels + _SMOOTHING)
     others = np.where(member, 0.0, relative).max(axis=1)
-    return own, member @ levels, others / relative[member]
+    return own, member @ levels, np.minimum(others, 1.0) / relative[member], others
 
 
 def _of_groups(model: Any, found: _Distances, k: int) -> tuple[Farthest, ...]:
     """The k farthest rows; of each group its farthest row."""
-    sizes = (
-        -np.abs(found.values) if model.average_.classes is None else found.values
-    )  # for infinite distances, and ties
-    order = np.lexsort((sizes, -found.distances))
+    order = np.lexsort((-found.ties, -found.distances))
+    order = order[found.distances[order] > 0]  # those that are predicted exactly are not far
     groups = model.units_.of_rows[found.rows[order]]
     _, first = np.unique(groups, return_index=True)
     order = order[np.sort(first)[:k]]

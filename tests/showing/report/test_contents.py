@@ -61,7 +61,7 @@ def test_suspicious_rows_stand_beside_their_noise_with_the_targets_own_name(diab
 def test_rows_whose_class_is_unlikely_come_first(cancer):
     far = (Farthest(4, 4, 0.001, 0.99, 19.0), Farthest(7, 7, 0.02, 0.9, 8.0))
     table = contents_of(replace(cancer, suspects=Suspects((), far, 0.5, np.nan))).farthest
-    assert table.head[1:4] == ("probability of its class", "usual in its class", "times likelier is another class")
+    assert table.head[1:4] == ("probability of its class", "usual in its class", "distance")
     assert (table.sorted_by, table.ascending) == (3, False)
 
 

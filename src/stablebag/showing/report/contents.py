@@ -98,7 +98,7 @@ class Contents:
             return None
         head = ("off by", "usual size", "times the usual size")
         if self.study.task == "classification":
-            head = ("probability of its class", "usual in its class", "times likelier is another class")
+            head = ("probability of its class", "usual in its class", "distance")
         lines = [
             (each.number, each.name, Cell(number(each.value), abs(each.value)), each.usual, each.distance)
             for each in suspects.farthest[:MOST_NAMED]
