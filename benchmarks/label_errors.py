@@ -5,8 +5,8 @@ at random; of numbers, the target is that of another row, or moved by two standa
 for some of the largest third. Two learners each: trees, and a linear model.
 
 The way in which `suspects` scales distances was chosen among 35 for classes and 45 for numbers, on the data sets of
-`CLASSES` and `NUMBERS` and on simulated ones. So the figures on these favour it; those on `FRESH_CLASSES` and `FRESH_NUMBERS`, which were
-named before anything was measured on them, do not. Run it with
+`CLASSES` and `NUMBERS` and on simulated ones. So the figures on these favour it; those on `FRESH_CLASSES` and
+`FRESH_NUMBERS`, which were named before anything was measured on them, do not. Run it with
 
     pip install --group bench
     python benchmarks/label_errors.py [repetitions]
