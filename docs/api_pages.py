@@ -68,7 +68,7 @@ FOR_USERS = {
     "StratifiedSubbagging": "resolve",
     "Study": "of verdict comparison proofs most_influential",
     "Subbagging": "resolve",
-    "Suspects": "explain",
+    "Suspects": "explain to_frame",
     "ThresholdCount": "fit predict data_set",
     "TrimmedRange": "interval delta",
     "UnequalScheme": f"{_OWN_LAW} inclusion_probabilities covariance without",

@@ -23,7 +23,7 @@ def test_influential_rows_are_numbered_as_in_the_file(run, tmp_path):
     assert run("measure", table, "--target", "y", "--test", table, *model, "--json", numbers).exit_code == 0
     found = json.loads(numbers.read_text())
     assert found["most_influential"][0]["row"] == 70
-    assert found["suspects"]["moving_predictions"][0]["row"] == found["suspects"]["likely_wrong"][0]["row"] == 70
+    assert found["suspects"]["moving_predictions"][0]["row"] == found["suspects"]["worth_a_look"][0]["row"] == 70
 
 
 def test_rows_are_held_out_by_class_where_that_can_be_done():

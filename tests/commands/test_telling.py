@@ -51,20 +51,21 @@ def test_remarks_follow_the_verdict():
 
 
 def test_suspicious_rows_are_told_with_the_noise_beside_them(numbers):
-    moving, wrong = suspicious(numbers)
+    moving, far = suspicious(numbers)
     assert "Row 0 is the first row below the header." in told(numbers)
     first = numbers.suspects.moving[0]
-    assert f"row 7 ({number(first.value)}, noise {number(first.noise)})" in moving
-    assert "about 10% of such a list would be there by chance" in moving
-    assert "row 7 (off by +" in wrong
-    assert f"(usual residual {number(numbers.suspects.usual)})" in wrong
+    assert f"row 7 (by {number(first.change)}, noise {number(first.noise)})" in moving
+    assert moving.endswith("If no row had an effect, the chance of listing any would be at most 5%.")
+    times = f"{numbers.suspects.farthest[0].distance:.1f} times the usual size"
+    assert f"predict, the first 5: row 7 (off by +{number(numbers.suspects.farthest[0].value)}, {times})" in far
+    assert far.endswith("This is a ranking: clean data have one too.")
 
 
-def test_rows_of_pure_noise_are_not_listed(classes):
+def test_rows_of_pure_noise_are_not_said_to_move_predictions(classes):
     assert classes.suspects.moving == ()
-    moving, wrong = suspicious(classes)
-    assert moving == f"No row moves predictions beyond the noise of the bags ({number(classes.suspects.noise)})."
-    assert wrong == "No row stands out as likely wrong."
+    moving, far = suspicious(classes)
+    assert moving == f"No row moves predictions clearly beyond bagging noise ({number(classes.suspects.noise)})."
+    assert far.startswith("Worth a look, 10 training rows farthest from what the other rows predict, the first 5: row ")
 
 
 def test_rows_and_units_are_called_once():

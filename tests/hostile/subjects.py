@@ -391,7 +391,8 @@ _add("StabilityTest.power", lambda: {"true_delta": 0.05}, lambda: sb.stability_t
      DecisionTreeRegressor(), X, Y, 0.5, 0.1, 4, random_state=0).power)  # fmt: skip
 _add("StabilityTest.ceiling", lambda: {"true_delta": 0.05}, lambda: sb.stability_test(
      DecisionTreeRegressor(), X, Y, 0.5, 0.1, 4, random_state=0).ceiling)  # fmt: skip
-_add("suspects", lambda: {"model": regressor(), "X": POINTS, "false_share": 0.1, "rows": None, "random_state": None},
+_add("suspects", lambda: {"model": regressor(), "X": POINTS, "k": 3, "alpha": 0.05, "rows": None,
+     "random_state": None},
      lambda: lambda **arguments: sb.suspects(**arguments).usual)  # fmt: skip
 _add("Perturbations.flips", lambda: {"rule": None}, lambda: sb.leave_one_out(classifier(), POINTS).flips)
 _add("Perturbations", lambda: {"prediction": np.array([1.0, 2.0]), "left_out": np.array([[1.0, 2.5], [0.5, 2.0]]),

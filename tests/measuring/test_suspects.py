@@ -1,60 +1,139 @@
+import math
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
+    Bags,
     FixedRange,
+    Subbagging,
     leave_one_out,
     leave_one_out_error,
     suspects,
 )
 from stablebag._wording import Noun
-from stablebag.measuring.suspects import Suspect, Suspects
+from stablebag.measuring.suspects import (
+    Farthest,
+    Moving,
+    Suspects,
+    adjusted_p_values,
+    against_class_levels,
+    usual_residuals,
+)
 
 
-def test_planted_wrong_targets_are_found_by_leave_one_out_loss_and_seldom_by_influence():
+def test_planted_wrong_targets_come_first_in_the_ranking_and_seldom_by_influence():
     X, y = load_diabetes(return_X_y=True)
     X, Z, y = X[:300], X[300:320], y[:300]
-    rng, losses, moves, listed = np.random.default_rng(0), [], [], 0
+    rng, places, moves = np.random.default_rng(0), [], []
     for plant in rng.choice(300, 10, replace=False):
         wrong = y.copy()
         wrong[plant] = 25.0 if y[plant] > 150 else 346.0  # the other end of the range
         model = BaggedRegressor(DecisionTreeRegressor(max_depth=5), n_bags=200, random_state=0).fit(X, wrong)
-        loss, moved = leave_one_out_error(model, "absolute").losses, leave_one_out(model, Z).row_norms()
-        losses.append(int((loss > loss[plant]).sum()) + 1)
+        moved = leave_one_out(model, Z).row_norms()
         moves.append(int((moved > moved[plant]).sum()) + 1)
-        found = suspects(model, Z)
-        listed += plant in [suspect.number for suspect in found.wrong]
-        assert len(found.wrong) <= 3
-    assert np.mean(np.array(losses) <= 5) >= 0.7
-    assert np.median(moves) > np.median(losses)
-    assert listed >= 3
+        ranked = [far.number for far in suspects(model, Z, k=300).farthest]
+        places.append(ranked.index(plant) + 1)
+    assert np.mean(np.array(places) <= 10) >= 0.7
+    assert np.median(moves) > np.median(places)
 
 
-def test_a_gross_mistake_is_likely_wrong_and_moves_predictions_with_numbers_worked_out():
+def test_a_gross_mistake_comes_first_and_moves_predictions_with_numbers_worked_out():
     X, y = load_diabetes(return_X_y=True)
     X, Z, y = X[:200], X[200:220], y[:200].copy()
     y[7] = 1000.0
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=200, random_state=0).fit(X, y)
     found = suspects(model, Z)
-    assert found.wrong[0].name == 7  # before rows like it, which it pulls away from their targets
-    assert found.wrong[0].value == pytest.approx(leave_one_out_error(model, "absolute").losses[7])
-    assert found.wrong[0].noise == found.usual
-    assert found.wrong[0].chance < 1e-6
+    far = found.farthest[0]
+    assert far.name == 7  # before rows like it, which it pulls away from their targets
+    assert far.value == pytest.approx(leave_one_out_error(model, "absolute").losses[7])
+    assert far.distance == pytest.approx(far.value / far.usual)
+    assert far.distance > 3 * found.farthest[1].distance
+    assert len(found.farthest) == 10
     moved = leave_one_out(model, Z)
     first = found.moving[0]
-    assert (first.number, first.value) == (7, pytest.approx(moved.row_norms()[7]))
+    assert (first.number, first.change) == (7, pytest.approx(moved.row_norms()[7]))
     extra = 1 / model.bags_.n_without[7] - 1 / 200
     assert first.noise == pytest.approx(np.sqrt(extra * np.mean(moved.bags.deviation**2)))
+    assert first.p_value == 0.001  # larger than under all 999 permutations
     assert found.noise == pytest.approx(np.sqrt(np.mean(moved.noise**2)))
+
+
+# ----------------------------------------------------------------------------------------------------- the permutations
+
+
+def p_values_by_definition(inside, outputs, permutations):
+    """Step-down p-values of the largest statistic, one row and one permutation at a time."""
+
+    def statistics(z):
+        sums, counts = inside.T.astype(float) @ (z - z.mean(axis=0)), inside.sum(axis=0)
+        return (sums**2).sum(axis=1) * len(z) / np.maximum(counts * (len(z) - counts), 1)
+
+    observed = statistics(outputs)
+    permuted = np.array([statistics(outputs[order]) for order in permutations])
+    order, p_values = np.argsort(-observed), np.empty(len(observed))
+    for place, row in enumerate(order):
+        left = order[place:]
+        exceeded = (permuted[:, left].max(axis=1) >= observed[row] * (1 - 1e-5)).sum()
+        p_values[row] = max((1 + exceeded) / (1 + len(permutations)), p_values[order[place - 1]] if place else 0.0)
+    return p_values
+
+
+@pytest.mark.parametrize("first", [1000, 3, 1])
+def test_p_values_are_those_of_the_definition(monkeypatch, first):
+    monkeypatch.setattr("stablebag.measuring.suspects._FIRST", first)
+    rng = np.random.default_rng(0)
+    bags = Subbagging(0.5).resolve(8).draw(30, 0)
+    outputs = rng.normal(size=(30, 3)) + 2 * bags.inclusion[:, [2]] - bags.inclusion[:, [5]]
+    found = adjusted_p_values(bags, outputs, alpha=0.5, random_state=4)
+    from stablebag._seeds import Seeds
+
+    generator = Seeds.from_random_state(4).generator()
+    permutations = [generator.permutation(30) for _ in range(99)]
+    expected = p_values_by_definition(bags.inclusion, outputs, permutations)
+    assert expected[2] == 0.01
+    if first == 1000:
+        np.testing.assert_array_equal(found, expected)
+    else:  # not stepped down further, so none is smaller
+        assert (found >= expected - 1e-12).all()
+        assert found[2] == expected[2]
+
+
+def test_rows_in_the_same_bags_have_the_same_p_value_and_rows_in_no_bag_have_1():
+    rng = np.random.default_rng(0)
+    thin = Bags([rng.choice(4000, 4, replace=False) for _ in range(60)], n_samples=5000)
+    assert thin.is_thin
+    outputs = rng.normal(size=(60, 2))
+    p_values = adjusted_p_values(thin, outputs)
+    assert (p_values[4000:] == 1).all()
+    bag = thin[7]
+    alone = [row for row in bag if thin.inclusion[:, row].sum() == 1]
+    assert len(set(p_values[alone])) == 1
+    few = Bags(list(thin), n_samples=4001)  # the same, in a dense matrix
+    monkeypatched = adjusted_p_values(few, outputs)
+    np.testing.assert_array_equal(p_values[:4001], monkeypatched)
+
+
+def test_outputs_that_do_not_differ_over_bags_accuse_nobody():
+    bags = Subbagging(0.5).resolve(8).draw(30, 0)
+    assert (adjusted_p_values(bags, np.ones((30, 3))) == 1).all()
+
+
+def test_many_points_and_classes_are_tested_in_few_directions():
+    rng = np.random.default_rng(0)
+    bags = Subbagging(0.5).resolve(20).draw(60, 0)
+    outputs = rng.normal(size=(60, 700)) + 1.5 * bags.inclusion[:, [3]]
+    p_values = adjusted_p_values(bags, outputs)
+    assert np.flatnonzero(p_values <= 0.05).tolist() == [3]
 
 
 class Guess(RegressorMixin, BaseEstimator):
@@ -71,59 +150,31 @@ class Guess(RegressorMixin, BaseEstimator):
         return np.tanh(X @ self.weights_)
 
 
-def test_nothing_stands_out_where_rows_do_not_matter():
-    """Of 8 runs, each lists anything with a chance of about 0.1: more than 4 do once in 2,000 times."""
+def test_nothing_moves_predictions_where_rows_do_not_matter():
+    """Of 8 runs, each lists anything with a chance of at most 0.05: more than 3 do once in 2,600 times."""
     lists = 0
     for seed in range(8):
         rng = np.random.default_rng(seed)
         X, y, Z = rng.normal(size=(100, 2)), rng.normal(size=100), rng.normal(size=(10, 2))
         model = BaggedRegressor(Guess(), n_bags=80, random_state=seed, prediction_range=FixedRange(-1, 1)).fit(X, y)
         lists += bool(suspects(model, Z).moving)
-    assert lists <= 4
+    assert lists <= 3
 
 
-def test_flipped_labels_are_likely_wrong():
-    X, y = load_breast_cancer(return_X_y=True)
-    flipped = np.random.default_rng(0).choice(len(y), 10, replace=False)
-    wrong = y.copy()
-    wrong[flipped] = 1 - y[flipped]
-    learner = make_pipeline(StandardScaler(), LogisticRegression())
-    model = BaggedClassifier(learner, n_bags=100, random_state=0).fit(X, wrong)
-    found = suspects(model, X[:5])
-    numbers = [suspect.number for suspect in found.wrong]
-    assert len(set(numbers) & set(flipped)) >= 4
-    assert len(set(numbers) - set(flipped)) <= 2
-    assert found.wrong[0].value < 0.05
-    assert found.wrong[0].noise > 0.95
-    assert np.isnan(found.usual)
+class Beyond(Guess):
+    """Predicts more than any target, so that the largest of them is what a model with a range says."""
+
+    def predict(self, X):
+        return np.full(len(X), 1e6) + self.weights_[0]
 
 
-def test_learners_that_vote_and_are_often_wrong_accuse_no_rows():
-    X, y = load_breast_cancer(return_X_y=True)
-    model = BaggedClassifier(SVC(), n_bags=60, random_state=0).fit(X[:300], y[:300])
-    assert suspects(model, X[300:310]).wrong == ()
-
-
-def test_a_class_that_the_model_does_not_know_is_not_called_wrong():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(300, 3)), np.zeros(300, dtype=int)
-    y[:5] = 1  # without any relation to the columns, so that no bag predicts them
-    learner = make_pipeline(StandardScaler(), LogisticRegression())
-    model = BaggedClassifier(learner, n_bags=60, random_state=0).fit(X, y)
-    assert suspects(model, X[:5]).wrong == ()
-
-
-def test_of_units_the_worst_row_counts_and_units_are_named():
-    X, y = load_diabetes(return_X_y=True)
-    X, Z, y = X[:120], X[120:130], y[:120].copy()
-    y[[9, 10]] = 1000.0, 900.0  # both of the same unit
-    names = np.array([f"patient {k // 3}" for k in range(120)])
-    model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=100, random_state=0).fit(X, y, groups=names)
-    found = suspects(model, Z)
-    assert found.noun == model.units_.noun
-    assert found.wrong[0].name == "patient 3"
-    assert found.wrong[0].value > 600
-    assert len({suspect.name for suspect in found.wrong}) == len(found.wrong) < 10
+def test_a_row_that_moves_predictions_through_the_range_alone_is_listed():
+    X, y = np.arange(20.0)[:, None], np.r_[np.arange(19.0), 100.0]
+    model = BaggedRegressor(Beyond(), n_bags=50, random_state=0).fit(X, y)
+    found = suspects(model, X)
+    assert [(one.number, one.p_value) for one in found.moving] == [(19, 0.0)]
+    assert found.noise == 0
+    assert "1 row moves predictions.\n" in str(found)
 
 
 def test_all_bags_have_no_noise():
@@ -132,18 +183,115 @@ def test_all_bags_have_no_noise():
     found = suspects(model, X)
     assert found.noise == 0
     assert len(found.moving) == 6
+    assert found.claim == ""
+    neighbours = BaggedRegressor(KNeighborsRegressor(1), n_bags="all", random_state=0).fit(X, y)  # in closed form
+    assert suspects(neighbours, X).farthest[0].number == 5
 
 
-@pytest.mark.parametrize("share", [0.0, -1.0, 1.5])
-def test_an_error_rate_that_is_none_is_refused(share):
+# ---------------------------------------------------------------------------------------------------------- the ranking
+
+
+def test_the_usual_residual_has_spread_over_bags_and_residuals_of_similar_rows():
+    spread = np.r_[np.full(60, 1.0), np.full(60, 2.0)]
+    residuals = np.r_[np.full(60, -3.0), np.full(60, 6.0)]
+    residuals[4] = 1e6
+    usual, general = usual_residuals(residuals, np.zeros(120), spread)
+    assert general == pytest.approx(1.4826 * 6.0)  # 61 of 120 are 6 or more
+    assert usual[4] == pytest.approx(np.hypot(1.4826 * np.sqrt((3**2 + 6**2) / 2), 1.0))  # its own is not counted
+    assert usual[-1] == pytest.approx(np.hypot(1.4826 * 6, 2.0))
+    nearby, _ = usual_residuals(residuals, -spread, None)
+    assert nearby[4] == pytest.approx(1.4826 * np.sqrt((3**2 + 6**2) / 2))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 51, 52])
+def test_few_rows_have_usual_residuals(n):
+    usual, general = usual_residuals(np.arange(1.0, n + 1), np.arange(n), np.ones(n))
+    assert usual.shape == (n,)
+    assert np.isfinite(usual).all()
+    assert general > 0
+
+
+def test_where_most_rows_are_predicted_exactly_the_others_come_first():
+    X, y = np.repeat(np.arange(10.0), 6)[:, None], np.repeat(np.arange(10.0), 6)
+    y[[3, 50]] = [4.0, 20.0]
+    model = BaggedRegressor(KNeighborsRegressor(1), n_bags=100, random_state=0).fit(X, y)
+    found = suspects(model, X, k=60)
+    assert {far.number for far in found.farthest[:2]} == {3, 50}
+    assert all(far.distance >= 0 for far in found.farthest)
+    assert not any(math.isnan(far.distance) for far in found.farthest)
+
+
+def test_classes_are_compared_with_what_their_rows_usually_get():
+    probabilities = np.array([[0.9, 0.1], [0.7, 0.3], [0.8, 0.2], [0.6, 0.4]])
+    member = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
+    own, levels, distances, ties = against_class_levels(probabilities, member)
+    np.testing.assert_allclose(own, [0.9, 0.7, 0.2, 0.4])
+    np.testing.assert_allclose(levels, [0.8, 0.8, 0.3, 0.3])
+    others = np.array([(0.1 + 0.1) / (0.3 + 0.1), 1.0, 1.0, (0.6 + 0.1) / (0.8 + 0.1)])
+    np.testing.assert_allclose(ties, others)
+    np.testing.assert_allclose(distances, others / ((own + 0.1) / (levels + 0.1)))
+    assert distances[2] > distances[1] > distances[3] > distances[0]  # though row 3's class has less than row 1's
+    surer = against_class_levels(np.array([[0.0, 1.0], [1.0, 0.0], [0.6, 0.4]]), np.array([[1, 0], [1, 0], [0, 1]]))
+    assert surer[3][0] == pytest.approx((1 + 0.1) / (0.4 + 0.1))
+    assert surer[2][0] == pytest.approx((0.5 + 0.1) / (0.0 + 0.1))  # what is more than usual counts as usual
+
+
+def test_a_class_that_is_not_there_does_no_harm():
+    probabilities = np.array([[0.5, 0.3, 0.2], [0.1, 0.7, 0.2]])
+    assert np.isfinite(against_class_levels(probabilities, np.array([[1, 0, 0], [0, 1, 0]]))[2]).all()
+
+
+def test_flipped_labels_come_first():
+    X, y = load_breast_cancer(return_X_y=True)
+    flipped = np.random.default_rng(0).choice(len(y), 10, replace=False)
+    wrong = y.copy()
+    wrong[flipped] = 1 - y[flipped]
+    learner = make_pipeline(StandardScaler(), LogisticRegression())
+    model = BaggedClassifier(learner, n_bags=100, random_state=0).fit(X, wrong)
+    found = suspects(model, X[:5])
+    numbers = [far.number for far in found.farthest]
+    assert len(set(numbers) & set(flipped)) >= 7
+    assert found.farthest[0].value < 0.05
+    assert found.farthest[0].usual > 0.9
+    assert np.isnan(found.usual)
+
+
+def test_clean_rows_of_a_rare_class_do_not_fill_the_ranking():
+    rare = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(400, 3))
+        y = (rng.random(400) < 1 / (1 + np.exp(3.2 - 2 * X[:, 0]))).astype(int)
+        model = BaggedClassifier(DecisionTreeClassifier(max_depth=4), n_bags=80, random_state=0).fit(X, y)
+        rare += [y[far.number] for far in suspects(model, X[:3]).farthest]
+    assert np.mean(rare) < 0.8
+
+
+def test_of_groups_the_farthest_row_counts_and_groups_are_named():
+    X, y = load_diabetes(return_X_y=True)
+    X, Z, y = X[:120], X[120:130], y[:120].copy()
+    y[[9, 10]] = 1000.0, 900.0  # both of the same group
+    names = np.array([f"patient {k // 3}" for k in range(120)])
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=100, random_state=0).fit(X, y, groups=names)
+    found = suspects(model, Z)
+    assert found.noun == model.units_.noun
+    assert found.farthest[0].name == "patient 3"
+    assert found.farthest[0].value > 600
+    assert len({far.name for far in found.farthest}) == len(found.farthest) == 10
+    assert [one.name for one in found.moving][:1] == ["patient 3"]
+    assert len(suspects(model, Z, k=1000).farthest) == 40
+
+
+@pytest.mark.parametrize(("option", "value"), [("alpha", 0.0), ("alpha", -1.0), ("alpha", 0.9), ("k", 0)])
+def test_options_outside_of_their_range_are_refused(option, value):
     X, y = load_diabetes(return_X_y=True)
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=1), n_bags=20, random_state=0).fit(X[:30], y[:30])
-    with pytest.raises(ValueError, match="'false_share' parameter of suspects"):
-        suspects(model, X[:2], false_share=share)
+    with pytest.raises(ValueError, match=f"'{option}' parameter of suspects"):
+        suspects(model, X[:2], **{option: value})
 
 
 @pytest.mark.parametrize("load", [load_diabetes, load_breast_cancer])
-def test_likely_wrong_rows_are_looked_for_among_some(load):
+def test_some_rows_are_ranked_if_asked(load):
     X, y = load(return_X_y=True)
     y = y.copy()
     y[7] = 1 - y[7] if load is load_breast_cancer else 3 * y.max()
@@ -151,45 +299,61 @@ def test_likely_wrong_rows_are_looked_for_among_some(load):
     model = kind(n_bags=100, random_state=0).fit(X[:300], y[:300])
     found = suspects(model, X[300:310], rows=np.array([200, 7, 8, 9]))
     assert found.n_looked_at == 4
-    assert {one.number for one in found.wrong} <= {200, 7, 8, 9}
-    assert [one.number for one in found.wrong] == ([7] if kind is BaggedRegressor else [])  # one of four are too many
+    assert {far.number for far in found.farthest} == {200, 7, 8, 9}
+    assert found.farthest[0].number == 7
     assert repr(found.moving) == repr(suspects(model, X[300:310]).moving)
     everything = suspects(model, X[300:310], rows=np.arange(300))
-    assert repr(everything.wrong) == repr(suspects(model, X[300:310]).wrong)
-    assert everything.wrong
+    assert repr(everything.farthest) == repr(suspects(model, X[300:310]).farthest)
+
+
+# ------------------------------------------------------------------------------------------------------------- in words
 
 
 def test_notebooks_show_how_many_stand_out_and_the_first_of_them_escaped():
-    moving = tuple(Suspect(k, f"<b>{k}</b>\x1b", 2.0 - k / 100, 0.5, 1e-4) for k in range(12))
-    wrong = (Suspect(3, "Ann", -1234567.0, 1000.0, 1e-9),)
-    found = Suspects(moving, wrong, 0.5, 1000.0, 0.1, Noun("patient", "patients"), 500)
+    moving = tuple(Moving(k, f"<b>{k}</b>\x1b", 2.0 - k / 100, 0.5, 0.001) for k in range(12))
+    farthest = (Farthest(3, "Ann", -1234567.0, 1000.0, 1234.567),)
+    found = Suspects(moving, farthest, 0.5, 1000.0, 0.05, Noun("patient", "patients"), 500)
     page = found._repr_html_()
-    assert str(found).splitlines() == [
-        "12 patients move predictions beyond the noise of the bags (0.5).",
-        "1 patient is likely wrong, among 500 rows drawn at random: what the bags without it predict is",
-        "far from the target.",
-        "About 10% of such a list would be there by chance.",
-    ]
+    assert " ".join(str(found).split()) == (
+        "12 patients move predictions beyond bagging noise (0.5). If no patient had an effect, the chance of listing "
+        "any would be at most 5%. Worth a look, 1 patient farthest from what the other patients predict among 500 rows "
+        "drawn at random: first patient Ann (1,235 times as far as usual). This is a ranking: clean data have one too."
+    )
     assert str(found).splitlines()[0] in page
-    assert "<th>patient</th><th>moves predictions by</th><th>noise of the bags</th>" in page
+    assert "<th>patient</th><th>moves predictions by</th><th>bagging noise</th>" in page
     assert "<tr><th>&lt;b&gt;0&lt;/b&gt;\\x1b</th><td>2</td><td>0.5</td></tr>" in page
     assert "<b>" not in page
     assert "and 2 more" in page
-    assert "<tr><th>Ann</th><td>-1,234,567</td><td>1,000</td></tr>" in page
+    assert "<tr><th>Ann</th><td>-1,234,567</td><td>1,000</td><td>1,235</td></tr>" in page
 
 
-def test_where_nobody_stands_out_notebooks_say_so_without_a_table():
-    page = Suspects((), (), 0.5, 1000.0, 0.1)._repr_html_()
-    assert "No row moves predictions beyond the noise of the bags (0.5).\nNo row stands out as likely wrong." in page
+def test_where_nobody_moves_predictions_notebooks_say_so_without_a_table():
+    page = Suspects((), (), 0.5, 1000.0)._repr_html_()
+    assert "No row moves predictions clearly beyond bagging noise (0.5)." in page
     assert "<table>" not in page
-    assert "by chance" not in page
+    assert "chance" not in page
 
 
 def test_of_classes_it_is_probabilities_that_are_shown():
-    wrong = tuple(Suspect(k, k, 0.01, 0.97, 0.02) for k in range(2))
-    found = Suspects(wrong[:1], wrong, 0.02, np.nan, 0.05)
-    assert str(found).splitlines()[:2] == [
-        "1 row moves predictions beyond the noise of the bags (0.02).",
-        "2 rows are likely wrong: the bags without them hardly ever predict that class.",
-    ]
-    assert "<th>probability of its class</th><th>of the likeliest class</th>" in found._repr_html_()
+    far = tuple(Farthest(k, k, 0.012, 0.97, 30.0) for k in range(2))
+    found = Suspects((Moving(1, 1, 0.2, 0.1, 0.01),), far, 0.02, np.nan)
+    assert "first row 0 (its class has 1.2%, where rows of that class usually have 97.0%)" in " ".join(
+        str(found).split()
+    )
+    assert "<th>probability of its class</th><th>usual in its class</th>" in found._repr_html_()
+
+
+def test_a_frame_has_a_line_for_each_row_of_either_list():
+    far = (Farthest(3, "Ann", -5.0, 2.0, 2.5), Farthest(1, "Bob", 4.0, 2.0, 2.0))
+    moving = (Moving(3, "Ann", 9.0, 1.0, 0.001), Moving(8, "Eve", 8.0, 1.0, 0.002))
+    frame = Suspects(moving, far, 0.5, 2.0, noun=Noun("patient", "patients")).to_frame()
+    assert frame.index.tolist() == ["Ann", "Bob", "Eve"]
+    assert frame.index.name == "patient"
+    columns = ["rank", "residual", "usual_residual", "distance", "change", "noise", "p_value"]
+    assert frame.columns.tolist() == columns
+    assert frame.loc["Ann"].tolist() == [1, -5, 2, 2.5, 9, 1, 0.001]
+    assert frame.loc["Bob", ["change", "p_value"]].isna().all()
+    assert frame.loc["Eve", ["rank", "distance"]].isna().all()
+    empty = Suspects((), (), 0.5, np.nan).to_frame()
+    assert empty.shape == (0, 7)
+    assert empty.columns[1:3].tolist() == ["probability", "usual_probability"]

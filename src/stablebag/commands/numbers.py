@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from stablebag.commands.printing import finite
-from stablebag.measuring.suspects import Suspect, Suspects
+from stablebag.measuring.suspects import Suspects
 from stablebag.resampling.row_ids import plain
 from stablebag.showing.colophon import Colophon
 from stablebag.showing.decisions import Decisions
@@ -89,19 +89,30 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
 
 
 def _suspects(found: Suspects) -> dict[str, Any]:
-    def listed(some: tuple[Suspect, ...], value: str, beside: str) -> list[dict[str, Any]]:
-        return [
-            {found.noun.singular: written(one.name), value: one.value, beside: one.noise, "chance": one.chance}
-            for one in some
-        ]
-
-    beside = "probability_of_the_predicted_class" if math.isnan(found.usual) else "usual_residual"
-    value = "probability_of_its_class" if math.isnan(found.usual) else "residual"
+    of_classes = math.isnan(found.usual)
+    value, usual = ("probability_of_its_class", "usual_in_its_class") if of_classes else ("residual", "usual_residual")
     return {
-        "false_share": found.false_share,
+        "alpha": found.alpha,
         "noise": found.noise,
-        "moving_predictions": listed(found.moving, "root_mean_square_effect", "noise"),
-        "likely_wrong": listed(found.wrong, value, beside),
+        "moving_predictions": [
+            {
+                found.noun.singular: written(one.name),
+                "root_mean_square_effect": one.change,
+                "noise": one.noise,
+                "p_value": one.p_value,
+            }
+            for one in found.moving
+        ],
+        "worth_a_look": [
+            {
+                found.noun.singular: written(one.name),
+                value: one.value,
+                usual: one.usual,
+                "distance": finite(one.distance),
+            }
+            for one in found.farthest
+        ],
+        "n_looked_at": found.n_looked_at,
     }
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stablebag._wording import ROW_NUMBERS, ROWS, Noun, number, percent, printable, rounded_up, visible
-from stablebag.measuring.suspects import Suspect
+from stablebag.measuring.suspects import NONE_FAR, RANKING, Farthest
 from stablebag.resampling.row_ids import plain
 from stablebag.showing.study import Study
 from stablebag.showing.verdict import AFTER_CHECKS
@@ -60,41 +60,37 @@ def about_proofs(result: Study) -> str:
 
 
 def suspicious(result: Study) -> list[str]:
-    """Say in sentences which rows, or units, move predictions, flip decisions, and are likely wrong."""
+    """Say in sentences which rows, or groups, move predictions, and which are worth a look."""
     found, noun = result.suspects, result.noun
     if found is None:
         return []
-    whose = "training rows" if noun == ROWS else noun.plural
-    rate = f"about {found.false_share:.0%} of such a list would be there by chance"
-    moving = f"No {noun.singular} moves predictions beyond the noise of the bags ({number(found.noise)})."
+    of_all = found.noise == 0  # no bags were drawn, so that there is no noise
+    beyond = "" if of_all else " beyond bagging noise"
+    sentences = [found.about_moving]
     if found.moving:
-        named = _named(found.moving, noun, lambda one: f"{number(one.value)}, noise {number(one.noise)}")
-        moving = f"The {whose} that move predictions beyond the noise ({rate}), {_first(found.moving)}: {named}."
-    sentences = [moving]
-    if result.decisions is not None and found.moving:
-        counts = result.decisions.by_row
-        flips = sorted((one for one in found.moving if counts[one.number]), key=lambda one: -counts[one.number])
-        if flips:
-            named = _named(tuple(flips), noun, lambda one: f"{counts[one.number]:,}")
-            sentences.append(f"Of these, those that flip decisions of held-out rows: {named}.")
-    if result.task == "regression":
-        wrong, usual = (
-            "its target is far from what the bags without it predict",
-            f" (usual residual {number(found.usual)})",
+        moves = f"{_count(found.moving, noun)} {'moves' if len(found.moving) == 1 else 'move'} predictions{beyond}"
+        named = _named(
+            found.moving, noun, lambda one: f"by {number(one.change)}{'' if of_all else f', noise {number(one.noise)}'}"
         )
-        each = lambda one: f"off by {'+' * (one.value > 0)}{number(one.value)}"  # noqa: E731
+        sentences = [f"{moves}{_first(found.moving)}: {named}. {found.claim}".rstrip()]
+    if found.farthest:
+        how = _how_far if result.task == "regression" else _how_unlikely
+        named = _named(found.farthest, noun, lambda one: how(one, noun))
+        others = f"{_count(found.farthest, noun)} farthest from what the other {noun.plural} predict{found.among}"
+        sentences.append(f"Worth a look, {others}{_first(found.farthest)}: {named}. {RANKING}")
     else:
-        wrong, usual = "the bags without it hardly ever predict its class", ""
-        each = lambda one: f"its class has {one.value:.1%}"  # noqa: E731
-    if found.wrong:
-        named, beside = _named(found.wrong, noun, each), ""
-        if len(found.wrong) > 1:
-            beside = " A gross mistake pulls the predictions beside it, so some of the others may be right."
-        likely = f"Likely wrong{found.among}, because {wrong}{usual}"
-        sentences.append(f"{likely}; {rate}; {_first(found.wrong)}: {named}.{beside}")
-    if found.wrong:
-        return sentences
-    return [*sentences, f"No {noun.singular} stands out as likely wrong{found.among}{usual}."]
+        sentences.append(f"{NONE_FAR}{found.among}.")
+    return sentences
+
+
+def _how_far(one: Farthest, noun: Noun) -> str:
+    times = "most are not off at all" if math.isinf(one.distance) else f"{one.distance:.1f} times the usual size"
+    return f"{'' if noun == ROWS else 'one row '}off by {'+' * (one.value > 0)}{number(one.value)}, {times}"
+
+
+def _how_unlikely(one: Farthest, noun: Noun) -> str:
+    own = "its class" if noun == ROWS else "the class of one row"
+    return f"{own} has {percent(one.value)}, usually {percent(one.usual)}"
 
 
 def called(name: Any, noun: Noun) -> str:
@@ -103,11 +99,16 @@ def called(name: Any, noun: Noun) -> str:
     return text if text.lower().startswith(noun.singular) else f"{noun.singular} {text}"
 
 
-def _first(found: tuple[Suspect, ...]) -> str:
-    return "all" if len(found) <= _MOST else f"the first {_MOST} of {len(found):,}"
+def _count(found: tuple[Any, ...], noun: Noun) -> str:
+    many = noun.count(len(found))
+    return many.replace(" ", " training ", 1) if noun == ROWS else many
 
 
-def _named(found: tuple[Suspect, ...], noun: Noun, about: Any) -> str:
+def _first(found: tuple[Any, ...]) -> str:
+    return "" if len(found) <= _MOST else f", the first {_MOST}"
+
+
+def _named(found: tuple[Any, ...], noun: Noun, about: Any) -> str:
     return ", ".join(f"{called(one.name, noun)} ({about(one)})" for one in found[:_MOST])
 
 

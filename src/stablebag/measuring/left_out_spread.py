@@ -12,6 +12,8 @@ import numpy as np
 from stablebag._checks import read_only
 from stablebag.learning.averaging import BagAverage
 from stablebag.learning.out_of_bag import lacking_blocks
+from stablebag.learning.rows import fingerprint, take_rows
+from stablebag.learning.sources.source import RowSource
 
 _ROUNDING = 1e-12  # of a mean square
 _BLOCK_BYTES = 2**27
@@ -50,20 +52,24 @@ def left_out_spread(average: BagAverage, raw: np.ndarray) -> np.ndarray:
     return found
 
 
-def spread_at_rows(model: Any) -> np.ndarray:
+def spread_at_rows(model: Any, rows: np.ndarray | None = None) -> np.ndarray:
     """Return, at each training row of a fitted model, the standard deviation over the bags without it, or its unit.
 
-    The result is kept with the model.
+    With `rows`, it is for some rows only, given by their positions. The result is kept with the model.
     """
+    average = model.average_
 
-    def at(rows: slice, raw: np.ndarray) -> np.ndarray:
-        average = model.average_
-        return _deviation(_adding_up(average.lacks(rows) * _weights(average)[:, None], axis=0), raw)
+    def at(some: slice | np.ndarray, raw: np.ndarray) -> np.ndarray:
+        return _deviation(_adding_up(average.lacks(some) * _weights(average)[:, None], axis=0), raw)
 
     def work_out() -> np.ndarray:
-        return read_only(np.concatenate([at(*block) for block in lacking_blocks(model, model.X_)]))
+        X = model.X_
+        if rows is not None:
+            X = X.take(rows) if isinstance(X, RowSource) else take_rows(X, rows)
+        return read_only(np.concatenate([at(*block) for block in lacking_blocks(model, X, rows)]))
 
-    found: np.ndarray = model.remembered("spread at rows", work_out)
+    key = "spread at rows" if rows is None else f"spread at rows {fingerprint(rows)}"
+    found: np.ndarray = model.remembered(key, work_out)
     return found
 
 

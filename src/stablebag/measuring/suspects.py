@@ -1,156 +1,241 @@
-"""Suspicious rows: which move the predictions beyond the noise of the bags, and which are likely wrong."""
+"""Suspicious rows: a test of which rows move predictions beyond bagging noise, and a ranking of rows worth a look."""
 
 import html
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import chi2, norm
 
-from stablebag._checks import check_real
+from stablebag._checks import check_integer, check_real
+from stablebag._seeds import Seeds
 from stablebag._wording import ROWS, Noun, number, paragraphs, preformatted, printable
 from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.outputs import one_hot
 from stablebag.measuring.leave_one_out import chosen_rows, left_out_at_rows, perturbations_of
+from stablebag.measuring.left_out_spread import spread_at_rows
 from stablebag.measuring.names import Names
+from stablebag.resampling.bags import Bags
+from stablebag.resampling.patterns import RowPatterns
 from stablebag.resampling.row_ids import plain
 
 _NORMAL = 1.4826  # the standard deviation of a normal law, in units of the median distance from its middle
-_ROUNDING = 64 * np.finfo(float).eps  # of a prediction: a move that is no larger is none
-_LEAST = 0.03  # bags: a class that none of k bags predicts has the probability 0.03 / k, and not 0
-_MOST_WRONG = 0.05  # of the rows of a classifier that can be called wrong
-_MOST_OF_A_CLASS = 0.2  # of the rows of a class
-_BULK = (0.1, 0.5)  # probabilities of rows that are neither sure nor likely wrong
+_ROUNDING = 64 * np.finfo(float).eps  # of a prediction: a smaller change is none
+_BEYOND = 2.0  # times the noise: a change of the range that moves predictions as far is listed
+_NEARBY = 50  # rows whose residuals give the usual size of a residual
+_SMOOTHING = 0.1  # added to probabilities, so that none is divided by one near zero
+_TIES = 1e-5  # relative: sums of 32-bit floats that differ by less are equal
+
+# The test permutes outputs over bags: how often, and in how many directions, hangs on the work that this takes.
+_WORK = 2 * 10**10  # multiplications, a few seconds
+_SPARSE = 8  # a multiplication with a sparse matrix takes as long as so many others
+_COMPONENTS = (4, 20)  # the fewest and the most principal components of the outputs
+_MOST_COLUMNS = 500  # numbers that each bag predicts, from which the components are found
+_FIRST = 1000  # rows whose thresholds are stepped down one by one
+_BLOCK = 2**22  # numbers at once
 _SHOWN = 10
 
+RANKING = "This is a ranking: clean data have one too."
+NONE_FAR = "The bags without a row predict its target exactly, for every row"
 
-class Suspect(NamedTuple):
-    """A row, or unit, that stands out.
+
+class Moving(NamedTuple):
+    """A row, or group, that moves predictions beyond bagging noise.
 
     Attributes
     ----------
     number : int
-        Its number among the training rows, or units.
+        Its number among the training rows, or groups.
+    name : object
+        What it is called.
+    change : float
+        How far leaving it out moves the predictions, as a root mean square over points; for a classifier, of the
+        distance between the vectors of probabilities.
+    noise : float
+        The bagging noise in `change`: its root mean square if the row had no effect.
+    p_value : float
+        The p-value, adjusted for having looked at all rows; 0 where bags have no noise, or where leaving out the row
+        changes the range of the predictions and that alone moves them by more than twice the noise.
+    """
+
+    number: int
+    name: Any
+    change: float
+    noise: float
+    p_value: float
+
+
+class Farthest(NamedTuple):
+    """A row whose target is far from what the other rows predict. Of a group, its farthest row.
+
+    Attributes
+    ----------
+    number : int
+        Its number among the training rows, or groups.
     name : object
         What it is called.
     value : float
-        How far it moves the predictions, as a root mean square over points, of a classifier's probabilities as the
-        distance between the vectors of all classes; or, of what is likely wrong, the target
-        minus what is predicted without it, and for a classifier the probability of its class without it.
-    noise : float
-        Of what moves predictions, the noise of the bags in `value`; of what is likely wrong, the usual size of such a
-        residual, and for a classifier the probability of the class that the others predict.
-    chance : float
-        The chance of as much, or more, if there were only noise; of a class, the share of the rows with probabilities
-        up to this one that is expected there by chance.
+        The target minus the prediction without the row; for a classifier, the probability of its class without it.
+    usual : float
+        The usual size of such a residual among similar rows; for a classifier, the mean of such probabilities among
+        the rows of its class.
+    distance : float
+        What the ranking is by: how many times the usual size the residual is. For a classifier, how many times below
+        what is usual in its class the probability of its class is, less if no other class gets what is usual in it.
     """
 
     number: int
     name: Any
     value: float
-    noise: float
-    chance: float
+    usual: float
+    distance: float
 
 
 @dataclass(frozen=True, eq=False)
 class Suspects:
-    """The rows, or units, that stand out, the most suspicious first.
+    """The rows, or groups, that move predictions beyond bagging noise, and those that are worth a look.
 
     Made by `suspects`.
 
     Attributes
     ----------
-    moving : tuple of Suspect
-        Those that move the predictions beyond the noise of the bags.
-    wrong : tuple of Suspect
-        Those that are likely wrong: far from what the bags without them predict. Of a unit, its worst row.
+    moving : tuple of Moving
+        Those that move the predictions beyond bagging noise, the largest change first. If no row had an effect, this
+        list would have any row in it with a chance of at most `alpha`.
+    farthest : tuple of Farthest
+        Those that are farthest from what the other rows predict, the farthest first. It is a ranking: it has as many
+        rows for data without any mistake.
     noise : float
-        The noise of the bags in how far a row moves the predictions, as a root mean square over rows.
+        The bagging noise in how far a row moves the predictions, as a root mean square over rows.
     usual : float
         The usual size of a residual; NaN for a classifier.
-    false_share : float
-        The declared error rate: the share of each list that is expected to be there by chance alone.
+    alpha : float
+        The chance, at most, that any row is in `moving` if no row has an effect.
     noun : Noun
         What they are.
     n_looked_at : int or None
-        The number of rows, drawn at random, among which those that are likely wrong were looked for; None if all.
+        The number of rows, drawn at random, that were ranked; None if all.
     """
 
-    moving: tuple[Suspect, ...]
-    wrong: tuple[Suspect, ...]
+    moving: tuple[Moving, ...]
+    farthest: tuple[Farthest, ...]
     noise: float
     usual: float
-    false_share: float
+    alpha: float = 0.05
     noun: Noun = ROWS
     n_looked_at: int | None = None
 
     @property
     def among(self) -> str:
-        """Among how many rows those that are likely wrong were looked for, in words; "" if among all."""
-        return "" if self.n_looked_at is None else f", among {ROWS.count(self.n_looked_at)} drawn at random"
+        """Among how many rows the ranking is, in words; "" if among all."""
+        return "" if self.n_looked_at is None else f" among {ROWS.count(self.n_looked_at)} drawn at random"
+
+    @property
+    def claim(self) -> str:
+        """What the list of those that move predictions claims; "" if it is empty, or if there is no noise."""
+        if not self.moving or self.noise == 0:
+            return ""
+        rate = f"{100 * self.alpha:.3g}%"
+        return f"If no {self.noun.singular} had an effect, the chance of listing any would be at most {rate}."
+
+    @property
+    def about_moving(self) -> str:
+        """How many move predictions, in a sentence."""
+        if not self.moving:
+            clearly = f" clearly beyond bagging noise ({number(self.noise)})" if self.noise else ""
+            return f"No {self.noun.singular} moves predictions{clearly}."
+        moves = f"{self.noun.count(len(self.moving))} {'moves' if len(self.moving) == 1 else 'move'} predictions"
+        return f"{moves} beyond bagging noise ({number(self.noise)})." if self.noise else f"{moves}."
 
     def explain(self) -> str:
-        """Explain in sentences how many stand out, in what, and how many are expected to do so by chance."""
-        none, noise = f"No {self.noun.singular}", f"beyond the noise of the bags ({number(self.noise)})"
-        n_moving, n_wrong = (self.noun.count(len(found)) for found in (self.moving, self.wrong))
-        moving = f"{n_moving} {_one_or_more(self.moving, 'moves', 'move')}" if self.moving else f"{none} moves"
-        wrong = f"{none} stands out as likely wrong{self.among}."
-        if self.wrong:
-            are, it = _one_or_more(self.wrong, "is", "are"), _one_or_more(self.wrong, "it", "them")
-            reason = f"what the bags without {it} predict is far from the target"
+        """Explain in sentences how many move predictions, what that claims, and which are worth a look."""
+        sentences = [f"{self.about_moving} {self.claim}".rstrip()]
+        if self.farthest:
+            first = self.farthest[0]
             if self._of_classes:
-                reason = f"the bags without {it} hardly ever predict that class"
-            wrong = f"{n_wrong} {are} likely wrong{self.among}: {reason}."
-        chance = f"About {self.false_share:.0%} of such a list would be there by chance."
-        return paragraphs([f"{moving} predictions {noise}.", wrong, *([chance] if self.moving or self.wrong else [])])
+                its = "its class" if self.noun == ROWS else "the class of one row"
+                far = f"{its} has {first.value:.1%}, where rows of that class usually have {first.usual:.1%}"
+            elif math.isinf(first.distance):
+                far = f"off by {number(first.value)}, and most are not off at all"
+            else:
+                far = f"{number(first.distance)} times as far as usual"
+            total = f"{self.noun.count(len(self.farthest))} farthest from what the other {self.noun.plural} predict"
+            name = f"{self.noun.singular} {printable(plain(first.name))}"
+            sentences.append(f"Worth a look, {total}{self.among}: first {name} ({far}). {RANKING}")
+        else:
+            sentences.append(f"{NONE_FAR}{self.among}.")
+        return paragraphs(sentences)
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a line for each row, or group, that is in one of the two lists.
+
+        Its index has their names, and `rank` is the place in the ranking, from 1. A cell is NaN where a row is in the
+        other list only.
+        """
+        import pandas as pd
+
+        value, usual = ("probability", "usual_probability") if self._of_classes else ("residual", "usual_residual")
+        lines: dict[int, dict[str, float]] = {}
+        for place, far in enumerate(self.farthest, 1):
+            lines[far.number] = {"rank": place, value: far.value, usual: far.usual, "distance": far.distance}
+        for one in self.moving:
+            lines.setdefault(one.number, {}).update(change=one.change, noise=one.noise, p_value=one.p_value)
+        names = {each[0]: each[1] for each in (*self.farthest, *self.moving)}
+        columns = ["rank", value, usual, "distance", "change", "noise", "p_value"]
+        index = pd.Index([names[key] for key in lines], name=self.noun.singular)
+        return pd.DataFrame(list(lines.values()), index=index, columns=columns, dtype=float)
 
     def __str__(self) -> str:
         return self.explain()
 
     def _repr_html_(self) -> str:
-        """For notebooks: how many stand out, and the first of them."""
-        of_classes = ("probability of its class", "of the likeliest class")
-        beside = of_classes if self._of_classes else ("off by", "usual size")
-        moving = self._table(self.moving, ("moves predictions by", "noise of the bags"))
-        return f"{preformatted(self.explain())}{moving}{self._table(self.wrong, beside)}"
+        """For notebooks: the sentences, and the first of both lists."""
+        beside = ("residual", "usual size", "times the usual size")
+        if self._of_classes:
+            beside = ("probability of its class", "usual in its class", "distance")
+        moving = self._table([each[1:4] for each in self.moving], ("moves predictions by", "bagging noise"))
+        return f"{preformatted(self.explain())}{moving}{self._table([each[1:] for each in self.farthest], beside)}"
 
     @property
     def _of_classes(self) -> bool:
         return math.isnan(self.usual)
 
-    def _table(self, found: tuple[Suspect, ...], columns: tuple[str, str]) -> str:
+    def _table(self, found: list[Any], columns: tuple[str, ...]) -> str:
         head = "".join(f"<th>{html.escape(column)}</th>" for column in (self.noun.singular, *columns))
         lines = "".join(
-            f"<tr><th>{html.escape(printable(one.name))}</th><td>{number(one.value)}</td><td>{number(one.noise)}</td></tr>"
-            for one in found[:_SHOWN]
+            f"<tr><th>{html.escape(printable(name))}</th>{''.join(f'<td>{number(each)}</td>' for each in numbers)}</tr>"
+            for name, *numbers in found[:_SHOWN]
         )
         more = f"<p>and {len(found) - _SHOWN:,} more</p>" if len(found) > _SHOWN else ""
         return f"<table><tr>{head}</tr>{lines}</table>{more}" if found else ""
 
 
-def _one_or_more(found: tuple[Suspect, ...], one: str, more: str) -> str:
-    return one if len(found) == 1 else more
+def suspects(
+    model: Any, X: Any, *, k: int = 10, alpha: float = 0.05, rows: Any = None, random_state: Any = None
+) -> Suspects:
+    """Find the training rows that move predictions beyond bagging noise, and rank those that are worth a look.
 
+    The two are not the same. A row *moves predictions* if the bags without it predict something else at the points X.
+    It is *worth a look* if they predict something else at the row itself than its target. A wrong target among many
+    rows like it moves little, and only the ranking shows it.
 
-def suspects(model: Any, X: Any, *, false_share: float = 0.1, rows: Any = None, random_state: Any = None) -> Suspects:
-    """Find the training rows that move predictions beyond the noise of the bags, and those that are likely wrong.
+    **Which rows move predictions** is a test. If no row had an effect, what bags predict would not depend on which rows
+    they contain, and any permutation of the predictions over the bags would be as likely. The largest standardized
+    change over all rows is compared with what it is under such permutations, and thresholds are stepped down as in
+    Westfall and Young (1993). The chance that any row is listed if none has an effect is at most `alpha`, for any
+    learner, any output and any size of bags. Models that average all bags have no noise: every row that changes
+    predictions is listed.
 
-    The two are not the same. A row *moves predictions* if the bags without it predict something else at the points X;
-    it is *likely wrong* if they predict something else at the row itself than its target. A wrong target among many
-    rows like it moves little and is found by the second list.
+    **Which rows are worth a look** is a ranking, and claims no error rate. It lists `k` rows, also for clean data.
 
-    The lists are cut by the rule of Benjamini and Hochberg (1995), so that about a share `false_share` of what is
-    listed is expected to be there by chance alone, if
-
-    - the averages over bags are normal, for those that move predictions: without any effect, the squared move of a row
-      is then a sum of chi-squared variables, whose first three moments the p-values have;
-    - for a regressor, the residuals without the row are normal, with the spread that most of them have (the median
-      distance from their median): long tails put more rows on the list;
-    - for a classifier, the probabilities without the row are right, up to a factor that is read off the rows with
-      probabilities between 0.1 and 0.5: it is then known how many rows would have a class of as small a probability.
-      No class of more than 0.1 is listed, and no rows if they were more than 5 % of all, or more than 20 % of their
-      class: then it is the model that is wrong, or too sure, as those are that only vote, or does not know the class.
+    - For a regressor, the residual without the row is divided by its usual size. This is made of the spread over the
+      bags without the row, and of the median absolute residuals of all rows and of the 50 at which bags disagree as
+      much.
+    - For a classifier, the probability of each class without the row is divided by its mean over the rows of that
+      class, after adding 0.1 to both. The distance is the largest of these ratios among the other classes, at most 1,
+      divided by that of the row's own class. So rows of a rare class do not come first only because the model gives
+      that class little probability.
 
     Parameters
     ----------
@@ -158,11 +243,13 @@ def suspects(model: Any, X: Any, *, false_share: float = 0.1, rows: Any = None, 
         A fitted model.
     X : array-like, sparse array or data frame of shape (n_points, n_features), or BagPredictions
         The points at which predictions move, or what `model.predict_once` predicted at them.
-    false_share : float, default=0.1
-        The declared error rate, between 0 and 1.
+    k : int, default=10
+        How many rows, or groups, the ranking has.
+    alpha : float, default=0.05
+        The chance, at most, that any row is listed as moving predictions if no row has an effect; from 0.001 to 0.5.
     rows : int, array-like of int or None, default=None
-        The training rows among which those that are likely wrong are looked for, by position, or how many of them to
-        draw at random; None is all. All bags predict there, which takes long for very many rows.
+        The training rows that are ranked, by position, or how many of them to draw at random; None is all. All bags
+        predict there, which takes long for very many rows.
     random_state : None, int, RandomState or Generator, default=None
         Which rows are drawn if `rows` is a number.
 
@@ -181,131 +268,254 @@ def suspects(model: Any, X: Any, *, false_share: float = 0.1, rows: Any = None, 
     >>> y[7] = 3 * y.max()
     >>> tree = DecisionTreeRegressor(max_depth=4)
     >>> model = BaggedRegressor(tree, n_bags=300, random_state=0).fit(X[:400], y[:400])
-    >>> found = suspects(model, X[400:])
-    >>> [suspect.name for suspect in found.wrong]
-    [7]
+    >>> found = suspects(model, X[400:], k=3)
     >>> print(found)
-    5 rows move predictions beyond the noise of the bags (4.102).
-    1 row is likely wrong: what the bags without it predict is far from the target.
-    About 10% of such a list would be there by chance.
+    2 rows move predictions beyond bagging noise (4.102). If no row had an effect, the chance of
+    listing any would be at most 5%.
+    Worth a look, 3 rows farthest from what the other rows predict: first row 7 (9.17 times as far
+    as usual). This is a ranking: clean data have one too.
+    >>> found.to_frame().round(1)[["rank", "residual", "usual_residual", "distance", "change", "noise"]]
+         rank  residual  usual_residual  distance  change  noise
+    row
+    7     1.0     890.0            97.0       9.2    16.3    4.2
+    338   2.0     118.4            55.8       2.1     NaN    NaN
+    77    3.0     111.3            56.9       2.0     NaN    NaN
+    343   NaN       NaN             NaN       NaN    15.0    4.3
     """
     check_bagged(model, "suspects")
-    reason = "it is the share of the lists that may be there by chance."
-    share = check_real(false_share, "false_share", "suspects", high=1.0, open_low=True, reason=reason)
+    k = check_integer(k, "k", "suspects", minimum=1)
+    reason = "it is the chance of listing any row if none has an effect."
+    alpha = check_real(alpha, "alpha", "suspects", low=0.001, high=0.5, reason=reason)
     chosen = chosen_rows(rows, len(model.y_), ROWS, random_state, "suspects")
-    moving, noise = _moving(model, X, share)
-    wrong, usual = (_unlikely_classes if model.average_.classes is not None else _far_residuals)(model, share, chosen)
+    moving, noise = _moving(model, X, alpha)
+    numbers = np.arange(len(model.y_)) if chosen is None else chosen
+    distances = _unlike_their_class if model.average_.classes is not None else _far_residuals
+    farthest, usual = distances(model, numbers, chosen)
     n_looked_at = None if chosen is None else len(chosen)
-    return Suspects(moving, wrong, noise, usual, share, model.units_.noun, n_looked_at)
+    return Suspects(moving, _of_groups(model, farthest, k), noise, usual, alpha, model.units_.noun, n_looked_at)
 
 
-def _moving(model: Any, X: Any, share: float) -> tuple[tuple[Suspect, ...], float]:
+# -------------------------------------------------------------------------------------------- who moves the predictions
+
+
+def _moving(model: Any, X: Any, alpha: float) -> tuple[tuple[Moving, ...], float]:
     average, raw = model.average_, model.raw(X)
     moved = perturbations_of(average, raw)
     moves = (moved if moved.prediction.ndim == 1 else moved.in_norm()).row_norms()
     moves[moves <= _ROUNDING * np.abs(moved.prediction).max(initial=0.0)] = 0.0  # by rows in no bag, say
-    drawn = getattr(average, "drawn", False)
-    if drawn:
-        outputs = average.outputs(raw)
-        unit = float(np.ptp(outputs)) or 1.0  # a unit whose squares stay floats
-        cumulants = _cumulants((outputs - outputs.min()) / unit)
+    noise, p_values = np.zeros(len(moves)), np.zeros(len(moves))  # all bags have no noise, nor have bags that agree
+    outputs = average.outputs(raw) if getattr(average, "drawn", False) else np.zeros(1)
+    if (unit := float(np.ptp(outputs))) > 0:  # a unit whose squares stay floats
+        scaled = (outputs - outputs.min()) / unit
         extra = 1 / average.bags.n_without - 1 / len(average.bags)
-        noise = unit * np.sqrt(extra * cumulants[0])
-        chances = _chance((moves / unit) ** 2, extra, cumulants)
-    else:  # all bags have no noise
-        noise, chances = np.zeros(len(moves)), np.where(moves > 0, 0.0, 1.0)
+        noise = unit * np.sqrt(extra * scaled.var(axis=0, ddof=1).sum() / scaled.shape[1])
+        p_values = adjusted_p_values(average.bags, scaled.reshape(len(scaled), -1), alpha)
+        for row in average.special_units:  # what the range does has no noise
+            shift = (moved.left_out[row] - outputs[average.bags.without(row)].mean(axis=0)) / unit
+            if unit * np.sqrt((shift**2).sum() / len(shift)) > _BEYOND * noise[row]:
+                p_values[row] = 0.0
+    p_values = np.where(moves > 0, p_values, 1.0)
     order = np.argsort(-moves, kind="stable")
-    listed = order[_is_listed(chances, share)[order]]
+    listed = order[p_values[order] <= alpha]
     names = Names.of(model.units_).of_rows(listed)
-    found = zip(
-        listed.tolist(), names, moves[listed].tolist(), noise[listed].tolist(), chances[listed].tolist(), strict=True
-    )
+    found = zip(*(part.tolist() for part in (listed, moves[listed], noise[listed], p_values[listed])), strict=True)
     unit = float(noise.max()) or 1.0
-    return tuple(Suspect(*each) for each in found), unit * float(np.sqrt(np.mean((noise / unit) ** 2)))
+    total = unit * float(np.sqrt(np.mean((noise / unit) ** 2)))
+    moving = (Moving(row, plain(name), *others) for (row, *others), name in zip(found, names, strict=True))
+    return tuple(moving), total
 
 
-def _cumulants(outputs: np.ndarray) -> tuple[float, float, float]:
-    """The first three cumulants of the mean square over points of a centred normal vector with the bags' covariance."""
-    flat = outputs.reshape(len(outputs), -1)
-    centred = (flat - flat.mean(axis=0)) / math.sqrt(outputs.shape[1] * max(1, len(flat) - 1))
-    gram = centred @ centred.T if len(flat) < flat.shape[1] else centred.T @ centred
-    return float(np.trace(gram)), 2 * float((gram**2).sum()), 8 * float(((gram @ gram) * gram).sum())
+def adjusted_p_values(bags: Bags, outputs: np.ndarray, alpha: float = 0.05, random_state: Any = 0) -> np.ndarray:
+    """Return for each row the p-value of "no row has an effect on what bags predict", adjusted for looking at all rows.
 
-
-def _chance(squares: np.ndarray, extra: np.ndarray, cumulants: tuple[float, float, float]) -> np.ndarray:
-    """The chance of as large a mean square by noise alone: a chi-squared law with the same three moments."""
-    mean, variance, third = cumulants
-    if variance == 0:
-        return np.where(squares > 0, 0.0, 1.0)
-    freedom = 8 * variance**3 / third**2
-    standard = (squares / np.maximum(extra, np.finfo(float).tiny) - mean) / math.sqrt(variance)
-    return np.asarray(chi2.sf(standard * math.sqrt(2 * freedom) + freedom, freedom))
-
-
-def _is_listed(p_values: np.ndarray, share: float) -> np.ndarray:
-    """The rule of Benjamini and Hochberg: the longest list of which about this share is expected by chance."""
-    ordered = np.sort(p_values)
-    within = np.flatnonzero(ordered <= share * np.arange(1, len(ordered) + 1) / len(ordered))
-    return p_values <= (ordered[within[-1]] if len(within) else -1.0)
-
-
-def _far_residuals(model: Any, share: float, rows: np.ndarray | None) -> tuple[tuple[Suspect, ...], float]:
-    numbers = np.arange(len(model.y_)) if rows is None else rows
-    residuals = model.y_[numbers] - left_out_at_rows(model, undefined="nan", rows=rows)
-    known = np.flatnonzero(np.isfinite(residuals))
-    middle = float(np.median(residuals[known]))
-    usual = _NORMAL * float(np.median(np.abs(residuals[known] - middle)))
-    distance = np.abs(residuals[known] - middle)
-    chances = np.where(distance > 0, 0.0, 1.0) if usual == 0 else 2 * norm.sf(distance / usual)
-    order = np.argsort(-distance, kind="stable")
-    listed = order[_is_listed(chances, share)[order]]
-    found = ((int(numbers[known[k]]), float(residuals[known[k]]), usual, float(chances[k])) for k in listed)
-    return _of_units(model, found), usual
-
-
-def _unlikely_classes(model: Any, share: float, rows: np.ndarray | None) -> tuple[tuple[Suspect, ...], float]:
-    without = left_out_at_rows(model, undefined="nan", rows=rows)
-    there = np.isfinite(without).all(axis=1)
-    known, chances = np.flatnonzero(there) if rows is None else rows[there], without[there]
-    own = (chances * one_hot(model.y_[known], model.classes_)).sum(axis=1)
-    order = np.argsort(own, kind="stable")
-    bags = model.bags_.n_without[model.units_.of_rows[known], None] if model.has_single_bags else math.inf
-    expected = _expected(chances + _LEAST / bags, own + _LEAST / np.ravel(bags))
-    expected = expected / np.searchsorted(own[order], own, side="right")
-    within = np.flatnonzero((expected[order] <= share) & (own[order] <= _BULK[0]))
-    listed = order[: within[-1] + 1] if len(within) else order[:0]
-    _, of, sizes = np.unique(model.y_[known], return_inverse=True, return_counts=True)
-    accused = np.bincount(of[listed], minlength=len(sizes))
-    listed = listed[accused[of[listed]] <= _MOST_OF_A_CLASS * sizes[of[listed]]]  # the model does not know the others
-    if len(listed) > _MOST_WRONG * len(known):  # it is then the model that is wrong
-        listed = listed[:0]
-    found = ((int(known[k]), float(own[k]), float(chances[k].max()), float(expected[k])) for k in listed)
-    return _of_units(model, found), math.nan
-
-
-def _expected(chances: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """How many rows would have a class of at most each probability, if most of the probabilities are right.
-
-    They are right if as many rows as expected have a class of a probability between 0.1 and 0.5; bagged learners are
-    seldom as sure as they could be, so that there are fewer, and fewer are then expected below 0.1 as well.
+    Given which rows are in which bags, the outputs are then exchangeable over bags. With z_b the centred outputs of bag
+    b, and k of B bags without row i, the statistic is |sum of z_b over the bags with i|^2 B / (k (B - k)), whose mean
+    under permutations is the same for all rows. The largest over rows is compared with that under permutations
+    (one-sided Monte-Carlo p-values, which are exact), and after each row whose p-value is small the next is compared
+    with the largest over the rows that are left.
     """
-    small = np.sort(chances.ravel())
-    sums = np.concatenate([[0.0], np.cumsum(small)])
+    n_bags = len(bags)
+    members = _Members.of(bags)
+    least, most = max(39, math.ceil(2 / alpha) - 1), math.ceil(50 / alpha) - 1
+    fewest, widest = _COMPONENTS
+    width = int(np.clip(_WORK // (members.work * most), fewest, widest))
+    scores = _components(outputs, width)
+    if not scores.shape[1]:
+        return np.ones(bags.n_samples)
+    n_permutations = int(np.clip(_WORK // (members.work * scores.shape[1]), least, most))
+    inside = members.n_inside
+    scale = (n_bags / np.maximum(inside * (n_bags - inside), 1)).astype(np.float32)  # no row in all bags gets here
 
-    def below(level: Any) -> Any:
-        return sums[np.searchsorted(small, level, side="right")]
+    def statistics(columns: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """The statistic of each row under each permutation, by blocks of rows."""
+        for lines, matrix in members.blocks(_BLOCK // columns.shape[1]):
+            sums = np.asarray(matrix @ columns).reshape(matrix.shape[0], -1, scores.shape[1])
+            yield lines, np.einsum("ijk,ijk->ij", sums, sums) * scale[lines, None]
 
-    low, high = _BULK
-    there, due = float(((levels > low) & (levels <= high)).sum()), float(below(high) - below(low))
-    return np.asarray(below(levels) * min(1.0, (there + 1) / (due + 1)))
+    observed = np.concatenate([np.empty(0, np.float32), *(found[:, 0] for _, found in statistics(scores))])
+    order = np.argsort(-observed, kind="stable")
+    first, place = order[:_FIRST], np.full(len(observed), -1)
+    place[first] = np.arange(len(first))
+    of_first, of_others = np.empty((len(first), n_permutations)), np.zeros(n_permutations)
+    rng = Seeds.from_random_state(random_state, "suspects").generator()
+    step = max(1, 1000 // scores.shape[1])
+    for start in range(0, n_permutations, step):
+        some = slice(start, min(start + step, n_permutations))
+        permuted = [scores[rng.permutation(n_bags)] for _ in range(some.start, some.stop)]
+        for lines, found in statistics(np.ascontiguousarray(np.hstack(permuted))):
+            there = place[lines] >= 0
+            of_first[place[lines][there], some] = found[there]
+            of_others[some] = np.maximum(of_others[some], found[~there].max(axis=0, initial=0.0))
+    largest = np.maximum.accumulate(np.vstack([of_others, of_first[::-1]]), axis=0)[
+        :0:-1
+    ]  # of a row and those after it
+    p_values = np.empty(len(observed))
+    exceeded = (largest >= observed[first, None] * (1 - _TIES)).sum(axis=1)
+    p_values[first] = np.maximum.accumulate((1 + exceeded) / (1 + n_permutations))
+    rest = order[_FIRST:]
+    exceeded = n_permutations - np.searchsorted(np.sort(of_others), observed[rest] * (1 - _TIES))
+    p_values[rest] = np.maximum((1 + exceeded) / (1 + n_permutations), p_values[first[-1]] if len(rest) else 0.0)
+    return members.by_row(p_values)
 
 
-def _of_units(model: Any, rows: Any) -> tuple[Suspect, ...]:
-    """Of each unit its worst row, which comes first."""
-    units = model.units_
-    found: dict[int, list[float]] = {}
-    for row, *numbers in rows:
-        found.setdefault(int(units.of_rows[row]), numbers)
-    numbers = np.fromiter(found, dtype=np.intp, count=len(found))
-    names = map(plain, Names.of(units).of_rows(numbers))
-    return tuple(Suspect(k, name, *found[k]) for k, name in zip(numbers.tolist(), names, strict=True))
+@dataclass(frozen=True, eq=False)
+class _Members:
+    """Which rows are in which bags, row by row, or of very many rows once for all that are in the same bags."""
+
+    bags: Bags
+    patterns: RowPatterns | None
+
+    @classmethod
+    def of(cls, bags: Bags) -> "_Members":
+        return cls(bags, RowPatterns.of(bags) if bags.is_thin else None)
+
+    @property
+    def n_inside(self) -> np.ndarray:
+        return len(self.bags) - self.bags.n_without if self.patterns is None else self.patterns.n_inside
+
+    @property
+    def work(self) -> int:
+        """Multiplications for one column."""
+        if self.patterns is None:
+            return self.bags.n_samples * len(self.bags)
+        return max(1, _SPARSE * int(self.patterns.n_inside.sum()))
+
+    def blocks(self, n_lines: int) -> Iterator[tuple[slice, Any]]:
+        n_lines = max(1, n_lines)
+        if self.patterns is None:
+            for rows, inside in self.bags.inclusion_blocks(max_bytes=n_lines * len(self.bags)):
+                yield rows, inside.T.astype(np.float32)
+            return
+        matrix = self.patterns.matrix.astype(np.float32)
+        for first in range(0, matrix.shape[0], n_lines):
+            yield slice(first, first + n_lines), matrix[first : first + n_lines]
+
+    def by_row(self, values: np.ndarray) -> np.ndarray:
+        """The value of each row; 1 for rows in no bag."""
+        if self.patterns is None:
+            return values
+        found = np.ones(self.bags.n_samples)
+        found[self.patterns.rows] = np.repeat(values, self.patterns.counts)
+        return found
+
+
+def _components(outputs: np.ndarray, most: int) -> np.ndarray:
+    """The first principal components of what bags predict, with a mean square of 1; they permute as the outputs do."""
+    centred = outputs - outputs.mean(axis=0)
+    if centred.shape[1] > _MOST_COLUMNS:  # random directions keep lengths, nearly
+        centred = centred @ np.random.default_rng(0).normal(size=(centred.shape[1], _MOST_COLUMNS))
+    values, directions = np.linalg.eigh(centred.T @ centred)
+    kept = np.flatnonzero(values > _ROUNDING * max(values[-1], 0.0))[-most:]
+    scores = centred @ directions[:, kept]
+    return np.ascontiguousarray(scores / (np.sqrt((scores**2).sum() / len(scores)) or 1.0), dtype=np.float32)
+
+
+# ------------------------------------------------------------------------------------------------- who is worth a look
+
+
+class _Distances(NamedTuple):
+    """Of each row that is ranked: its position, what it is far from, and how far; of equal distances, larger ties."""
+
+    rows: np.ndarray
+    values: np.ndarray
+    usual: np.ndarray
+    distances: np.ndarray
+    ties: np.ndarray
+
+
+def _far_residuals(model: Any, numbers: np.ndarray, chosen: np.ndarray | None) -> tuple[_Distances, float]:
+    without = left_out_at_rows(model, undefined="nan", rows=chosen)
+    known = np.flatnonzero(np.isfinite(without))
+    targets = model.y_[numbers[known]]
+    rounding = _ROUNDING * np.abs(targets).max(initial=0.0)
+    residuals = _beyond(targets - without[known], rounding)
+    spread = _beyond(spread_at_rows(model, chosen)[known], rounding) if model.has_single_bags else None
+    usual, general = usual_residuals(residuals, without[known], spread)
+    sizes = np.abs(residuals)
+    with np.errstate(divide="ignore", invalid="ignore"):  # infinite where most residuals are zero
+        distances = np.where(sizes > 0, sizes / usual, 0.0)
+    return _Distances(numbers[known], residuals, usual, distances, sizes), general
+
+
+def _beyond(values: np.ndarray, rounding: float) -> np.ndarray:
+    return np.where(np.abs(values) > rounding, values, 0.0)
+
+
+def usual_residuals(
+    residuals: np.ndarray, predicted: np.ndarray, spread: np.ndarray | None
+) -> tuple[np.ndarray, float]:
+    """Return the usual size of each residual, and that of all.
+
+    It is the root of a sum of squares: of the spread over the bags without the row; and of robust sizes of residuals,
+    averaged, of all rows and of those other rows that are most similar in that spread, or else in what is predicted.
+    """
+    sizes, extra = np.abs(residuals), np.zeros(len(residuals)) if spread is None else spread
+    general = _NORMAL * float(np.median(sizes))
+    n, order = len(sizes), np.argsort(predicted if spread is None else spread, kind="stable")
+    n_nearby, local = min(_NEARBY, n - 1), np.full(n, general)
+    if n_nearby:
+        windows = np.lib.stride_tricks.sliding_window_view(sizes[order], n_nearby + 1)
+        for start in range(0, n, _BLOCK // 64):
+            places = np.arange(start, min(start + _BLOCK // 64, n))
+            first = np.clip(places - n_nearby // 2, 0, n - n_nearby - 1)
+            others = windows[first][np.arange(n_nearby + 1) != (places - first)[:, None]].reshape(-1, n_nearby)
+            local[order[places]] = _NORMAL * np.median(others, axis=1)
+    unit = max(general, float(local.max()), float(extra.max())) or 1.0
+    squares = ((local / unit) ** 2 + (general / unit) ** 2) / 2 + (extra / unit) ** 2
+    return unit * np.sqrt(squares), general
+
+
+def _unlike_their_class(model: Any, numbers: np.ndarray, chosen: np.ndarray | None) -> tuple[_Distances, float]:
+    without = left_out_at_rows(model, undefined="nan", rows=chosen)
+    known = np.flatnonzero(np.isfinite(without).all(axis=1))
+    member = one_hot(model.y_[numbers[known]], model.classes_)
+    return _Distances(numbers[known], *against_class_levels(without[known], member)), math.nan
+
+
+def against_class_levels(probabilities: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return of each row the probability of its class, its mean in that class, how far it is, and what breaks ties.
+
+    Each class's probability is divided by its mean among the rows of that class, after adding 0.1 to both. The distance
+    is the largest such ratio among other classes, at most 1, over that of the row's class; that largest breaks ties.
+    """
+    member = np.asarray(member, dtype=bool)
+    own = probabilities[member]
+    sizes = member.sum(axis=0)
+    levels = (probabilities * member).sum(axis=0) / np.maximum(sizes, 1)
+    levels[sizes == 0] = own.mean()
+    relative = (probabilities + _SMOOTHING) / (levels + _SMOOTHING)
+    others = np.where(member, 0.0, relative).max(axis=1)
+    return own, member @ levels, np.minimum(others, 1.0) / relative[member], others
+
+
+def _of_groups(model: Any, found: _Distances, k: int) -> tuple[Farthest, ...]:
+    """The k farthest rows; of each group its farthest row."""
+    order = np.lexsort((-found.ties, -found.distances))
+    order = order[found.distances[order] > 0]  # those that are predicted exactly are not far
+    groups = model.units_.of_rows[found.rows[order]]
+    _, first = np.unique(groups, return_index=True)
+    order = order[np.sort(first)[:k]]
+    numbers = model.units_.of_rows[found.rows[order]]
+    names = map(plain, Names.of(model.units_).of_rows(numbers))
+    parts = (part[order].tolist() for part in (found.values, found.usual, found.distances))
+    return tuple(Farthest(*each) for each in zip(numbers.tolist(), names, *parts, strict=True))

@@ -88,7 +88,7 @@ class Study:
     decisions : Decisions or None, default=None
         For a classifier, how many decisions hinge on one row: of the study's held-out rows, or of the points.
     suspects : Suspects or None, default=None
-        The rows, or units, that move the predictions beyond the noise of the bags, and those that are likely wrong.
+        The rows, or units, that move the predictions beyond bagging noise, and a ranking of those worth a look.
     refitted : Perturbations or None, default=None
         The perturbations of the bagged model by some rows, or units, without which it was fitted again with the same
         seed, if they were measured.
@@ -287,7 +287,7 @@ def study(
 
     If the training rows are not in memory, as those of a `ParquetTable`, the base learner cannot be fitted to all of
     them, and is left out: the study is then of the bagged model alone. What takes predictions of all bags at training
-    rows, its leave-one-out error and the rows that are likely wrong, is then of 10,000 rows drawn at random, if there
+    rows, its leave-one-out error and the rows that are worth a look, is then of 10,000 rows drawn at random, if there
     are more, and there are no intervals. What is proved, and how far rows move the points, is still of all rows.
 
     Parameters

@@ -3,7 +3,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from stablebag.measuring.suspects import Suspect, Suspects
+from stablebag.measuring.suspects import Farthest, Moving, Suspects
 from stablebag.showing.colophon import Colophon
 from stablebag.showing.report.contents import Contents
 from stablebag.showing.report.rows import Values
@@ -41,33 +41,37 @@ def test_what_is_below_the_noise_is_never_written_as_zero(diabetes):
 
 def test_suspicious_rows_stand_beside_their_noise_with_the_targets_own_name(diabetes):
     result, X = diabetes
-    wrong = (Suspect(4, 4, -1234567.0, 1000.0, 1e-9), Suspect(7, 7, 9999.0, 1000.0, 1e-8))
-    moving = (Suspect(9, 9, 2.5, 0.5, 1e-9),)
-    found = replace(result, suspects=Suspects(moving, wrong, 0.5, 1000.0, 0.1))
+    far = (Farthest(4, 4, -1234567.0, 1000.0, 1234.6), Farthest(7, 7, 9999.0, 1000.0, 10.0))
+    moving = (Moving(9, 9, 2.5, 0.5, 0.001),)
+    found = replace(result, suspects=Suspects(moving, far, 0.5, 1000.0))
     contents = contents_of(found, X[:200])
-    assert contents.wrong.head[:4] == ("row", "off by", "usual size", "price_eur")
-    assert texts(contents.wrong)[0][:3] == ["4", "-1,234,567", "1,000"]
-    assert contents.wrong.lines[0][1].value == 1234567.0  # sorted by size, whatever its sign
+    table = contents.farthest
+    assert table.head[:5] == ("row", "off by", "usual size", "times the usual size", "price_eur")
+    assert texts(table)[0][:4] == ["4", "-1,234,567", "1,000", "1,235"]
+    assert table.lines[0][1].value == 1234567.0  # sorted by size, whatever its sign
+    assert (table.sorted_by, table.ascending) == (3, False)
+    assert table.caption.startswith("2 training rows to look at")
     assert texts(contents.moving)[0][:3] == ["9", "2.5", "0.5"]
-    none = replace(result, suspects=Suspects((), (), 0.5, 1000.0, 0.1))
-    assert contents_of(none).wrong is None
+    none = replace(result, suspects=Suspects((), (), 0.5, 1000.0))
+    assert contents_of(none).farthest is None
     assert contents_of(none).moving is None
     assert contents_of(none).noise == 0.5
 
 
 def test_rows_whose_class_is_unlikely_come_first(cancer):
-    wrong = (Suspect(4, 4, 0.001, 0.99, 0.01), Suspect(7, 7, 0.02, 0.9, 0.05))
-    table = contents_of(replace(cancer, suspects=Suspects((), wrong, 0.5, np.nan, 0.1))).wrong
-    assert table.head[1:3] == ("probability of its class", "of the likeliest class")
-    assert (table.sorted_by, table.ascending) == (1, True)
+    far = (Farthest(4, 4, 0.001, 0.99, 19.0), Farthest(7, 7, 0.02, 0.9, 8.0))
+    table = contents_of(replace(cancer, suspects=Suspects((), far, 0.5, np.nan))).farthest
+    assert table.head[1:4] == ("probability of its class", "usual in its class", "distance")
+    assert (table.sorted_by, table.ascending) == (3, False)
 
 
-def test_where_nothing_was_tested_rows_are_named_only_beyond_the_noise(diabetes):
+def test_where_nothing_was_tested_rows_that_move_most_are_named_without_a_claim(diabetes):
     result, _ = diabetes
     alone = contents_of(Study.of(result.bagged, result.proved))
-    shown = [] if alone.moving is None else [line[1].value for line in alone.moving.lines]
-    assert all(value > 2 * alone.noise for value in shown)
-    assert alone.wrong is None
+    assert [line[1].value for line in alone.moving.lines] == result.ranked(15)[1].tolist()
+    assert "move the predictions most" in alone.moving.caption
+    assert "beyond" not in alone.moving.caption
+    assert alone.farthest is None
     quiet = replace(result.bagged, left_out=np.tile(result.bagged.prediction, (200, 1)))
     assert contents_of(Study.of(quiet, result.proved)).moving is None
 

@@ -16,7 +16,6 @@ from stablebag.showing.scores import Score
 from stablebag.showing.study import Study
 
 _MOST_COLUMNS = 40  # of the data as they were read
-_BEYOND = 2.0  # times the noise of the bags that an effect must exceed to be named where no test was made
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,43 +93,43 @@ class Contents:
         return Table.of("flips", caption, (noun.singular, "decisions"), lines)
 
     @property
-    def wrong(self) -> Table | None:
-        """The rows, or units, that are likely wrong."""
+    def farthest(self) -> Table | None:
+        """The rows, or units, that are farthest from what the others predict."""
         suspects = self.study.suspects
-        if suspects is None or not suspects.wrong:
+        if suspects is None or not suspects.farthest:
             return None
-        of_classes = self.study.task == "classification"
-        head = ("off by", "usual size") if not of_classes else ("probability of its class", "of the likeliest class")
+        head = ("off by", "usual size", "times the usual size")
+        if self.study.task == "classification":
+            head = ("probability of its class", "usual in its class", "distance")
         lines = [
-            (each.number, each.name, Cell(number(each.value), abs(each.value)), each.noise)
-            for each in suspects.wrong[:MOST_NAMED]
+            (each.number, each.name, Cell(number(each.value), abs(each.value)), each.usual, each.distance)
+            for each in suspects.farthest[:MOST_NAMED]
         ]
-        caption = f"{self._many(len(suspects.wrong))} likely wrong{suspects.among}"
-        return self._named("wrong", caption, head, lines, ascending=of_classes)
+        caption = f"{self._many(len(suspects.farthest))} to look at{suspects.among}"
+        return self._named("farthest", caption, head, lines, sorted_by=3)
 
     @property
     def moving(self) -> Table | None:
-        """The rows, or units, that move the predictions beyond the noise of the bags."""
+        """The rows, or units, that move the predictions beyond bagging noise; where no test was made, most."""
         if self.study.suspects is None:
             numbers, effects = self.study.ranked(MOST_NAMED)
-            kept = effects > _BEYOND * (0.0 if np.isnan(self.noise) else self.noise)
+            kept = effects > 0
             names = self.study.bagged.names.of_rows(numbers)
             lines = [
                 (number, name, effect, self.noise)
                 for number, name, effect in zip(numbers[kept].tolist(), names[kept], effects[kept], strict=True)
             ]
-            total = len(lines)
+            caption = f"{self._many(len(lines))} that move the predictions most"
         else:
             total, found = len(self.study.suspects.moving), self.study.suspects.moving[:MOST_NAMED]
-            lines = [(each.number, each.name, each.value, each.noise) for each in found]
-        if not lines:
-            return None
-        caption = f"{self._many(total)} moving the predictions beyond the noise of the bags"
-        return self._named("moving", caption, ("moves them by", "noise of the bags"), lines)
+            lines = [(each.number, each.name, each.change, each.noise) for each in found]
+            beyond = " beyond bagging noise" if self.noise > 0 else ""
+            caption = f"{self._many(total)} moving the predictions{beyond}"
+        return self._named("moving", caption, ("moves them by", "bagging noise"), lines) if lines else None
 
     @property
     def noise(self) -> float:
-        """The noise of the bags in how far a row moves the predictions; NaN if it is not known."""
+        """The bagging noise in how far a row moves the predictions; NaN if it is not known."""
         if self.study.suspects is not None:
             return self.study.suspects.noise
         moved = self.study.bagged
@@ -177,9 +176,7 @@ class Contents:
         words = f"{total:,} training {'row' if total == 1 else 'rows'}" if noun == ROWS else noun.count(total)
         return words if total <= MOST_NAMED else f"The first {MOST_NAMED} of {words}"
 
-    def _named(
-        self, name: str, caption: str, head: Sequence[str], lines: Sequence[Any], ascending: bool = False
-    ) -> Table:
+    def _named(self, name: str, caption: str, head: Sequence[str], lines: Sequence[Any], sorted_by: int = 1) -> Table:
         """A table of rows, or units, with their values."""
         values, of_units = self.values, self.study.noun != ROWS and self.values.known
         if of_units:
@@ -190,10 +187,10 @@ class Contents:
         of_target = [] if self.study.model is None else [self.colophon.called]
         titles = (self.study.noun.singular, *head, *(["rows"] if of_units else []), *of_target, *values.columns)
         shown = [
-            (values.called(position, name), value, noise, *values.cells(position, of_units, bool(of_target)))
-            for position, name, value, noise in lines
+            (values.called(position, name), *numbers, *values.cells(position, of_units, bool(of_target)))
+            for position, name, *numbers in lines
         ]
-        return Table.of(name, caption, titles, shown, sorted_by=1, ascending=ascending)
+        return Table.of(name, caption, titles, shown, sorted_by=sorted_by)
 
 
 def _cells(score: Score) -> list[Cell]:

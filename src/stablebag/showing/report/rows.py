@@ -95,8 +95,10 @@ def together(values: Iterable[Any]) -> Cell:
 
 def _named(study: Study) -> list[int]:
     """The numbers of the rows, or units, that tables may name."""
-    found = [] if study.suspects is None else [*study.suspects.wrong[:MOST_NAMED], *study.suspects.moving[:MOST_NAMED]]
-    return [one.number for one in found] if study.suspects is not None else study.ranked(MOST_NAMED)[0].tolist()
+    if study.suspects is None:
+        return [int(number) for number in study.ranked(MOST_NAMED)[0]]
+    listed = (*study.suspects.farthest[:MOST_NAMED], *study.suspects.moving[:MOST_NAMED])
+    return [one[0] for one in listed]
 
 
 def _rows_of(study: Study) -> Callable[[int], list[int]] | None:
