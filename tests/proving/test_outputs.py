@@ -67,7 +67,7 @@ def test_unbounded_outputs_say_what_a_bag_without_rows_predicts():
 def test_a_certificate_without_a_range_speaks_of_that_of_the_outputs():
     text = joined(Certificate(Subbagging(0.5), 500, outputs=UnboundedOutputs()).explain(0.1))
     assert "Theorem 12 for unbounded outputs" in text
-    assert "in units of the range of the learner's outputs" in text
+    assert "times the range of the learner's outputs at that point when left out" in text
     assert "Theorem 19" in joined(Certificate(Subbagging(0.5), 500, 1000, outputs=UnboundedOutputs()).explain(0.1))
 
 

@@ -408,7 +408,7 @@ def test_replacing_moves_the_memorizer_by_p_and_nothing_further(scheme):
         large = Certificate(scheme, n)
         assert large.replace_one_in_expectation() == pytest.approx(min(large.replace_one(), 2 * large.mean()))
     told = " ".join(Certificate(BernoulliSubbagging(0.5), 300).explain().split())
-    assert "for independent rows from one distribution it is at most" in told
+    assert "for independent rows from one distribution, by at most" in told
     assert "in expectation (Corollary 17)" in told
 
 

@@ -106,7 +106,7 @@ def _numbers(
     found = predict_interval(model, new.X, confidence_level=confidence, method=method, locally_weighted=weighted)
     say_intervals(console, found, model.y_, weighted)
     if new.y is not None:
-        say(console, f"{found.coverage(new.y):.1%} of the known targets are inside.")
+        say(console, f"{int(found.contains(new.y).sum()):,} of the {len(new.y):,} known targets are inside.")
     return columns_of(found)
 
 
@@ -127,7 +127,8 @@ def _classes(console: Console, model: Any, new: Any, target: str, delta: float |
     more = ", ..." if len(names) > len(order) else ""
     say(console, f"{target!r} is predicted as {some}{more}.")
     if new.y is not None:
-        say(console, f"{(labels == new.y).mean():.1%} of the known labels are predicted.")
+        right = int((labels == new.y).sum())
+        say(console, f"{right:,} of the {len(new.y):,} known labels are predicted correctly.")
     return results | {f"probability of {label}": probabilities[:, k] for k, label in enumerate(model.classes_)}
 
 

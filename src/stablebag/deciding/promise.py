@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from stablebag._checks import check_delta, check_real, whole_rows
-from stablebag._wording import at_most
+from stablebag._wording import as_given
 from stablebag.learning.findings import BaggedFindings
 from stablebag.proving.vector import VectorCertificate
 
 _RELATIVE, _ROUNDING = 1e-9, 1e-12  # of distances
-_AS_GIVEN = 8  # characters of a number that somebody has written
 
 
 @dataclass(frozen=True)
@@ -25,11 +24,14 @@ class Promise:
         The share of rows without which scores may move by epsilon or more; a share of rows, not a confidence.
     certificate : VectorCertificate
         What proves it.
+    given : bool, default=False
+        Whether epsilon was given, and delta follows from it; otherwise epsilon follows from delta.
     """
 
     epsilon: float
     delta: float
     certificate: VectorCertificate
+    given: bool = False
 
     @classmethod
     def of(
@@ -71,7 +73,7 @@ class Promise:
             return cls(just_above(certificate.epsilon(delta)), delta, certificate)
         reason = "it is the distance of scores up to which decisions agree. Use a small one, or None with a delta."
         epsilon = check_real(epsilon, "epsilon", owner, open_low=True, finite=True, reason=reason)
-        return cls(epsilon, certificate.delta(just_below(epsilon)), certificate)
+        return cls(epsilon, certificate.delta(just_below(epsilon)), certificate, given=True)
 
     def words(self, agreement: str) -> str:
         """Say for how many rows decisions agree; `agreement` completes "what is found without the row"."""
@@ -127,16 +129,6 @@ def just_below(epsilon: float) -> float:
     (True, 0.0)
     """
     return max(0.0, epsilon * (1 - _RELATIVE) - _ROUNDING)
-
-
-def as_given(value: float) -> str:
-    """Return a number as it was written, if it is short; else four digits rounded up, so that what is said is proved.
-
-    >>> as_given(0.9), as_given(0.123456), as_given(1 / 3)
-    ('0.9', '0.123456', '0.3334')
-    """
-    written = f"{value:.{_AS_GIVEN - 2}g}"
-    return written if float(written) == value else at_most(value)
 
 
 def nothing_proved(epsilon: float, n_samples: int) -> str:

@@ -652,9 +652,9 @@ class Perturbations:
         width = max(22, *map(len, table))
         lines = [
             f"Perturbations by {left_out} at {points}{way}",
-            f"{'':<{width}}{f'mean {of}':>12}{f'worst {of}':>14}",
+            f"{'':<{width}}{f'average {of}':>16}{f'worst {of}':>14}",
         ]
-        lines += [f"{name:<{width}}{np.mean(value):>12.4g}{np.max(value):>14.4g}" for name, value in table.items()]
+        lines += [f"{name:<{width}}{np.mean(value):>16.4g}{np.max(value):>14.4g}" for name, value in table.items()]
         if not self.noise_known:
             lines.append("  how much of it is noise of bags drawn at random is not known")
         return "\n".join(lines)
@@ -669,12 +669,12 @@ class Perturbations:
             norms = [norm(pooled, order, self._counts) for order in (1, math.inf, 2)]
             return np.stack([norms[0], exceeded_by(allowed, pooled, self._counts), *norms[1:]], axis=-1)
 
-        names = ("mean over rows", "95 % of rows below", "largest", "root mean square")
+        names = ("mean over rows", "95 % of rows, at most", "largest", "root mean square")
         table = dict(zip(names, np.moveaxis(self._by_points(all_at_once), -1, 0), strict=True))
         if self.bags is not None and self.bags.n_bags is not None:
-            table["  of it, noise of bags"] = self.noise
+            table["  bagging noise, estimated"] = self.noise
             table["  without that noise"] = self._without_noise(table["root mean square"])
-        return table
+        return {name: np.where(value <= self._rounding, 0.0, value) for name, value in table.items()}
 
     @property
     def _columns(self) -> str:

@@ -9,7 +9,7 @@ from stablebag._checks import check_flag, check_real, refuse_type, refuse_value
 from stablebag._wording import ROWS, Noun
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.proving.protocol import StabilityCertificate
-from stablebag.proving.scope import refuse_mismatch
+from stablebag.proving.scope import Rerun, refuse_mismatch
 from stablebag.showing.displays.display import (
     MOVES,
     PROVED,
@@ -136,6 +136,8 @@ class StabilityCurveDisplay(Display):
             return cls(curves, None, noise, noun=noun_of(named), xlabel=xlabel).plot(ax=ax, scale=scale)
         of = _spoken_of(certificate, named, cls.__name__)
         label = "proved" if len(named) == 1 else f"proved for {of}"
+        if certificate.scope.rerun is Rerun.ANEW:  # one draw of the bags may be above it
+            label += ", on average over draws of the bags"
         display = cls(curves, certificate.curve(over_points), noise, label, noun_of(named), xlabel)
         return display.plot(ax=ax, scale=scale)
 
