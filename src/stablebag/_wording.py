@@ -190,13 +190,14 @@ def rounded_up(value: float) -> str:
 def rounded_down(value: float, digits: int = 4) -> str:
     """Return some digits of a number that is not negative, rounded so that "at least" and "or more" stay true.
 
-    >>> rounded_down(0.35991), rounded_down(0.35991, 2), rounded_down(2.0)
-    ('0.3599', '0.35', '2')
+    >>> rounded_down(0.35991), rounded_down(0.35991, 2), rounded_down(2.0), rounded_down(99.99999, 6)
+    ('0.3599', '0.35', '2', '99.9999')
     """
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     exact = Decimal(value)
-    return number(float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=ROUND_FLOOR)))
+    down = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=ROUND_FLOOR)
+    return f"{down.normalize():f}" if _SMALL <= value < _LARGE else f"{down.normalize()}"
 
 
 def percent(share: float) -> str:
@@ -220,6 +221,15 @@ def as_given(value: float) -> str:
     """
     written = f"{value:.{_AS_GIVEN}g}"
     return written if float(written) == value else at_most(value)
+
+
+def written_size(bag_size: int | float) -> str:
+    """Return the size of a bag as people write it; of a random one, what is expected.
+
+    >>> written_size(12_345_678), written_size(12_345_678.5), written_size(3.25)
+    ('12,345,678', '12,345,678.5', '3.25')
+    """
+    return f"{bag_size:,}" if isinstance(bag_size, int) else f"{round(bag_size, 6):,}".removesuffix(".0")
 
 
 def at_most(value: float) -> str:

@@ -8,9 +8,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from stablebag._wording import as_given, count_bags, rounded_up
+from stablebag._wording import as_given, count_bags, rounded_up, written_size
 from stablebag.commands.printing import say
-from stablebag.proving.plan import Plan, plan, written_size
+from stablebag.proving.plan import Plan, plan
 from stablebag.resampling.schemes import SCHEMES
 
 

@@ -14,7 +14,7 @@ from stablebag._checks import (
     refuse_type,
     refuse_value,
 )
-from stablebag._wording import count_bags, paragraphs, preformatted, rounded_up
+from stablebag._wording import count_bags, paragraphs, preformatted, rounded_up, written_size
 from stablebag.proving import bounds
 from stablebag.proving.certificate import Certificate, first_step, replace_bags
 from stablebag.proving.coupling import Coupling
@@ -229,15 +229,6 @@ def _options(
         value, ideal = proved.epsilon(delta), replace_bags(proved, math.inf).epsilon(delta)
         found.append(PlanOption(_size_of(proved.scheme), number, value, value - ideal))
     return tuple(found)
-
-
-def written_size(bag_size: int | float) -> str:
-    """Return the size of a bag as people write it; of a random one, what is expected.
-
-    >>> written_size(12_345_678), written_size(12_345_678.5), written_size(3.25)
-    ('12,345,678', '12,345,678.5', '3.25')
-    """
-    return f"{bag_size:,}" if isinstance(bag_size, int) else f"{round(bag_size, 6):,}".removesuffix(".0")
 
 
 def _size_of(law: ResolvedScheme) -> int | float:

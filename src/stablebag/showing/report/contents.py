@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._wording import ROWS, number, printable, rounded_up
+from stablebag._wording import ROWS, number, percent, printable, rounded_up
 from stablebag.showing.colophon import Colophon
 from stablebag.showing.data_as_read import DataAsRead
 from stablebag.showing.report.rows import MOST_NAMED, Values
@@ -141,7 +141,7 @@ class Contents:
             return None
         lines = [
             (printable(column.name), column.kind,
-             Cell("" if not column.missing else f"{column.missing:.1%}", column.missing),
+             Cell("" if not column.missing else percent(column.missing), column.missing),
              Cell("" if column.n_values is None else f"{column.n_values:,}", column.n_values),
              printable(column.example), printable(column.remark, 300))
             for column in self.data.shown(_MOST_COLUMNS)
