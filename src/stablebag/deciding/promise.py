@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stablebag._checks import check_delta, check_real, whole_rows
-from stablebag._wording import as_given
+from stablebag._wording import as_given, count_bags
 from stablebag.learning.findings import BaggedFindings
 from stablebag.proving.vector import VectorCertificate
 
@@ -79,7 +79,7 @@ class Promise:
         """Say for how many rows decisions agree; `agreement` completes "what is found without the row"."""
         n, noun = self.certificate.n_samples, self.certificate.noun
         if self.delta >= 1:
-            said = nothing_proved(self.epsilon, n)
+            said = nothing_proved(self.epsilon, n, self.certificate.n_bags)
         elif math.isinf(self.certificate.n_bags):
             said = (
                 f"Proved for every data set of {n:,} rows: {for_most_rows(self.delta, n)}, what is found without the "
@@ -131,9 +131,14 @@ def just_below(epsilon: float) -> float:
     return max(0.0, epsilon * (1 - _RELATIVE) - _ROUNDING)
 
 
-def nothing_proved(epsilon: float, n_samples: int) -> str:
-    """Say that an epsilon is too small for a promise."""
-    return f"Nothing is proved at epsilon = {as_given(epsilon)}: it is too small for {n_samples:,} rows."
+def nothing_proved(epsilon: float, n_samples: int, n_bags: float = math.inf) -> str:
+    """Say that an epsilon is too small for a promise.
+
+    >>> nothing_proved(0.01, 7), nothing_proved(0.01, 7, 40)[-24:]
+    ('Nothing is proved at epsilon = 0.01: it is too small for 7 rows.', 'for 7 rows with 40 bags.')
+    """
+    bags = "" if math.isinf(n_bags) else f" with {count_bags(n_bags)}"
+    return f"Nothing is proved at epsilon = {as_given(epsilon)}: it is too small for {n_samples:,} rows{bags}."
 
 
 def for_most_rows(delta: float, n_samples: int) -> str:

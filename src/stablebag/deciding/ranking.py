@@ -184,6 +184,8 @@ class StableRanking(Promised):
             f"{at_most(self.within.radius(len(self.items)))}) averaged over {bags}, at epsilon = "
             f"{as_given(self.epsilon)}: {some}."
         )
+        if self.k < len(top) == len(self.items):
+            found += " These are all of them: nothing is decided."
         return paragraphs([found, self.guarantee])
 
     def __str__(self) -> str:

@@ -152,14 +152,17 @@ class Selection(Promised):
         bags = count_bags(certificate.n_bags) if drawn else "all bags"
         if self.everything:
             # With all bags there are no more, and an epsilon that is given does not change with delta.
-            ways = ["a selector with fewer possible choices", "smaller bags"]
-            ways += ["more of them"] if drawn else []
+            hopeless = bool(with_phantom(np.ones(1), self.epsilon)[1])  # even if all bags made one choice
+            ways = [] if hopeless else ["a selector with fewer possible choices"]
+            ways += ["smaller bags"] + (["more of them"] if drawn else [])
             ways += ["a smaller epsilon"] if self.promise.given else ["a larger delta"]
+            what = (
+                f"the votes of {bags} are spread over {len(self.choices):,} choices, the first of which are {some}, and"
+            )
+            why = f"whatever the votes, here {some}," if hopeless else what
             selected = (
-                f"Every choice is selected, also those that {f'none of {bags}' if drawn else 'no bag'} made: the votes "
-                f"of {bags} are spread over "
-                f"{len(self.choices):,} choices, the first of which are {some}, and nothing is decided at epsilon = "
-                f"{as_given(self.epsilon)}. Use {', '.join(ways[:-1])}, or {ways[-1]}."
+                f"Every choice is selected, also those that {f'none of {bags}' if drawn else 'no bag'} made: {why} "
+                f"nothing is decided at epsilon = {as_given(self.epsilon)}. Use {', '.join(ways[:-1])}, or {ways[-1]}."
             )
         elif len(self.choices) == 1:
             selected = f"All bags make the same choice ({bags}), which is selected: {some}."
