@@ -105,7 +105,7 @@ def test_columns_are_shown_as_they_were_read(diabetes):
     contents = contents_of(diabetes[0], data=Read())
     assert contents.columns.caption == "a.csv: 12,345 rows with a target"
     assert texts(contents.columns) == [
-        ["\\x00evil", "number", "25.0%", "1,200", "1 to 7", ""],
+        ["\\x00evil", "number", "25%", "1,200", "1 to 7", ""],
         ["b", "dropped", "", "1", "", "the same as a"],
     ]
     assert contents.rest == "more than 40"
