@@ -42,8 +42,8 @@ def test_matched_bags_are_often_sharper_than_independent_ones_and_not_always():
     """docs/certificates.md, "Of a fitted model"."""
     as_there = epsilons(Subbagging(0.5), 442, 500, 0.1)
     assert as_there["matched"] < as_there["independent"]
-    for few_many_or_large in ((Subbagging(0.5), 100, 2), (Subbagging(0.5), 100, 10_000), (Subbagging(0.8), 50, 1000)):
-        found = epsilons(*few_many_or_large, 0.05)
+    for many_or_large in ((Subbagging(0.5), 100, 10_000), (Subbagging(0.8), 50, 1000)):
+        found = epsilons(*many_or_large, 0.05)
         assert found["matched"] > found["independent"]
 
 
