@@ -43,10 +43,10 @@ def test_a_shift_of_no_rows_is_none():
 
 
 def test_what_bags_without_rows_add_is_said_with_its_reason():
-    assert "This includes 0.125 for bags without rows" in about_empty_bags(0.125, 0.2, 10)
-    assert "2 rows are the only ones of theirs." in about_empty_bags(0.1, 0.2, 10)
-    assert "one row is the only one of its class." in about_empty_bags(0.1, 0.1, 10)
-    assert "any row may be the only one of its class." in about_empty_bags(0.1, 1.0, 10)
+    assert "moves the output by up to 0.125. The bounds include that." in about_empty_bags(0.125, 0.2, 10)
+    assert "2 rows are each the only one of its class:" in about_empty_bags(0.1, 0.2, 10)
+    assert "one row is the only one of its class:" in about_empty_bags(0.1, 0.1, 10)
+    assert "any row may be the only one of its class:" in about_empty_bags(0.1, 1.0, 10)
     assert about_empty_bags(0.0, 0.2, 10) == ""
 
 

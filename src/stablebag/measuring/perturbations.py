@@ -27,7 +27,7 @@ from stablebag._checks import (
     shown,
     whole_rows,
 )
-from stablebag._wording import ROWS, Noun, preformatted
+from stablebag._wording import ROWS, Noun, number, preformatted
 from stablebag._writing import whole, write_text
 from stablebag.measuring.bag_spread import BagSpread
 from stablebag.measuring.names import Names
@@ -654,7 +654,8 @@ class Perturbations:
             f"Perturbations by {left_out} at {points}{way}",
             f"{'':<{width}}{f'average {of}':>16}{f'worst {of}':>14}",
         ]
-        lines += [f"{name:<{width}}{np.mean(value):>16.4g}{np.max(value):>14.4g}" for name, value in table.items()]
+        for name, value in table.items():
+            lines.append(f"{name:<{width}}{number(np.mean(value)):>16}{number(np.max(value)):>14}")
         if not self.noise_known:
             lines.append("  how much of it is noise of bags drawn at random is not known")
         return "\n".join(lines)

@@ -197,10 +197,13 @@ def about_empty_bags(shift: float, shifted_share: float, n_samples: int) -> str:
     if shift == 0:
         return ""
     lonely = round(shifted_share * n_samples)
-    rows = "one row is the only one of its class" if lonely == 1 else f"{lonely:,} rows are the only ones of theirs"
+    rows = (
+        "one row is the only one of its class" if lonely == 1 else f"{lonely:,} rows are each the only one of its class"
+    )
     if shifted_share == 1:
         rows = "any row may be the only one of its class"
     return (
-        f"This includes {rounded_up(shift)} for bags without rows, which give all classes the same probability: "
-        f"{rows}. Subbagging and classical bagging have no such bags."
+        f"Bags without rows give all classes the same probability, and {rows}: by such bags alone, leaving it out "
+        f"moves the output by up to {rounded_up(shift)}. The bounds include that. Subbagging and classical bagging have no "
+        "such bags."
     )

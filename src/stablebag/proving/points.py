@@ -141,7 +141,7 @@ class PointCertificate(Spoken):
             moves += f" (by more than {rounded_up(middle)} at half of the points)"
         elif (smallest := float(each_point.min())) < largest:
             moves += f" (by more than {rounded_up(smallest)} at the best of the points)"
-        if epsilon.min() >= ceiling:
+        if each_point.min() >= ceiling:
             moves = f"nothing more is known for delta = {as_given(delta)} than for every data set and point"
         if self.proved and self.confidence < 1:
             head = (
