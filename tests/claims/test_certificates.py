@@ -39,6 +39,8 @@ SMALL = [
     (BernoulliSubbagging(0.5), 5),
     (ClassicalBagging(2), 3),
     (ClassicalBagging(4), 4),
+    (StratifiedSubbagging({"a": 1, "b": 2}, list("aabbb")), 5),
+    (ClusterSubbagging(1, list("aaabbc")), 6),
 ]
 DELTAS = (0.0, 0.2, 1 / 3, 0.5, 0.99)
 

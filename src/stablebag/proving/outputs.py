@@ -204,6 +204,6 @@ def about_empty_bags(shift: float, shifted_share: float, n_samples: int) -> str:
         rows = "any row may be the only one of its class"
     return (
         f"Bags without rows give all classes the same probability, and {rows}: by such bags alone, leaving it out "
-        f"moves the output by up to {rounded_up(shift)}. The bounds include that. Subbagging and classical bagging have "
-        "no such bags."
+        f"moves the output by up to {rounded_up(shift)}. The bounds include that. Subbagging and classical bagging "
+        "have no such bags."
     )

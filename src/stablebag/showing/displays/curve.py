@@ -162,7 +162,7 @@ class StabilityCurveDisplay(Display):
             style = {"color": look.colour, "linestyle": look.line}
             (self.lines_[name],) = ax.step(*self.curves[name], where="post", label=name, **style)
             if name in self.noise:
-                label = f"noise of the bags, {name}"
+                label = f"bagging noise, estimated: {name}"
                 mark = {"marker": "^", "markersize": 9, "linestyle": "none", "color": look.colour}
                 ax.plot(self.noise[name], 0, clip_on=False, label=label, **mark)
         if self.guarantee is not None and len(self.guarantee[0]):
