@@ -27,6 +27,7 @@ _IRREGULAR = {
     "criterion": "criteria", "taxon": "taxa", "genus": "genera", "bacterium": "bacteria", "movie": "movies",
     "cookie": "cookies", "cache": "caches",
 }  # fmt: skip
+_ROWS_OR_QUOTED = re.compile(r"""(?<!\w)'[^']*'(?!\w)|(?<!\w)"[^"]*"(?!\w)|\b([Aa] (?=row\b))?([Rr])ow(s?)\b""")
 _SINGULARS = {many: one for one, many in _IRREGULAR.items()}
 
 
@@ -85,16 +86,18 @@ class Noun:
 
         >>> Noun("patient", "patients").in_place_of_rows("Row 7 is one of 9 rows; a row is left out.")
         'Patient 7 is one of 9 patients; a patient is left out.'
-        >>> Noun("animal", "animals").in_place_of_rows("A row is left out.")
-        'An animal is left out.'
+        >>> Noun("animal", "animals").in_place_of_rows("A row is left out of the column 'rows'.")  # a name stays
+        "An animal is left out of the column 'rows'."
         """
 
         def other(found: re.Match[str]) -> str:
+            if found[2] is None:
+                return found[0]
             word = self.plural if found[3] else self.singular
             word = self.any_one if found[1] else word
             return word[0].upper() + word[1:] if found[0][0] in "AR" else word
 
-        return text if self == ROWS else re.sub(r"\b([Aa] (?=row\b))?([Rr])ow(s?)\b", other, text)
+        return text if self == ROWS else _ROWS_OR_QUOTED.sub(other, text)
 
 
 # By how they sound: a one-off, a European, a union, a user, but an hour, an upload, an ultrasound.

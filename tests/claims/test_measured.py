@@ -146,6 +146,14 @@ NOUNS = {
 }
 
 
+def test_names_in_quotes_are_not_translated():
+    noun = Noun("patient", "patients")
+    text = "The column 'rows' and the rows' class's row, with \"row's\" in 3 rows, and 'no row' of a row."
+    assert noun.in_place_of_rows(text) == (
+        "The column 'rows' and the patients' class's patient, with \"row's\" in 3 patients, and 'no row' of a patient."
+    )
+
+
 @pytest.mark.parametrize("column", NOUNS)
 def test_columns_of_groups_are_spoken_of_in_english(column):
     noun = Noun.of_column(column)
