@@ -160,7 +160,7 @@ def parity(X, y, seed):
 
 @pytest.mark.parametrize("n_bags", [12, "all"])
 @pytest.mark.parametrize("function", [memorizer, parity])
-@pytest.mark.parametrize("at", [None, 3])
+@pytest.mark.parametrize("at", [None, 1, 3])
 def test_what_is_printed_of_reused_bags_bounds_what_is_measured(n_bags, function, at):
     X, y = np.arange(8.0)[:, None], np.array([0.0, 0, 1, 1, 2, 3, 50, 51])
     model = BaggedRegressor(FunctionRegressor(function), scheme=Subbagging(3), n_bags=n_bags, random_state=0).fit(X, y)
@@ -175,6 +175,7 @@ def test_what_is_printed_of_reused_bags_bounds_what_is_measured(n_bags, function
         assert ((moved > epsilon + ROUNDING).sum(axis=0) <= promised_rows(text)).all()
         assert moved.max() <= number_after(text, "No row at all moves it by more than")
         assert ("as they were drawn" in text) == (n_bags != "all")
+        assert "on average over the points" not in text or at == 3
 
 
 def test_four_times_as_many_bags_halve_the_price_of_reused_bags():
@@ -268,6 +269,7 @@ def test_schemes_are_described_in_plain_numbers():
     assert str(PoissonizedBagging(0.5).resolve(10**9)) == (
         "Poissonized bagging, 500,000,000 draws expected from 1,000,000,000 rows"
     )
+    assert str(PoissonizedBagging(1).resolve(9)) == "Poissonized bagging, 1 draw expected from 9 rows"
     assert str(BernoulliSubbagging(0.9999999).resolve(10**9)).endswith("with probability 1 - 1e-07")
     assert str(StratifiedSubbagging(0.5, ["a"] * 4).resolve(4)) == "stratified subbagging, 2 of 4 rows in 1 stratum"
     clusters = ClusterSubbagging(2, clusters=list("aabbccdd")).resolve(8)

@@ -165,7 +165,8 @@ class ReusedBagsCertificate(Spoken):
         now = float(np.mean(self.epsilon(delta)))
         if enough is None or not 0 < price < now < min(self.range_length, self.worst_case()):
             return ""
-        where = "" if self.standard_deviation is None else " on average over the points"
+        several = self.standard_deviation is not None and self.standard_deviation.size > 1
+        where = " on average over the points" if several else ""
         return (
             f"With infinitely many bags it would be about {rounded_up(now - price)} in place of {rounded_up(now)}"
             f"{where}: the rest is the price of drawing {self.scope.n_bags:,} at random, which about {enough:,} would "

@@ -73,5 +73,6 @@ class PoissonizedBagging(SizedScheme):
         return float(self.share_of(n_samples) * n_samples)
 
     def describe(self, n_samples: int) -> str:
-        draws = written_size(self.expected_size(n_samples))
-        return f"Poissonized bagging, {draws} draws expected from {n_samples:,} rows"
+        number = written_size(self.expected_size(n_samples))
+        draws = "1 draw" if number == "1" else f"{number} draws"
+        return f"Poissonized bagging, {draws} expected from {n_samples:,} rows"
