@@ -34,8 +34,8 @@ class PerturbationDisplay(Display):
         What the distances are.
     counts : dict of str to ndarray, or None, default=None
         How many rows each of the distances is of; None is one each.
-    several : str, default=""
-        What each row is counted at, if at several: "points", or "points and classes".
+    ylabel : str or None, default=None
+        What the bars are shares of; None is "share of rows", or of what else is left out.
 
     Attributes
     ----------
@@ -61,14 +61,14 @@ class PerturbationDisplay(Display):
         noun: Noun = ROWS,
         xlabel: str = MOVES,
         counts: Mapping[str, np.ndarray] | None = None,
-        several: str = "",
+        ylabel: str | None = None,
     ) -> None:
         owner = type(self).__name__
         named = as_named(distances, "distances", owner)
         self.distances = {name: as_line(values, "distances", owner) for name, values in named.items()}
         self.noun = noun
         self.xlabel = xlabel
-        self.several = several
+        self.ylabel = ylabel
         self.counts = (
             None
             if counts is None
@@ -120,8 +120,9 @@ class PerturbationDisplay(Display):
         distances, counts = ({name: part[k] for name, part in found.items()} for k in (0, 1))
         points = "points" if point is None and any(len(moved.prediction) > 1 for moved in named.values()) else ""
         classes = "classes" if any(moved.prediction.ndim > 1 for moved in named.values()) else ""
-        several = " and ".join(filter(None, (points, classes)))
-        return cls(distances, noun_of(named), xlabel, counts, several).plot(bins=bins, scale=scale, ax=ax)
+        several, noun = " and ".join(filter(None, (points, classes))), noun_of(named)
+        ylabel = f"share of {noun.plural}, over all {several}" if several else None
+        return cls(distances, noun, xlabel, counts, ylabel).plot(bins=bins, scale=scale, ax=ax)
 
     def plot(self, ax: Any = None, *, bins: int = 40, scale: str = "auto") -> Self:
         """Draw the histograms.
@@ -151,7 +152,7 @@ class PerturbationDisplay(Display):
         smaller = any((values < reach.low).any() for values in self.distances.values())
         ax.set(
             xlabel=self.xlabel + ("; the first bar has all smaller moves" if smaller else ""),
-            ylabel=f"share of {self.noun.plural}" + (f", over all {self.several}" if self.several else ""),
+            ylabel=f"share of {self.noun.plural}" if self.ylabel is None else self.ylabel,
             xscale="log" if reach.log else "linear",
         )
         ax.set(xlim=(reach.low, reach.high if reach.log else None))

@@ -10,7 +10,7 @@ from stablebag.proving.bounds import unstable_epsilon
 from stablebag.proving.certificate import Certificate
 from stablebag.proving.frontier import MOST_ROWS, frontier
 from stablebag.resampling.subbagging import Subbagging
-from stablebag.showing.displays.display import BAGGED, OTHER, PROVED, Display, as_line, write_numbers
+from stablebag.showing.displays.display import BAGGED, MOVES, OTHER, PROVED, Display, as_line, write_numbers
 
 _MOST_EXACT = 10_000  # rows up to which the exact frontier is drawn if there are more
 _FEW_EMPTY = 1e-6  # a chance of bags without rows up to which learners attain the exact frontier, as far as is visible
@@ -34,8 +34,8 @@ class PhaseDiagramDisplay(Display):
         The exact frontier between the two, with infinitely many bags.
     noun : Noun, default=ROWS
         What is left out: rows, or units such as patients.
-    unit : str, default=""
-        In which unit epsilon is, if not in that of the prediction.
+    ylabel : str, default="how far the prediction moves"
+        What epsilon is.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class PhaseDiagramDisplay(Display):
         title: str = "",
         exact: np.ndarray | None = None,
         noun: Noun = ROWS,
-        unit: str = "",
+        ylabel: str = MOVES,
     ) -> None:
         owner = type(self).__name__
         self.delta = as_line(delta, "delta", owner)
@@ -85,7 +85,7 @@ class PhaseDiagramDisplay(Display):
             if line is not None and len(line) != len(self.delta):
                 raise refuse_value(name, owner, f"one number for each of {len(self.delta)} shares", len(line))
         self.noun = noun
-        self.unit = unit
+        self.ylabel = ylabel
 
     @classmethod
     def compute(cls, certificate: Certificate, *, bound: str = "best") -> Self:
@@ -124,8 +124,9 @@ class PhaseDiagramDisplay(Display):
                 levels = [unstable_epsilon(n, int(law.bag_size), share) for share in delta]
                 impossible = np.array(levels) * certificate.range_length
         noun = certificate.noun
-        about = {"title": noun.in_place_of_rows(str(law)), "unit": certificate.outputs.unit.strip()}
-        return cls(delta, guaranteed, impossible, exact=exact, noun=noun, **about)
+        title, unit = noun.in_place_of_rows(str(law)), certificate.outputs.unit
+        ylabel = MOVES + (f",{unit}" if unit else "")
+        return cls(delta, guaranteed, impossible, title=title, exact=exact, noun=noun, ylabel=ylabel)
 
     @classmethod
     def from_certificate(cls, certificate: Certificate, *, bound: str = "best", ax: Any = None) -> Self:
@@ -182,8 +183,7 @@ class PhaseDiagramDisplay(Display):
             about = {"label": "exact frontier", "zorder": 3, **steps}
             (self.exact_,) = ax.plot(delta, self.exact[shown], ":", color=PROVED, **about)
         ax.set(xlabel=f"share of {self.noun.plural} that may move it further ($\\delta$)", title=self.title)
-        times = f", {self.unit}" if self.unit else ""
-        ax.set(ylabel=f"how far the prediction moves{times} ($\\varepsilon$)")
+        ax.set(ylabel=f"{self.ylabel} ($\\varepsilon$)")
         write_numbers(ax.yaxis)
         if len(delta) > 1:
             ax.set(xlim=(float(delta[0]), float(delta[-1])))
