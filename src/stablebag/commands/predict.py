@@ -7,7 +7,7 @@ import click
 import numpy as np
 from rich.console import Console
 
-from stablebag._wording import number
+from stablebag._wording import number, percent
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.commands.interval import METHODS, check_method, columns_of, say_intervals
 from stablebag.commands.options import keep_option
@@ -106,7 +106,7 @@ def _numbers(
     found = predict_interval(model, new.X, confidence_level=confidence, method=method, locally_weighted=weighted)
     say_intervals(console, found, model.y_, weighted)
     if new.y is not None:
-        say(console, f"{int(found.contains(new.y).sum()):,} of the {len(new.y):,} known targets are inside.")
+        say(console, f"{percent(found.coverage(new.y))} of the known targets are inside.")
     return columns_of(found)
 
 
@@ -127,8 +127,7 @@ def _classes(console: Console, model: Any, new: Any, target: str, delta: float |
     more = ", ..." if len(names) > len(order) else ""
     say(console, f"{target!r} is predicted as {some}{more}.")
     if new.y is not None:
-        right = int((labels == new.y).sum())
-        say(console, f"{right:,} of the {len(new.y):,} known labels are predicted correctly.")
+        say(console, f"{percent((labels == new.y).mean())} of the known labels are predicted.")
     return results | {f"probability of {label}": probabilities[:, k] for k, label in enumerate(model.classes_)}
 
 

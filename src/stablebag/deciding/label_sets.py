@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import check_choice, hold_read_only, refuse_value
-from stablebag._wording import as_given, paragraphs, preformatted
+from stablebag._wording import paragraphs, preformatted
 from stablebag.deciding.inflated_argmax import INFLATED
 from stablebag.deciding.jackknife import check_level
 from stablebag.deciding.jackknife_sets import JackknifeSets
+from stablebag.deciding.promise import as_given
 from stablebag.deciding.stable_sets import SharedLabels
 from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.classifier import BaggedClassifier
