@@ -317,7 +317,7 @@ def _():
 def _():
     with pytest.warns(UserWarning, match="Some inputs do not have OOB scores"):
         BaggingRegressor(n_estimators=1, oob_score=True).fit(X, Y)
-    with pytest.raises(ValueError, match="leave-one-out prediction is undefined"):
+    with pytest.raises(ValueError, match="never left out, so there is no prediction without"):
         BaggedRegressor(n_bags=1, oob_score=True).fit(X, Y)
 
 

@@ -1,4 +1,4 @@
-"""stablebag: wrap any learner, and its predictions provably stop hinging on any single training row."""
+"""stablebag: wrap any learner, and no training row, except a small provable share, can move its predictions far."""
 
 import importlib
 from typing import Any

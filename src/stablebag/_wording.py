@@ -6,17 +6,30 @@ import re
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 _WIDTH = 94
 ROUNDING = 1e-12  # of a scale: what is smaller is a rounding error
 _SMALL, _THOUSAND, _LARGE = 1e-6, 1e3, 1e15  # numbers below and above are written with a power of ten
+_AS_GIVEN = 6  # digits of a number that somebody has written
 _ENDINGS = re.compile(r"(?i)(^|[\s_.-]+)(ids?|no|nr|num|numbers?|codes?|keys?|uuid|index)$")
-_TOO_GENERAL = ("group", "groups", "row", "rows", "unit", "units")
-_SAME = ("species", "series", "news", "lens", "sheep", "fish")  # in both numbers, or not a plural
+_TOO_GENERAL = ("data", "group", "groups", "row", "rows", "unit", "units")
+_SAME = ("aircraft", "cattle", "deer", "fish", "news", "salmon", "series", "sheep", "species")  # in both numbers
 _ACRONYM = 4  # letters of what is written in capitals for its own sake
-_IRREGULAR = {"person": "people", "child": "children", "woman": "women", "man": "men", "mouse": "mice"}
+_IRREGULAR = {
+    "person": "people", "child": "children", "woman": "women", "man": "men", "mouse": "mice", "tooth": "teeth",
+    "foot": "feet", "goose": "geese", "leaf": "leaves", "calf": "calves", "half": "halves", "wolf": "wolves",
+    "shelf": "shelves", "knife": "knives", "wife": "wives", "life": "lives", "loaf": "loaves", "hero": "heroes",
+    "potato": "potatoes", "tomato": "tomatoes", "quiz": "quizzes", "gas": "gases", "canvas": "canvases",
+    "atlas": "atlases", "lens": "lenses", "bias": "biases", "alias": "aliases", "pancreas": "pancreases",
+    "stomach": "stomachs", "analysis": "analyses", "diagnosis": "diagnoses", "thesis": "theses",
+    "hypothesis": "hypotheses", "crisis": "crises", "axis": "axes", "matrix": "matrices", "vertex": "vertices",
+    "criterion": "criteria", "taxon": "taxa", "genus": "genera", "bacterium": "bacteria", "movie": "movies",
+    "cookie": "cookies", "cache": "caches",
+}  # fmt: skip
+_ROWS_OR_QUOTED = re.compile(r"""(?<!\w)'[^']*'(?!\w)|(?<!\w)"[^"]*"(?!\w)|\b([Aa] (?=row\b))?([Rr])ow(s?)\b""")
+_SINGULARS = {many: one for one, many in _IRREGULAR.items()}
 
 
 @dataclass(frozen=True)
@@ -41,12 +54,9 @@ class Noun:
         *before, last = words.split()
         if last in _SAME:
             return cls(words, words)
-        if last in _IRREGULAR.values():
-            singular = next(one for one, many in _IRREGULAR.items() if many == last)
-            return cls(" ".join([*before, singular]), words)
-        if re.search(r"(?<![sui])s$", words):  # patients, and not status, mass or diagnosis
-            return cls(words[:-1], words)
-        return cls(words, " ".join([*before, _plural(last)]))
+        singular = _singular(last)
+        plural = _plural(last) if singular == last else last
+        return cls(" ".join([*before, singular]), " ".join([*before, plural]))
 
     @classmethod
     def from_dict(cls, words: Any, owner: str) -> "Noun":
@@ -67,24 +77,46 @@ class Noun:
 
     @property
     def any_one(self) -> str:
-        """One of them, whichever: "a row", "an animal"."""
-        return f"{'an' if self.singular[0] in 'aeioAEIO' else 'a'} {self.singular}"
+        """One of them, whichever: "a row", "an animal", "an hour", "a user", "an MRI"."""
+        spelled = self.singular.isupper() and len(self.singular) <= _ACRONYM  # M-R-I
+        an = _SPELLED_WITH_AN if spelled else _SPOKEN_WITH_AN
+        return f"{'an' if an.match(self.singular) else 'a'} {self.singular}"
 
     def in_place_of_rows(self, text: str) -> str:
         """Return a text that is written about rows as one about these.
 
         >>> Noun("patient", "patients").in_place_of_rows("Row 7 is one of 9 rows; a row is left out.")
         'Patient 7 is one of 9 patients; a patient is left out.'
-        >>> Noun("animal", "animals").in_place_of_rows("A row is left out.")
-        'An animal is left out.'
+        >>> Noun("animal", "animals").in_place_of_rows("A row is left out of the column 'rows'.")  # a name stays
+        "An animal is left out of the column 'rows'."
         """
 
         def other(found: re.Match[str]) -> str:
+            if found[2] is None:
+                return found[0]
             word = self.plural if found[3] else self.singular
             word = self.any_one if found[1] else word
             return word[0].upper() + word[1:] if found[0][0] in "AR" else word
 
-        return text if self == ROWS else re.sub(r"\b([Aa] (?=row\b))?([Rr])ow(s?)\b", other, text)
+        return text if self == ROWS else _ROWS_OR_QUOTED.sub(other, text)
+
+
+# By how they sound: a one-off, a European, a union, a user, but an hour, an upload, an ultrasound.
+_SPOKEN_WITH_AN = re.compile(
+    r"(?i)(?!eu|ewe|one\b|once|uni(?!m|n[^e])|u[bcfjkqrst][aeiou]|u[sk]\b)[aeiou]|hour|honest|honou?r|heir"
+)
+_SPELLED_WITH_AN = re.compile("[AEFHILMNORSX]")
+
+
+def _singular(word: str) -> str:
+    """One of what a word names, which may be singular already: status, mass and diagnosis are."""
+    if word in _IRREGULAR or not re.search(r"(?<![sui])s$", word):
+        return _SINGULARS.get(word, word)
+    if word in _SINGULARS:
+        return _SINGULARS[word]
+    if re.search(r"[^aeiou]ies$", word) and len(word) > 4:  # as in ties
+        return f"{word[:-3]}y"
+    return word[:-2] if re.search(r"(ss|sh|ch|x|zz|[^aeo]us)es$", word) else word[:-1]
 
 
 def _plural(word: str) -> str:
@@ -92,6 +124,8 @@ def _plural(word: str) -> str:
         return _IRREGULAR[word]
     if re.search(r"[^aeiou]y$", word):
         return f"{word[:-1]}ies"
+    if word.endswith("sis"):
+        return f"{word[:-2]}es"
     return f"{word}es" if re.search(r"(s|x|z|ch|sh)$", word) else f"{word}s"
 
 
@@ -204,6 +238,51 @@ def rounded_up(value: float, scale: float = 0.0) -> str:
     exponent = Decimal(value).adjusted() - 3
     unit = Decimal(1).scaleb(exponent if value >= _LARGE else min(0, exponent))
     return number(float(Decimal(value).quantize(unit, rounding=ROUND_CEILING)))
+
+
+def rounded_down(value: float, digits: int = 4) -> str:
+    """Return some digits of a number that is not negative, rounded so that "at least" and "or more" stay true.
+
+    >>> rounded_down(0.35991), rounded_down(0.35991, 2), rounded_down(2.0), rounded_down(99.99999, 6)
+    ('0.3599', '0.35', '2', '99.9999')
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    exact = Decimal(value)
+    down = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=ROUND_FLOOR)
+    return f"{down.normalize():f}" if _SMALL <= value < _LARGE else f"{down.normalize()}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, where 100% is all, 0% is none, and nothing else is written so.
+
+    >>> percent(0.556), percent(1.0), percent(0.9999), percent(0.0), percent(0.0001), percent(0.95)
+    ('55.6%', '100%', 'over 99.9%', '0%', 'under 0.1%', '95%')
+    """
+    if 0 < share < 0.001:
+        return "under 0.1%"
+    if 0.999 < share < 1:
+        return "over 99.9%"
+    return f"{100 * share:.1f}".removesuffix(".0") + "%"
+
+
+def as_given(value: float) -> str:
+    """Return a number as it was written, if it is short; else four digits rounded up, so that "at most" stays true.
+
+    >>> as_given(0.9), as_given(0.123456), as_given(1 / 3)
+    ('0.9', '0.123456', '0.3334')
+    """
+    written = f"{value:.{_AS_GIVEN}g}"
+    return written if float(written) == value else at_most(value)
+
+
+def written_size(bag_size: int | float) -> str:
+    """Return the size of a bag as people write it; of a random one, what is expected.
+
+    >>> written_size(12_345_678), written_size(12_345_678.5), written_size(3.25)
+    ('12,345,678', '12,345,678.5', '3.25')
+    """
+    return f"{bag_size:,}" if isinstance(bag_size, int) else f"{round(bag_size, 6):,}".removesuffix(".0")
 
 
 def at_most(value: float) -> str:

@@ -129,7 +129,7 @@ def test_sizes_at_which_the_learner_fails_are_passed_over():
 
 def test_so_few_bags_that_a_row_is_in_all_of_them_are_refused_before_any_fit():
     with pytest.raises(
-        ValueError, match=r"^With 2 bags of 2,000, about 1e\+03 of the 4,000 rows are in every bag, .* Use more"
+        ValueError, match=r"^With 2 bags of 2,000, about 1,000 of the 4,000 rows are in every bag, .* Use more"
     ):
         load_of(4000, n_bags=2)
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from stablebag import Subbagging
-from stablebag.deciding.promise import Promise, as_given, just_above, just_below
+from stablebag._wording import as_given
+from stablebag.deciding.promise import Promise, just_above, just_below
 from stablebag.learning.findings import BaggedFindings, Finder
 
 

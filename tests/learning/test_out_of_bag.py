@@ -90,7 +90,7 @@ def test_a_row_in_every_bag_is_refused_before_anything_is_fitted():
         def fit(self, X, y):
             raise AssertionError("it was fitted")
 
-    with pytest.raises(ValueError, match="is in all 1 bags, so its leave-one-out prediction is undefined"):
+    with pytest.raises(ValueError, match=r"With 1 bag, .* never left out, so there is no prediction without them"):
         BaggedRegressor(NeverFitted(), n_bags=1, random_state=0, oob_score=True).fit(*DIABETES)
 
 

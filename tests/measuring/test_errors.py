@@ -57,12 +57,12 @@ def test_rows_in_every_bag_are_refused_or_left_out_and_counted():
     model = BaggedRegressor(LinearRegression(), scheme=Subbagging(100), n_bags=4, random_state=0).fit(X, Y)
     always = int((model.bags_.n_without == 0).sum())
     assert always > 0
-    with pytest.raises(ValueError, match="its leave-one-out prediction is undefined"):
+    with pytest.raises(ValueError, match="never left out, so there is no prediction without them"):
         leave_one_out_error(model)
     error = leave_one_out_error(model, undefined="skip")
     assert error.n_undefined == always
     assert len(error.rows) == len(error.losses) == 120 - always
-    assert f"({always} in every bag left out)" in repr(error)
+    assert f"; {always} rows in every bag skipped" in repr(error)
     only = BaggedRegressor(LinearRegression(), scheme=Subbagging(119), n_bags=1, random_state=0).fit(X, Y)
     assert len(leave_one_out_error(only, undefined="skip").rows) == 1
     assert np.isnan(leave_one_out_error(only, undefined="skip").standard_error)

@@ -26,10 +26,10 @@ def test_what_is_left_counts_whole_rows_if_all_bags_are_averaged():
 
 def test_sentences_speak_of_the_targets_only_if_the_box_depends_on_them():
     fixed = BoxChanges.of_targets(Y, FixedRange(0, 9), None, "x")[2]
-    assert (fixed.such, fixed.words) == ("", "")
+    assert (fixed.such, fixed.words(2)) == ("", "")
     box = BoxChanges.of_targets(Y, ObservedRange(), None, "x")[2]
     assert box.such == " with these ranges of targets"
-    assert "share 0.5 of the rows" in box.words
+    assert "2 of the rows can change" in box.words(len(Y))
 
 
 def test_values_that_are_none_are_refused():

@@ -43,10 +43,10 @@ def test_a_shift_of_no_rows_is_none():
 
 
 def test_what_bags_without_rows_add_is_said_with_its_reason():
-    assert "This includes 0.125 for bags without rows" in about_empty_bags(0.125, 0.2, 10)
-    assert "2 rows are the only ones of theirs." in about_empty_bags(0.1, 0.2, 10)
-    assert "one row is the only one of its class." in about_empty_bags(0.1, 0.1, 10)
-    assert "any row may be the only one of its class." in about_empty_bags(0.1, 1.0, 10)
+    assert "moves the output by up to 0.125. The bounds include that." in about_empty_bags(0.125, 0.2, 10)
+    assert "2 rows are each the only one of its class:" in about_empty_bags(0.1, 0.2, 10)
+    assert "one row is the only one of its class:" in about_empty_bags(0.1, 0.1, 10)
+    assert "any row may be the only one of its class:" in about_empty_bags(0.1, 1.0, 10)
     assert about_empty_bags(0.0, 0.2, 10) == ""
 
 
@@ -67,7 +67,7 @@ def test_unbounded_outputs_say_what_a_bag_without_rows_predicts():
 def test_a_certificate_without_a_range_speaks_of_that_of_the_outputs():
     text = joined(Certificate(Subbagging(0.5), 500, outputs=UnboundedOutputs()).explain(0.1))
     assert "Theorem 12 for unbounded outputs" in text
-    assert "in units of the range of the learner's outputs" in text
+    assert "times the range of the learner's outputs at that point when left out" in text
     assert "Theorem 19" in joined(Certificate(Subbagging(0.5), 500, 1000, outputs=UnboundedOutputs()).explain(0.1))
 
 

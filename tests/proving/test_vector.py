@@ -123,7 +123,7 @@ def test_rows_that_change_a_range_are_counted_first(n_bags):
     assert box.rms() == pytest.approx(min(box.reach, math.hypot(free.rms(), math.sqrt(box.delta_range) * box.reach)))
     text = " ".join(box.explain(0.5).split())
     assert "with these ranges of targets" in text
-    assert f"the middle of a box that changes with a share {box.delta_range:.4g} of the rows" in text
+    assert f"the middle of a box that {round(40 * box.delta_range)} of the rows can change" in text
     assert box.to_dict()["delta_range"] == box.delta_range
     assert box.price(0.5)[0] >= 0.0
 

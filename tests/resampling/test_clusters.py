@@ -128,7 +128,7 @@ def test_it_can_be_compared_copied_and_shown():
     law = scheme.resolve(8)
     assert pickle.loads(pickle.dumps(law)) == law == law.scheme.resolve(8)
     assert scheme == ClusterSubbagging(2, list(EIGHT)) != ClusterSubbagging(2, EIGHT[::-1])
-    assert str(law) == "cluster subbagging, 2 of 4 clusters of 8 rows"
+    assert str(law) == "cluster subbagging, 2 of 4 clusters, 8 rows in all"
     assert repr(scheme) == "ClusterSubbagging(bag_size=2, clusters=<8 labels>)"
     assert repr(law.without([0]).scheme) == "ClusterSubbagging(bag_size=2, clusters=<7 labels>, barred=('a',))"
     assert law.fingerprint != ClusterSubbagging(2, EIGHT[::-1]).resolve(8).fingerprint

@@ -245,8 +245,7 @@ def test_six_rows_of_six_classes_and_hardly_any_row_in_a_bag():
     assert_kept(certify(model), literal, 6)
     told = " ".join(certify(model).explain().split())
     assert (
-        "bags without rows, which give all classes the same probability: any row may be the only one of its class"
-        in told
+        "Bags without rows give all classes the same probability, and any row may be the only one of its class" in told
     )
 
 
@@ -408,7 +407,7 @@ def test_replacing_moves_the_memorizer_by_p_and_nothing_further(scheme):
         large = Certificate(scheme, n)
         assert large.replace_one_in_expectation() == pytest.approx(min(large.replace_one(), 2 * large.mean()))
     told = " ".join(Certificate(BernoulliSubbagging(0.5), 300).explain().split())
-    assert "for independent rows from one distribution it is at most" in told
+    assert "for independent rows from one distribution, by at most" in told
     assert "in expectation (Corollary 17)" in told
 
 

@@ -319,9 +319,9 @@ def _refuse_too_few(law: Any, n_bags: int, noun: Noun) -> None:
     likely = float(np.sum(np.asarray(law.inclusion_probabilities, dtype=float) ** n_bags))
     if likely > _LIKELY:
         raise ValueError(
-            f"With {n_bags:,} bags of {round(law.bag_size):,}, about {likely:.2g} of the {noun.count(law.n_samples)} "
-            "are in every bag, and nothing is known of the prediction without them. Use more bags, or a smaller "
-            "--bag-size."
+            f"With {n_bags:,} bags of {round(law.bag_size):,}, about {float(f'{likely:.2g}'):,g} of the "
+            f"{noun.count(law.n_samples)} are in every bag, and nothing is known of the prediction without them. Use "
+            "more bags, or a smaller --bag-size."
         )
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stablebag._checks import whole_rows
-from stablebag._wording import rounded_up
+from stablebag._wording import as_given, rounded_up
 from stablebag.commands.options import scheme_of, scheme_options
 from stablebag.commands.printing import finite, say
 from stablebag.proving.certificate import Certificate
@@ -67,7 +67,7 @@ def certify(
     for share in shares:
         values = (certificate.epsilon(share), certificate.epsilon(share, "paper"))
         rows = whole_rows(share, n_samples)
-        table.add_row(f"{share:g}", f"{rows:,}", *(rounded_up(value) for value in values))
+        table.add_row(as_given(share), f"{rows:,}", *(rounded_up(value) for value in values))
     console.print(table)
 
 

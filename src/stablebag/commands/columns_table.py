@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from stablebag._wording import visible
+from stablebag._wording import percent, visible
 from stablebag.commands.printing import say
 from stablebag.showing.data_as_read import DataAsRead
 
@@ -19,7 +19,7 @@ def print_columns(console: Console, data: DataAsRead) -> None:
     table.add_column("examples", overflow="fold")
     table.add_column("remark")
     for column in data.shown():
-        missing = f"{column.missing:.1%}" if 0 < column.missing < 1 else "all" if column.missing else ""
+        missing = percent(column.missing) if 0 < column.missing < 1 else "all" if column.missing else ""
         values = "" if column.n_values is None else f"{column.n_values:,}"
         cells = (column.name, column.kind, missing, values, column.example, column.remark)
         table.add_row(*(escape(visible(cell)) for cell in cells))

@@ -93,7 +93,7 @@ def _terminate(number: int, frame: Any) -> None:
 @click.version_option(__version__, prog_name="stablebag", message=f"%(prog)s %(version)s ({_SPEED})")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug: bool) -> None:
-    """Algorithmic stability you can install: predictions that do not hinge on any single training row.
+    """Algorithmic stability you can install: how far training rows move predictions, measured and bounded.
 
     \b
     Example:

@@ -8,7 +8,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from stablebag._wording import count_bags, rounded_up
+from stablebag._wording import as_given, count_bags, rounded_up, written_size
 from stablebag.commands.printing import say
 from stablebag.proving.plan import Plan, plan
 from stablebag.resampling.schemes import SCHEMES
@@ -57,10 +57,11 @@ def plan_command(
         return
     console = Console()
     best = plans.get("subbagging") or next(iter(plans.values()))
+    fewer = " Fewer bags keep the promise if they are smaller." if len(best.options) > 1 else ""
     say(
         console,
-        f"Use {best.certificate.scheme}, with {count_bags(best.n_bags)}: the largest bags, which cost accuracy least. "
-        "Fewer and smaller bags keep the same promise.",
+        f"Use {best.certificate.scheme}, with {count_bags(best.n_bags)}: the largest bags of which at most "
+        f"{max_bags:,} are enough, because larger bags cost less accuracy.{fewer}",
     )
     console.print(_frontier(best, n_samples))
     if not scheme:
@@ -69,14 +70,15 @@ def plan_command(
 
 def _frontier(found: Plan, n_samples: int) -> Table:
     """The ways to keep the promise with this scheme: fewer bags must be smaller."""
-    share = f"a share {found.delta:g} of {n_samples:,} rows"
+    share = f"a share {as_given(found.delta)} of {n_samples:,} rows"
     table = Table(
-        title=f"At most {share} move a prediction by more than {found.epsilon:g}: bags that keep it, by their number"
+        title=f"On average over draws of the bags, at most {share} move a prediction by more than "
+        f"{as_given(found.epsilon)}: bags for which this is proved, by their number"
     )
     for name in ("bags", "rows in a bag", "proved", "of it, the price of finitely many bags"):
         table.add_column(name, justify="right")
     for option in found.options:
-        size = f"{option.bag_size:,.6g}" if isinstance(option.bag_size, float) else f"{option.bag_size:,}"
+        size = written_size(option.bag_size)
         table.add_row(f"{option.n_bags:,}", size, rounded_up(option.epsilon), rounded_up(option.price))
     return table
 

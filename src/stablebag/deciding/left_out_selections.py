@@ -65,12 +65,13 @@ class LeftOutSelections:
         n, changing = len(self.overlaps), self.rows_that_change_the_winner()
         some = ", ".join(map(str, changing[:_SHOWN])) + (", ..." if len(changing) > _SHOWN else "")
         named = f" ({some})" if len(changing) else ""
+        rows = self.noun.plural  # a name may have the word row in it, and stays as it is
         said = (
-            f"Measured with the same bags: without {len(changing):,} of the {n:,} rows{named} another choice has most "
-            f"votes; without {int((~self.overlaps).sum()):,} the selected choices have none in common with those "
-            "selected with all rows."
+            f"Measured with the same bags: without {len(changing):,} of the {n:,} {rows}{named} another choice has "
+            f"most votes; without {int((~self.overlaps).sum()):,} the selected choices have none in common with those "
+            f"selected with all {rows}."
         )
-        return paragraphs([self.noun.in_place_of_rows(said)])
+        return paragraphs([said])
 
     def __str__(self) -> str:
         return self.explain()

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from stablebag._checks import check_delta, check_real, whole_rows
-from stablebag._wording import at_most
+from stablebag._wording import as_given as as_given
+from stablebag._wording import count_bags
 from stablebag.learning.findings import BaggedFindings
 from stablebag.proving.vector import VectorCertificate
 
 _RELATIVE, _ROUNDING = 1e-9, 1e-12  # of distances
-_AS_GIVEN = 8  # characters of a number that somebody has written
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,14 @@ class Promise:
         The share of rows without which scores may move by epsilon or more; a share of rows, not a confidence.
     certificate : VectorCertificate
         What proves it.
+    given : bool, default=False
+        Whether epsilon was given, and delta follows from it; otherwise epsilon follows from delta.
     """
 
     epsilon: float
     delta: float
     certificate: VectorCertificate
+    given: bool = False
 
     @classmethod
     def of(
@@ -71,13 +74,13 @@ class Promise:
             return cls(just_above(certificate.epsilon(delta)), delta, certificate)
         reason = "it is the distance of scores up to which decisions agree. Use a small one, or None with a delta."
         epsilon = check_real(epsilon, "epsilon", owner, open_low=True, finite=True, reason=reason)
-        return cls(epsilon, certificate.delta(just_below(epsilon)), certificate)
+        return cls(epsilon, certificate.delta(just_below(epsilon)), certificate, given=True)
 
     def words(self, agreement: str) -> str:
         """Say for how many rows decisions agree; `agreement` completes "what is found without the row"."""
         n, noun = self.certificate.n_samples, self.certificate.noun
         if self.delta >= 1:
-            said = nothing_proved(self.epsilon, n)
+            said = nothing_proved(self.epsilon, n, self.certificate.n_bags)
         elif math.isinf(self.certificate.n_bags):
             said = (
                 f"Proved for every data set of {n:,} rows: {for_most_rows(self.delta, n)}, what is found without the "
@@ -129,19 +132,14 @@ def just_below(epsilon: float) -> float:
     return max(0.0, epsilon * (1 - _RELATIVE) - _ROUNDING)
 
 
-def as_given(value: float) -> str:
-    """Return a number as it was written, if it is short; else four digits rounded up, so that what is said is proved.
+def nothing_proved(epsilon: float, n_samples: int, n_bags: float = math.inf) -> str:
+    """Say that an epsilon is too small for a promise.
 
-    >>> as_given(0.9), as_given(0.123456), as_given(1 / 3)
-    ('0.9', '0.123456', '0.3334')
+    >>> nothing_proved(0.01, 7), nothing_proved(0.01, 7, 40)[-24:]
+    ('Nothing is proved at epsilon = 0.01: it is too small for 7 rows.', 'for 7 rows with 40 bags.')
     """
-    written = f"{value:.{_AS_GIVEN - 2}g}"
-    return written if float(written) == value else at_most(value)
-
-
-def nothing_proved(epsilon: float, n_samples: int) -> str:
-    """Say that an epsilon is too small for a promise."""
-    return f"Nothing is proved at epsilon = {as_given(epsilon)}: it is too small for {n_samples:,} rows."
+    bags = "" if math.isinf(n_bags) else f" with {count_bags(n_bags)}"
+    return f"Nothing is proved at epsilon = {as_given(epsilon)}: it is too small for {n_samples:,} rows{bags}."
 
 
 def for_most_rows(delta: float, n_samples: int) -> str:

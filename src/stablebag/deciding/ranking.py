@@ -9,11 +9,11 @@ import numpy as np
 
 from stablebag._checks import check_integer, hold_read_only, refuse_value
 from stablebag._seeds import RandomState
-from stablebag._wording import count_bags, paragraphs, preformatted
+from stablebag._wording import as_given, at_most, count_bags, paragraphs, preformatted
 from stablebag.deciding.importances import Importances
 from stablebag.deciding.inflated_argmax import as_scores
 from stablebag.deciding.left_out_rankings import LeftOutRankings
-from stablebag.deciding.promise import Promise, Promised, as_given
+from stablebag.deciding.promise import Promise, Promised
 from stablebag.deciding.rank_sets import RankSets, have_common_ranking
 from stablebag.deciding.score_sets import ScoreSet
 from stablebag.deciding.top_k import top_k_sets
@@ -181,9 +181,11 @@ class StableRanking(Promised):
         some = ", ".join(map(str, top[:_SHOWN])) + (f" and {len(top) - _SHOWN:,} others" if len(top) > _SHOWN else "")
         found = (
             f"About the first {self.k} of {len(self.items):,} items, by {self.within} (radius "
-            f"{self.within.radius(len(self.items)):.4g}) averaged over {bags}, at epsilon = "
+            f"{at_most(self.within.radius(len(self.items)))}) averaged over {bags}, at epsilon = "
             f"{as_given(self.epsilon)}: {some}."
         )
+        if self.k < len(top) == len(self.items):
+            found += " These are all of them: nothing is decided."
         return paragraphs([found, self.guarantee])
 
     def __str__(self) -> str:
@@ -273,7 +275,7 @@ def stable_ranking(
     ...     return X.corrwith(pd.Series(y, X.index)).abs()
     >>> ranking = stable_ranking(correlations, X, y, k=3, within="box", scheme=Subbagging(0.2), random_state=0)
     >>> print(ranking)
-    About the first 3 of 10 items, by scores between 0 and 1 (radius 1.581) averaged over 500
+    About the first 3 of 10 items, by scores between 0 and 1 (radius 1.582) averaged over 500
     bags, at epsilon = 0.2609: bmi, s5, bp, s4, s3, s6.
     Proved for every data set of 442 rows: what is found without a row, with the same epsilon and
     law of bags, seed and names of rows, has at least 3 of these items among its own, and a

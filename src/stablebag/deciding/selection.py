@@ -16,11 +16,11 @@ from scipy import sparse
 
 from stablebag._checks import hold_read_only
 from stablebag._seeds import RandomState
-from stablebag._wording import count_bags, paragraphs, preformatted
+from stablebag._wording import as_given, count_bags, paragraphs, percent, preformatted
 from stablebag.deciding.choices import key_of, plain_choice
 from stablebag.deciding.inflated_argmax import inflated_argmax
 from stablebag.deciding.left_out_selections import LeftOutSelections
-from stablebag.deciding.promise import Promise, Promised, as_given, for_most_rows
+from stablebag.deciding.promise import Promise, Promised, for_most_rows
 from stablebag.learning.averaging import BagAverage
 from stablebag.learning.findings import Finder, find_in_bags
 from stablebag.measuring.names import Names
@@ -146,17 +146,23 @@ class Selection(Promised):
         """Explain in sentences what is selected, and what is proved about it."""
         certificate, chosen = self.promise.certificate, self.selected
         first = zip(chosen[:_SHOWN], self.shares[self.is_selected], strict=False)
-        some = ", ".join(f"{_text(choice)} ({share:.1%})" for choice, share in first)
+        some = ", ".join(f"{_text(choice)} ({percent(share)})" for choice, share in first)
         some += f" and {len(chosen) - _SHOWN:,} others" if len(chosen) > _SHOWN else ""
         drawn = math.isfinite(certificate.n_bags)
         bags = count_bags(certificate.n_bags) if drawn else "all bags"
         if self.everything:
+            # With all bags there are no more, and an epsilon that is given does not change with delta.
+            hopeless = bool(with_phantom(np.ones(1), self.epsilon)[1])  # even if all bags made one choice
+            ways = [] if hopeless else ["a selector with fewer possible choices"]
+            ways += ["smaller bags"] + (["more of them"] if drawn else [])
+            ways += ["a smaller epsilon"] if self.promise.given else ["a larger delta"]
+            what = (
+                f"the votes of {bags} are spread over {len(self.choices):,} choices, the first of which are {some}, and"
+            )
+            why = f"whatever the votes, here {some}," if hopeless else what
             selected = (
-                f"Every choice is selected, also those that {f'none of {bags}' if drawn else 'no bag'} made: the votes "
-                f"of {bags} are spread over "
-                f"{len(self.choices):,} choices, the first of which are {some}, and nothing is decided at epsilon = "
-                f"{as_given(self.epsilon)}. Use a selector with fewer possible choices, smaller bags, more of them, "
-                "or a larger delta."
+                f"Every choice is selected, also those that {f'none of {bags}' if drawn else 'no bag'} made: {why} "
+                f"nothing is decided at epsilon = {as_given(self.epsilon)}. Use {', '.join(ways[:-1])}, or {ways[-1]}."
             )
         elif len(self.choices) == 1:
             selected = f"All bags make the same choice ({bags}), which is selected: {some}."

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import check_choice, check_integer, read_only, refuse_value
-from stablebag._wording import Noun, paragraphs, preformatted
+from stablebag._wording import Noun, count_points, paragraphs, preformatted
 from stablebag.deciding.inflated_argmax import INFLATED
 from stablebag.deciding.label_sets import LabelSets, asked_once, predict_set
 from stablebag.measuring.leave_one_out import left_out_blocks
@@ -34,12 +34,15 @@ class SelectionStability:
         What rows and points are called.
     noun : Noun
         What is left out: rows, or units such as patients.
+    is_noisy : bool, default=True
+        Whether bags were drawn at random, so that some flips are their noise; not if all bags were listed.
     """
 
     flips: dict[str, np.ndarray]
     sets: LabelSets
     names: Names
     noun: Noun
+    is_noisy: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "flips", {rule: read_only(flips) for rule, flips in self.flips.items()})
@@ -89,14 +92,16 @@ class SelectionStability:
     def explain(self) -> str:
         """Explain in sentences what was measured, and what is proved."""
         n_rows, n_points = self.flips["argmax"].shape
-        head = f"Measured at {n_points:,} points by leaving out each of {n_rows:,} rows, from the bags already fitted:"
-        sentences = [head]
+        noisy = " A flip may be noise of the bags: refit without the row to be sure." if self.is_noisy else ""
+        sentences = [
+            f"Measured at {count_points(n_points)} by leaving out each of {n_rows:,} rows, from the bags already "
+            f"fitted.{noisy}"
+        ]
         for rule in RULES:
-            fragile, worst = int(self.flips[rule].any(axis=0).sum()), self.delta(rule).max(initial=0.0)
-            sentences.append(
-                f"- {rule}: some row flips the decision at {fragile:,} of them; at the worst a share {worst:.4g} of "
-                "the rows do."
-            )
+            at, worst = self.flips[rule].any(axis=0).sum(), int(self.flips[rule].sum(axis=0).max(initial=0))
+            most = "1 row does" if worst == 1 else f"{worst:,} rows do"
+            flipped_at = f"some row flips the decision at {at:,} of {n_points:,}; at the worst point, {most}"
+            sentences.append(f"- {rule}: {flipped_at if at else 'no row flips any decision'}.")
         sentences.append(self.sets.guarantee)
         return paragraphs(self.noun.in_place_of_rows(sentence) for sentence in sentences)
 
@@ -146,12 +151,11 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
     >>> model = BaggedClassifier(n_bags=500, random_state=0).fit(X[::2], y[::2])
     >>> measured = selection_stability(model, X[1::2], delta=0.1)
     >>> print(measured)  # doctest: +ELLIPSIS
-    Measured at 89 points by leaving out each of 89 rows, from the bags already fitted:
-    - argmax: some row flips the decision at 3 of them; at the worst a share 0.02247 of the rows
-    do.
-    - margin: some row flips the decision at 0 of them; at the worst a share 0 of the rows do.
-    - inflated-argmax: some row flips the decision at 0 of them; at the worst a share 0 of the
-    rows do.
+    Measured at these 89 points by leaving out each of 89 rows, from the bags already fitted. A
+    flip may be noise of the bags: refit without the row to be sure.
+    - argmax: some row flips the decision at 3 of 89; at the worst point, 2 rows do.
+    - margin: no row flips any decision.
+    - inflated-argmax: no row flips any decision.
     Proved for these 500 bags as they were drawn and each of these 89 points: for all but at most
     8 of the 89 rows (delta = 0.1), the set from the bags without the row, with the same epsilon,
     has a label in common with this one. ...
@@ -168,4 +172,4 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
             chosen = None if rule == "argmax" else partial(INFLATED[rule], epsilon=each[some])
             flips_by_rule[:, some] = flipped(prediction, left_out, chosen)
     names = Names.of(model.units_, model.index_of(X), model.classes_)
-    return SelectionStability(flips, sets, names, model.units_.noun)
+    return SelectionStability(flips, sets, names, model.units_.noun, is_noisy=not model.derandomized_)

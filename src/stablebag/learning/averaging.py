@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import read_only
+from stablebag._wording import count_bags
 from stablebag.learning.output_ranges import OutputRanges
 from stablebag.learning.ranges import PredictionRange, changes_by_units
 from stablebag.resampling.bags import Bags
@@ -17,6 +18,7 @@ from stablebag.resampling.scheme import ResolvedScheme
 from stablebag.resampling.units import Units
 
 _BLOCK_BYTES = 2**27
+_MANY_BAGS = 10**6  # which nobody fits
 _FEW = 1000  # numbers in a line, below which adding line by line is not worth a call for each
 
 
@@ -193,13 +195,15 @@ class BagAverage:
         """Raise an error that names a row, or a unit, without which there is no average."""
         always = self.bags.in_every_bag()
         if len(always):
-            n_bags, others = len(self.bags), f" (and {len(always) - 1:,} others)" if len(always) > 1 else ""
-            expected = float(np.sum(self.law.inclusion_probabilities**n_bags))
-            first = self.units.describe(int(always[0]))
+            first, noun, p = self.units.describe(int(always[0])), self.units.noun, self.law.largest_inclusion
+            who = first if len(always) == 1 else f"{noun.count(len(always))}, such as {first},"
+            are, them = ("is", "it") if len(always) == 1 else ("are", "them")
+            # No row is in all of so many bags, but for a chance of 1 % (the sum over rows of their chances).
+            enough = math.inf if p == 1 else math.ceil(math.log(len(self.units) / 0.01) / -math.log(p))
+            use = f"{enough:,} bags or more, or smaller bags" if enough <= _MANY_BAGS else "smaller bags"
             raise ValueError(
-                f"{first[0].upper()}{first[1:]}{others} is in all {n_bags} bags, so its leave-one-out prediction is "
-                f"undefined. Raise n_bags (about {expected:.2g} such {self.units.noun.plural} are expected with "
-                f"{n_bags}) or lower the scheme's bag_size."
+                f"With {count_bags(len(self.bags))}, {who} {are} never left out, so there is no prediction without "
+                f"{them}. Use {use}."
             )
 
     @cached_property

@@ -25,7 +25,7 @@ from stablebag._checks import (
     refuse_value,
 )
 from stablebag._seeds import RandomState, Seeds
-from stablebag._wording import paragraphs, preformatted
+from stablebag._wording import as_given, paragraphs, preformatted, rounded_down, rounded_up
 from stablebag.learning.fitting import fit_and_predict_bags
 from stablebag.learning.job import FitJob
 from stablebag.learning.learners import may_predict
@@ -130,18 +130,19 @@ class StabilityTest:
         """Explain in sentences what was learned, and how little could have been."""
         verdict = "declared stable" if self.declared_stable else "not declared stable"
         sentences = [
-            f"The learner is {verdict}: in {self.n_exceeding} of {self.n_sets} disjoint data sets of "
-            f"{self.n_samples:,} rows, leaving out one row moved the prediction at a new point by more than "
-            f"{self.epsilon:g}.",
-            f"A learner that does so with a chance above {self.delta:g} would be declared stable with probability at "
-            f"most {self.alpha:g}; a perfectly stable one, with probability {self.power():.3g}. No test that "
-            f"works for every learner and distribution could do better than {self.ceiling():.3g} with these rows.",
+            f"The learner is {verdict}: in {self.n_exceeding:,} of {self.n_sets:,} disjoint data "
+            f"{'set' if self.n_sets == 1 else 'sets'} of {self.n_samples:,} rows, leaving out one row moved the "
+            f"prediction at a new point by more than {self.epsilon:g}.",
+            f"If the rows are independent draws from one distribution, a learner that does so with a chance above "
+            f"{as_given(self.delta)} is declared stable with probability at most {as_given(self.alpha)}; one that "
+            f"never does, with probability {rounded_down(self.power())}. No test that works for every learner and "
+            f"distribution could do better than {rounded_up(self.ceiling())} with these rows.",
         ]
         if self.n_exceeding == self.critical:
             sentences.insert(
                 1,
                 f"At exactly {self.critical} the verdict is drawn at random, stable with probability "
-                f"{self.chance_at_critical:.3g}: with so few data sets, only a random verdict "
+                f"{self.chance_at_critical:.4g}: with so few data sets, only a random verdict "
                 "attains level alpha exactly.",
             )
         if self.ceiling() < 0.5:
@@ -214,9 +215,10 @@ def stability_test(
     >>> print(stability_test(DecisionTreeRegressor(), X, y, epsilon=20, delta=0.1, n_samples=40, random_state=0))
     The learner is not declared stable: in 4 of 10 disjoint data sets of 40 rows, leaving out one
     row moved the prediction at a new point by more than 20.
-    A learner that does so with a chance above 0.1 would be declared stable with probability at
-    most 0.05; a perfectly stable one, with probability 0.143. No test that works for every
-    learner and distribution could do better than 0.156 with these rows.
+    If the rows are independent draws from one distribution, a learner that does so with a chance
+    above 0.1 is declared stable with probability at most 0.05; one that never does, with
+    probability 0.1433. No test that works for every learner and distribution could do better than
+    0.1557 with these rows.
     This is how little can be learned by running a black box. Bagging makes a learner stable by
     construction: see certify.
     """

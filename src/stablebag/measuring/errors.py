@@ -83,8 +83,11 @@ class LeaveOneOutError:
 
     def __repr__(self) -> str:
         of = f" of {self.units}" if self.units else ""
-        text = f"{self.value:.4g} +- {self.standard_error:.2g} over {len(self.rows):,} rows{of}"
-        return text + (f" ({self.n_undefined:,} in every bag left out)" if self.n_undefined else "")
+        off = "unknown" if math.isnan(self.standard_error) else f"{self.standard_error:.2g}"
+        if self.standard_error == 0:
+            off = "unknown: all losses are equal"
+        skipped = f"; {ROWS.count(self.n_undefined)} in every bag skipped" if self.n_undefined else ""
+        return f"{self.value:.4g} (standard error {off}) over {ROWS.count(len(self.rows))}{of}{skipped}"
 
 
 def leave_one_out_error(
@@ -128,7 +131,7 @@ def leave_one_out_error(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BaggedRegressor(n_bags=300, random_state=0).fit(X, y)
     >>> leave_one_out_error(model, "absolute")
-    46.72 +- 1.6 over 442 rows
+    46.72 (standard error 1.6) over 442 rows
     """
     owner = "leave_one_out_error"
     undefined = check_choice(undefined, "undefined", owner, ("raise", "skip"))

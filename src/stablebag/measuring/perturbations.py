@@ -27,7 +27,7 @@ from stablebag._checks import (
     shown,
     whole_rows,
 )
-from stablebag._wording import ROWS, Noun, preformatted
+from stablebag._wording import ROWS, Noun, number, preformatted
 from stablebag._writing import whole, write_text
 from stablebag.measuring.bag_spread import BagSpread
 from stablebag.measuring.names import Names
@@ -652,9 +652,10 @@ class Perturbations:
         width = max(22, *map(len, table))
         lines = [
             f"Perturbations by {left_out} at {points}{way}",
-            f"{'':<{width}}{f'mean {of}':>12}{f'worst {of}':>14}",
+            f"{'':<{width}}{f'average {of}':>16}{f'worst {of}':>14}",
         ]
-        lines += [f"{name:<{width}}{np.mean(value):>12.4g}{np.max(value):>14.4g}" for name, value in table.items()]
+        for name, value in table.items():
+            lines.append(f"{name:<{width}}{number(np.mean(value)):>16}{number(np.max(value)):>14}")
         if not self.noise_known:
             lines.append("  how much of it is noise of bags drawn at random is not known")
         return "\n".join(lines)
@@ -669,12 +670,12 @@ class Perturbations:
             norms = [norm(pooled, order, self._counts) for order in (1, math.inf, 2)]
             return np.stack([norms[0], exceeded_by(allowed, pooled, self._counts), *norms[1:]], axis=-1)
 
-        names = ("mean over rows", "95 % of rows below", "largest", "root mean square")
+        names = ("mean over rows", "95 % of rows, at most", "largest", "root mean square")
         table = dict(zip(names, np.moveaxis(self._by_points(all_at_once), -1, 0), strict=True))
         if self.bags is not None and self.bags.n_bags is not None:
-            table["  of it, noise of bags"] = self.noise
+            table["  bagging noise, estimated"] = self.noise
             table["  without that noise"] = self._without_noise(table["root mean square"])
-        return table
+        return {name: np.where(value <= self._rounding, 0.0, value) for name, value in table.items()}
 
     @property
     def _columns(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stablebag._wording import number, percent, rounded_up
 from stablebag._writing import write_text
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.paper.settings import Setting
@@ -220,8 +221,8 @@ def first_class(moved: Perturbations) -> Perturbations:
 
 
 def _factor(excess: float) -> str:
-    return f"{excess:.2g} of what is allowed" if excess <= 1 else f"{excess:.3g} times what is allowed"
+    return f"{percent(excess)} of what is allowed" if excess <= 1 else f"{rounded_up(excess)} times what is allowed"
 
 
 def _spread(excess: np.ndarray) -> str:
-    return f"{excess.min():.2g} to {excess.max():.3g} (violated at {(excess > 1).sum()} of {len(excess)})"
+    return f"{number(excess.min())} to {rounded_up(excess.max())} (violated at {(excess > 1).sum()} of {len(excess)})"

@@ -60,7 +60,7 @@ class BoxChanges:
         """Which data sets a certificate is about."""
         return "" if self.fixed else " with these ranges of targets"
 
-    @property
-    def words(self) -> str:
-        """How many rows change it, in a part of a sentence."""
-        return f", the middle of a box that changes with a share {self.share:.4g} of the rows" if self.share else ""
+    def words(self, n_samples: int) -> str:
+        """Say how many rows change it, in a part of a sentence."""
+        changing = round(self.share * n_samples)
+        return f", the middle of a box that {changing:,} of the rows can change" if changing else ""

@@ -23,7 +23,7 @@ from stablebag._checks import (
     shown,
     whole_rows,
 )
-from stablebag._wording import ROWS, Noun, count_bags, paragraphs, probability, rounded_up
+from stablebag._wording import ROWS, Noun, as_given, count_bags, paragraphs, probability, rounded_up
 from stablebag.learning.ranges import FixedRange, ObservedRange, as_prediction_range, as_units
 from stablebag.proving import bounds, frontier
 from stablebag.proving.coupling import Coupling, Matched, as_coupling
@@ -99,14 +99,14 @@ class Certificate(Spoken):
     >>> round(certificate.epsilon(delta=0.1, bound="paper"), 10)
     0.070781495
     >>> print(certificate.explain(delta=0.1))
-    For every learner, every data set of 500 rows and every test point: at most 50 of the 500
-    rows (delta = 0.1) move the prediction by more than 0.05619 when left out.
+    For every learner, every data set of 500 rows and every test point: at most 50 of the 500 rows
+    (delta = 0.1) move the prediction by more than 0.05619 when left out.
     Proved by the exact frontier, and no smaller number holds for every learner (subbagging, 250
     of 500 rows: p = 0.5, q = 0.000501; infinitely many bags; predictions in a range of length 1).
     No row at all moves it by more than 0.5 (Theorem 14); the mean over rows is at most 0.01789
     (largest possible mean).
-    Replacing a row by another can move it by 0.5; for independent rows from one distribution it
-    is at most 0.03578 in expectation (Corollary 17).
+    Replacing a row by another moves it by at most 0.5; for independent rows from one
+    distribution, by at most 0.03578 in expectation (Corollary 17).
     """
 
     scheme: ResolvedScheme
@@ -394,9 +394,12 @@ class Certificate(Spoken):
         order = check_real(order, "order", "Certificate.norm", open_low=True, reason=reason)
         bound = check_choice(bound, "bound", "Certificate.norm", ("best", "paper"))
         self._checked_bound(bound, "Certificate.norm")
-        if bound == "best":
-            return min(self._of_all_rows(each, bound) for each in {order, *(each for each in _ORDERS if each > order)})
-        return self._of_all_rows(order, bound)
+        return self._best_norm(order).value if bound == "best" else self._of_all_rows(order, bound)
+
+    def _best_norm(self, order: float) -> Bound:
+        """The smallest bound on a norm over all rows; a norm is no larger than one of higher order."""
+        orders = sorted({order, *(each for each in _ORDERS if each > order)})
+        return min(Bound(self._of_all_rows(each, "best"), self._norm(each, "best").proof) for each in orders)
 
     def _of_all_rows(self, order: float, bound: str) -> float:
         """A bound on a norm over all rows, including those that change the range."""
@@ -501,13 +504,10 @@ class Certificate(Spoken):
         bound = self.best(delta)
         vacuous = math.isinf(bound.value) or bound.value >= self.range_length > 0
         promise = self._vacuous_promise(delta) if vacuous else self._promise(delta, bound.value)
-        proof = bound.proof.words
-        if bound.proof.exact:
-            proof += ", and no smaller number holds for every learner"
         data = f"every data set of {self.n_samples:,} rows{law.scheme.such}{self.outputs.such(law)}"
         sentences = [
             f"For every learner, {data} and every test point: {promise}",
-            f"{'All that is known is' if vacuous else 'Proved by'} {proof} ({self._setting()}).",
+            f"{bound.proof.sentence} ({self._setting()}).",
             about_bags(lambda n_bags: replace_bags(self, n_bags).epsilon(delta), self.n_bags, self.range_length),
             self._worst_and_mean(),
             self._replacing(),
@@ -812,26 +812,36 @@ class Certificate(Spoken):
         return self.best(rows / n).value <= epsilon
 
     def _promise(self, delta: float, epsilon: float) -> str:
+        moved = f"the prediction by more than {rounded_up(epsilon)}{self.outputs.unit}"
         if self._derandomized:
-            rows, n = whole_rows(delta, self.n_samples), self.n_samples
-            return (
-                f"at most {rows:,} of the {n:,} rows (delta = {delta:g}) move the prediction by more than "
-                f"{rounded_up(epsilon)} when left out."
-            )
+            return f"{at_most_rows(delta, self.n_samples)} {moved} when left out."
         return (
-            f"the chance, over the draw of bags and seeds, that leaving out a row moves the prediction by more than "
-            f"{rounded_up(epsilon)} is at most {delta:g} on average over the rows."
+            f"the chance, over the draw of bags and seeds, that leaving out a row moves {moved} is at most "
+            f"{as_given(delta)} on average over the rows."
         )
 
     def _vacuous_promise(self, delta: float) -> str:
         """Say that nothing is promised, and what would change that."""
-        if self.delta_range > 0 and self.without_rows_changing_range(delta) <= 0:
-            changing = f"A share {self.delta_range:.4g} of the rows can each change the range itself"
-            way_out = f"{changing}: ask for a larger delta."
-        else:
-            ideal = replace_bags(self, math.inf).epsilon(delta)
-            way_out = f"With infinitely many bags it would be {rounded_up(ideal)}: use more bags or a larger delta."
-        return f"nothing is promised for delta = {delta:g}; the bound is vacuous. {way_out}"
+        n, rest = self.n_samples, self.without_rows_changing_range(delta)
+        ideal = replace_bags(self, math.inf).epsilon(delta)
+        more_rows = self.quick_epsilon((n - 1) / n) < self.range_length  # whether any delta below 1 helps
+        ways = []
+        if rest > 0 and ideal < self.range_length and not self._derandomized:
+            ways.append("more bags")
+        if more_rows:
+            ways.append("a larger delta")
+        why = ""
+        if "more bags" in ways:
+            why = f" With infinitely many bags it would be {rounded_up(ideal)}{self.outputs.unit}."
+        elif self.delta_range > 0 and rest <= 0:
+            changing = round(self.delta_range * n)
+            why = f" {'Any row' if changing == n else f'{changing:,} of the {n:,} rows'} can change the range itself."
+        elif rest <= 0 and not self._derandomized:
+            why = " However many bags are drawn, they may be drawn badly."
+        if not ways and self.delta_range > 0:
+            ways.append("a range that fewer rows can change, such as a FixedRange")
+        use = f" Use {' or '.join(ways)}." if ways else ""
+        return f"nothing is promised for delta = {as_given(delta)}; the bound is vacuous.{why}{use}"
 
     def _setting(self) -> str:
         law = self.scheme
@@ -844,13 +854,14 @@ class Certificate(Spoken):
         )
 
     def _worst_and_mean(self) -> str:
-        worst, mean = self.worst_case(), self.mean()
-        if mean >= self.reach > 0:
+        worst, mean, unit = self.worst_case(), self._best_norm(1), " times that range" if self.outputs.unit else ""
+        if mean.value >= self.reach > 0:
             return "Nothing is proved about the mean over rows."
-        on_average = f"mean over rows is at most {rounded_up(mean)} ({self._norm(1, 'best').proof.words})."
+        drawn = "" if self._derandomized else ", in expectation over bags and seeds,"
+        on_average = f"mean over rows{drawn} is at most {rounded_up(mean.value)}{unit} ({mean.proof.words})."
         if worst >= self.reach > 0:
             return f"The {on_average}"
-        return f"No row at all moves it by more than {rounded_up(worst)} ({self._one_row}); the {on_average}"
+        return f"No row at all moves it by more than {rounded_up(worst)}{unit} ({self._one_row}); the {on_average}"
 
     def _replacing(self) -> str:
         if not self.outputs.is_fixed or not self.scheme.is_symmetric:
@@ -860,12 +871,12 @@ class Certificate(Spoken):
         expected = self.replace_one_in_expectation()
         on_average = "" if self._derandomized else ", in expectation over the bags"
         named = " that takes its name" if isinstance(self.coupling, Matched) and not self._derandomized else ""
-        sentence = f"Replacing a row by another{named} can move it by {rounded_up(always)}{on_average}"
+        sentence = f"Replacing a row by another{named} moves it by at most {rounded_up(always)}{on_average}"
         if expected >= always:
             return sentence + "."
         return (
-            f"{sentence}; for independent rows from one distribution it is at most {rounded_up(expected)} in "
-            "expectation (Corollary 17)."
+            f"{sentence}; for independent rows from one distribution, by at most {rounded_up(expected)} in expectation "
+            "(Corollary 17)."
         )
 
 
@@ -881,6 +892,17 @@ def first_step(low: int, high: int, holds: Callable[[int], bool]) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)
     return low
+
+
+def at_most_rows(delta: float, n_samples: int) -> str:
+    """Say how many rows move something, at the beginning of a sentence.
+
+    >>> at_most_rows(0.1, 442), at_most_rows(0.001, 442)
+    ('at most 44 of the 442 rows (delta = 0.1) move', 'none of the 442 rows (delta = 0.001) moves')
+    """
+    rows = whole_rows(delta, n_samples)
+    which, verb = (f"at most {rows:,}", "move") if rows else ("none", "moves")
+    return f"{which} of the {n_samples:,} rows (delta = {as_given(delta)}) {verb}"
 
 
 def numbers_of(law: ResolvedScheme) -> str:

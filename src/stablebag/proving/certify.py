@@ -75,11 +75,12 @@ def certify(
     more than 33.96 is at most 0.1 on average over the rows.
     Proved by second moments of the bags, the same seed and names of rows with and without the
     row, so that bags without it stay as they are, Theorem 20 for the range (subbagging, 221 of
-    442 rows: p = 0.5, q = 0.000567; 500 bags; predictions in a range of length 321 that changes
-    with a share 0.004525 of the rows).
+    442 rows: p = 0.5, q = 0.000567; 500 bags; predictions in a range of length 321, which 2 of
+    the rows can change).
     Of it, 14.29 is the price of drawing 500 bags at random: with infinitely many it would be
     19.67; 3,000 bags would halve that price.
-    The mean over rows is at most 11.95 (second moments of the bags).
+    The mean over rows, in expectation over bags and seeds, is at most 11.95 (second moments of
+    the bags).
     """
     check_bagged(model, "certify", outputs="any")
     n_bags = math.inf if model.derandomized_ else len(model.bags_)

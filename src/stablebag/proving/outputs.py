@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from stablebag._checks import as_share, check_delta, check_real, refuse_type, refuse_value
-from stablebag._wording import rounded_up
+from stablebag._wording import number, rounded_up
 from stablebag.proving.scope import Quantity
 from stablebag.resampling.scheme import ResolvedScheme
 
@@ -31,6 +31,7 @@ class Outputs:
     shifted_share: ClassVar[float] = 0.0
     quantity: ClassVar[Quantity] = Quantity.NUMBER
     is_fixed: ClassVar[bool] = True  # no row, not even a new one, changes the interval
+    unit: ClassVar[str] = ""  # of every epsilon, if it is not that of the prediction
 
     def __post_init__(self) -> None:
         reason = "it is the length of the interval of predictions. If there is none, use UnboundedOutputs()."
@@ -52,7 +53,7 @@ class Outputs:
 
     def words(self, law: ResolvedScheme) -> str:
         """Say in which set the outputs lie."""
-        return f"predictions in a range of length {self.length:.4g}"
+        return f"predictions in a range of length {number(self.length)}"
 
     def about(self, n_samples: int) -> str:
         """Say which part of the bounds is due to the outputs, if any."""
@@ -101,8 +102,8 @@ class AdaptiveOutputs(Outputs):
         return " with this range of targets"
 
     def words(self, law: ResolvedScheme) -> str:
-        changing = f" that changes with a share {self.delta_range:.4g} of the rows" if self.delta_range > 0 else ""
-        return super().words(law) + changing
+        changing = round(self.delta_range * law.n_samples)
+        return super().words(law) + (f", which {changing:,} of the rows can change" if changing else "")
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,7 @@ class UnboundedOutputs(Outputs):
 
     quantity: ClassVar[Quantity] = Quantity.RELATIVE
     is_fixed: ClassVar[bool] = False
+    unit: ClassVar[str] = " times the range of the learner's outputs at that point"
 
     def __post_init__(self) -> None:
         if self.length != 1.0:
@@ -159,7 +161,7 @@ class UnboundedOutputs(Outputs):
 
     def words(self, law: ResolvedScheme) -> str:
         empty = ", of which one without rows predicts 0" if law.empty_probability > 0 else ""
-        return f"in units of the range of the learner's outputs at that point, over all bags{empty}"
+        return f"the range is over all bags{empty}"
 
 
 _KINDS = {kind.__name__: kind for kind in (Outputs, AdaptiveOutputs, ClassOutputs, UnboundedOutputs)}
@@ -195,10 +197,13 @@ def about_empty_bags(shift: float, shifted_share: float, n_samples: int) -> str:
     if shift == 0:
         return ""
     lonely = round(shifted_share * n_samples)
-    rows = "one row is the only one of its class" if lonely == 1 else f"{lonely:,} rows are the only ones of theirs"
+    rows = (
+        "one row is the only one of its class" if lonely == 1 else f"{lonely:,} rows are each the only one of its class"
+    )
     if shifted_share == 1:
         rows = "any row may be the only one of its class"
     return (
-        f"This includes {rounded_up(shift)} for bags without rows, which give all classes the same probability: "
-        f"{rows}. Subbagging and classical bagging have no such bags."
+        f"Bags without rows give all classes the same probability, and {rows}: by such bags alone, leaving it out "
+        f"moves the output by up to {rounded_up(shift)}. The bounds include that. Subbagging and classical bagging "
+        "have no such bags."
     )

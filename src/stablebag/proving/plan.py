@@ -14,7 +14,7 @@ from stablebag._checks import (
     refuse_type,
     refuse_value,
 )
-from stablebag._wording import count_bags, preformatted, rounded_up
+from stablebag._wording import count_bags, paragraphs, preformatted, rounded_up, written_size
 from stablebag.proving import bounds
 from stablebag.proving.certificate import Certificate, first_step, replace_bags
 from stablebag.proving.coupling import Coupling
@@ -84,10 +84,10 @@ class Plan:
         return str(self)
 
     def __str__(self) -> str:
-        fewer = [f"{option.n_bags:,} of {option.bag_size:,.6g} rows" for option in reversed(self.options[:-1])]
-        others = f"\nFewer bags must be smaller: {', '.join(fewer)}." if fewer else ""
-        promise = self.certificate.explain(self.delta)
-        return f"Use {self.certificate.scheme}, with {count_bags(self.n_bags)}.{others}\n{promise}"
+        fewer = [f"{option.n_bags:,} of {written_size(option.bag_size)} rows" for option in reversed(self.options[:-1])]
+        use = [f"Use {self.certificate.scheme}, with {count_bags(self.n_bags)}."]
+        use += [f"Fewer bags keep the promise if they are smaller: {', '.join(fewer)}."] if fewer else []
+        return f"{paragraphs(use)}\n{self.certificate.explain(self.delta)}"
 
     def _repr_html_(self) -> str:
         """For notebooks."""
@@ -156,7 +156,8 @@ def plan(
 
     >>> print(plan(10_000, epsilon=0.05, delta=0.05))
     Use subbagging, 7,752 of 10,000 rows, with 9,994 bags.
-    Fewer bags must be smaller: 3,000 of 5,594 rows, 1,000 of 2,346 rows, 300 of 738 rows, 100 of 248 rows.
+    Fewer bags keep the promise if they are smaller: 3,000 of 5,594 rows, 1,000 of 2,346 rows, 300
+    of 738 rows, 100 of 248 rows.
     For every learner, every data set of 10,000 rows and every test point: the chance, over the
     draw of bags and seeds, that leaving out a row moves the prediction by more than 0.05 is at
     most 0.05 on average over the rows.
@@ -165,9 +166,10 @@ def plan(
     = 1.74e-05; 9,994 bags; predictions in a range of length 1).
     Of it, 0.01689 is the price of drawing 9,994 bags at random: with infinitely many it would be
     0.03312; 239,856 bags would halve that price.
-    The mean over rows is at most 0.01119 (second moments of the bags).
-    Replacing a row by another that takes its name can move it by 0.7753, in expectation over the
-    bags; for independent rows from one distribution it is at most 0.02237 in expectation
+    The mean over rows, in expectation over bags and seeds, is at most 0.01119 (second moments of
+    the bags).
+    Replacing a row by another that takes its name moves it by at most 0.7753, in expectation over
+    the bags; for independent rows from one distribution, by at most 0.02237 in expectation
     (Corollary 17).
     """
     n_samples = check_samples(n_samples, "plan")

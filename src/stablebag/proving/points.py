@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import check_delta, check_epsilon, hold_read_only, whole_rows
-from stablebag._wording import count_points, paragraphs, rounded_up
+from stablebag._wording import as_given, count_points, paragraphs, rounded_down, rounded_up
 from stablebag.proving import bounds
-from stablebag.proving.certificate import Certificate
+from stablebag.proving.certificate import Certificate, at_most_rows
 from stablebag.proving.outputs import UnboundedOutputs
 from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Scope
@@ -128,22 +128,25 @@ class PointCertificate(Spoken):
         n_points, n = len(epsilon), self.certificate.n_samples
         points = count_points(n_points)
         if math.isinf(self.certificate.n_bags):
-            rows = f"at most {whole_rows(delta, n):,} of the {n:,} rows (delta = {delta:g}) move"
+            rows = at_most_rows(delta, n)
         else:
             matched = " (the same seed and names of rows with and without the row)"
             how = matched if self.certificate.coupling.name == "matched" else ""
-            rows = f"in expectation over bags and seeds{how}, at most a share {delta:g} of the {n:,} rows move"
+            rows = f"in expectation over bags and seeds{how}, at most a share {as_given(delta)} of the {n:,} rows move"
         what = "vector of outputs" if isinstance(self.certificate, VectorCertificate) else "prediction"
         each_point = epsilon.reshape(n_points, -1).max(axis=1)  # over classes, the weakest of the bounds
         middle, largest, ceiling = float(np.median(each_point)), float(epsilon.max()), self._ceiling(delta)
         moves = f"{rows} the {what} by more than {rounded_up(largest)} when left out"
-        if n_points > 1:
+        if middle < largest:
             moves += f" (by more than {rounded_up(middle)} at half of the points)"
-        if middle >= ceiling:
-            moves = f"nothing more is known for delta = {delta:g} than for every data set and point"
+        elif (smallest := float(each_point.min())) < largest:
+            moves += f" (by more than {rounded_up(smallest)} at the best of the points)"
+        if each_point.min() >= ceiling:
+            moves = f"nothing more is known for delta = {as_given(delta)} than for every data set and point"
         if self.proved and self.confidence < 1:
             head = (
-                f"With confidence {100 * self.confidence:g} % over the draw of the bags, for this data set and {points}"
+                f"With confidence {rounded_down(100 * self.confidence, 6)} % over the draw of the bags, for this data "
+                f"set and {points}"
             )
         elif self.proved:
             head = f"For this data set and {points}"
@@ -155,7 +158,7 @@ class PointCertificate(Spoken):
                 "The outputs have no bounds, so the standard deviation over bags is estimated, not bounded. Clip "
                 "predictions to a range for a certificate."
             )
-        else:
+        elif math.isfinite(ceiling):
             of = self.certificate
             such = of.such if isinstance(of, VectorCertificate) else of.scheme.scheme.such + of.outputs.such(of.scheme)
             sentences.append(f"For every data set{such} and every point it would be {rounded_up(ceiling)}.")

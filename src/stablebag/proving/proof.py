@@ -18,6 +18,13 @@ class Proof:
     words: str
     exact: bool = False
 
+    @property
+    def sentence(self) -> str:
+        """What a bound rests on, as the beginning of a sentence."""
+        if self.words == TRIVIAL.words:
+            return f"All that is known is {self.words}"
+        return f"Proved by {self.words}" + (", and no smaller number holds for every learner" if self.exact else "")
+
     def and_(self, *others: str) -> "Proof":
         """Return the proof with further steps."""
         return Proof(", ".join([self.words, *others]), self.exact)

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import check_delta, check_epsilon, hold_read_only, whole_rows
-from stablebag._wording import count_bags, count_points, paragraphs, rounded_up
+from stablebag._wording import as_given, count_bags, count_points, paragraphs, rounded_up
+from stablebag.proving.certificate import at_most_rows
 from stablebag.proving.outputs import about_empty_bags
+from stablebag.proving.proof import TRIVIAL
 from stablebag.proving.protocol import Spoken
 from stablebag.proving.scope import Quantity, Scope
 
@@ -163,7 +165,8 @@ class ReusedBagsCertificate(Spoken):
         now = float(np.mean(self.epsilon(delta)))
         if enough is None or not 0 < price < now < min(self.range_length, self.worst_case()):
             return ""
-        where = "" if self.standard_deviation is None else " on average over the points"
+        several = self.standard_deviation is not None and self.standard_deviation.size > 1
+        where = " on average over the points" if several else ""
         return (
             f"With infinitely many bags it would be about {rounded_up(now - price)} in place of {rounded_up(now)}"
             f"{where}: the rest is the price of drawing {self.scope.n_bags:,} at random, which about {enough:,} would "
@@ -211,7 +214,6 @@ class ReusedBagsCertificate(Spoken):
         """
         delta = check_delta(delta, "ReusedBagsCertificate.explain")
         largest = float(np.max(self.epsilon(delta)))
-        rows = whole_rows(delta, self.n_samples)
         where = "every test point"
         if self.standard_deviation is not None:
             where = count_points(len(self.standard_deviation))
@@ -219,21 +221,24 @@ class ReusedBagsCertificate(Spoken):
         vector = self.scope.quantity in (Quantity.VECTOR, Quantity.OUTPUTS)
         moved = "the vector of outputs by a distance of" if vector else "the prediction by"
         vacuous = math.isinf(largest) or largest >= self.range_length > 0
-        by = f"at most {rows:,} of the {self.n_samples:,} rows (delta = {delta:g}) move {moved} more than "
-        by = f"nothing is promised for delta = {delta:g}" if vacuous else by + rounded_up(largest)
+        by = f"{at_most_rows(delta, self.n_samples)} {moved} more than {rounded_up(largest)}"
+        by = f"nothing is promised for delta = {as_given(delta)}" if vacuous else by
         bags = "all bags" if self.scope.n_bags is None else f"these {count_bags(self.scope.n_bags)} as they were drawn"
         sentences = [
             f"For {bags}, {learner} {where}: {by}, where the prediction without a row is the average over the bags "
             "that do not contain it.",
-            f"Proved by the largest eigenvalue {self.eigenvalue:.4g} of the bags' own covariance (docs/proofs.md, 7).",
+            f"{TRIVIAL.sentence}."
+            if vacuous
+            else f"Proved by the largest eigenvalue {self.eigenvalue:.4g} of the bags' own covariance (docs/proofs.md, "
+            "7).",
         ]
         if math.isfinite(worst := self.worst_case()):
             sentences[-1] += f" No row at all moves it by more than {rounded_up(worst)}."
         sentences.append(self.about_bags(delta))
         if self.delta_range > 0:
-            sentences.append(
-                f"This includes the share {self.delta_range:.4g} of rows whose removal changes the range itself."
-            )
+            changing = round(self.delta_range * self.n_samples)
+            rows = "1 row whose removal changes" if changing == 1 else f"{changing:,} rows whose removal changes"
+            sentences.append(f"This includes the {rows} the range itself.")
         sentences.append(about_empty_bags(self.shift, self.shifted_share, self.n_samples))
         return paragraphs(self.scope.noun.in_place_of_rows(sentence) for sentence in sentences if sentence)
 

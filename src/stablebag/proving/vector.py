@@ -18,11 +18,11 @@ from stablebag._checks import (
     refuse_value,
     whole_rows,
 )
-from stablebag._wording import ROWS, Noun, count_bags, paragraphs, rounded_up
+from stablebag._wording import ROWS, Noun, as_given, at_most, count_bags, paragraphs, rounded_up
 from stablebag.learning.ranges import ObservedRange
 from stablebag.proving import bounds
 from stablebag.proving.box_changes import BoxChanges
-from stablebag.proving.certificate import first_step, law_to_dict, numbers_of
+from stablebag.proving.certificate import at_most_rows, first_step, law_to_dict, numbers_of
 from stablebag.proving.coupling import Coupling, as_coupling
 from stablebag.proving.labels import Labels
 from stablebag.proving.outputs import about_empty_bags, such_classes
@@ -356,20 +356,23 @@ class VectorCertificate(Spoken):
         delta = check_delta(delta, "VectorCertificate.explain")
         bound = self._best(delta)
         moves = f"the vector of outputs by a distance of more than {rounded_up(bound.value)}"
-        if math.isinf(self.n_bags):
-            rows = whole_rows(delta, self.n_samples)
-            promise = f"at most {rows:,} of the {self.n_samples:,} rows (delta = {delta:g}) move {moves} when left out."
+        if math.isinf(bound.value) or bound.value >= self.diameter > 0:
+            promise = f"nothing is promised for delta = {as_given(delta)}; the bound is vacuous."
+        elif math.isinf(self.n_bags):
+            promise = f"{at_most_rows(delta, self.n_samples)} {moves} when left out."
         else:
             promise = (
                 f"the chance, over the draw of bags and seeds, that leaving out a row moves {moves} is at most "
-                f"{delta:g} on average over the rows."
+                f"{as_given(delta)} on average over the rows."
             )
         law = self.scheme
-        setting = f"{law}: {numbers_of(law)}; {count_bags(self.n_bags)}; outputs within {self.radius:.4g} of a point"
-        setting += "" if self.box is None else self.box.words
+        setting = (
+            f"{law}: {numbers_of(law)}; {count_bags(self.n_bags)}; outputs within {at_most(self.radius)} of a point"
+        )
+        setting += "" if self.box is None else self.box.words(self.n_samples)
         sentences = [
             f"For every learner, every data set of {self.n_samples:,} rows{self.such} and every test point: {promise}",
-            f"Proved by {bound.proof.words} ({setting}).",
+            f"{bound.proof.sentence} ({setting}).",
             about_bags(lambda n_bags: self._with_bags(n_bags).epsilon(delta), self.n_bags, self.diameter),
             about_empty_bags(self.shift, self.shifted_share, self.n_samples),
         ]
@@ -435,7 +438,11 @@ class VectorCertificate(Spoken):
 
         if math.isinf(self.n_bags):
             epsilon = of_rows(whole_rows(delta, n))
-            return Bound(epsilon, Proof(f"{mean_squares}, counting whole rows") if epsilon < worst_of_bags else TRIVIAL)
+            proof = Proof(f"{mean_squares}, counting whole rows")
+            if epsilon == worst_of_bags:
+                one_row = "Theorem 14" if self.scheme.is_symmetric else "the chance of any row to be in a bag"
+                proof = TRIVIAL if epsilon >= self.diameter else Proof(one_row)
+            return Bound(epsilon, proof)
         proved = [Bound(self.diameter, TRIVIAL)]
         if delta > 0:
             squares = bounds.vector_epsilon(delta, self._constant, self.radius, self.n_bags, self.coupling)

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from stablebag._wording import probability
 from stablebag.resampling.arrivals import Arrivals, Picked
 from stablebag.resampling.assumptions import WeightedBag
 from stablebag.resampling.counting import binomial_law
@@ -75,4 +76,4 @@ class BernoulliSubbagging(SizedScheme):
 
     def describe(self, n_samples: int) -> str:
         share = float(self.share_of(n_samples))
-        return f"Bernoulli subbagging, each of {n_samples:,} rows with probability {share:.4g}"
+        return f"Bernoulli subbagging, each of {n_samples:,} rows with probability {probability(share)}"

@@ -139,7 +139,7 @@ class ClusterSubbagging(UnequalScheme):
 
     def describe(self, n_samples: int) -> str:
         _, m, there = self._layout(n_samples)
-        return f"cluster subbagging, {m:,} of {len(there):,} clusters of {n_samples:,} rows"
+        return f"cluster subbagging, {m:,} of {len(there):,} clusters, {n_samples:,} rows in all"
 
     def digest(self, n_samples: int) -> str:
         parts, m, there = self._layout(n_samples)

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from stablebag._wording import written_size
 from stablebag.resampling.arrivals import Arrivals, Picked
 from stablebag.resampling.assumptions import WeightedBag
 from stablebag.resampling.counting import binomial_law, orders
@@ -72,4 +73,6 @@ class PoissonizedBagging(SizedScheme):
         return float(self.share_of(n_samples) * n_samples)
 
     def describe(self, n_samples: int) -> str:
-        return f"Poissonized bagging, {self.expected_size(n_samples):,.6g} draws expected from {n_samples:,} rows"
+        number = written_size(self.expected_size(n_samples))
+        draws = "1 draw" if number == "1" else f"{number} draws"
+        return f"Poissonized bagging, {draws} expected from {n_samples:,} rows"

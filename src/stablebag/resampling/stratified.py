@@ -139,7 +139,8 @@ class StratifiedSubbagging(UnequalScheme):
 
     def describe(self, n_samples: int) -> str:
         parts, sizes = self.layout(n_samples)
-        return f"stratified subbagging, {sizes.sum():,} of {n_samples:,} rows in {len(parts.labels):,} strata"
+        strata = "1 stratum" if len(parts.labels) == 1 else f"{len(parts.labels):,} strata"
+        return f"stratified subbagging, {sizes.sum():,} of {n_samples:,} rows in {strata}"
 
     def digest(self, n_samples: int) -> str:
         parts, sizes = self.layout(n_samples)

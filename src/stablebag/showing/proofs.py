@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stablebag._wording import percent
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.proving.protocol import StabilityCertificate
 
@@ -63,7 +64,9 @@ def proofs(
     list of Proof
     """
     noun = bagged.noun
-    most, reused, again = f"{1 - delta:.0%} of the {noun.plural}", "by these bags", "fitted again with the same seed"
+    most, reused = f"{percent(1 - delta)} of the {noun.plural}", "by these bags"
+    # What is proved of bags drawn anew is about the average over draws; one draw may be worse.
+    again = "fitted again with the same seed (proved on average over seeds)"
     lines = [
         _line(f"{reused}: {most} move it by at most", bagged.epsilon(delta, "max"), proved, delta),
         Proof(f"{reused}: mean over the {noun.plural}", bagged.mean("max"), _bound(proved, proved.mean())),

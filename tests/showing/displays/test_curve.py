@@ -90,7 +90,7 @@ def test_what_is_proved_of_fitting_anew_is_drawn_beside_refits_without_each_row_
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=20, random_state=0).fit(X, y)
     draw = StabilityCurveDisplay.from_perturbations
     every = draw(leave_one_out_refit(model, X, y, points), certificate=certify(model))
-    assert every.guarantee_.get_label() == "proved"
+    assert every.guarantee_.get_label() == "proved, on average over draws of the bags"
     some = leave_one_out_refit(model, X, y, points, rows=[0, 1])
     with pytest.raises(ValueError, match=r"cannot show this bound .*: only 2 of the 20 rows were left out"):
         draw(some, certificate=certify(model))

@@ -98,7 +98,7 @@ def test_displays_name_what_is_left_out(measured):
     assert noun_of(moved) == patients
     with pytest.raises(ValueError, match="Perturbations by patients and rows cannot be shown together"):
         noun_of({"a": measured["bagged"], "b": moved["bagged"]})
-    assert PerturbationDisplay.from_perturbations(moved).ax_.get_ylabel() == "share of patients"
+    assert PerturbationDisplay.from_perturbations(moved).ax_.get_ylabel().startswith("share of patients")
     assert "share of patients that" in StabilityCurveDisplay.from_perturbations(moved).ax_.get_ylabel()
     phases = PhaseDiagramDisplay.from_certificate(Certificate(Subbagging(2), 4, noun=patients))
     assert "share of patients" in phases.ax_.get_xlabel()

@@ -3,7 +3,7 @@ import pytest
 from matplotlib.colors import to_rgba
 
 from stablebag import LabelSetDisplay, LabelSets, SelectionStability
-from stablebag._wording import Noun
+from stablebag._wording import Noun, rounded_down
 from stablebag.measuring.names import Names
 
 PREDICTION = np.array([[0.8, 0.15, 0.05], [0.1, 0.42, 0.48]])
@@ -57,7 +57,7 @@ def test_of_many_points_only_the_closest_decisions_are_drawn_and_the_rest_is_cou
     assert display.ax_.get_title().endswith(", 2 hinge on one row")
     assert display.hinges_.get_label() == "decision hinges on one row (1 more not drawn)"
     lead = 2 * first[219] - 1
-    assert display.ax_.get_xlabel().endswith(f"the first label leads by {lead:.2g} or more")
+    assert display.ax_.get_xlabel().endswith(f"the first label leads by {rounded_down(lead, 2)} or more")
     assert len(LabelSetDisplay.from_sets(many, most=300).order_) == 300
     with pytest.raises(ValueError, match="'most' parameter of LabelSetDisplay"):
         LabelSetDisplay.from_sets(many, most=0)

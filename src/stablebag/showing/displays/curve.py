@@ -9,7 +9,7 @@ from stablebag._checks import check_flag, check_real, refuse_type, refuse_value
 from stablebag._wording import ROWS, Noun
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.proving.protocol import StabilityCertificate
-from stablebag.proving.scope import refuse_mismatch
+from stablebag.proving.scope import Rerun, refuse_mismatch
 from stablebag.showing.displays.display import (
     MOVES,
     PROVED,
@@ -136,6 +136,8 @@ class StabilityCurveDisplay(Display):
             return cls(curves, None, noise, noun=noun_of(named), xlabel=xlabel).plot(ax=ax, scale=scale)
         of = _spoken_of(certificate, named, cls.__name__)
         label = "proved" if len(named) == 1 else f"proved for {of}"
+        if certificate.scope.rerun is Rerun.ANEW:  # one draw of the bags may be above it
+            label += ", on average over draws of the bags"
         display = cls(curves, certificate.curve(over_points), noise, label, noun_of(named), xlabel)
         return display.plot(ax=ax, scale=scale)
 
@@ -160,7 +162,7 @@ class StabilityCurveDisplay(Display):
             style = {"color": look.colour, "linestyle": look.line}
             (self.lines_[name],) = ax.step(*self.curves[name], where="post", label=name, **style)
             if name in self.noise:
-                label = f"noise of the bags, {name}"
+                label = f"bagging noise, estimated: {name}"
                 mark = {"marker": "^", "markersize": 9, "linestyle": "none", "color": look.colour}
                 ax.plot(self.noise[name], 0, clip_on=False, label=label, **mark)
         if self.guarantee is not None and len(self.guarantee[0]):

@@ -34,6 +34,8 @@ class PerturbationDisplay(Display):
         What the distances are.
     counts : dict of str to ndarray, or None, default=None
         How many rows each of the distances is of; None is one each.
+    ylabel : str or None, default=None
+        What the bars are shares of; None is "share of rows", or of what else is left out.
 
     Attributes
     ----------
@@ -59,12 +61,14 @@ class PerturbationDisplay(Display):
         noun: Noun = ROWS,
         xlabel: str = MOVES,
         counts: Mapping[str, np.ndarray] | None = None,
+        ylabel: str | None = None,
     ) -> None:
         owner = type(self).__name__
         named = as_named(distances, "distances", owner)
         self.distances = {name: as_line(values, "distances", owner) for name, values in named.items()}
         self.noun = noun
         self.xlabel = xlabel
+        self.ylabel = ylabel
         self.counts = (
             None
             if counts is None
@@ -114,7 +118,11 @@ class PerturbationDisplay(Display):
                     raise IndexError(f"Point {point} was asked for, and there are {len(moved.prediction)} points.")
         found = {name: moved.distribution(point) for name, moved in named.items()}
         distances, counts = ({name: part[k] for name, part in found.items()} for k in (0, 1))
-        return cls(distances, noun_of(named), xlabel, counts).plot(bins=bins, scale=scale, ax=ax)
+        points = "points" if point is None and any(len(moved.prediction) > 1 for moved in named.values()) else ""
+        classes = "classes" if any(moved.prediction.ndim > 1 for moved in named.values()) else ""
+        several, noun = " and ".join(filter(None, (points, classes))), noun_of(named)
+        ylabel = f"share of {noun.plural}, over all {several}" if several else None
+        return cls(distances, noun, xlabel, counts, ylabel).plot(bins=bins, scale=scale, ax=ax)
 
     def plot(self, ax: Any = None, *, bins: int = 40, scale: str = "auto") -> Self:
         """Draw the histograms.
@@ -144,7 +152,7 @@ class PerturbationDisplay(Display):
         smaller = any((values < reach.low).any() for values in self.distances.values())
         ax.set(
             xlabel=self.xlabel + ("; the first bar has all smaller moves" if smaller else ""),
-            ylabel=f"share of {self.noun.plural}",
+            ylabel=f"share of {self.noun.plural}" if self.ylabel is None else self.ylabel,
             xscale="log" if reach.log else "linear",
         )
         ax.set(xlim=(reach.low, reach.high if reach.log else None))

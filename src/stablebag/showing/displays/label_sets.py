@@ -5,6 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from stablebag._checks import as_array, check_integer, refuse_type, refuse_value
+from stablebag._wording import rounded_down
 from stablebag.deciding.label_sets import LabelSets
 from stablebag.deciding.selection_stability import SelectionStability
 from stablebag.showing.displays.display import Display
@@ -146,7 +147,7 @@ class LabelSetDisplay(Display):
         about = "points, the closest decision first"
         if n > len(lines):
             about = f"the {len(lines):,} closest decisions; at the others the first label leads by "
-            about += f"{lead[order[len(lines)]]:.2g} or more"
+            about += f"{rounded_down(float(lead[order[len(lines)]]), 2)} or more"
         ax.set(xlabel=about, ylabel="probability", title=title, ylim=(-0.1, 1.05))
         ax.legend(loc="best", fontsize="small")
         return self

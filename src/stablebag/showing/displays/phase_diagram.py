@@ -10,9 +10,10 @@ from stablebag.proving.bounds import unstable_epsilon
 from stablebag.proving.certificate import Certificate
 from stablebag.proving.frontier import MOST_ROWS, frontier
 from stablebag.resampling.subbagging import Subbagging
-from stablebag.showing.displays.display import BAGGED, OTHER, PROVED, Display, as_line, write_numbers
+from stablebag.showing.displays.display import BAGGED, MOVES, OTHER, PROVED, Display, as_line, write_numbers
 
 _MOST_EXACT = 10_000  # rows up to which the exact frontier is drawn if there are more
+_FEW_EMPTY = 1e-6  # a chance of bags without rows up to which learners attain the exact frontier, as far as is visible
 _ABOVE = 1.15  # by how much the diagram is higher than what is in it
 
 
@@ -33,6 +34,8 @@ class PhaseDiagramDisplay(Display):
         The exact frontier between the two, with infinitely many bags.
     noun : Noun, default=ROWS
         What is left out: rows, or units such as patients.
+    ylabel : str, default="how far the prediction moves"
+        What epsilon is.
 
     Attributes
     ----------
@@ -69,6 +72,7 @@ class PhaseDiagramDisplay(Display):
         title: str = "",
         exact: np.ndarray | None = None,
         noun: Noun = ROWS,
+        ylabel: str = MOVES,
     ) -> None:
         owner = type(self).__name__
         self.delta = as_line(delta, "delta", owner)
@@ -81,6 +85,7 @@ class PhaseDiagramDisplay(Display):
             if line is not None and len(line) != len(self.delta):
                 raise refuse_value(name, owner, f"one number for each of {len(self.delta)} shares", len(line))
         self.noun = noun
+        self.ylabel = ylabel
 
     @classmethod
     def compute(cls, certificate: Certificate, *, bound: str = "best") -> Self:
@@ -112,13 +117,16 @@ class PhaseDiagramDisplay(Display):
         impossible = exact = None
         if certificate.delta_range == 0:
             points = [frontier(law, row + 1) for row in rows.tolist()] if rows[-1] < MOST_ROWS else []
-            if points and all(point is not None for point in points):
+            # What a bag without rows predicts is fixed, so if there are many of them, no learner attains the frontier.
+            if points and all(point is not None for point in points) and law.empty_probability < _FEW_EMPTY:
                 exact = np.array([point.value for point in points if point is not None]) * certificate.range_length
             if type(law.scheme) is Subbagging:
                 levels = [unstable_epsilon(n, int(law.bag_size), share) for share in delta]
                 impossible = np.array(levels) * certificate.range_length
         noun = certificate.noun
-        return cls(delta, guaranteed, impossible, title=noun.in_place_of_rows(str(law)), exact=exact, noun=noun)
+        title, unit = noun.in_place_of_rows(str(law)), certificate.outputs.unit
+        ylabel = MOVES + (f",{unit}" if unit else "")
+        return cls(delta, guaranteed, impossible, title=title, exact=exact, noun=noun, ylabel=ylabel)
 
     @classmethod
     def from_certificate(cls, certificate: Certificate, *, bound: str = "best", ax: Any = None) -> Self:
@@ -159,24 +167,39 @@ class PhaseDiagramDisplay(Display):
             raise ValueError(f"Nothing is guaranteed for {share}, so there is no diagram to draw.")
         delta, guaranteed = self.delta[shown], self.guaranteed[shown]
         top = _ABOVE * float(guaranteed.max())
-        (self.guaranteed_,) = ax.plot(delta, guaranteed, "-", color=BAGGED)
-        ax.fill_between(delta, guaranteed, top, color=BAGGED, alpha=0.25, label="guaranteed for every learner")
+        # Rows are whole: what holds for a share of them holds until the next row, and no straight line between does.
+        steps = {"drawstyle": "steps-post"}
+        (self.guaranteed_,) = ax.plot(delta, guaranteed, "-", color=BAGGED, **steps)
+        area = {"color": BAGGED, "alpha": 0.25, "step": "post", "label": "guaranteed for every learner"}
+        ax.fill_between(delta, guaranteed, top, **area)
         if self.impossible is not None:
-            (self.impossible_,) = ax.plot(delta, self.impossible[shown], "--", color=OTHER, label="Theorem 10")
+            (self.impossible_,) = ax.plot(delta, self.impossible[shown], "--", color=OTHER, label="Theorem 10", **steps)
         border = self.impossible if self.exact is None else self.exact
         if border is not None:
             style = {"facecolor": "none", "edgecolor": OTHER, "alpha": 0.6, "hatch": "///", "linewidth": 0}
-            ax.fill_between(delta, 0, border[shown], label="impossible for some learner, with all bags", **style)
+            label = "impossible for some learner, with all bags"
+            ax.fill_between(delta, 0, _until_next(delta, border[shown]), step="post", label=label, **style)
         if self.exact is not None:
-            (self.exact_,) = ax.plot(delta, self.exact[shown], ":", color=PROVED, label="exact frontier", zorder=3)
+            about = {"label": "exact frontier", "zorder": 3, **steps}
+            (self.exact_,) = ax.plot(delta, self.exact[shown], ":", color=PROVED, **about)
         ax.set(xlabel=f"share of {self.noun.plural} that may move it further ($\\delta$)", title=self.title)
-        ax.set(ylabel="how far the prediction moves ($\\varepsilon$)")
+        ax.set(ylabel=f"{self.ylabel} ($\\varepsilon$)")
         write_numbers(ax.yaxis)
         if len(delta) > 1:
             ax.set(xlim=(float(delta[0]), float(delta[-1])))
         ax.set(ylim=(0, top))
         ax.legend()
         return self
+
+
+def _until_next(delta: np.ndarray, border: np.ndarray) -> np.ndarray:
+    """What is impossible from each share until the next one shown: where shares between are skipped, what is at both.
+
+    >>> _until_next(np.array([0.1, 0.2, 0.5]), np.array([3.0, 2.0, 1.0]))
+    array([3., 1., 1.])
+    """
+    skipped = np.diff(delta, append=delta[-1]) > 1.5 * delta[0]
+    return np.where(skipped, np.minimum(border, np.roll(border, -1)), border)
 
 
 def _steps(n_samples: int) -> int:

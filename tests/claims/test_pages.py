@@ -1,0 +1,176 @@
+"""Words in pictures, in the report and in the terminal: bounds beside what they bound, shares of what they are of."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sklearn.tree import DecisionTreeRegressor
+
+from claims.reading import joined, number_after
+from stablebag import (
+    BaggedRegressor,
+    BernoulliSubbagging,
+    Certificate,
+    LabelSetDisplay,
+    LabelSets,
+    PerturbationDisplay,
+    Perturbations,
+    PhaseDiagramDisplay,
+    StabilityCurveDisplay,
+    Subbagging,
+    certify,
+    certify_reused,
+    leave_one_out,
+    leave_one_out_refit,
+    plan,
+)
+from stablebag.commands.main import main
+from stablebag.paper.results import _factor, _spread
+from stablebag.proving.outputs import UnboundedOutputs
+from stablebag.showing.proofs import proofs
+
+
+def words(*arguments):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments], env={"COLUMNS": "200"})
+    assert result.exit_code == 0, result.output
+    return joined(result.output)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(0)
+    X, points = rng.normal(size=(16, 2)), rng.normal(size=(3, 2))
+    y = X[:, 0] + rng.normal(size=16)
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=2), n_bags=30, random_state=0).fit(X, y)
+    return model, X, y, points
+
+
+# ----------------------------------------------------------------------------------------------------------- pictures
+
+
+@pytest.mark.parametrize(
+    ("shape", "point", "label"),
+    [
+        ((1,), None, "share of rows"),
+        ((3,), 0, "share of rows"),
+        ((3,), None, "share of rows, over all points"),
+        ((3, 2), 0, "share of rows, over all classes"),
+        ((3, 2), None, "share of rows, over all points and classes"),
+    ],
+)
+def test_a_histogram_says_of_what_its_bars_are_shares(shape, point, label):
+    rng = np.random.default_rng(0)
+    moved = Perturbations(rng.random(shape), rng.random((5, *shape)), np.arange(5))
+    display = PerturbationDisplay.from_perturbations(moved, point=point)
+    assert display.ax_.get_ylabel() == label
+    counted = moved.values if point is None else moved.values[:, point]
+    assert len(display.distances["measured"]) == counted.size  # one for each row alone only where the label says so
+    assert (counted.size == 5) == (label == "share of rows")
+
+
+def test_a_curve_says_whether_what_is_proved_holds_for_this_draw_or_on_average(fitted):
+    model, X, y, points = fitted
+    draw = StabilityCurveDisplay.from_perturbations
+    reused, refitted = leave_one_out(model, points), leave_one_out_refit(model, X, y, points)
+    assert draw(reused, certificate=certify_reused(model)).guarantee_.get_label() == "proved"
+    on_average = draw(refitted, certificate=certify(model)).guarantee_.get_label()
+    assert on_average == "proved, on average over draws of the bags"
+    both = draw({"base": refitted, "bagged": reused}, certificate=certify_reused(model, points))
+    assert both.guarantee_.get_label() == "proved for bagged"
+
+
+@pytest.mark.parametrize("n", [3, 5, 20])
+def test_what_a_phase_diagram_shades_is_proved_between_whole_rows_too(n):
+    certificate = Certificate(Subbagging(0.5), n)
+    display = PhaseDiagramDisplay.from_certificate(certificate)
+    assert display.guaranteed_.get_drawstyle() == "steps-post"
+    shaded = next(area for area in display.ax_.collections if area.get_label() == "guaranteed for every learner")
+    corners = shaded.get_paths()[0].vertices
+    for share in np.linspace(1 / n, (n // 2) / n, 50):
+        lower = min(height for at, height in corners if at <= share + 1e-12)  # steps fall to the right
+        assert lower >= certificate.epsilon(min(share, 1.0)) - 1e-9
+
+
+def test_a_phase_diagram_calls_nothing_impossible_where_many_bags_have_no_rows():
+    few = PhaseDiagramDisplay.compute(Certificate(BernoulliSubbagging(0.5), 6))
+    assert few.exact is None
+    assert PhaseDiagramDisplay.compute(Certificate(BernoulliSubbagging(0.5), 60)).exact is not None
+    assert PhaseDiagramDisplay.compute(Certificate(Subbagging(3), 6)).exact is not None
+
+
+def test_a_phase_diagram_names_the_unit_of_epsilon():
+    unbounded = PhaseDiagramDisplay.from_certificate(Certificate(Subbagging(3), 6, outputs=UnboundedOutputs()))
+    assert "times the range of the learner's outputs" in unbounded.ax_.get_ylabel()
+    assert "times" not in PhaseDiagramDisplay.from_certificate(Certificate(Subbagging(3), 6)).ax_.get_ylabel()
+
+
+def test_decisions_that_are_not_drawn_lead_by_at_least_what_is_said(seed):
+    first = np.random.default_rng(seed).uniform(0.5, 1, 40)
+    prediction = np.stack([first, 1 - first], axis=1)
+    sets = LabelSets(prediction > 0.5, np.array(["a", "b"]), prediction, "margin", "none")
+    display = LabelSetDisplay.from_sets(sets, most=20)
+    others = np.delete(2 * first - 1, display.order_)
+    assert number_after(display.ax_.get_xlabel(), "the first label leads by") <= others.min()
+
+
+# -------------------------------------------------------------------------------------------------- what is proved
+
+
+def test_of_bags_drawn_anew_the_table_says_that_it_is_proved_on_average(fitted):
+    model, X, y, points = fitted
+    refitted = leave_one_out_refit(model, X, y, points, rows=range(5))
+    lines = proofs(leave_one_out(model, points), certify_reused(model, points), certify(model), refitted, delta=0.001)
+    for line in lines:
+        assert ("on average over seeds" in line.what) == line.what.startswith("fitted again")
+        assert "100%" not in line.what  # of 99.9 % of the rows
+    assert lines[0].what == "by these bags: 99.9% of the rows move it by at most"
+
+
+def test_the_report_has_no_bound_that_is_rounded_down():
+    from pathlib import Path
+
+    import stablebag
+
+    page = (Path(stablebag.__file__).parent / "showing/report/page.html.jinja").read_text()
+    assert "at most the square root of 2" in page
+    assert not re.search(r"at most 1\.41\b", page)
+
+
+# --------------------------------------------------------------------------------------------------- the terminal
+
+
+def test_plan_offers_fewer_bags_only_where_there_are_some():
+    asked = ("--delta", 0.1, "--scheme", "subbagging", "--max-bags", 2000)
+    many = words("plan", "--n-samples", 1000, "--epsilon", 0.1, *asked)
+    assert "the largest bags of which at most 2,000 are enough" in many
+    assert "Fewer bags keep the promise if they are smaller." in many
+    assert "On average over draws of the bags, at most a share 0.1 of 1,000 rows" in many
+    few = words("plan", "--n-samples", 1000, "--epsilon", 0.9, "--delta", 0.5, "--scheme", "subbagging")
+    assert len(plan(1000, 0.9, 0.5).options) == 1
+    assert "Fewer bags" not in few
+    largest = plan(1000, 0.1, 0.1, max_bags=2000).certificate.scheme.bag_size
+    assert Certificate(Subbagging(int(largest) + 1), 1000, 2000, coupling="matched").epsilon(0.1) > 0.1
+
+
+def test_certify_prints_no_share_and_no_bound_that_is_rounded_down():
+    share = 1 / 3
+    told = words("certify", "--n-samples", 30, "--n-bags", 400, "--delta", share)
+    certificate = Certificate(Subbagging(0.5), 30, 400, coupling="matched")
+    assert number_after(told, "is at most") >= share
+    lines = re.findall(r"│ +([\d.]+) +│ +(\d+) +│ +([\d.]+) +│ +([\d.]+) +│", told.replace("┃", "│"))
+    assert len(lines) == 5
+    for delta, rows, epsilon, paper in lines:
+        assert float(epsilon) >= certificate.epsilon(min(share, float(delta)) if delta == "0.3334" else float(delta))
+        assert float(epsilon) <= float(paper) or float(paper) >= certificate.range_length
+        assert int(rows) == math.floor(30 * min(float(delta), share) + 1e-9)
+
+
+def test_the_papers_claims_are_not_rounded_across_what_is_allowed():
+    for excess in (0.2, 0.99951, 0.999999, 1.0):
+        assert re.fullmatch(r"(over )?[\d.]+% of what is allowed", _factor(excess))
+        assert ("100%" in _factor(excess)) == (excess == 1)
+    for excess in (1.0000001, 1.36, 9.8):
+        assert number_after(f"is {_factor(excess)}", "is") > 1
+    assert _spread(np.array([0.5, 1.0001])) == "0.5 to 1.001 (violated at 1 of 2)"
