@@ -253,19 +253,6 @@ def rounded_down(value: float, digits: int = 4) -> str:
     return f"{down.normalize():f}" if _SMALL <= value < _LARGE else f"{down.normalize()}"
 
 
-def percent(share: float) -> str:
-    """Return a share in percent, where 100% is all, 0% is none, and nothing else is written so.
-
-    >>> percent(0.556), percent(1.0), percent(0.9999), percent(0.0), percent(0.0001), percent(0.95)
-    ('55.6%', '100%', 'over 99.9%', '0%', 'under 0.1%', '95%')
-    """
-    if 0 < share < 0.001:
-        return "under 0.1%"
-    if 0.999 < share < 1:
-        return "over 99.9%"
-    return f"{100 * share:.1f}".removesuffix(".0") + "%"
-
-
 def as_given(value: float) -> str:
     """Return a number as it was written, if it is short; else four digits rounded up, so that "at most" stays true.
 
