@@ -107,7 +107,7 @@ def test_the_bound_for_large_matrices_is_no_smaller_and_hardly_larger(n, n_bags,
 
 @pytest.mark.kernels
 def test_repeated_eigenvalues_are_found(seed):
-    # With all bags of paired rows every eigenvalue repeats; LAPACK's routine for the largest alone fails on some of these.
+    # Where rows are paired every eigenvalue repeats; LAPACK's routine for the largest alone fails on some of these.
     rng = np.random.default_rng(seed)
     for _ in range(120):
         n = 2 * int(rng.integers(2, 6))

@@ -59,7 +59,7 @@ def test_no_eigenvalue_exceeds_the_bound_however_they_lie(spectrum, scale):
 @pytest.mark.kernels
 @pytest.mark.parametrize("n_blind", [1, 4, 7])
 def test_an_eigenvector_that_the_iteration_never_meets_is_found_all_the_same(n_blind):
-    # It is orthogonal to the vector from which Lanczos starts, and to some of the others; rounding is kept from helping.
+    # It is orthogonal to the vector from which Lanczos starts and to some others, and rounding is kept from helping.
     rng = np.random.default_rng(module._SEED)
     starts = rng.normal(size=(N, module._VECTORS))
     top = np.linalg.qr(np.column_stack([starts[:, :n_blind], rng.normal(size=N)]))[0][:, -1:]
