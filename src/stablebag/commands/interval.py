@@ -12,7 +12,7 @@ from rich.console import Console
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.commands.options import keep_option, save_option, table_options
 from stablebag.commands.parts import paths_of
-from stablebag.commands.printing import progress, say
+from stablebag.commands.printing import open_console, progress, say
 
 METHODS = ("jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife")
 _OF_RANDOM_BAGS = ("jackknife+", "jackknife-minmax")  # proved for a number of bags that is drawn at random
@@ -60,7 +60,7 @@ def interval(
     check_level(confidence, "--confidence")
     for path in (output, save):
         refuse_unwritable(path, *paths_of(options["table"]), test)
-    saving, console = Saving.order(save, options), Console()
+    saving, console = Saving.order(save, options), open_console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "regression")
     new, kept = data.new, data.new.kept(keep, [])
