@@ -27,8 +27,8 @@ print(*{pool["architecture"] for pool in blas})
 
 
 def environment(kernel):
-    """Return the environment in which OpenBLAS uses a kernel."""
-    return {**os.environ, "OPENBLAS_CORETYPE": kernel}
+    """Return the environment in which OpenBLAS uses a kernel, and one thread, because several kernels run at once."""
+    return {**os.environ, "OPENBLAS_CORETYPE": kernel, "OPENBLAS_NUM_THREADS": "1"}
 
 
 def why_skipped(kernel):
@@ -48,7 +48,18 @@ def main(arguments):
     kernels = ARM if platform.machine().lower() in ("arm64", "aarch64") else X86
     skipped = {kernel: why for kernel in kernels if (why := why_skipped(kernel))}
     usable = [kernel for kernel in kernels if kernel not in skipped]
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "kernels", "-p", "no:cacheprovider", *marked, *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-m",
+        "kernels and not slow",
+        "-p",
+        "no:cacheprovider",
+        *marked,
+        *arguments,
+    ]
     waiting, running, failed = list(usable), {}, []
     while waiting or running:
         while waiting and len(running) < AT_ONCE:

@@ -12,6 +12,8 @@ from learners import RowRecorder
 from stablebag import BaggedClassifier, BaggedRegressor, Subbagging, forget, leave_one_out_error
 from stablebag.learning.out_of_bag import left_out_at
 
+pytestmark = pytest.mark.kernels
+
 DIABETES, IRIS = load_diabetes(return_X_y=True), load_iris(return_X_y=True)
 
 

@@ -36,6 +36,8 @@ from stablebag.paper.counterexamples import Memorizer
 from stablebag.proving.bounds import memorizer_in_sample_delta
 from stablebag.proving.scope import Quantity, refuse_mismatch
 
+pytestmark = pytest.mark.kernels
+
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.4), ClassicalBagging(1.0), PoissonizedBagging(0.5)]
 
 
