@@ -120,7 +120,7 @@ class BagAverage:
         unit = centred.max(axis=0)
         centred /= np.where(unit > 0, unit, 1.0)
         deviation: np.ndarray = np.sqrt(np.tensordot(self.weights, centred**2, axes=1)) * unit
-        return deviation
+        return np.where(_all_the_same(outputs), 0.0, deviation)  # not what rounding of the mean makes of it
 
     def extent(self, outputs: np.ndarray) -> np.ndarray | None:
         """Return the difference between the largest and the smallest output over the bags."""
@@ -136,11 +136,8 @@ class BagAverage:
         self.refuse_units_in_every_bag()
         if rows is not None:
             return self._left_out_of(raw, rows)
-        result = self._averages_without(self.outputs(raw))
-        for row in self.special_units:
-            without = self.bags.without(row)
-            result[row] = self._without(row, raw[without], without)
-        return result
+        outputs = self.outputs(raw)
+        return self._exactly(self._averages_without(outputs), raw, outputs, np.arange(self.bags.n_samples))
 
     def _left_out_of(self, raw: np.ndarray, rows: np.ndarray) -> np.ndarray:
         outputs = self.outputs(raw)
@@ -150,9 +147,21 @@ class BagAverage:
             outside = self.bags.outside(rows[first : first + step]).T * self.weights
             averages = (outside @ columns) / outside.sum(axis=1)[:, None]
             result[first : first + step] = averages.reshape(-1, *outputs.shape[1:])
+        return self._exactly(result, raw, outputs, rows)
+
+    def _exactly(self, result: np.ndarray, raw: np.ndarray, outputs: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Put in the averages without the special rows, and the prediction itself where a row cannot move it.
+
+        That is so where all bags agree, and for rows in no bag: sums in another order would differ by rounding.
+        """
+        prediction, agreed = self.prediction([raw]), _all_the_same(outputs)
+        result[:, agreed] = prediction[agreed]
+        result[self.bags.n_without[rows] == len(self.bags)] = prediction
         for row in set(self.special_units) & set(rows.tolist()):
             without = self.bags.without(row)
-            result[rows == row] = self._without(row, raw[without], without)
+            weights, own = self._weighted(row, raw[without], without)
+            stays = agreed & (own == outputs[0]).all(axis=0)
+            result[rows == row] = np.where(stays, prediction, np.tensordot(weights, own, axes=1))
         return result
 
     def left_out_specially(self, row: int, raw: np.ndarray) -> np.ndarray:
@@ -269,6 +278,12 @@ def _in_order(total: np.ndarray | None, lines: np.ndarray) -> np.ndarray:
     for line in lines:
         total += line
     return total
+
+
+def _all_the_same(outputs: np.ndarray) -> np.ndarray:
+    """Whether all bags predict the same finite number at a point."""
+    same: np.ndarray = (outputs == outputs[0]).all(axis=0) & np.isfinite(outputs[0])
+    return same
 
 
 def middle(interval: Any) -> Any:
