@@ -117,6 +117,15 @@ def test_repeated_eigenvalues_are_found(seed):
         assert law.constant <= eigenvalue <= law.constant * (1 + 1e-11)
 
 
+@pytest.mark.kernels
+def test_beyond_4000_bags_and_rows_the_bound_is_no_smaller_than_an_eigenvalue_that_repeats():
+    # Each row is in one bag: the covariance has the eigenvalue 1 / (B - 1)^2, B - 1 times, and zero.
+    bags = Bags(np.arange(10_002).reshape(5001, 2), n_samples=10_002)
+    eigenvalue, inclusion = largest_eigenvalue(bags)
+    assert 1 / 5000**2 <= eigenvalue <= 1.003 / 5000**2
+    assert inclusion == 1 / 5001
+
+
 def test_all_bags_of_paired_strata_are_certified():
     model = BaggedRegressor(LinearRegression(), scheme=StratifiedSubbagging(0.5, list("ababcc")), n_bags="all")
     model.fit(np.arange(12.0).reshape(6, 2) ** 2, np.arange(6.0))
