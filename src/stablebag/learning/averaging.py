@@ -120,7 +120,7 @@ class BagAverage:
         unit = centred.max(axis=0)
         centred /= np.where(unit > 0, unit, 1.0)
         deviation: np.ndarray = np.sqrt(np.tensordot(self.weights, centred**2, axes=1)) * unit
-        return np.where(_all_the_same(outputs), 0.0, deviation)  # not what rounding of the mean makes of it
+        return np.where(all_the_same(outputs), 0.0, deviation)  # not what rounding of the mean makes of it
 
     def extent(self, outputs: np.ndarray) -> np.ndarray | None:
         """Return the difference between the largest and the smallest output over the bags."""
@@ -154,15 +154,18 @@ class BagAverage:
 
         That is so where all bags agree, and for rows in no bag: sums in another order would differ by rounding.
         """
-        prediction, agreed = self.prediction([raw]), _all_the_same(outputs)
+        prediction, agreed = self.prediction([raw]), all_the_same(outputs)
         result[:, agreed] = prediction[agreed]
         result[self.bags.n_without[rows] == len(self.bags)] = prediction
         for row in set(self.special_units) & set(rows.tolist()):
-            without = self.bags.without(row)
-            weights, own = self._weighted(row, raw[without], without)
-            stays = agreed & (own == outputs[0]).all(axis=0)
-            result[rows == row] = np.where(stays, prediction, np.tensordot(weights, own, axes=1))
+            result[rows == row] = self.left_out_exactly(row, raw, outputs, prediction)
         return result
+
+    def left_out_exactly(self, row: int, raw: np.ndarray, outputs: np.ndarray, prediction: np.ndarray) -> np.ndarray:
+        """Return the average without a special row, and the prediction itself where all bags agree with and without."""
+        weights, own = self._weighted(row, raw[without := self.bags.without(row)], without)
+        stays = all_the_same(outputs) & (own == outputs[0]).all(axis=0)
+        return np.where(stays, prediction, np.tensordot(weights, own, axes=1))
 
     def left_out_specially(self, row: int, raw: np.ndarray) -> np.ndarray:
         """Return the average without one of the special rows, with the same bits however points are handed out."""
@@ -280,8 +283,8 @@ def _in_order(total: np.ndarray | None, lines: np.ndarray) -> np.ndarray:
     return total
 
 
-def _all_the_same(outputs: np.ndarray) -> np.ndarray:
-    """Whether all bags predict the same finite number at a point."""
+def all_the_same(outputs: np.ndarray) -> np.ndarray:
+    """Return whether all bags predict the same finite number at a point."""
     same: np.ndarray = (outputs == outputs[0]).all(axis=0) & np.isfinite(outputs[0])
     return same
 
