@@ -57,8 +57,8 @@ def test_no_eigenvalue_exceeds_the_bound_however_they_lie(spectrum, scale):
 
 
 @pytest.mark.kernels
-@pytest.mark.parametrize("n_blind", [1, 4, 7])
-def test_an_eigenvector_that_the_iteration_never_meets_is_found_all_the_same(n_blind):
+@pytest.mark.parametrize(("n_blind", "largest", "most"), [(1, 1, 1.2), (4, 1, 1.2), (7, 1, 1.2), (1, 2, 2.5)])
+def test_an_eigenvector_that_the_iteration_never_meets_is_found_all_the_same(n_blind, largest, most):
     # It is orthogonal to the vector from which Lanczos starts and to some others, and rounding is kept from helping.
     rng = np.random.default_rng(module._SEED)
     starts = rng.normal(size=(N, module._VECTORS))
@@ -67,9 +67,14 @@ def test_an_eigenvector_that_the_iteration_never_meets_is_found_all_the_same(n_b
     def product(vectors):
         others = vectors - top @ (top.T @ vectors)
         others = 0.5 * (others - top @ (top.T @ others))
-        return others if vectors.shape[1] == 1 else others + top @ (top.T @ vectors)
+        return others if vectors.shape[1] == 1 else others + largest * top @ (top.T @ vectors)
 
-    assert 1 <= eigenvalue_bound(product, N) <= 1.2
+    assert largest <= eigenvalue_bound(product, N) <= most
+
+
+def test_an_eigenvalue_beyond_all_that_the_iteration_saw_has_no_bound():
+    values = np.where(np.arange(N) == 7, 1e9, 1)[:, None]
+    assert eigenvalue_bound(lambda vectors: vectors if vectors.shape[1] == 1 else values * vectors, N) == np.inf
 
 
 def test_nothing_has_no_eigenvalue():

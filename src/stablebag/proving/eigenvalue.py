@@ -21,9 +21,9 @@ def largest_eigenvalue(bags: Bags, weights: np.ndarray | None = None) -> tuple[f
     """Return the largest eigenvalue of M_ij = Cov(i in bag, j in bag) / ((1 - p_i) (1 - p_j) n), over drawn bags.
 
     Returns it with the largest share of the bags that one row is in. It is found on the smaller side, bags or rows, and
-    what is returned is an upper bound: by rounding above it, and by about a percent beyond 4,000 bags and rows, where
-    the matrix is not formed (`eigenvalue_bound`). The trace is a bound in any case. `weights` are the probabilities of
-    the bags; None stands for equal ones.
+    what is returned is an upper bound: by rounding above it, and by a fraction of a percent beyond 4,000 bags and rows,
+    where the matrix is not formed (`eigenvalue_bound`). The trace is a bound in any case. `weights` are the
+    probabilities of the bags; None stands for equal ones.
 
     >>> from stablebag import Bags
     >>> bags = Bags([[0, 1], [0, 2], [1, 3], [2, 3], [0, 3]], n_samples=4)

@@ -38,7 +38,7 @@ def symmetric_norm(n_samples: int, p: float | Fraction, q: float | Fraction) -> 
 def norm_of(inclusion: np.ndarray, covariance: np.ndarray) -> float:
     """Return the largest eigenvalue of M, from the chance of each row and the covariance of each two.
 
-    It is an upper bound, by rounding above it; beyond 4,000 rows by about a percent (`eigenvalue_bound`).
+    It is an upper bound, by rounding above it; beyond 4,000 rows by a fraction of a percent (`eigenvalue_bound`).
 
     >>> round(norm_of(np.array([0.5, 0.5]), np.array([[0.25, -0.25], [-0.25, 0.25]])), 9)  # one of two rows
     1.0
@@ -91,9 +91,12 @@ def eigenvalue_bound(product: Callable[[np.ndarray], np.ndarray], size: int) -> 
     if mu <= 0:
         return 0.0  # no vector is moved
     before, vectors = start, product(start) * (2 / mu) - start
-    for _ in range(_DEGREE - 1):
-        before, vectors = vectors, 2 * (product(vectors) * (2 / mu) - vectors) - before
-    length = 2 * float(np.linalg.norm(vectors, axis=0).max())  # twice: far more than rounding
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(_DEGREE - 1):
+            before, vectors = vectors, 2 * (product(vectors) * (2 / mu) - vectors) - before
+        length = 2 * float(np.linalg.norm(vectors, axis=0).max())  # twice: far more than rounding
+    if not math.isfinite(length):  # an eigenvalue is hundreds of times larger, and nothing is known of it
+        return math.inf
     return mu / 2 * (1 + math.cosh(math.acosh(max(1.0, length / _COMPONENT)) / _DEGREE))
 
 
