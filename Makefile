@@ -2,7 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo docs test quick lowest compatibility golden lint bench engines fuzz hostile sanitize wheels release clean
+# Settings that would hide what OpenBLAS does on this processor; `make kernels` chooses among its kernels.
+unexport OPENBLAS_CORETYPE OPENBLAS_L2_SIZE NVPL_BLAS_DEBUG_CPU_TYPE
+
+.PHONY: demo docs test quick kernels lowest compatibility golden lint bench engines fuzz hostile sanitize wheels release clean
 
 # What is compiled into the package: with the system's compiler, or one from the package index, or not at all.
 NATIVE := hatch_build.py $(wildcard src/stablebag/learning/solvers/native/*.[ch])
@@ -20,6 +23,10 @@ test: .venv/.test
 # The fast tests of every room, a minute or two: for the working day. tests/conftest.py lists what is left out as slow.
 quick: .venv/.test
 	$(BIN)/python -m pytest tests -m "not slow"
+
+# The tests of numbers, marked `kernels`, with each of OpenBLAS's kernels that this processor can run; less than a minute.
+kernels: .venv/.test
+	$(BIN)/python tests/kernels.py
 
 # The fast tests with the lowest version of everything that pyproject.toml declares; `make test` has the newest.
 lowest: .venv-lowest/.lowest

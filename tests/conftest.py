@@ -4,6 +4,12 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+# What a terminal is like is for each test to say: neither the width of the one at hand, nor whether it has colours, nor
+# that a gate forces them, may decide.
+for setting in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+    os.environ.pop(setting, None)
+os.environ["TERM"] = "xterm"
+
 # Machines are shared: how long an example takes says nothing about it.
 hypothesis.settings.register_profile("unhurried", deadline=None)
 hypothesis.settings.load_profile("unhurried")

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from stablebag.commands import printing
-from stablebag.commands.printing import beside, finite, progress, say
+from stablebag.commands.printing import beside, finite, open_console, progress, say
 from stablebag.learning.progress import counted, step
 
 
@@ -99,6 +99,17 @@ def test_in_a_terminal_there_is_a_bar_and_it_is_gone_at_the_end():
     assert "7 of 7 fits" in shown
     assert "Predicting" in shown
     assert shown.endswith("\x1b[2K")  # the line is erased
+
+
+@pytest.mark.parametrize("stderr", [False, True])
+def test_forced_colours_put_neither_bars_nor_codes_into_files(stderr, monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    console = open_console(stderr=stderr)
+    assert not console.is_terminal
+    with progress(console, "Reading"):
+        say(console, "Done.")
+    assert "\x1b" not in "".join(capsys.readouterr())
+    assert beside(open_console()).stderr
 
 
 def test_what_is_being_done_is_said_beside_results_that_go_to_a_file(pipe):

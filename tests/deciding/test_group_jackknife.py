@@ -19,6 +19,8 @@ from stablebag.measuring.leave_one_out import left_out_at_rows
 from stablebag.resampling.row_ids import RowIds
 from stablebag.resampling.units import Units
 
+pytestmark = pytest.mark.kernels
+
 KINDS = [(GroupJackknife, Jackknife), (GroupJackknifePlus, JackknifePlus), (GroupJackknifeMinmax, JackknifeMinmax)]
 POINTS = np.zeros((1, 1))
 

@@ -10,6 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from stablebag import BaggedClassifier, ClusterSubbagging, Subbagging, leave_one_out, predict_set, random_n_bags
 from stablebag.deciding.jackknife_sets import JackknifeSets
 
+pytestmark = pytest.mark.kernels
+
 
 def table(n, seed=0):
     rng = np.random.default_rng(seed)

@@ -16,6 +16,8 @@ from stablebag import (
 )
 from stablebag.deciding.jackknife import quantile_rank
 
+pytestmark = pytest.mark.kernels
+
 RNG = np.random.default_rng(1)
 X, POINTS = RNG.normal(size=(30, 2)), RNG.normal(size=(9, 2))
 Y = X[:, 0] + np.exp(X[:, 1]) * RNG.normal(size=30)

@@ -118,7 +118,7 @@ def found(n_jobs):
         "neighbours, which refer to rows by their positions": BaggedRegressor(KNeighborsRegressor(1), **few)
         .fit(X, y)
         .predict(points),
-        "streamed": streamed.values,
+        "streamed": streamed.prediction,
         "refits": leave_one_out_refit(SVR(), X, y, points, rows=[0, 7], n_jobs=n_jobs, random_state=0).values,
         "an error": np.frombuffer(told.encode(), np.uint8),
     }

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.kernels
+
 HERE = Path(__file__).parent
 SPEC = importlib.util.spec_from_file_location("golden_models", HERE / "models.py")
 golden = importlib.util.module_from_spec(SPEC)

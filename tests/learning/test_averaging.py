@@ -7,6 +7,8 @@ from sklearn.tree import DecisionTreeRegressor
 from stablebag import BaggedRegressor, Bags, BernoulliSubbagging, ObservedRange, Subbagging
 from stablebag.learning.averaging import BagAverage, middle
 
+pytestmark = pytest.mark.kernels
+
 
 @pytest.fixture
 def data():

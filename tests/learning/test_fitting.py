@@ -235,6 +235,7 @@ def test_solvers_give_scikit_learns_bits_for_any_number_of_jobs_and_backend(lear
             assert_same_bits(model, expected)
 
 
+@pytest.mark.kernels
 def test_solvers_give_scikit_learns_bits_for_any_batching(learner, monkeypatch):
     expected = solved(learner, solver="scikit-learn")
     monkeypatch.setattr("stablebag.learning.fitting._SMALL_PREDICTION", 0)
@@ -247,6 +248,7 @@ def test_solvers_give_scikit_learns_bits_for_any_batching(learner, monkeypatch):
     assert_same_bits(solved(learner, n_jobs=2), expected)
 
 
+@pytest.mark.kernels
 @solver_chosen
 def test_solvers_give_scikit_learns_bits_after_a_warm_start_and_after_forgetting(learner):
     expected, warm = solved(learner, solver="scikit-learn"), solved(learner, n_bags=5, warm_start=True)

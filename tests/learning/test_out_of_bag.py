@@ -40,6 +40,8 @@ from stablebag.learning import fitting
 from stablebag.learning.out_of_bag import left_out_at
 from stablebag.measuring.left_out_spread import spread_at_rows
 
+pytestmark = pytest.mark.kernels
+
 DIABETES, IRIS = load_diabetes(return_X_y=True), load_iris(return_X_y=True)
 
 

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_linnerud
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from rounding import assert_same_sums
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
@@ -17,6 +19,7 @@ from stablebag import (
     ClassicalBagging,
     FixedRange,
     FunctionRegressor,
+    ObservedRange,
     Perturbations,
     PoissonizedBagging,
     Subbagging,
@@ -30,11 +33,14 @@ from stablebag import (
     predict_interval,
     stream_leave_one_out,
 )
-from stablebag.measuring.leave_one_out import doubtful_blocks, left_out_at_rows
+from stablebag.learning.averaging import BagAverage
+from stablebag.measuring.leave_one_out import doubtful_blocks, left_out_at_rows, perturbations_of
 from stablebag.measuring.perturbations import flipped
 from stablebag.paper.counterexamples import Memorizer
 from stablebag.proving.bounds import memorizer_in_sample_delta
 from stablebag.proving.scope import Quantity, refuse_mismatch
+
+pytestmark = pytest.mark.kernels
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.4), ClassicalBagging(1.0), PoissonizedBagging(0.5)]
 
@@ -99,7 +105,7 @@ def test_blocks_do_not_matter(data, monkeypatch):
     model = BaggedRegressor(n_bags=100, random_state=0).fit(X, y)
     whole = leave_one_out(model, points)
     monkeypatch.setattr("stablebag.learning.averaging._BLOCK_BYTES", 1)
-    np.testing.assert_allclose(leave_one_out(model, points).left_out, whole.left_out, atol=1e-12)
+    assert_same_sums(leave_one_out(model, points).left_out, whole.left_out, model, y)
 
 
 def test_streaming_is_the_same_without_keeping_a_model(data):
@@ -110,7 +116,7 @@ def test_streaming_is_the_same_without_keeping_a_model(data):
         BaggedRegressor(KNeighborsRegressor(1), scheme=Subbagging(2), n_bags="all"),
     ):
         kept, streamed = leave_one_out(model.fit(X, y), points), stream_leave_one_out(model, X, y, points)
-        np.testing.assert_array_equal(streamed.left_out, kept.left_out)
+        assert_same_sums(streamed.left_out, kept.left_out, 60, y)
         np.testing.assert_array_equal(streamed.prediction, kept.prediction)
     fresh = BaggedRegressor(n_bags=60)
     stream_leave_one_out(fresh, X, y, points)
@@ -123,7 +129,8 @@ def test_streaming_passes_weights_on(data):
     model = BaggedRegressor(Ridge(), n_bags=40, random_state=0)
     streamed = stream_leave_one_out(model, X, y, points, sample_weight=weight)
     kept = leave_one_out(model.fit(X, y, sample_weight=weight), points)
-    np.testing.assert_array_equal(streamed.left_out, kept.left_out)
+    np.testing.assert_array_equal(streamed.prediction, kept.prediction)
+    assert_same_sums(streamed.left_out, kept.left_out, model, y)
 
 
 def test_a_row_in_every_bag_is_an_error_that_names_it(data):
@@ -284,7 +291,8 @@ def test_several_outputs_are_measured_together_and_each_as_alone():
         np.testing.assert_allclose(alone.noise, moved.noise[:, place])
         assert alone.scope.mismatch(certify_reused(model.output(name)).scope) is None
     streamed = stream_leave_one_out(BaggedRegressor(Ridge(), n_bags=60, random_state=0), X, y, X[:4])
-    np.testing.assert_array_equal(streamed.left_out, moved.left_out)
+    np.testing.assert_array_equal(streamed.prediction, moved.prediction)
+    assert_same_sums(streamed.left_out, moved.left_out, model, at.raw)
     some = leave_one_out(model, X[:4], rows=[3, 7])
     np.testing.assert_allclose(some.left_out, moved.left_out[[3, 7]], rtol=1e-12)
 
@@ -332,3 +340,39 @@ def test_perturbations_of_several_outputs_are_read_back(tmp_path):
         assert again.scope == moved.scope
         assert again.names.classes.tolist() == list(y)
         assert repr(again) == repr(moved)
+
+
+@pytest.mark.parametrize("prediction_range", [ObservedRange(), None], ids=["range", "no range"])
+@pytest.mark.parametrize("rows", [None, [0, 3, 24]], ids=["all rows", "some rows"])
+@pytest.mark.parametrize("shared", [False, True], ids=["row by row", "by patterns"])
+def test_what_no_row_can_move_is_not_moved_by_rounding(data, prediction_range, rows, shared, monkeypatch):
+    X, y, points = data
+    monkeypatch.setattr("stablebag.measuring.leave_one_out._are_shared", lambda *_, **__: shared)
+    y[:2] = -9, 9  # the range without these is another, but has the constant in it
+    learner = DummyRegressor(strategy="constant", constant=0.1)
+    model = BaggedRegressor(learner, n_bags=300, prediction_range=prediction_range, random_state=0).fit(X, y)
+    moved = leave_one_out(model, points, rows=rows)
+    assert (np.asarray(moved.left_out) == moved.prediction).all()
+    assert moved.delta(0, "max") == moved.max("max") == moved.noise.max() == 0
+
+
+def test_rows_in_no_bag_move_nothing(data):
+    X, y, points = data
+    model = BaggedRegressor(scheme=Subbagging(1), n_bags=20, random_state=0).fit(X, y)
+    idle = np.flatnonzero(model.bags_.n_without == 20)
+    idle = np.setdiff1d(idle, [np.argmin(y), np.argmax(y)])  # without these, the range is another
+    assert len(idle) > 3
+    assert (leave_one_out(model, points).left_out[idle] == model.predict(points)).all()
+    assert (leave_one_out(model, points, rows=idle).left_out == model.predict(points)).all()
+
+
+def test_rounding_of_many_bags_is_not_counted_as_a_move(data):
+    _, y, _ = data
+    law, n_bags = Subbagging(0.5).resolve(25), 10_000
+    average = BagAverage(law, law.draw(n_bags, random_state=0), np.full(n_bags, 1 / n_bags), drawn=True, y=y)
+    for value in (0.1, 1e6 / 3, -1e-9):
+        outputs = np.full((n_bags, 1), value)
+        outputs[::2] = np.nextafter(value, 1)  # added up one after the other, they are off by a hundred times as much
+        moved = perturbations_of(average, outputs)
+        assert moved.max("max") > 0
+        assert moved.delta(0, "max") == 0

@@ -3,6 +3,7 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
+from rounding import assert_same_sums
 from stablebag import BaggedRegressor, ClassicalBagging, FunctionRange, ObservedRange, Subbagging
 from stablebag.measuring import left_out_lines
 from stablebag.measuring.left_out_lines import BagPoints, LeftOutLines, outside_weights, point_blocks
@@ -21,7 +22,7 @@ def case(request):
     X = rng.normal(size=(50, 2))
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), random_state=0, **request.param)
     model.fit(X, X[:, 0] + rng.normal(size=50))
-    return model.average_, model.predict_once(rng.normal(size=(21, 2))).raw
+    return model, model.average_, model.predict_once(rng.normal(size=(21, 2))).raw
 
 
 def lines_of(average, raw, numbers, window, others=None):
@@ -34,16 +35,18 @@ def lines_of(average, raw, numbers, window, others=None):
     return np.concatenate([line for _, line in found]), np.concatenate([special, others[window]])
 
 
+@pytest.mark.kernels
 def test_lines_are_the_predictions_without_each_row(case):
-    average, raw = case
+    model, average, raw = case
     numbers = np.array([3, 20, 0, 7])
     for window in (slice(0, 50 - len(average.special_units)), slice(0, 0)):
         lines, rows = lines_of(average, raw, numbers, window)
-        np.testing.assert_allclose(lines, average.left_out(raw)[rows][:, numbers].T, rtol=1e-12, atol=1e-12)
+        assert_same_sums(lines, average.left_out(raw)[rows][:, numbers].T, model, raw)
 
 
-def test_bits_depend_neither_on_blocks_nor_on_other_points_or_rows(case, monkeypatch):
-    average, raw = case
+@pytest.mark.kernels
+def test_neither_blocks_nor_other_points_or_rows_change_a_line_by_more_than_rounding(case, monkeypatch):
+    model, average, raw = case
     everything = slice(0, 50 - len(average.special_units))
     whole, rows = lines_of(average, raw, np.arange(21), everything)
     monkeypatch.setattr(left_out_lines, "_WORTHWHILE", 8)
@@ -51,25 +54,26 @@ def test_bits_depend_neither_on_blocks_nor_on_other_points_or_rows(case, monkeyp
         monkeypatch.setattr(left_out_lines, "_CACHED_BYTES", cached)
         monkeypatch.setattr(left_out_lines, "_MATRIX_BYTES", matrix)
         lines, _ = lines_of(average, raw, np.arange(21), everything)
-        np.testing.assert_array_equal(lines, whole)
+        assert_same_sums(lines, whole, model, raw)
     alone, _ = lines_of(average, raw[:, 4:5], np.array([0]), everything)
-    np.testing.assert_array_equal(alone[0], whole[4])
+    assert_same_sums(alone[0], whole[4], model, raw)
     if not average.special_units:
         some, fewer = lines_of(average, raw, np.arange(21), slice(3, 20))
-        np.testing.assert_array_equal(some, whole[:, 3:20])
+        assert_same_sums(some, whole[:, 3:20], model, raw)
         assert fewer.tolist() == rows[3:20].tolist()
 
 
 def test_blocks_of_points_are_all_points_and_bounded(case, monkeypatch):
-    average, raw = case
+    _, average, raw = case
     monkeypatch.setattr(left_out_lines, "_MATRIX_BYTES", 32 * 5 * (len(raw) + len(average.special_units)))
     blocks = list(point_blocks(average, raw))
     assert [len(block) for block in blocks] == [5, 5, 5, 5, 1]
     np.testing.assert_array_equal(np.hstack([block.raw for block in blocks]), raw)
 
 
+@pytest.mark.kernels
 def test_the_mean_without_a_row_is_within_reach_of_the_mean(case):
-    average, raw = case
+    _, average, raw = case
     shares = outside_weights(average) / (len(raw) if average.drawn else 1)
     points = BagPoints(average, raw)
     ordinary = np.setdiff1d(np.arange(50), average.special_units)

@@ -5,6 +5,8 @@ from sklearn.linear_model import LinearRegression
 from stablebag import BaggedRegressor, BernoulliSubbagging, FixedRange, FunctionRegressor, Subbagging
 from stablebag.measuring.left_out_spread import left_out_spread, spread, spread_at_rows
 
+pytestmark = pytest.mark.kernels
+
 RNG = np.random.default_rng(0)
 X, POINTS = RNG.normal(size=(12, 2)), RNG.normal(size=(7, 2))
 Y = X[:, 0] + RNG.normal(size=12)

@@ -29,6 +29,8 @@ from stablebag.measuring import shared_lines
 from stablebag.measuring.leave_one_out import perturbations_of
 from stablebag.measuring.shared_lines import BagLines
 
+pytestmark = pytest.mark.kernels
+
 RNG = np.random.default_rng(0)
 X, Y, POINTS = RNG.normal(size=(60, 2)), RNG.normal(size=60), RNG.normal(size=(4, 2))
 GROUPS = np.arange(60) // 2

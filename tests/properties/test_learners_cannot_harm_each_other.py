@@ -34,6 +34,7 @@ from sklearn.svm import SVC, LinearSVC, LinearSVR
 from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from rounding import assert_same_bounds, assert_same_sums
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
@@ -176,14 +177,22 @@ def through_every_entry(learner, X, y, points, n_jobs=1):
     return found
 
 
+SUMS = ("leave one out", "error", "intervals", "points", "stream")  # by matrix products; all else has the same bits
+
+
 def assert_same(found, expected):
     for name, value in expected.items():
-        np.testing.assert_array_equal(found[name], value, err_msg=name)
+        if name in SUMS:
+            assert_same_sums(found[name], value, 16, expected["bags"])
+        elif name == "reused":
+            assert_same_bounds(found[name], value)
+        else:
+            np.testing.assert_array_equal(found[name], value, err_msg=name)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("learner", HARMFUL, ids=lambda learner: type(learner).__name__)
-def test_a_misbehaving_learner_gives_the_bits_of_its_twin_at_every_entry(learner, n_jobs, data):
+def test_a_misbehaving_learner_gives_the_numbers_of_its_twin_at_every_entry(learner, n_jobs, data):
     X, y, points = data
     before = X.copy(), y.copy(), points.copy()
     expected = through_every_entry(Mean(), *(part.copy() for part in data))
@@ -583,8 +592,9 @@ class NoiseAlone(Mean):
 
 def test_what_is_drawn_while_predicting_hangs_on_the_seed_of_the_bag(data):
     X, y, points = data
-    streams = [stream_leave_one_out(model_of(NoisyPoints(), n_jobs), X, y, points).left_out for n_jobs in (1, 2)]
-    np.testing.assert_array_equal(*streams)
+    one, two = (stream_leave_one_out(model_of(NoisyPoints(), n_jobs), X, y, points) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.prediction, two.prediction)
+    assert_same_sums(one.left_out, two.left_out, 16, RANGE(y))
     moved = leave_one_out_refit(NoiseAlone(), X, y, points, random_state=0)
     assert moved.max("max") == 0  # the same seed with and without the row
     assert replace_one_refit(NoiseAlone(), X, y, X, y, points, random_state=0).max("max") == 0

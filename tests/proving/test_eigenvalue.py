@@ -1,11 +1,15 @@
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
 from stablebag import (
+    BaggedRegressor,
     Bags,
     BernoulliSubbagging,
     ClassicalBagging,
+    StratifiedSubbagging,
     Subbagging,
+    certify_reused,
 )
 from stablebag.proving import eigenvalue as module
 from stablebag.proving.eigenvalue import largest_eigenvalue
@@ -87,15 +91,45 @@ def test_empty_bags_have_nothing_to_move(n_bags):
     assert largest_eigenvalue(Bags([[]] * n_bags, n_samples=600)) == (0.0, 0.0)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize(("n", "n_bags", "size"), [(30, 20, 0.5), (20, 30, 0.5), (90, 40, 3), (30, 200, 1)])
-def test_iterating_finds_what_solving_does(n, n_bags, size, monkeypatch):
+def test_the_bound_for_large_matrices_is_no_smaller_and_hardly_larger(n, n_bags, size, monkeypatch):
     bags = Subbagging(size).resolve(n).draw(n_bags, 0)
     solved = largest_eigenvalue(bags)
-    monkeypatch.setattr(module, "_DENSE", 0)
+    monkeypatch.setattr(module, "MOST_DENSE", 0)
     monkeypatch.setattr(module, "_BLOCK_BYTES", 8 * 7 * n_bags)  # seven rows at a time
-    assert largest_eigenvalue(bags) == pytest.approx(solved, rel=1e-7)
-    monkeypatch.setattr(module, "_DENSE", 4000)
+    bound = largest_eigenvalue(bags)
+    assert solved[0] <= bound[0] <= solved[0] * 1.005
+    assert bound[1] == solved[1]
+    monkeypatch.setattr(module, "MOST_DENSE", 4000)
     assert largest_eigenvalue(bags) == pytest.approx(solved, rel=1e-12)
+
+
+@pytest.mark.kernels
+def test_repeated_eigenvalues_are_found(seed):
+    # Where rows are paired every eigenvalue repeats; LAPACK's routine for the largest alone fails on some of these.
+    rng = np.random.default_rng(seed)
+    for _ in range(120):
+        n = 2 * int(rng.integers(2, 6))
+        law = StratifiedSubbagging(0.5, list(rng.permutation(list("aabbccddee"[:n])))).resolve(n)
+        bags, weights = zip(*law.support(), strict=True)
+        eigenvalue, _ = largest_eigenvalue(Bags(bags, n), np.array(weights, dtype=float))
+        assert law.constant <= eigenvalue <= law.constant * (1 + 1e-11)
+
+
+@pytest.mark.kernels
+def test_beyond_4000_bags_and_rows_the_bound_is_no_smaller_than_an_eigenvalue_that_repeats():
+    # Each row is in one bag: the covariance has the eigenvalue 1 / (B - 1)^2, B - 1 times, and zero.
+    bags = Bags(np.arange(10_002).reshape(5001, 2), n_samples=10_002)
+    eigenvalue, inclusion = largest_eigenvalue(bags)
+    assert 1 / 5000**2 <= eigenvalue <= 1.003 / 5000**2
+    assert inclusion == 1 / 5001
+
+
+def test_all_bags_of_paired_strata_are_certified():
+    model = BaggedRegressor(LinearRegression(), scheme=StratifiedSubbagging(0.5, list("ababcc")), n_bags="all")
+    model.fit(np.arange(12.0).reshape(6, 2) ** 2, np.arange(6.0))
+    assert certify_reused(model).eigenvalue == pytest.approx(1 / 3, rel=1e-11)
 
 
 def test_rows_that_are_alike_count_as_often_as_they_are():

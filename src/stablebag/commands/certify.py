@@ -4,13 +4,12 @@ import json
 import math
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from stablebag._checks import whole_rows
 from stablebag._wording import as_given, rounded_up
 from stablebag.commands.options import scheme_of, scheme_options
-from stablebag.commands.printing import finite, say
+from stablebag.commands.printing import finite, open_console, say
 from stablebag.proving.certificate import Certificate
 from stablebag.proving.coupling import NAMES
 
@@ -59,7 +58,7 @@ def certify(
         paper = {str(share): finite(certificate.epsilon(share, "paper")) for share in shares}
         click.echo(json.dumps({**certificate.to_dict(), "epsilon": numbers, "epsilon_of_the_paper": paper}, indent=1))
         return
-    console = Console()
+    console = open_console()
     say(console, certificate.explain(delta))
     table = Table(title="epsilon, for a share delta of the rows")
     for name in ("delta", "rows", "epsilon", "the paper's"):

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from stablebag.commands.options import run_options
+from stablebag.commands.printing import open_console
 
 
 @click.command()
@@ -25,7 +25,7 @@ def demo(output: Path, jobs: int, seed: int) -> None:
 
     output.mkdir(parents=True, exist_ok=True)
     for name, load in (("diabetes", load_diabetes), ("breast-cancer", load_breast_cancer)):
-        Console().rule(f"{name}: a decision tree, and the same tree bagged")
+        open_console().rule(f"{name}: a decision tree, and the same tree bagged")
         data = load(as_frame=True)
         task = "regression" if name == "diabetes" else "classification"
         y = data.target.to_numpy() if task == "regression" else data.target_names[data.target.to_numpy()].astype(str)

@@ -13,7 +13,7 @@ from stablebag._wording import percent
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.commands.options import keep_option, save_option, table_options
 from stablebag.commands.parts import paths_of
-from stablebag.commands.printing import progress, say
+from stablebag.commands.printing import open_console, progress, say
 
 METHODS = ("jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife")
 _OF_RANDOM_BAGS = ("jackknife+", "jackknife-minmax")  # proved for a number of bags that is drawn at random
@@ -61,7 +61,7 @@ def interval(
     check_level(confidence, "--confidence")
     for path in (output, save):
         refuse_unwritable(path, *paths_of(options["table"]), test)
-    saving, console = Saving.order(save, options), Console()
+    saving, console = Saving.order(save, options), open_console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "regression")
     for warning in data.data.as_read.warned:

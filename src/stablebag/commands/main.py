@@ -50,7 +50,7 @@ class _Commands(click.Group):
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        console = Console(stderr=True)
+        console = Console(stderr=True, force_terminal=sys.stderr.isatty())
         if "scipy" in sys.modules or {"-h", "--help"} & set(args) or not args or args[0] not in _LONG:
             return super().resolve_command(ctx, args)
         if not console.is_terminal:

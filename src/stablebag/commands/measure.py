@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from stablebag._writing import refuse_ending, refuse_unwritable
 from stablebag.commands.auto import number_or_auto
 from stablebag.commands.options import save_option, table_options
 from stablebag.commands.parts import name_of, paths_of
-from stablebag.commands.printing import progress
+from stablebag.commands.printing import open_console, progress
 
 
 @click.command()
@@ -67,7 +66,7 @@ def measure(**options: Any) -> None:
     refuse_ending(options["output"], "--output", ".html", ".htm")
     for path in (options["output"], options["json_path"], options["save"]):
         refuse_unwritable(path, *paths_of(table), test)
-    with progress(Console(), f"Reading {name_of(table)}"):
+    with progress(open_console(), f"Reading {name_of(table)}"):
         from stablebag.commands import groups, large_tables, noticing, tables
         from stablebag.commands.columns_table import print_columns
         from stablebag.commands.studying import StudyOrder, held_out, held_out_latest, refuse_time
@@ -120,4 +119,4 @@ def measure(**options: Any) -> None:
     notes.append(data.covered(units if units is not None or isinstance(X, RowSource) else X.index))
     order = replace(order, reading=data.reading, as_read=data.as_read)
     order.carry_out(X, y, X_test, y_test, task, notes, units, groups_test=others, warnings=warnings)
-    print_columns(Console(), data.as_read)
+    print_columns(open_console(), data.as_read)

@@ -5,11 +5,10 @@ from dataclasses import asdict
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from stablebag._wording import as_given, count_bags, rounded_up, written_size
-from stablebag.commands.printing import say
+from stablebag.commands.printing import open_console, say
 from stablebag.proving.plan import Plan, plan
 from stablebag.resampling.schemes import SCHEMES
 
@@ -55,7 +54,7 @@ def plan_command(
     if as_json:
         click.echo(json.dumps({name: _numbers(found) for name, found in plans.items()}, indent=1))
         return
-    console = Console()
+    console = open_console()
     best = plans.get("subbagging") or next(iter(plans.values()))
     fewer = " Fewer bags keep the promise if they are smaller." if len(best.options) > 1 else ""
     say(

@@ -11,7 +11,7 @@ from stablebag._wording import number, percent
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.commands.interval import METHODS, check_method, columns_of, say_intervals
 from stablebag.commands.options import keep_option
-from stablebag.commands.printing import say
+from stablebag.commands.printing import open_console, say
 from stablebag.commands.sets import columns_of as columns_of_sets
 from stablebag.commands.sets import conclusion
 
@@ -68,7 +68,7 @@ def predict(
     if locally_weighted and confidence is None:
         raise TableError("--locally-weighted is for intervals. Add --interval 0.9, or leave it out.")
     new = saved.reading.read_new(table)
-    kept, console = new.kept(keep), Console()
+    kept, console = new.kept(keep), open_console()
     units = _units(model, group)
     if confidence is not None:
         check_method(method, locally_weighted, confidence, units, len(model.y_))

@@ -1,6 +1,7 @@
 """How commands print: plain sentences, numbers for machines, and what is being done."""
 
 import math
+import sys
 import threading
 import time
 from collections import deque
@@ -20,6 +21,11 @@ _WINDOW = 60.0  # seconds over which the speed is measured
 _FEW = 3  # fits after which the time left is told
 
 
+def open_console(*, stderr: bool = False) -> Console:
+    """Return where to print. What goes to a file or a pipe has no bars and colours, even if FORCE_COLOR is set."""
+    return Console(stderr=stderr, force_terminal=(sys.stderr if stderr else sys.stdout).isatty())
+
+
 def say(console: Console, text: str) -> None:
     """Print a sentence as it is; in a terminal, lines end between words."""
     console.print(visible(text), highlight=False, markup=False, soft_wrap=not console.is_terminal)
@@ -27,7 +33,7 @@ def say(console: Console, text: str) -> None:
 
 def beside(console: Console) -> Console:
     """Return where to say what is being done: in a terminal there, otherwise beside the results, which may be kept."""
-    return console if console.is_terminal else Console(stderr=True)
+    return console if console.is_terminal else open_console(stderr=True)
 
 
 def finite(value: float) -> float | None:

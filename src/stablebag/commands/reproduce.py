@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from stablebag._writing import refuse_unwritable_folder
 from stablebag.commands.options import run_options
-from stablebag.commands.printing import progress, say
+from stablebag.commands.printing import open_console, progress, say
 
 _QUICK_BAGS = 500
 _PAPER_BAGS = 10_000
@@ -75,7 +74,7 @@ def reproduce(
     number = n_bags or (_QUICK_BAGS if quick else _PAPER_BAGS)
     chosen = sorted(set(settings)) or [1, 2, 3, 4]
     refuse_unwritable_folder(output)
-    console = Console()
+    console = open_console()
     options: dict[str, Any] = {"variant": variant, "n_bags": number, "seed": seed, "n_jobs": jobs}
     options |= {"literal_rows": literal_rows, "cache": output / "cache"}
     for k in chosen:

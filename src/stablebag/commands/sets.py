@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 import numpy as np
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -13,7 +12,7 @@ from stablebag._wording import NUMBER_OF_ROW, percent, visible
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.commands.options import keep_option, save_option, table_options
 from stablebag.commands.parts import paths_of
-from stablebag.commands.printing import progress, say
+from stablebag.commands.printing import open_console, progress, say
 
 _SHOWN = 5  # rows in the terminal
 _CLASSES = 12
@@ -84,7 +83,7 @@ def sets(
         check_share(about["delta"], "--delta")
     for path in (output, save):
         refuse_unwritable(path, *paths_of(options["table"]), test)
-    saving, console = Saving.order(save, options), Console()
+    saving, console = Saving.order(save, options), open_console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "classification")
     for warning in data.data.as_read.warned:

@@ -20,7 +20,7 @@ from stablebag.commands.budget import Workload, room_named, settled
 from stablebag.commands.numbers import numbers
 from stablebag.commands.options import scheme_of
 from stablebag.commands.parts import name_of
-from stablebag.commands.printing import progress, say
+from stablebag.commands.printing import open_console, progress, say
 from stablebag.commands.saving import Saving
 from stablebag.commands.telling import tell
 from stablebag.learning.kept_fits import keep_fits
@@ -150,7 +150,7 @@ class StudyOrder:
         learner = tables.make_learner(self.model, task, tables.parse_parameters(self.parameters))
         columns = tables.Columns.of(X) if self.reading is None else self.reading.columns
         pipeline = columns.pipeline(learner)
-        console = Console()
+        console = open_console()
         load = self._settled(console, pipeline, X, y, groups)
         with self._kept(), room_named(), progress(console, "Fitting", load.share):
             of_source = isinstance(X, RowSource)

@@ -2,7 +2,8 @@
 
 The prediction without row i is near the one with all rows, so adding residual i keeps the order of residuals that are
 far apart. Rows whose residuals are far from the wanted one are therefore only counted; that they may be is proved at
-each point, and where it cannot be, more rows are looked at. The ends are those of all rows, to the last bit.
+each point, and where it cannot be, more rows are looked at. The proof allows for rounding: the ends are those of all
+rows, whatever the last digits of a prediction are.
 """
 
 import math
@@ -43,6 +44,7 @@ class RankSearch:
         self._always, self._others = residuals[always], residuals[others]
         self._lines = LeftOutLines(average, always, others)
         lowest = float(shares[others].min(initial=1.0))
+        lowest -= 0 if average.drawn else len(average.bags) * float(np.finfo(float).eps)  # for rounding of sums
         self._deviations = math.sqrt(max(0.0, 1 - lowest) / lowest)
         self._spare = 1 + 2 / math.sqrt(len(average.bags))  # because the order statistic is not quite at the mean
         self._windows = self._nested_windows() if n >= _FEWEST_ROWS and len(always) < n / 4 else []

@@ -125,7 +125,7 @@ class BagAverage:
         unit = centred.max(axis=0)
         centred /= np.where(unit > 0, unit, 1.0)
         deviation: np.ndarray = np.sqrt(np.tensordot(self.weights, centred**2, axes=1)) * unit
-        return deviation
+        return np.where(all_the_same(outputs), 0.0, deviation)  # not what rounding of the mean makes of it
 
     def extent(self, outputs: np.ndarray) -> np.ndarray | None:
         """Return the difference between the largest and the smallest output over the bags."""
@@ -141,11 +141,8 @@ class BagAverage:
         self.refuse_units_in_every_bag()
         if rows is not None:
             return self._left_out_of(raw, rows)
-        result = self._averages_without(self.outputs(raw))
-        for row in self.special_units:
-            without = self.bags.without(row)
-            result[row] = self._without(row, raw[without], without)
-        return self.as_probabilities(result)
+        outputs = self.outputs(raw)
+        return self._exactly(self._averages_without(outputs), raw, outputs, np.arange(self.bags.n_samples))
 
     def _left_out_of(self, raw: np.ndarray, rows: np.ndarray) -> np.ndarray:
         outputs = self.outputs(raw)
@@ -155,10 +152,25 @@ class BagAverage:
             outside = self.bags.outside(rows[first : first + step]).T * self.weights
             averages = (outside @ columns) / outside.sum(axis=1)[:, None]
             result[first : first + step] = averages.reshape(-1, *outputs.shape[1:])
+        return self._exactly(result, raw, outputs, rows)
+
+    def _exactly(self, result: np.ndarray, raw: np.ndarray, outputs: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Put in the averages without the special rows, and the prediction itself where a row cannot move it.
+
+        That is so where all bags agree, and for rows in no bag: sums in another order would differ by rounding.
+        """
+        prediction, agreed = self.prediction([raw]), all_the_same(outputs)
+        result[:, agreed] = prediction[agreed]
+        result[self.bags.n_without[rows] == len(self.bags)] = prediction
         for row in set(self.special_units) & set(rows.tolist()):
-            without = self.bags.without(row)
-            result[rows == row] = self._without(row, raw[without], without)
+            result[rows == row] = self.left_out_exactly(row, raw, outputs, prediction)
         return self.as_probabilities(result)
+
+    def left_out_exactly(self, row: int, raw: np.ndarray, outputs: np.ndarray, prediction: np.ndarray) -> np.ndarray:
+        """Return the average without a special row, and the prediction itself where all bags agree with and without."""
+        weights, own = self._weighted(row, raw[without := self.bags.without(row)], without)
+        stays = all_the_same(outputs) & (own == outputs[0]).all(axis=0)
+        return np.where(stays, prediction, np.tensordot(weights, own, axes=1))
 
     def left_out_specially(self, row: int, raw: np.ndarray) -> np.ndarray:
         """Return the average without one of the special rows, with the same bits however points are handed out."""
@@ -284,6 +296,12 @@ def _in_order(total: np.ndarray | None, lines: np.ndarray) -> np.ndarray:
     for line in lines:
         total += line
     return total
+
+
+def all_the_same(outputs: np.ndarray) -> np.ndarray:
+    """Return whether all bags predict the same finite number at a point."""
+    same: np.ndarray = (outputs == outputs[0]).all(axis=0) & np.isfinite(outputs[0])
+    return same
 
 
 def middle(interval: Any) -> Any:

@@ -10,8 +10,6 @@ from stablebag.learning.averaging import BagAverage
 _CACHED_BYTES = 2**21  # of a block of lines
 _WORTHWHILE = 64  # lines in a block, even if they are too long for the cache
 _MATRIX_BYTES = 2**27  # of what tells which bags are without which rows; what is larger is made again and again
-_MULTIPLE = 8  # of lines and of rows in all matrix products: then no entry's bits depend on what else is in the product
-_BAGS = 128  # at a time in a product: with more, its bits depend on the number of threads
 
 
 class BagPoints:
@@ -63,9 +61,12 @@ class BagPoints:
         """Return the mean over all bags, and so many standard deviations; the reach allows for rounding.
 
         The mean over a share q of the bags is at most sqrt((1 - q) / q) standard deviations away (Cauchy-Schwarz).
+        Sums over the bags are off by at most as many units of rounding as there are bags, in whichever order they are
+        added up: the allowance is several times what all of them together can be off.
         """
         mean = np.tensordot(self.average.weights, self._outputs, axes=1)
-        return mean, deviations * self.average.deviation(self._outputs) + 1e-9 * self.size
+        rounding = 8 * np.finfo(float).eps * (len(self.raw) + 8) * (1 + deviations) * self.size
+        return mean, deviations * self.average.deviation(self._outputs) + rounding
 
 
 class LeftOutLines:
@@ -83,10 +84,8 @@ class LeftOutLines:
 
     def __init__(self, average: BagAverage, always: np.ndarray, others: np.ndarray) -> None:
         self.average, self.n_always, self.n_others = average, len(always), len(others)
-        self._first = _rounded_up(len(always))  # the place of the first of the others
-        nothing = np.full(self._first - len(always), -1), np.full(_MULTIPLE, -1)
-        self._rows = np.concatenate([always, nothing[0], others, nothing[1]])
-        self._totals = np.where(self._rows < 0, 1.0, outside_weights(average)[self._rows])
+        self._rows = np.concatenate([always, others])
+        self._totals = outside_weights(average)[self._rows]
         small = 8 * len(self._rows) * len(average.bags) <= _MATRIX_BYTES
         self._matrix = self._outside(slice(0, len(self._rows))) if small else None
 
@@ -97,18 +96,16 @@ class LeftOutLines:
 
         The next block overwrites the lines.
         """
-        start, width = self._first + window.start, window.stop - window.start
-        parts = slice(0, self._first), slice(start, start + _rounded_up(width))
+        parts = slice(0, self.n_always), slice(self.n_always + window.start, self.n_always + window.stop)
         sizes = [part.stop - part.start for part in parts]
         step = self._n_lines(sum(sizes), len(numbers))
-        products, padded = [np.empty((step, size)) for size in sizes], np.zeros((step, len(self.average.bags)))
+        products = [np.empty((step, size)) for size in sizes]
         for place in range(0, len(numbers), step):
             some = numbers[place : place + step]
-            count = _rounded_up(len(some))
-            padded[: len(some)] = points.lines[some]
+            lines = points.lines[some]
             for part, product in zip(parts, products, strict=True):
-                self._multiply(padded[:count], part, product[:count])
-            always, others = products[0][: len(some), : self.n_always], products[1][: len(some), :width]
+                self._multiply(lines, part, product[: len(some)])
+            always, others = (product[: len(some)] for product in products)
             always[:, : points.special.shape[1]] = points.special[some]
             yield some, always, others
 
@@ -116,18 +113,17 @@ class LeftOutLines:
         """How many lines a block has: enough that a product is worth its preparations, if memory allows."""
         fits = (_MATRIX_BYTES if self._matrix is None else _CACHED_BYTES) // 8 // max(1, width)
         most = max(fits, min(_WORTHWHILE, _MATRIX_BYTES // 32 // max(1, width)))
-        return min(max(_MULTIPLE, most // _MULTIPLE * _MULTIPLE), _rounded_up(wanted))
+        return min(max(1, most), wanted)
 
     def _multiply(self, lines: np.ndarray, rows: slice, result: np.ndarray) -> None:
         """Write the averages at some points over the bags without some rows."""
-        step = len(result.T) if self._matrix is not None else _rounded_up(_MATRIX_BYTES // 9 // len(lines.T) + 1)
-        for first in range(rows.start, rows.stop, max(1, step)):  # by parts, made when they are wanted, if it is large
-            part = slice(first, min(first + step, rows.stop))
-            matrix = self._outside(part) if self._matrix is None else self._matrix[part]
-            columns = result[:, part.start - rows.start : part.stop - rows.start]
-            np.matmul(lines[:, :_BAGS], matrix[:, :_BAGS].T, out=columns)
-            for bag in range(_BAGS, len(lines.T), _BAGS):
-                columns += lines[:, bag : bag + _BAGS] @ matrix[:, bag : bag + _BAGS].T
+        if self._matrix is not None:
+            np.matmul(lines, self._matrix[rows].T, out=result)
+        else:  # by parts, which are made when they are wanted
+            step = _MATRIX_BYTES // 9 // len(lines.T) + 1
+            for first in range(rows.start, rows.stop, step):
+                part = slice(first, min(first + step, rows.stop))
+                result[:, part.start - rows.start : part.stop - rows.start] = lines @ self._outside(part).T
         result /= self._totals[rows]
 
     def _outside(self, places: slice) -> np.ndarray:
@@ -159,7 +155,3 @@ def point_blocks(average: BagAverage, raw: np.ndarray) -> Iterator[BagPoints]:
     step = max(1, _MATRIX_BYTES // 32 // (len(raw) + len(average.special_units)))
     for first in range(0, raw.shape[1], step):
         yield BagPoints(average, raw[:, first : first + step])
-
-
-def _rounded_up(count: int) -> int:
-    return -(-count // _MULTIPLE) * _MULTIPLE

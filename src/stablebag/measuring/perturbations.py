@@ -693,9 +693,10 @@ class Perturbations:
 
     @cached_property
     def _rounding(self) -> float:
-        """A few roundings of the predictions: a distance at most this far above epsilon is a tie."""
+        """What rounding can make of sums over all bags: a distance at most this far above epsilon is a tie."""
         ends = (float(np.abs(array).max(initial=0.0)) for array in (self.prediction, self._extremes))
-        return 8 * float(np.finfo(float).eps * max(ends))
+        n_bags = None if self.bags is None else self.bags.n_bags
+        return max(8, 4 * (n_bags or 0)) * float(np.finfo(float).eps * max(ends))
 
     @cached_property
     def _extremes(self) -> np.ndarray:
@@ -775,7 +776,7 @@ def flipped(
     if rule is not None:
         with_all = rule(prediction)
         return np.array([~(with_all & rule(without)).any(axis=1) for without in left_out])
-    rounding = 8 * np.finfo(float).eps * max(1.0, float(np.abs(left_out).max(initial=0.0)))
+    rounding = 1e-12 * max(1.0, float(np.abs(left_out).max(initial=0.0)))  # of sums over a thousand bags
     best = prediction.argmax(axis=1)
     own = np.take_along_axis(left_out, best[None, :, None], axis=2)[..., 0]
     behind: np.ndarray = left_out.max(axis=2) - own > rounding

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import read_only
-from stablebag.learning.averaging import BagAverage
+from stablebag.learning.averaging import BagAverage, all_the_same
 from stablebag.resampling.patterns import RowPatterns
 
 MOST_BYTES = 2**32  # of an array with a line for each row that is made on demand
@@ -173,14 +173,16 @@ class BagLines(SharedLines):
         weights = np.ones(len(average.bags)) if average.drawn else average.weights
         special = np.unique(np.array(average.special_units, dtype=np.int64))
         super().__init__(RowPatterns.of(average.bags, special), prediction)
-        self._centred = (average.outputs(raw) - prediction) * weights.reshape(-1, *[1] * prediction.ndim)
+        outputs = average.outputs(raw)
+        centred = np.where(all_the_same(outputs), 0.0, outputs - prediction)
+        self._centred = centred * weights.reshape(-1, *[1] * prediction.ndim)
         self._many, self._others = self.patterns.complements()
         self._outside = weights.sum() - self.patterns.matrix @ weights
         self._outside[self._many] = self._others @ weights
         self._apart = np.empty((len(special), *prediction.shape))
         without = [len(average.bags.without(row)) for row in special.tolist()]
         for place, row in enumerate(special.tolist()):
-            self._apart[place] = average.left_out_specially(row, raw)
+            self._apart[place] = average.left_out_exactly(row, raw, outputs, prediction)
         # How many bags are without the rows of each line.
         self.n_without = np.concatenate([[len(average.bags)], len(average.bags) - self.patterns.n_inside, without])
 

@@ -30,6 +30,7 @@ LEARNERS = [
 ]
 
 
+@pytest.mark.kernels
 @solver_compared
 @pytest.mark.parametrize("numbers", NUMBERS)
 @pytest.mark.parametrize("table", TABLES)
@@ -38,6 +39,7 @@ def test_models_and_predictions_are_scikit_learns_to_the_last_bit(numbers, table
     assert check_many(rng, draw_regression, numbers, table, 6) > 2
 
 
+@pytest.mark.kernels
 @solver_compared
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
 @pytest.mark.parametrize("n_features", [1, 4, 30, 200])
@@ -120,6 +122,7 @@ def test_the_estimator_shares_nothing_with_the_model():
     assert np.array_equal(model.coef, before)
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("offset", range(0, 64, 8))
 def test_where_rows_lie_in_memory_changes_no_bit(offset):
     expected = RidgeForm(True, 1.0).fit(X.copy(), Y.copy())
