@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from fractions import Fraction
 from typing import Any
 
 _WIDTH = 94
@@ -240,15 +241,17 @@ def rounded_up(value: float, scale: float = 0.0) -> str:
     return number(float(Decimal(value).quantize(unit, rounding=ROUND_CEILING)))
 
 
-def rounded_down(value: float, digits: int = 4) -> str:
+def rounded_down(value: float | Fraction, digits: int = 4) -> str:
     """Return some digits of a number that is not negative, rounded so that "at least" and "or more" stay true.
 
     >>> rounded_down(0.35991), rounded_down(0.35991, 2), rounded_down(2.0), rounded_down(99.99999, 6)
     ('0.3599', '0.35', '2', '99.9999')
+    >>> rounded_down(Fraction(7, 10)), rounded_down(Fraction(9758, 10_000), 3)
+    ('0.7', '0.975')
     """
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
-    exact = Decimal(value)
+    exact = Decimal(value.numerator) / Decimal(value.denominator) if isinstance(value, Fraction) else Decimal(value)
     down = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=ROUND_FLOOR)
     return f"{down.normalize():f}" if _SMALL <= value < _LARGE else f"{down.normalize()}"
 

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from sklearn.tree import DecisionTreeClassifier
 
 from stablebag import BaggedClassifier, predict_set
+from stablebag._wording import percent
 from stablebag.commands.main import main
 
 QUICK = ("--n-bags", 60, "--jobs", 1)
@@ -113,7 +114,7 @@ def test_what_is_estimated_from_the_training_rows_is_near_to_what_new_rows_get(b
     said = " ".join(sets.explain().split())
     assert "Estimated from the training rows, each predicted without itself, the sets cover" in said
     for share, label in zip(sets.training_coverage, sets.labels, strict=True):
-        assert f"{100 * share:.3g} % of class {label}" in said
+        assert f"{percent(share)} of class {label}" in said
         # 150 training rows and 100 new ones: the difference has a standard error of 0.065 at the most.
         assert abs(sets.coverage_by_class(y)[label] - share) < 0.25
     assert "Estimated" not in predict_set_stable().explain()

@@ -90,7 +90,7 @@ def test_of_a_given_epsilon_a_certificate_that_is_not_sure_says_how_sure_it_is(f
 def test_where_nothing_is_proved_it_is_said(fitted):
     for certificate in (None, certify(fitted[0], vector=True), certify(*fitted, vector=True)):
         assert shared(fitted, 0.01, certificate=certificate).words == (
-            "Nothing is proved at epsilon = 0.01: it is too small for 89 rows."
+            "Nothing is proved at epsilon = 0.01: it is too small for 89 rows with 100 bags."
         )
 
 

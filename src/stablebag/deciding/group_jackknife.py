@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from stablebag._wording import rounded_down
 from stablebag.deciding.jackknife import Ends, Jackknife, everything, refuse_unless
 from stablebag.learning.averaging import BagAverage
 from stablebag.measuring.left_out_lines import BagPoints, LeftOutLines
@@ -119,10 +120,10 @@ class GroupJackknifePlus(GroupJackknife):
     reuses_bags: ClassVar[bool] = True
 
     def guarantee(self, n_samples: int) -> str:
-        covered, near = float(1 - 2 * (1 - self.level)), f"typically it is near {float(self.level):g}."
+        covered, near = 1 - 2 * (1 - self.level), f"typically it is near {float(self.level):g}."
         if covered <= 0:
             return f"Nothing is proved about their coverage at so low a level; {near}"
-        return f"{self._whom} coverage is at least {covered:.3g}; {near}"
+        return f"{self._whom} coverage is at least {rounded_down(covered)}; {near}"
 
     def _of_lines(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
         lower, upper = np.empty((2, len(left_out)))

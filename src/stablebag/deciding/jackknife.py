@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from stablebag._checks import as_fraction, check_real, refuse_value
+from stablebag._wording import rounded_down
 from stablebag.deciding.rank_search import RankSearch
 from stablebag.learning.averaging import BagAverage
 from stablebag.measuring.left_out_lines import BagPoints, LeftOutLines, extremes
@@ -108,7 +109,7 @@ class JackknifePlus(Jackknife):
         if covered <= 0:
             typically = f"typically it is near {float(self.level):g}."
             return f"Nothing is proved about their coverage at so low a level; {typically}"
-        proved = f"coverage is at least {float(covered):.3g}; typically it is near {float(self.level):g}."
+        proved = f"coverage is at least {rounded_down(covered)}; typically it is near {float(self.level):g}."
         return f"{_WHATEVER} {proved}{self._caveat(n_samples)}"
 
     def _slack(self, n_samples: int) -> Fraction:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import binom
 
 from stablebag._checks import check_choice, check_flag, hold_read_only, refuse_value
-from stablebag._wording import ROWS, paragraphs, preformatted
+from stablebag._wording import ROWS, paragraphs, percent, preformatted
 from stablebag.deciding.inflated_argmax import INFLATED
 from stablebag.deciding.jackknife import check_level
 from stablebag.deciding.jackknife_sets import JackknifeSets, class_weights
@@ -181,7 +181,7 @@ class LabelSets:
             up_to = "up to " if self.epsilon.min() < self.epsilon.max() else ""
             how = f" with epsilon {up_to}{as_given(float(self.epsilon.max()))}"
         size = f"{np.mean(self.sizes):.3g} of {len(self.labels)} labels on average"
-        one = f"{100 * self.singletons:.3g} % have one label"
+        one = f"{percent(self.singletons)} have one label"
         sentences = [f"{number} of labels by {self.method}{how}: {size}, {one}.", self.guarantee]
         if self.training_coverage is not None:
             sentences.append(self._about_classes())
@@ -194,7 +194,7 @@ class LabelSets:
         shares, order = self.training_coverage, np.argsort(self.training_coverage, kind="stable")
         some = order[[0, -1]] if len(order) > _FEW_CLASSES else range(len(order))
         rows = [ROWS.count(int(self.training_rows[k])) for k in some]
-        parts = [f"{100 * shares[k]:.3g} % of class {self.labels[k]!s} ({n})" for k, n in zip(some, rows, strict=True)]
+        parts = [f"{percent(shares[k])} of class {self.labels[k]!s} ({n})" for k, n in zip(some, rows, strict=True)]
         listed = f"{', '.join(parts[:-1])} and {parts[-1]}"
         if len(order) > _FEW_CLASSES:
             listed = f"from {parts[0]} to {parts[1]}"
@@ -300,7 +300,7 @@ def predict_set(
     >>> sets = predict_set(model, X[1::2], delta=0.1)
     >>> print(sets)
     89 sets of labels by inflated-argmax with epsilon up to 0.3608: 1.03 of 3 labels on average,
-    96.6 % have one label.
+    96.6% have one label.
     Proved for these 500 bags as they were drawn and each of these 89 points: for all but at most
     8 of the 89 rows (delta = 0.1), the set from the bags without the row, with the same epsilon,
     has a label in common with this one. Proof: the bags' own covariance and their variance at
@@ -397,7 +397,7 @@ def _warn_if_hidden(rule: JackknifeSets, model: BaggedClassifier, sizes: np.ndar
         return
     hidden = hidden[np.argsort(shares[hidden], kind="stable")]
     some = hidden[:_FEW_CLASSES]
-    named = [f"{100 * shares[k]:.3g} % of class {model.classes_[k]!s} ({ROWS.count(int(sizes[k]))})" for k in some]
+    named = [f"{percent(shares[k])} of class {model.classes_[k]!s} ({ROWS.count(int(sizes[k]))})" for k in some]
     more = f" and too little of {len(hidden) - len(some):,} more" if len(hidden) > len(some) else ""
     warnings.warn(
         f"These sets cover all classes together at level {float(rule.level):g}. By the training rows, they cover only "

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import norm
 
 from stablebag._checks import check_choice, check_delta, refuse_type, refuse_value
-from stablebag._wording import rounded_up
+from stablebag._wording import as_given, rounded_up
 from stablebag.deciding.jackknife import Jackknife
 from stablebag.learning.ranges import FixedRange, ObservedRange, PredictionRange, TrimmedRange
 from stablebag.learning.regressor import BaggedRegressor
@@ -107,7 +107,7 @@ class StableJackknife(Jackknife):
     def guarantee(self, n_samples: int) -> str:
         return (
             f"Proved for exchangeable rows and any learner: coverage is at least {float(self.level):g}, by the "
-            f"certificate. At most a share {self.delta:.3g} of the rows moves a prediction by more than "
+            f"certificate. At most a share {as_given(self.delta)} of the rows moves a prediction by more than "
             f"{rounded_up(self.epsilon)}, which is added to the radius."
         )
 

@@ -1,12 +1,13 @@
 """What a certificate promises of label sets: how far to inflate the argmax, for how many rows, and in which words."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_delta, check_epsilon, hold_read_only, refuse_type, refuse_value
-from stablebag._wording import count_bags, count_points
+from stablebag._checks import as_fraction, check_delta, check_epsilon, hold_read_only, refuse_type, refuse_value
+from stablebag._wording import count_bags, count_points, rounded_down
 from stablebag.deciding.promise import (
     but_for_a_chance,
     for_most_rows,
@@ -108,10 +109,14 @@ def _words(certificate: Any, epsilon: np.ndarray, delta: float, *, unsure: float
     scope: Scope = certificate.scope
     n, n_points, everywhere = scope.n_samples, len(epsilon), scope.n_points is None
     if delta >= 1:
-        return scope.noun.in_place_of_rows(nothing_proved(float(epsilon.max(initial=0.0)), n))
+        return scope.noun.in_place_of_rows(nothing_proved(float(epsilon.max(initial=0.0)), n, scope.n_bags or math.inf))
     where = "every point" if everywhere else f"each of {count_points(n_points)}"
     where = "this point" if not everywhere and n_points == 1 else where
-    proved = "Proved" if confidence == 1 else f"Proved, with a confidence of {confidence:g} over the draw of the bags,"
+    proved = (
+        "Proved"
+        if confidence == 1
+        else f"Proved, with a confidence of {rounded_down(as_fraction(confidence), 6)} over the draw of the bags,"
+    )
     shares = "has a label in common with this one"
     if scope.rerun is Rerun.ANEW:
         by: Any = certificate.certificate if isinstance(certificate, PointCertificate) else certificate
