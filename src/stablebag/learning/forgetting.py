@@ -1,5 +1,7 @@
 """Rows forgotten and rows learned: the model of other rows, in which only the bags that changed are fitted."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,9 +10,12 @@ from stablebag._checks import as_array, refuse_type, refuse_value
 from stablebag._wording import Noun
 from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.ensemble import BaggedEnsemble
+from stablebag.learning.fitting import fit_and_predict_bags
+from stablebag.learning.job import FitJob
 from stablebag.learning.rows import as_table, index_of, is_per_row, n_rows, stacked, take_rows
 from stablebag.learning.strata import law_with_more
 from stablebag.learning.targets import are_several, names_of, y_width
+from stablebag.resampling.bags import Bags
 from stablebag.resampling.row_ids import RowIds, as_row_ids
 from stablebag.resampling.scheme import ResolvedScheme
 from stablebag.resampling.units import Units
@@ -83,6 +88,27 @@ def without_units(model: Any, gone: np.ndarray, X: Any = None, **fit_params: Any
     _refuse_change_of_meaning(params, n, len(rows), "forget")
     rest = {name: take_rows(value, rows) if is_per_row(value, n) else value for name, value in params.items()}
     return model.refitted(take_rows(table, rows), model.y_[rows], units.take(stay), law, rest, lambda bags: contained)
+
+
+def refit_bags(model: Any, gone: np.ndarray, numbers: np.ndarray, X: Any) -> Iterator[np.ndarray]:
+    """Refit single bags, each without one unit that it contains; yield what each predicts at points, not clipped.
+
+    They are the bags of these numbers that `without_units` would fit.
+    """
+    units, average = model.units_, model.average_
+    table, params = model.training_data()
+
+    def sequences() -> Iterator[np.ndarray]:
+        for unit, number in zip(gone.tolist(), numbers.tolist(), strict=True):
+            left = units.take(np.delete(np.arange(len(units)), unit))
+            law = _without(model.scheme_, np.array([unit]), units.noun)
+            (bag,) = law.draw(1, model._seeds, first=number, row_ids=left.ids)
+            yield np.flatnonzero(units.of_rows != unit)[left.rows_of(bag)]
+
+    bags, seeds = Bags(sequences(), units.n_rows), model.estimators_.seeds[numbers]
+    about = {"empty_value": average.empty_value, "solver_wanted": model.solver, "numbers": numbers}
+    job = FitJob(model.estimator, table, model.y_, bags, seeds, average.classes, params, **about)
+    return fit_and_predict_bags(replace(job, subspaces=model.estimators_.subspaces), X, model.n_jobs)
 
 
 def learn(

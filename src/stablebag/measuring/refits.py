@@ -1,20 +1,30 @@
 """The prediction without each training row, or with it replaced, by refitting any estimator."""
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import assert_all_finite, check_consistent_length
 
-from stablebag._checks import as_positions, as_reals, check_integer, check_jobs, distinct, refuse_type, refuse_value
+from stablebag._checks import (
+    as_positions,
+    as_reals,
+    check_integer,
+    check_jobs,
+    distinct,
+    hold_read_only,
+    refuse_type,
+    refuse_value,
+)
 from stablebag._seeds import RandomState, Seeds
 from stablebag.learning.asking import Asking
 from stablebag.learning.ensemble import BaggedEnsemble, bagged_in, units_of
 from stablebag.learning.fitting import fit_and_predict_bags, fit_bags, predict_bags
-from stablebag.learning.forgetting import without_units
+from stablebag.learning.forgetting import refit_bags, without_units
 from stablebag.learning.job import FitJob
 from stablebag.learning.learners import Surroundings, may_predict, random_state_names
 from stablebag.learning.models import Models
@@ -33,6 +43,7 @@ from stablebag.measuring.altered_tables import (
 )
 from stablebag.measuring.names import Names
 from stablebag.measuring.perturbations import Perturbations
+from stablebag.measuring.summaries import norm
 from stablebag.proving.coupling import ANY
 from stablebag.proving.labels import Labels
 from stablebag.proving.scope import Quantity, Rerun, Scope
@@ -126,6 +137,90 @@ def leave_one_out_refit(
     several = names_of_outputs if classes is None else classes
     names, scope = Names.of(units, index_of(X_test), several), _scope(estimator, y, moved, X_test, units)
     return replace(moved, noise_known=_draws_nothing(bagged), scope=scope, names=names)
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedRefits:
+    """A fitted model beside what it is when each of some rows is gone, and how much its bags agree about that.
+
+    The change by a row is the mean over all bags of how far each bag's prediction moves: zero for the bags without the
+    row, which stay. Bags are drawn independently, so a change c has the variance (spread^2 - c^2) / (n_bags - 1) from
+    drawing them, which is unbiased.
+
+    Attributes
+    ----------
+    moved : Perturbations
+        The predictions with all rows and without each of some, by refitting the bags that contain it.
+    spread : ndarray of shape (n_rows, n_points)
+        The root mean square over bags of the change of a bag's prediction; for classes, of the Euclidean distance.
+    """
+
+    moved: Perturbations
+    spread: np.ndarray
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+
+
+def refit_without_each(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarray) -> MatchedRefits:
+    """Refit a fitted model without each of some rows, with the same seed: only the bags that contain the row.
+
+    It is what `leave_one_out_refit` measures of an unfitted one. `raw` is what the bags predict at the points; rows are
+    units by number.
+    """
+    average, classes = model.average_, model.average_.classes
+    prediction, before = average.prediction([raw]), average.outputs(raw)
+    without, spread = np.empty((len(rows), *prediction.shape)), np.empty((len(rows), len(prediction)))
+    with counted(len(rows)) as count:
+        for place, row in enumerate(rows):
+            smaller = without_units(model, np.array([row]))
+            after = smaller.raw(X_test)
+            predicted, outputs = smaller.average_.prediction([after]), smaller.average_.outputs(after)
+            if classes is not None and len(smaller.average_.classes) < len(classes):
+                kept = np.searchsorted(classes, smaller.average_.classes)
+                predicted, outputs = (_with_zeros(each, kept, len(classes)) for each in (predicted, outputs))
+            without[place] = predicted
+            spread[place] = norm(_distance(outputs - before, prediction.ndim), 2)
+            count.one()
+    names = Names.of(model.units_, index_of(X_test), classes)
+    moved = Perturbations(prediction, without, rows, noise_known=False, names=names)
+    return MatchedRefits(replace(moved, scope=_scope(model, model.y_, moved, X_test, model.units_)), spread)
+
+
+def may_refit_without(model: Any) -> bool:
+    """Whether a fitted model can be refitted without any one of its rows, fitting only the bags that contain it."""
+    units = model.units_
+    return _has_matched_bags(model, len(units)) and not _may_leave_one_class(model.y_, model.average_.classes, units)
+
+
+def spread_of_a_few(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarray, random_state: int) -> np.ndarray:
+    """Estimate the `spread` of `MatchedRefits` from one refitted bag for each row; its square is unbiased.
+
+    Predictions are clipped to the range of all rows.
+    """
+    average, n_bags = model.average_, len(model.bags_)
+    inside = [model.bags_.with_any(np.array([row])) for row in rows]
+    generator = Seeds.from_random_state(random_state, "study").generator()
+    places = [place for place, bags in enumerate(inside) if len(bags)]  # a row in no bag moves nothing
+    numbers = np.array([generator.choice(inside[place]) for place in places], dtype=np.intp)
+    spread = np.zeros((len(rows), raw.shape[1]))
+    for place, number, after in zip(places, numbers, refit_bags(model, rows[places], numbers, X_test), strict=True):
+        both = np.stack([raw[number], after])
+        before, after = both if average.interval is None else np.clip(both, *average.interval)
+        spread[place] = math.sqrt(len(inside[place]) / n_bags) * _distance(after - before, raw.ndim - 1)
+    return spread
+
+
+def _with_zeros(some: np.ndarray, kept: np.ndarray, n_classes: int) -> np.ndarray:
+    """Probabilities of some classes among those of all."""
+    whole = np.zeros((*some.shape[:-1], n_classes))
+    whole[..., kept] = some
+    return whole
+
+
+def _distance(moved: np.ndarray, n_axes: int) -> np.ndarray:
+    """How far predictions move; those of two axes are vectors, whose Euclidean norm it is."""
+    return np.asarray(np.abs(moved) if n_axes == 1 else np.sqrt((moved**2).sum(axis=-1)))
 
 
 def replace_one_refit(

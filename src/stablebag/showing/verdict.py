@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stablebag._wording import ROWS, number
-from stablebag.showing.comparison import SURE, Comparison, Ratio
+from stablebag.showing.comparison import ESTIMATED, LIMIT, SURE, Comparison, Ratio
 from stablebag.showing.scores import Loss, difference
 
 STABILIZED = "stabilized"
@@ -19,12 +19,12 @@ COSTS_ACCURACY = "costs accuracy"
 NO_BETTER = "no better than a constant"
 NOT_COMPARED = "not compared"
 
-LEAST = 1.1  # times smaller that moves must surely be to be called stabilized
-MOST = 1.5  # times smaller that they may at most be, surely, to be called no smaller
-LITTLE = 0.05  # of the spread of the targets: a learner that moves less is stable already
+LEAST = 1.1  # times smaller that changes must be, without any one row or point, to be called stabilized
+MOST = 1.5  # times smaller that they may at most be, without any one row or point, to be called no smaller
+LITTLE = 0.05  # of the spread of the targets: a model that changes less is stable already
 WORTH = 0.02  # of the loss: what a difference must exceed besides its standard errors
 HINT = 1.0  # standard errors by which a loss must be smaller than a constant's
-FEWEST_REFITS = 60  # rows that must be left out without any move before a learner is called stable: 3 / 60 is 5 %
+FEWEST_REFITS = 60  # rows that must be left out without any change before a model is called stable: 3 / 60 is 5 %
 FEWEST = 20  # held-out rows without which nothing is said of accuracy
 
 
@@ -32,9 +32,10 @@ FEWEST = 20  # held-out rows without which nothing is said of accuracy
 class Verdict:
     """What a study comes to, by rules that are declared here.
 
-    Moves are compared by their root mean squares over the same left-out rows and the same points, the bagged model's
-    without the noise of its bags. Their ratio has an interval of about 95 %, as `Comparison.ratio` gives it. In this
-    order, the first rule that applies is the verdict and the others are remarks:
+    The base model and the bagged model, with the bags it has, are both refitted without the same rows, with the same
+    seed, and their changes at the same points are compared by root mean squares, as `Comparison` has them. The ratio
+    comes with the smallest and the largest that it is if any one row or point is taken out. In this order, the first
+    rule that applies is the verdict and the others are remarks:
 
     1. *no better than a constant*: with at least 20 held-out rows, the bagged model's loss (the squared error, or the
        Brier score) is not smaller than that of a constant even by one standard error of the paired difference.
@@ -43,16 +44,15 @@ class Verdict:
        errors of the paired difference and by more than 2 % of it.
     3. About stability, one of these:
 
-       - *not compared*: the base learner was not measured, as where the rows are not in memory.
-       - *already stable*: the base learner does not move at all without each of 60 rows, or of all; or it moves by less
-         than 5 % of the spread of the targets, and bagging makes that at most 1.5 times smaller, or adds at least as
-         much noise as there was.
-       - *not enough bags*: the noise of the bags in a move is at least as large as the base learner's moves.
-       - *stabilized*: the lower end of the interval is above 1.1.
-       - *not stabilized*: the upper end of the interval is below 1.5, and the base learner moves by more than 5 %
-         of the spread of the targets.
-       - Otherwise it cannot be told: *not enough bags* if most of what is measured of the bagged model is noise,
-         and else *not enough refits*.
+       - *not compared*: the base model was not measured, as where the rows are not in memory.
+       - *already stable*: the base model does not change at all without each of 60 rows, or of all; or it changes by
+         less than 5 % of the spread of the targets, and bagging makes that less than 1.5 times smaller, even without
+         any one row or point.
+       - *stabilized*: the ratio is above 1.1, even without any one row or point.
+       - *not enough bags*: neither, and most of the bagged model's change is bagging noise, which is more than half
+         as large as the base model's change.
+       - *not stabilized*: the ratio is below 1.5, even without any one row or point.
+       - *not enough refits*: otherwise. The answer rests on a single row or point.
 
     Attributes
     ----------
@@ -154,31 +154,18 @@ def _beside(loss: Loss, theirs: np.ndarray, whose: str) -> str:
 
 def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> Verdict:
     noun = compared.bagged.noun
-    one = "a left-out row" if noun == ROWS else f"leaving out {noun.any_one}"
-    bags, noise = compared.bagged.bags, compared.noise
-    n_bags = None if bags is None else bags.n_bags
     if compared.base is None:
-        far = f"{number(compared.bagged_rms)}{_of_spread(compared, spread)}"
-        moved = f"Typically, {one} moves the bagged model's {quantity} by {far}."
-        if not compared.bagged_rms and noise:
-            moved = (
-                f"Typically, {one} moves the bagged model's {quantity} by less than the noise of its bags, "
-                f"{number(float(f'{noise:.2g}'))}."
-            )
-        elif not compared.bagged_rms:
-            some = noun.count(compared.n_rows)
-            moved = f"None of {some} moves the bagged model's {quantity} at any test point when it is left out."
-        return Verdict(NOT_COMPARED, moved, compared.reason, _numbers(compared))
-    before, reasons = compared.base_rms, _numbers(compared)
+        return _not_compared(compared, spread, quantity)
+    before, reasons, noise = compared.base_rms, _numbers(compared), compared.noise
     is_little = spread is not None and before <= LITTLE * spread
-    enough = _more_bags(compared, n_bags)
-    drawn = "" if n_bags is None else f" of {n_bags:,} bags"
-    more = f"Use {enough:,} bags, so that their noise is half as large as the base learner's moves" if enough else ""
+    is_noise = noise > compared.limit_rms  # most of the bagged model's change
+    drawn = "" if compared.n_bags is None else f" of {compared.n_bags:,} bags"
     unseen = compared.n_samples - compared.n_rows
     if before == 0 and unseen and compared.n_rows < FEWEST_REFITS:
         return Verdict(
             NOT_ENOUGH_REFITS,
-            f"It cannot be told whether the base learner is stable: only {noun.count(compared.n_rows)} were left out.",
+            f"{noun.count(compared.n_rows)} are too few to say whether the base model is stable: leaving out each of "
+            "them changed nothing.",
             f"Refit it without more {noun.plural} (--refits).",
             reasons,
         )
@@ -186,111 +173,171 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
         some = noun.count(compared.n_rows)
         if unseen:
             reasons += (f"Of the {noun.plural} that were not left out, up to {min(1.0, 3 / compared.n_rows):.1%} may "
-                        "still move it (with 95 % confidence).",)  # fmt: skip
+                        "still change it (with 95% confidence).",)  # fmt: skip
         return Verdict(
             ALREADY_STABLE,
-            f"The base learner is stable already: none of {some} moves its {quantity} at any test point.",
+            f"The base model is stable already: leaving out each of {some} changes its {quantity} at no test point.",
             "Do not bag it for stability" + (f": bagging only adds the noise{drawn}." if noise else "."),
             reasons,
         )
-    ratio = compared.ratio()
-    if noise >= before and not (is_little or ratio.high < MOST):
+    ratio, enough = compared.ratio(), _enough_bags(compared)
+    reasons += _rests_on(compared, ratio)
+    more = f"Use {enough:,} bags, so that bagging noise is half as large as the base model's change" if enough else ""
+    if ratio.high < MOST and (is_little or spread is None):
+        adds = "bagging adds only noise" if is_noise else "bagging does not make it more so"
+        kept = f"{more}, or do not bag." if is_noise and more else "There is no need to bag it for stability."
+        return Verdict(ALREADY_STABLE, f"The base model is stable already, and {adds}.", kept, reasons)
+    if ratio.low > LEAST:
+        advice = "Use the bagged model."
+        if compared.how != LIMIT and is_noise and compared.n_bags:
+            advice += f" Most of its remaining change is bagging noise: {4 * compared.n_bags:,} bags would halve that."
+        return Verdict(STABILIZED, _stabilized(compared, ratio, quantity), advice, (*reasons, *_rarely(compared)))
+    if is_noise and more:
         return Verdict(
             NOT_ENOUGH_BAGS,
-            "There are not enough bags to tell: their noise is as large as the base learner's moves.",
-            f"{more}." if more else "",
-            reasons,
+            f"With {compared.n_bags:,} bags, bagging does not stabilize this model: what it changes is mostly bagging "
+            "noise.",
+            f"{more}.",
+            (*reasons, *_rarely(compared)),
         )
-    if (ratio.high < MOST and (is_little or spread is None)) or (is_little and noise >= before):
-        kept = f"{more}, or do not bag." if noise > before / 2 and more else "There is no need to bag it for stability."
-        adds = "bagging adds only the noise of its bags" if noise else "bagging does not make it more so"
-        return Verdict(
-            ALREADY_STABLE,
-            f"The base learner is stable already, and {adds}.",
-            kept,
-            (*reasons, _interval(ratio)),
-        )
-    if ratio.low > LEAST:
-        times = f"{_times(ratio.value)} times" if math.isfinite(ratio.value) else f"at least {_times(ratio.low)} times"
-        if math.isfinite(ratio.value) and math.isfinite(ratio.high):
-            between = f" (between {_times(ratio.low)} and {_times(ratio.high)})"
-        elif math.isfinite(ratio.value):
-            between = f" (at least {_times(ratio.low)})"
-        else:
-            between = ""
-        advice = "Use the bagged model."
-        if noise > compared.bagged_rms and more:
-            advice += " What is left of its moves is mostly noise, which more bags would reduce."
-        headline = f"Bagging stabilizes this learner: {one} moves its {quantity} {times} less{between}."
-        return Verdict(STABILIZED, headline, advice, (*reasons, *_rarely(compared)))
     if ratio.high < MOST:
         return Verdict(
             NOT_STABILIZED,
-            f"Bagging does not stabilize this learner: {one} moves its {quantity} about as far as before.",
+            f"Bagging does not stabilize this model: {_one(compared)} changes its {quantity} about as much as before.",
             "Use smaller bags: fewer of them then contain a row.",
-            (*reasons, _interval(ratio)),
-        )
-    if noise > compared.bagged_rms and more:
-        return Verdict(
-            NOT_ENOUGH_BAGS,
-            "There are not enough bags to tell: most of what is measured of the bagged model is their noise.",
-            f"{more}.",
-            (*reasons, _interval(ratio)),
+            reasons,
         )
     return Verdict(
         NOT_ENOUGH_REFITS,
-        f"It cannot be told whether bagging stabilizes this learner: too few {noun.plural} move it at all.",
-        f"Refit the base learner without more {noun.plural} (--refits), or hold out more rows.",
-        (*reasons, _interval(ratio), *_rarely(compared)),
+        f"There are too few refits to say whether bagging stabilizes this model: the answer rests on a single "
+        f"{noun.singular} or test point.",
+        f"Refit without more {noun.plural} (--refits, --matched), or hold out more rows."
+        if unseen
+        else "Hold out more rows.",
+        (*reasons, *_rarely(compared)),
     )
 
 
+def _not_compared(compared: Comparison, spread: float | None, quantity: str) -> Verdict:
+    """What is known of the bagged model alone."""
+    noun = compared.bagged.noun
+    one = "leaving out a row" if noun == ROWS else f"leaving out {noun.any_one}"
+    apart = "Apart from bagging noise, " if compared.how == LIMIT else "Typically, "
+    far = f"{_three(compared.limit_rms)}{_of_spread(compared, spread)}"
+    moved = f"{apart}{one} changes the bagged model's {quantity} by {far}."
+    if not compared.limit_rms and compared.noise:
+        moved = (
+            f"Typically, {one} changes the bagged model's {quantity} by less than the noise of its bags, "
+            f"{_three(compared.noise)}."
+        )
+    elif not compared.limit_rms:
+        some = noun.count(compared.n_rows)
+        moved = f"Leaving out each of {some} changes the bagged model's {quantity} at no test point."
+    return Verdict(NOT_COMPARED, moved, compared.reason, _numbers(compared))
+
+
+def _one(compared: Comparison) -> str:
+    noun = compared.bagged.noun
+    doing = "leaving out" if compared.how == LIMIT else "refitting without"
+    return f"{doing} one row" if noun == ROWS else f"{doing} {noun.any_one}"
+
+
+def _stabilized(compared: Comparison, ratio: Ratio, quantity: str) -> str:
+    times = f"{_times(ratio.value)} times less"
+    if math.isinf(ratio.value):
+        times = "far less" if compared.how == LIMIT else "not at all"
+    if compared.how == ESTIMATED:
+        times = f"about {times} (estimated)"
+    if compared.how == LIMIT:
+        return (
+            f"Apart from bagging noise, bagging stabilizes this model: {_one(compared)} changes its {quantity} {times}."
+        )
+    return f"Bagging stabilizes this model: {_one(compared)} changes its {quantity} {times}."
+
+
 def _of_spread(compared: Comparison, spread: float | None) -> str:
-    """Moves in units of the spread of the targets, where that is known."""
+    """Changes in units of the spread of the targets, where that is known."""
     if spread is None or not spread > 0:
         return ""
-    share = compared.bagged_rms / spread
+    share = compared.limit_rms / spread
     return f", {f'{share:.0%}' if share > 0.01 else 'less than 1%'} of the spread of the targets"
 
 
 def _numbers(compared: Comparison) -> tuple[str, ...]:
-    """What moves come to: over which rows and points, of both models, and of the noise."""
-    bags, noise = compared.bagged.bags, number(float(f"{compared.noise:.2g}"))
-    base = "" if compared.base is None else f"{number(compared.base_rms)} for the base learner and "
-    by = f"The typical move (root mean square by {compared.where()}) is {base}"
-    if not compared.noise or bags is None or bags.n_bags is None:
-        return (f"{by}{number(compared.bagged_rms)} for the bagged model.",)
-    drawn = f"the noise of its {bags.n_bags:,} bags"
-    if compared.bagged_rms == 0:
-        return (f"{by}below {drawn}, {noise}, for the bagged model.",)
-    return (f"{by}{number(compared.bagged_rms)} for the bagged model, without {drawn}, {noise}.",)
+    """How large the typical changes are, how they were measured, and what of them is noise."""
+    noun, by = compared.bagged.noun, compared.where()
+    what = f"Typical change (root mean square) without one {noun.singular}"
+    base = "" if compared.base is None else f"{_three(compared.base_rms)} for the base model, "
+    noise, limit = _three(compared.noise), _three(compared.limit_rms)
+    bags = f"its {compared.n_bags:,} bags" if compared.n_bags else "its bags"
+    if compared.how == LIMIT:
+        beyond = f"{limit} for the bagged model" if compared.limit_rms else "less than the noise for the bagged model"
+        return (f"{what}: {base}{beyond}, apart from the noise of {bags} ({noise}); without {by}.",)
+    if compared.how == ESTIMATED:
+        total = f"about {_three(compared.bagged_rms)} for the bagged model with {bags}"
+        said = f"{what}: {base}{total}, estimated from one refitted bag for each row; without {by}."
+    else:
+        total = f"{_three(compared.bagged_rms)} for the bagged model"
+        total += f" with {bags}" if compared.n_bags else ""
+        said = f"{what}: {base}{total}; refitted without {by}."
+        if 0 < compared.n_refitted < compared.n_rows:
+            said = said.removesuffix(".") + (
+                f", the bagged model without {compared.n_refitted:,} of these: those that seem to change it most, and "
+                "some drawn at random that stand for the rest."
+            )
+    if not compared.noise:
+        return (said,)
+    rest = f"Of the bagged model's {_three(compared.bagged_rms)}, {noise} is bagging noise (squares add up)."
+    if not compared.limit_rms:
+        return said, f"{rest} What infinitely many bags would leave is too small to measure."
+    less = ""
+    if compared.base is not None and compared.base_rms > 0:
+        times = compared.limit_ratio()
+        less = f", {_times(times)} times less than the base model" if times > 1 else ""
+    return said, f"{rest} Infinitely many bags would leave about {limit}{less}."
 
 
 def _rarely(compared: Comparison) -> tuple[str, ...]:
-    """That a learner which seldom moves does so far, and its bagged version often and little."""
+    """That a model which seldom changes does so by much, and its bagged version often and by little."""
     if compared.base is None or not compared.still > 0.5:
         return ()
-    furthest, after = float(compared.base.values.max()), float(compared.bagged.values.max())
-    return (
-        f"The base learner does not move in {compared.still:.1%} of all cases, and by up to {number(furthest)} in the "
-        f"others; the bagged model moves a little in most, and in none of these by more than {number(after)}.",
-    )
+    furthest, cases = float(compared.base.values.max()), compared.base.values.size
+    one, changed = compared.bagged.noun.singular, f"{compared.n_changed:,} of {cases:,} predictions"
+    said = f"Leaving out a {one} changed {changed} of the base model, by up to {_three(furthest)}"
+    after = compared.refitted if compared.refitted is not None else compared.bagged
+    if compared.how in (ESTIMATED, LIMIT):
+        return (f"{said}.",)
+    return (f"{said}; those of the bagged model changed by at most {_three(float(after.values.max()))}.",)
 
 
-def _interval(ratio: Ratio) -> str:
-    if math.isinf(ratio.high):
-        return f"The base learner's moves are at least {_times(ratio.low)} times those of the bagged model."
-    return f"The base learner's moves are {_times(ratio.low)} to {_times(ratio.high)} times those of the bagged model."
+def _rests_on(compared: Comparison, ratio: Ratio) -> tuple[str, ...]:
+    """Whether the ratio rests on a single row or point."""
+    if math.isnan(ratio.value) or compared.n_rows < 2:
+        return ()
+    noun = compared.bagged.noun
+    one = f"{noun.singular} or test point" if compared.n_rows < compared.n_samples else "test point"
+    said = f"The base model's change is {_times(ratio.value)} times the bagged model's"
+    if math.isinf(ratio.value):
+        said = "The bagged model does not change where the base model does"
+    if math.isinf(ratio.low):
+        return (f"{said}.",)
+    ends = f"at least {_times(ratio.low)}" if math.isinf(ratio.high) else f"{_times(ratio.low)} to {_times(ratio.high)}"
+    return (f"{said}; {ends} if any one {one} is taken out of the comparison.",)
 
 
-def _more_bags(compared: Comparison, n_bags: int | None) -> int:
-    """How many bags would make their noise half as large as the base learner's moves; 0 if these are enough."""
-    if n_bags is None or not compared.base_rms > 0 or compared.noise <= compared.base_rms / 2:
+def _enough_bags(compared: Comparison) -> int:
+    """How many bags would make their noise half as large as the base model's change; 0 if these are enough."""
+    if not compared.n_bags or not compared.base_rms > 0 or compared.noise <= compared.base_rms / 2:
         return 0
-    exact = n_bags * (2 * compared.noise / compared.base_rms) ** 2
+    exact = compared.n_bags * (2 * compared.noise / compared.base_rms) ** 2
     unit = 10 ** max(0, math.floor(math.log10(exact)) - 1)
     return int(math.ceil(exact / unit) * unit)
 
 
 def _times(value: float) -> str:
     return f"{value:.2g}" if value < 100 else f"{float(f'{value:.2g}'):,.0f}"
+
+
+def _three(value: float) -> str:
+    """A number with three digits, as sentences have them."""
+    return number(float(f"{value:.3g}"))
