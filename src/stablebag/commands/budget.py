@@ -64,7 +64,7 @@ class Workload:
     refit_seconds : float
         How long a refit takes.
     matched_seconds : float
-        How long a refit of the bagged model takes, with that of another one to check a decision of a classifier.
+        How long a refit of the bagged model takes; for a classifier, with half of another one to check decisions.
     workers : int
         The number of fits in parallel.
     n_passes : int
@@ -210,7 +210,7 @@ def workload(
     _refuse_too_few(law, bags, noun)
     others = _seconds(bags, refits, bag, refit, workers) + passes(bags) * took
     each = _BESIDE * bags * float(law.mean_inclusion) * bag / workers + _BESIDE_A_REFIT
-    each *= 2 if is_classifier(learner) else 1  # beside it, as many that seem to flip decisions
+    each *= 1.5 if is_classifier(learner) else 1  # beside it, half as many that seem to flip decisions
     matched = min(_n_matched(each if bag else 0.0, others, limit) if n_matched is None else n_matched, refits)
     chosen = [] if n_bags else ["--n-bags", str(bags)]
     chosen += [] if n_refits is not None else ["--refits", str(refits)]

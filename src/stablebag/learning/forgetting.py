@@ -20,6 +20,8 @@ from stablebag.resampling.row_ids import RowIds, as_row_ids
 from stablebag.resampling.scheme import ResolvedScheme
 from stablebag.resampling.units import Units
 
+_MANY = 0.05  # of the bags
+
 
 def forget(model: Any, row_ids: Any, *, X: Any = None, **fit_params: Any) -> Any:
     """Return the model without some rows, fitting only the bags that contained them.
@@ -90,24 +92,30 @@ def without_units(model: Any, gone: np.ndarray, X: Any = None, **fit_params: Any
     return model.refitted(take_rows(table, rows), model.y_[rows], units.take(stay), law, rest, lambda bags: contained)
 
 
-def refit_bags(model: Any, gone: np.ndarray, numbers: np.ndarray, X: Any) -> Iterator[np.ndarray]:
-    """Refit single bags, each without one unit that it contains; yield what each predicts at points, not clipped.
+def refit_bags(model: Any, gone: np.ndarray, numbers: list[np.ndarray], X: Any) -> Iterator[np.ndarray]:
+    """Refit some bags without a unit, for each of some units; yield what each bag predicts at points, not clipped.
 
-    They are the bags of these numbers that `without_units` would fit.
+    They are the bags of these numbers that `without_units` would fit, but for units that change the range of the
+    predictions or the classes. One job fits them all.
     """
     units, average = model.units_, model.average_
     table, params = model.training_data()
 
     def sequences() -> Iterator[np.ndarray]:
-        for unit, number in zip(gone.tolist(), numbers.tolist(), strict=True):
+        for unit, some in zip(gone.tolist(), numbers, strict=True):
             left = units.take(np.delete(np.arange(len(units)), unit))
-            law = _without(model.scheme_, np.array([unit]), units.noun)
-            (bag,) = law.draw(1, model._seeds, first=number, row_ids=left.ids)
-            yield np.flatnonzero(units.of_rows != unit)[left.rows_of(bag)]
+            law, rows = _without(model.scheme_, np.array([unit]), units.noun), np.flatnonzero(units.of_rows != unit)
+            whole = len(some) > _MANY * len(model.bags_)  # then drawing all at once takes less time
+            bags = law.draw(len(model.bags_), model._seeds, row_ids=left.ids) if whole else None
+            for number in some.tolist():
+                bag = bags[number] if bags is not None else law.draw(1, model._seeds, first=number, row_ids=left.ids)[0]
+                yield rows[left.rows_of(bag)]
 
-    bags, seeds = Bags(sequences(), units.n_rows), model.estimators_.seeds[numbers]
-    about = {"empty_value": average.empty_value, "solver_wanted": model.solver, "numbers": numbers}
-    job = FitJob(model.estimator, table, model.y_, bags, seeds, average.classes, params, **about)
+    bags, flat = Bags(sequences(), units.n_rows), np.concatenate(numbers)
+    about = {"empty_value": average.empty_value, "solver_wanted": model.solver, "numbers": flat}
+    job = FitJob(
+        model.estimator, table, model.y_, bags, model.estimators_.seeds[flat], average.classes, params, **about
+    )
     return fit_and_predict_bags(replace(job, subspaces=model.estimators_.subspaces), X, model.n_jobs)
 
 

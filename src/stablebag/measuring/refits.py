@@ -53,6 +53,7 @@ from stablebag.resampling.schemes import as_law
 from stablebag.resampling.units import Units
 
 _MOST_REPEATS = 1_000_000
+_REFITS_AT_ONCE = 16  # refits of a bagged model whose bags are held at once
 _ROWS_AT_ONCE = 256  # refits are handed out in portions, because the rows of n refits are n^2 numbers
 
 Sequences = Callable[[np.ndarray], Iterator[np.ndarray]]
@@ -171,20 +172,38 @@ def refit_without_each(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarra
     average, classes = model.average_, model.average_.classes
     prediction, before = average.prediction([raw]), average.outputs(raw)
     without, spread = np.empty((len(rows), *prediction.shape)), np.empty((len(rows), len(prediction)))
+    special = {*average.special_units, *average.lonely_units}  # which change more than the bags that contain them
     with counted(len(rows)) as count:
-        for place, row in enumerate(rows):
-            smaller = without_units(model, np.array([row]))
-            after = smaller.raw(X_test)
-            predicted, outputs = smaller.average_.prediction([after]), smaller.average_.outputs(after)
-            if classes is not None and len(smaller.average_.classes) < len(classes):
-                kept = np.searchsorted(classes, smaller.average_.classes)
-                predicted, outputs = (_with_zeros(each, kept, len(classes)) for each in (predicted, outputs))
-            without[place] = predicted
-            spread[place] = norm(_distance(outputs - before, prediction.ndim), 2)
-            count.one()
+        for first in range(0, len(rows), _REFITS_AT_ONCE):
+            some = rows[first : first + _REFITS_AT_ONCE]
+            usual = np.array([row for row in some.tolist() if row not in special], dtype=np.intp)
+            inside = [model.bags_.with_any(np.array([row])) for row in usual]
+            fitted = iter(refit_bags(model, usual, inside, X_test)) if sum(map(len, inside)) else iter(())
+            numbers = dict(zip(usual.tolist(), inside, strict=True))
+            for place, row in enumerate(some.tolist(), start=first):
+                if row in numbers:
+                    after = raw.copy()
+                    for number in numbers[row]:
+                        after[number] = next(fitted)
+                    without[place], outputs = average.prediction([after]), average.outputs(after)
+                else:
+                    without[place], outputs = _refitted_whole(model, row, X_test)
+                spread[place] = norm(_distance(outputs - before, prediction.ndim), 2)
+                count.one()
     names = Names.of(model.units_, index_of(X_test), classes)
     moved = Perturbations(prediction, without, rows, noise_known=False, names=names)
     return MatchedRefits(replace(moved, scope=_scope(model, model.y_, moved, X_test, model.units_)), spread)
+
+
+def _refitted_whole(model: Any, row: int, X_test: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The predictions and the outputs of the bags of a model without a row that changes the range, or the classes."""
+    smaller, classes = without_units(model, np.array([row])), model.average_.classes
+    raw = smaller.raw(X_test)
+    both = smaller.average_.prediction([raw]), smaller.average_.outputs(raw)
+    if classes is None or len(smaller.average_.classes) == len(classes):
+        return both
+    kept = np.searchsorted(classes, smaller.average_.classes)
+    return _with_zeros(both[0], kept, len(classes)), _with_zeros(both[1], kept, len(classes))
 
 
 def may_refit_without(model: Any) -> bool:
@@ -202,9 +221,10 @@ def spread_of_a_few(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarray, 
     inside = [model.bags_.with_any(np.array([row])) for row in rows]
     generator = Seeds.from_random_state(random_state, "study").generator()
     places = [place for place, bags in enumerate(inside) if len(bags)]  # a row in no bag moves nothing
-    numbers = np.array([generator.choice(inside[place]) for place in places], dtype=np.intp)
+    numbers = [generator.choice(inside[place], 1) for place in places]
     spread = np.zeros((len(rows), raw.shape[1]))
-    for place, number, after in zip(places, numbers, refit_bags(model, rows[places], numbers, X_test), strict=True):
+    fitted = refit_bags(model, rows[places], numbers, X_test) if places else iter(())
+    for place, (number,), after in zip(places, numbers, fitted, strict=True):
         both = np.stack([raw[number], after])
         before, after = both if average.interval is None else np.clip(both, *average.interval)
         spread[place] = math.sqrt(len(inside[place]) / n_bags) * _distance(after - before, raw.ndim - 1)

@@ -158,7 +158,7 @@ class Comparison:
             rows.append(Line("of it, bagging noise", math.nan, self.noise))
             rows.append(Line("with infinitely many bags (estimated)", math.nan, self.limit_rms, below))
         most, largest = (
-            [math.nan if moved is None else of(*moved) for moved in self._distributions()]
+            [math.nan if moved is None else of(*moved) for moved in self.distributions()]
             for of in (lambda values, weights: _quantile(values, weights, delta), lambda values, _: float(values.max()))
         )
         return [*rows, Line(f"{1 - delta:.0%} of all changes are at most", *most), Line("largest change", *largest)]
@@ -281,8 +281,8 @@ class Comparison:
         square = square if square > _NOTHING * max(abs(square) + noise, noise) else 0.0
         return square + (self._noise_square if self.how == ESTIMATED else 0.0)
 
-    def _distributions(self) -> list[tuple[np.ndarray, np.ndarray] | None]:
-        """The changes of the base model and of the bagged one with their weights; None if they were not measured."""
+    def distributions(self) -> list[tuple[np.ndarray, np.ndarray] | None]:
+        """Return the changes of the base model and of the bagged one with weights; None if they were not measured."""
         base = None if self.base is None else (self.base.values.ravel(), np.ones(self.base.values.size))
         if self.refitted is not None:
             values = self.refitted.values

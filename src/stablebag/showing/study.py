@@ -315,7 +315,7 @@ def study(
     n_matched : int or None, default=None
         The number of these rows, or units, without which the bagged model is refitted, too, with the same seed: half of
         them those that seem to change it most, the others drawn at random. Each takes as many fits as bags contain it.
-        A classifier is also refitted without at most as many rows that seem to flip decisions. With 0, what refits
+        A classifier is also refitted without at most half as many rows that seem to flip decisions. With 0, what refits
         would give is estimated from one refitted bag for each row. None is 20 if the rows are in memory.
     metrics : tuple of str, default=()
         The scores to show, by the names of scikit-learn's scorers; () are those that fit the task.
@@ -368,7 +368,7 @@ def study(
     n_matched = min(_MATCHED if n_matched is None else n_matched, len(rows)) if in_memory else 0
     base = decisions = None
     refits = _Refits()
-    with counted(n_bags + (len(rows) + 1 if in_memory else 0) + n_matched * (2 if classifies else 1)) as count:
+    with counted(n_bags + (len(rows) + 1 if in_memory else 0) + n_matched + (n_matched + 1) // 2 * classifies) as count:
         with count.part():
             model.fit(X, y if in_memory else None, groups=groups if in_memory else None)
         if in_memory:
@@ -453,14 +453,14 @@ class _Refits:
     def of(
         cls, model: Any, X: Any, raw: Any, same: Perturbations, decisions: Decisions | None, n: int, random_state: int
     ) -> "_Refits":
-        """Refit a fitted model without `n` of the base model's rows, and as many that seem to flip decisions."""
+        """Refit a fitted model without `n` of the base model's rows, and half as many that seem to flip decisions."""
         predicted = model.raw(raw)
         if not may_refit_without(model):
             return cls()
         if not n:
             return cls(spread=spread_of_a_few(model, X, np.asarray(same.rows), predicted, random_state))
         chosen, weights = rows_to_refit(same, n, random_state)
-        more = np.empty(0, dtype=np.intp) if decisions is None else decisions.to_check(n, chosen)
+        more = np.empty(0, dtype=np.intp) if decisions is None else decisions.to_check((n + 1) // 2, chosen)
         found = refit_without_each(model, X, np.concatenate([chosen, more]), predicted)
         moved = found.moved
         first = of_rows(moved, chosen) if len(more) else moved
