@@ -119,8 +119,8 @@ class Changes:
 
     @property
     def smallest(self) -> float:
-        """The smallest share that is shown."""
-        return min(float(share[0]) for share, _ in self.curves.values())
+        """Where shares begin: at half of the smallest, so that the largest change is seen."""
+        return min(float(share[0]) for share, _ in self.curves.values()) / 2
 
     def picture(self) -> dict[str, str] | None:
         """Return the static picture of all changes, largest first; None if they were not measured one by one."""
@@ -131,7 +131,8 @@ class Changes:
         def draw(ax: Any) -> None:
             for name, look in looks(self.curves).items():
                 share, value = self.curves[name]
-                ax.step(share, value, where="pre", color=look.colour, linestyle=look.line, label=name)
+                ends = np.concatenate([[self.smallest], share]), np.concatenate([value[:1], value])
+                ax.step(*ends, where="pre", color=look.colour, linestyle=look.line, label=name)
             ax.set(xscale="log", xlabel="share of all rows and test points, largest changes first", ylabel=self.label)
             ax.set_xlim(self.smallest, 1.0)
             ax.set_ylim(bottom=0.0)
