@@ -48,6 +48,8 @@ class Verdict:
        - *already stable*: the base model does not change at all without each of 60 rows, or of all; or it changes by
          less than 5 % of the spread of the targets, and bagging makes that less than 1.5 times smaller, even without
          any one row or point.
+       - *not enough bags*: the bagged model was not refitted, and the noise of its bags is at least as large as the
+         base model's change.
        - *stabilized*: the ratio is above 1.1, even without any one row or point.
        - *not enough bags*: neither, and most of the bagged model's change is bagging noise, which is more than half
          as large as the base model's change.
@@ -187,6 +189,13 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
         adds = "bagging adds only noise" if is_noise else "bagging does not make it more so"
         kept = f"{more}, or do not bag." if is_noise and more else "There is no need to bag it for stability."
         return Verdict(ALREADY_STABLE, f"The base model is stable already, and {adds}.", kept, reasons)
+    if compared.how == LIMIT and noise >= before:
+        return Verdict(
+            NOT_ENOUGH_BAGS,
+            "There are not enough bags to compare the models: bagging noise is as large as the base model's change.",
+            f"{more}." if more else "",
+            reasons,
+        )
     if ratio.low > LEAST:
         advice = "Use the bagged model."
         if compared.how != LIMIT and is_noise and compared.n_bags:
@@ -245,14 +254,11 @@ def _one(compared: Comparison) -> str:
 def _stabilized(compared: Comparison, ratio: Ratio, quantity: str) -> str:
     times = f"{_times(ratio.value)} times less"
     if math.isinf(ratio.value):
-        times = "far less" if compared.how == LIMIT else "not at all"
-    if compared.how == ESTIMATED:
+        times = "by less than bagging noise" if compared.how == LIMIT else "not at all"
+    elif compared.how == ESTIMATED:
         times = f"about {times} (estimated)"
-    if compared.how == LIMIT:
-        return (
-            f"Apart from bagging noise, bagging stabilizes this model: {_one(compared)} changes its {quantity} {times}."
-        )
-    return f"Bagging stabilizes this model: {_one(compared)} changes its {quantity} {times}."
+    apart = "Apart from bagging noise, bagging" if compared.how == LIMIT else "Bagging"
+    return f"{apart} stabilizes this model: {_one(compared)} changes its {quantity} {times}."
 
 
 def _of_spread(compared: Comparison, spread: float | None) -> str:
@@ -318,11 +324,13 @@ def _rests_on(compared: Comparison, ratio: Ratio) -> tuple[str, ...]:
     one = f"{noun.singular} or test point" if compared.n_rows < compared.n_samples else "test point"
     said = f"The base model's change is {_times(ratio.value)} times the bagged model's"
     if math.isinf(ratio.value):
-        said = "The bagged model does not change where the base model does"
-    if math.isinf(ratio.low):
-        return (f"{said}.",)
-    ends = f"at least {_times(ratio.low)}" if math.isinf(ratio.high) else f"{_times(ratio.low)} to {_times(ratio.high)}"
-    return (f"{said}; {ends} if any one {one} is taken out of the comparison.",)
+        below = "less than bagging noise" if compared.how == LIMIT else "nothing"
+        said = f"The base model changes and the bagged model changes by {below}"
+    ends = [_times(end) for end in (ratio.low, ratio.high)]
+    if len({*ends, _times(ratio.value)}) == 1:
+        return (f"{said}, and about the same if any one {one} is taken out of the comparison.",)
+    between = f"at least {ends[0]}" if math.isinf(ratio.high) else f"{ends[0]} to {ends[1]}"
+    return (f"{said}; {between} if any one {one} is taken out of the comparison.",)
 
 
 def _enough_bags(compared: Comparison) -> int:
