@@ -84,8 +84,8 @@ def test_units_are_called_what_they_are():
 def test_checks_say_how_many_candidates_were_checked_and_confirmed():
     found = by_hand([0, 2, 1], suggested=[(0, 1), (0, 2), (1, 1)], refitted=[0, 2], n_confirmed=1)
     assert found.checks() == (
-        "The bagged model was refitted without 2 of the 3 rows. Its bags suggest 3 flips of a decision by a single row: "
-        "2 were checked by these refits, and 1 confirmed."
+        "The bagged model was refitted without 2 of the 3 rows. Its bags suggest 3 flips of a decision by a single "
+        "row: 2 were checked by these refits, and 1 confirmed."
     )
     assert by_hand([0, 2]).checks() == ""  # all rows were left out
     assert by_hand([0, 2], refitted=[0]).checks().endswith("Its bags suggest no flip.")

@@ -169,8 +169,8 @@ def test_without_the_base_learner_there_is_nothing_to_compare():
     assert str(verdict) == "Typically, leaving out a row changes the bagged model's predictions by 2."
     beside = decide(replace(Comparison.of(None, moves(2.0, 1)), reason="It was not fitted."), spread=10.0)
     assert str(beside) == (
-        "Typically, leaving out a row changes the bagged model's predictions by 2, 20% of the spread of the targets. It "
-        "was not fitted."
+        "Typically, leaving out a row changes the bagged model's predictions by 2, 20% of the spread of the targets. "
+        "It was not fitted."
     )
     assert "by 2, less than 1% of the spread" in str(decide(Comparison.of(None, moves(2.0, 1)), spread=1000.0))
     still = Perturbations(np.zeros(2), np.zeros((3, 2)), np.arange(3))
