@@ -228,7 +228,7 @@ def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path)
     assert "Trained on 309 rows, held out 78." in said
     assert "The columns of parts, as they were read in 78 rows drawn at random" in said
     written = json.loads(numbers.read_text())
-    assert (written["n_samples"], written["moves"]["n_refits_of_the_base_learner"]) == (309, 0)
+    assert (written["n_samples"], written["changes"]["n_refits_of_the_base_model"]) == (309, 0)
     assert (written["verdict"]["case"], written["data"]["n_sampled"]) == ("not compared", 78)
     assert written["held_out"]["R2"]["base"] is None
     page = report.read_text()
