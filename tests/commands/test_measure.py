@@ -101,6 +101,13 @@ def test_classes_of_units_are_measured(run, clinic):
     )
 
 
+def test_a_table_with_dates_is_refitted_by_several_jobs(run, table):
+    few = ("--n-bags", 20, "--refits", 4, "--matched", 2, "--points", 3, "--jobs", 2)
+    result = run("measure", table, "--target", "cost", *few)
+    assert result.exit_code == 0, result.output
+    assert "20 bags of 48 rows, 4 refits of the base model and 2 of the bagged model" in words(result)
+
+
 def test_of_classes_decisions_follow_the_verdict_in_terminal_and_numbers(measured):
     result, page, found = measured["ill"]
     assert list(found)[:2] == ["verdict", "decisions"]

@@ -157,10 +157,9 @@ class Comparison:
             below = self.noise if self.limit_rms == 0 else math.nan
             rows.append(Line("of it, bagging noise", math.nan, self.noise))
             rows.append(Line("with infinitely many bags (estimated)", math.nan, self.limit_rms, below))
-        most, largest = (
-            [math.nan if moved is None else of(*moved) for moved in self.distributions()]
-            for of in (lambda values, weights: _quantile(values, weights, delta), lambda values, _: float(values.max()))
-        )
+        measured = self.distributions()
+        most = [math.nan if each is None else _quantile(*each, delta) for each in measured]
+        largest = [math.nan if each is None else float(each[0].max()) for each in measured]
         return [*rows, Line(f"{1 - delta:.0%} of all changes are at most", *most), Line("largest change", *largest)]
 
     @property

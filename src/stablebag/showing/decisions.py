@@ -84,9 +84,9 @@ class Decisions:
         for places, prediction, left_out in doubtful_blocks(model, X):
             rows, points = np.nonzero(flipped(prediction, left_out))
             pairs.append(np.stack([rows, places[points]], axis=1))
-        none = np.zeros(n_rows(X), dtype=int), np.zeros(len(model.units_), dtype=int)
-        about = Names.of(model.units_), model.units_.noun, HELD_OUT
-        return cls(*none, *about, np.concatenate(pairs), np.empty(0, dtype=np.intp))
+        by_point, by_row = np.zeros(n_rows(X), dtype=int), np.zeros(len(model.units_), dtype=int)
+        names, noun, found = Names.of(model.units_), model.units_.noun, np.concatenate(pairs)
+        return cls(by_point, by_row, names, noun, HELD_OUT, found, np.empty(0, dtype=np.intp))
 
     @classmethod
     def of_perturbations(cls, bagged: Perturbations, base: Perturbations | None = None) -> "Decisions":
@@ -117,7 +117,7 @@ class Decisions:
         pairs = set(map(tuple, np.stack([rows[np.nonzero(flips)[0]], np.nonzero(flips)[1]], axis=1).tolist()))
         confirmed = sum(pair in pairs for pair in map(tuple, self.suggested.tolist()))
         found = {"by_point": flips.sum(axis=0), "by_row": by_row, "refitted": rows, "n_confirmed": confirmed}
-        made = replace(self, **found)  # type: ignore[arg-type]
+        made = replace(self, **found)
         if base is None:
             return made
         both = np.intersect1d(rows, base.rows)
