@@ -227,9 +227,11 @@ def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path)
     result = run("measure", folder, "--target", "y", *few, "--output", report, "--json", numbers)
     assert result.exit_code == 0, result.output
     said = words(result)
-    assert said.index("leaving out a row changes the bagged model's predictions by") < said.index("The table would")
+    assert said.index("leaving out a row typically changes the bagged model's predictions by") < said.index(
+        "The table would"
+    )
     assert "The table would take about 38.4 kB in memory, more than --max-memory (35 kB), so its rows stay" in said
-    assert "It is not compared with the base learner alone, which would have to be fitted to all 309 rows" in said
+    assert "It is not compared with the base model alone, which would have to be fitted to all 309 rows" in said
     assert "the files are read about" in said
     assert "400 rows of parts; the target is 'y' (regression). 13 rows without a target were left out." in said
     assert "Trained on 309 rows, held out 78." in said

@@ -40,7 +40,7 @@ _MOST_KEPT = 2**30  # the most bytes of predictions of all bags at all held-out 
 _MOST_ROWS = 10_000  # the most rows of a source at which all bags predict, and that are left out where some are enough
 _MATCHED = 20  # rows without which the bagged model is refitted
 _NOT_IN_MEMORY = (
-    "It is not compared with the base learner alone, which would have to be fitted to all {:,} rows at once, and they "
+    "It is not compared with the base model alone, which would have to be fitted to all {:,} rows at once, and they "
     "are not in memory."
 )
 
@@ -70,7 +70,8 @@ class Study:
     anew : Certificate, VectorCertificate or None
         What is proved about models fitted anew, with bags drawn anew: for every data set of this size and every point.
     compared : Comparison
-        Both, moved by the same rows, or units, at the same points: at as many held-out rows as memory and time allow.
+        How far both change without the same rows, or units, at the same points: at as many held-out rows as memory and
+        time allow.
     scores : tuple of Score
         The scores on the held-out rows, before and after bagging and of a constant; empty if their targets are not
         known.
@@ -87,7 +88,7 @@ class Study:
     coverage : float or None
         The share of held-out rows in their intervals.
     decisions : Decisions or None, default=None
-        For a classifier, how many decisions hinge on one row: of the study's held-out rows, or of the points.
+        For a classifier, how many decisions hinge on one row: at the points of `compared`.
     suspects : Suspects or None, default=None
         The rows, or units, that move the predictions beyond the noise of the bags, and those that are likely wrong.
     refitted : Perturbations or None, default=None
@@ -178,12 +179,12 @@ class Study:
         return "the class probabilities (distance between vectors, at most 1.41)"
 
     def comparison(self, delta: float = 0.05) -> list[Line]:
-        """Return the lines of the table of moves: of the base learner and of the bagged model, by the same rows.
+        """Return the lines of the table of changes: of the base model and of the bagged model, without the same rows.
 
         Parameters
         ----------
         delta : float, default=0.05
-            A share of all moves, in [0, 1]: those that may be larger.
+            A share of all changes, in [0, 1]: those that may be larger.
 
         Returns
         -------

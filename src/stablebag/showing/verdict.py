@@ -93,13 +93,13 @@ def decide(
     Parameters
     ----------
     compared : Comparison
-        The moves of the base learner and of the bagged model.
+        The changes of the base model and of the bagged model.
     losses : tuple of Loss, default=()
         Losses at held-out rows, the one that says most of a model first.
     spread : float or None, default=None
-        The standard deviation of the targets, in which moves are large or small; None if it is not known.
+        The standard deviation of the targets, in which changes are large or small; None if it is not known.
     quantity : str, default="predictions"
-        What moves.
+        What changes.
 
     Returns
     -------
@@ -231,9 +231,9 @@ def _not_compared(compared: Comparison, spread: float | None, quantity: str) -> 
     """What is known of the bagged model alone."""
     noun = compared.bagged.noun
     one = "leaving out a row" if noun == ROWS else f"leaving out {noun.any_one}"
-    apart = "Apart from bagging noise, " if compared.how == LIMIT else "Typically, "
+    apart = f"Apart from bagging noise, {one} typically" if compared.how == LIMIT else f"Typically, {one}"
     far = f"{_three(compared.limit_rms)}{_of_spread(compared, spread)}"
-    moved = f"{apart}{one} changes the bagged model's {quantity} by {far}."
+    moved = f"{apart} changes the bagged model's {quantity} by {far}."
     if not compared.limit_rms and compared.noise:
         moved = (
             f"Typically, {one} changes the bagged model's {quantity} by less than the noise of its bags, "
