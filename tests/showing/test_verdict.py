@@ -70,7 +70,7 @@ def test_what_is_below_the_noise_is_never_called_zero():
     assert verdict.case == "stabilized"
     assert verdict.headline.startswith("Apart from bagging noise, ")
     assert verdict.headline.endswith("changes its predictions by less than bagging noise.")
-    assert "less than the noise for the bagged model, apart from the noise of its 100 bags (1.2)" in verdict.reasons[0]
+    assert "6 for the base model, below the noise of its 100 bags (1.2) for the bagged model;" in verdict.reasons[0]
     line = compared(6.0, 0.0, noise=0.012).lines()[0]
     assert line.shown() == ("6", "below the noise (0.012)")
     assert refitted(6.0, 0.0, noise=0.012).lines()[2].shown() == ("", "below the noise (0.012)")
@@ -92,7 +92,9 @@ def test_a_learner_that_never_moves_is_stable_already_as_far_as_was_seen():
     verdict = decide(still, spread=10.0)
     assert verdict.case == "already stable"
     assert "leaving out each of 60 rows changes its predictions at no test point" in verdict.headline
-    assert verdict.advice == "Do not bag it for stability: bagging only adds the noise of 100 bags."
+    assert verdict.advice == "Do not bag it for stability."
+    moving = decide(replace(still, refitted=moves(0.1, 2)), spread=10.0)
+    assert moving.advice == "Do not bag it for stability: bagged, it changes by 0.1."
     assert "up to 5.0% may still change it" in verdict.reasons[-1]  # 3 / 60
 
 

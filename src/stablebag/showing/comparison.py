@@ -160,7 +160,9 @@ class Comparison:
         measured = self.distributions()
         most = [math.nan if each is None else _quantile(*each, delta) for each in measured]
         largest = [math.nan if each is None else float(each[0].max()) for each in measured]
-        return [*rows, Line(f"{1 - delta:.0%} of all changes are at most", *most), Line("largest change", *largest)]
+        noise = ", noise included" if self.how == LIMIT else ""
+        rows.append(Line(f"{1 - delta:.0%} of all changes are at most{noise}", *most))
+        return [*rows, Line(f"largest change{noise}", *largest)]
 
     @property
     def base_rms(self) -> float:

@@ -77,7 +77,9 @@ def proofs(
     if anew is not None and refitted is not None:
         means = refitted.values.mean(axis=1)  # over points, for each row
         shares = np.ones(len(means)) if weights is None else weights
-        error = float(means.std(ddof=1) / math.sqrt(len(means))) if len(means) > 1 and (shares == 1).all() else math.nan
+        unit = float(means.max(initial=0.0)) or 1.0  # in which squares stay floats
+        error = unit * float((means / unit).std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
+        error = error if (shares == 1).all() else math.nan
         what = f"{again}: mean over points, and {noun.count(round(shares.sum()))} drawn at random"
         what += f", estimated from {len(means):,} of them" if (shares > 1).any() else ""
         lines.append(Proof(what, float(np.average(means, weights=shares)), _bound(anew, anew.mean()), error))

@@ -161,7 +161,7 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
     before, reasons, noise = compared.base_rms, _numbers(compared), compared.noise
     is_little = spread is not None and before <= LITTLE * spread
     is_noise = noise > compared.limit_rms  # most of the bagged model's change
-    drawn = "" if compared.n_bags is None else f" of {compared.n_bags:,} bags"
+    moves = compared.how != LIMIT and compared.bagged_rms > 0
     unseen = compared.n_samples - compared.n_rows
     if before == 0 and unseen and compared.n_rows < FEWEST_REFITS:
         return Verdict(
@@ -179,7 +179,8 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
         return Verdict(
             ALREADY_STABLE,
             f"The base model is stable already: leaving out each of {some} changes its {quantity} at no test point.",
-            "Do not bag it for stability" + (f": bagging only adds the noise{drawn}." if noise else "."),
+            "Do not bag it for stability"
+            + (f": bagged, it changes by {_three(compared.bagged_rms)}." if moves else "."),
             reasons,
         )
     ratio, enough = compared.ratio(), _enough_bags(compared)
@@ -204,9 +205,10 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
     if is_noise and more:
         return Verdict(
             NOT_ENOUGH_BAGS,
-            f"With {compared.n_bags:,} bags, bagging does not stabilize this model: what it changes is mostly bagging "
-            "noise.",
-            f"{more}.",
+            f"{compared.n_bags:,} bags are too few to say whether bagging stabilizes this model: most of its change is "
+            "bagging noise.",
+            f"Use {max(enough, 4 * (compared.n_bags or 0)):,} bags, so that bagging noise is at most half as large as "
+            "the base model's change.",
             (*reasons, *_rarely(compared)),
         )
     if ratio.high < MOST:
@@ -216,10 +218,10 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
             "Use smaller bags: fewer of them then contain a row.",
             reasons,
         )
+    few, rests = ("refits", f"a single {noun.singular} or test point") if unseen else ("test points", "one of them")
     return Verdict(
         NOT_ENOUGH_REFITS,
-        f"There are too few refits to say whether bagging stabilizes this model: the answer rests on a single "
-        f"{noun.singular} or test point.",
+        f"There are too few {few} to say whether bagging stabilizes this model: the answer rests on {rests}.",
         f"Refit without more {noun.plural} (--refits, --matched), or hold out more rows."
         if unseen
         else "Hold out more rows.",
@@ -277,11 +279,12 @@ def _numbers(compared: Comparison) -> tuple[str, ...]:
     noise, limit = _three(compared.noise), _three(compared.limit_rms)
     bags = f"its {compared.n_bags:,} bags" if compared.n_bags else "its bags"
     if compared.how == LIMIT:
-        beyond = f"{limit} for the bagged model" if compared.limit_rms else "less than the noise for the bagged model"
-        return (f"{what}: {base}{beyond}, apart from the noise of {bags} ({noise}); without {by}.",)
+        apart = f"{limit} for the bagged model, apart from the noise of {bags} ({noise})"
+        below = f"below the noise of {bags} ({noise}) for the bagged model"
+        return (f"{what}: {base}{apart if compared.limit_rms else below}; without {by}.",)
     if compared.how == ESTIMATED:
         total = f"about {_three(compared.bagged_rms)} for the bagged model with {bags}"
-        said = f"{what}: {base}{total}, estimated from one refitted bag for each row; without {by}."
+        said = f"{what}: {base}{total}, estimated from one refitted bag for each {noun.singular}; without {by}."
     else:
         total = f"{_three(compared.bagged_rms)} for the bagged model"
         total += f" with {bags}" if compared.n_bags else ""
