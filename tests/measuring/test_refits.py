@@ -23,6 +23,7 @@ from stablebag import (
     FixedRange,
     FunctionRegressor,
     PoissonizedBagging,
+    StratifiedSubbagging,
     Subbagging,
     certify,
     forget,
@@ -31,7 +32,7 @@ from stablebag import (
     on_progress,
     replace_one_refit,
 )
-from stablebag.measuring.refits import refit_without, refit_without_each, spread_of_a_few
+from stablebag.measuring.refits import may_refit_without, refit_without, refit_without_each, spread_of_a_few
 from stablebag.proving.scope import Quantity, Rerun
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.4), ClassicalBagging(1.0), PoissonizedBagging(0.5)]
@@ -474,6 +475,20 @@ def test_a_fitted_model_is_refitted_as_an_unfitted_one_is(scheme, groups, classe
     assert found.moved.scope == fresh.scope
     changes = (found.moved.values**2).reshape(len(rows), 5, -1).sum(axis=2)
     assert (found.spread**2 >= changes - 1e-12).all()  # a mean of squares is at least the square of the mean
+
+
+def test_a_fitted_model_of_strata_is_refitted_as_an_unfitted_one_is(data):
+    X, y, Z = data
+    labels = np.where(y > 0, "a", "b")
+    model = BaggedClassifier(DecisionTreeClassifier(), scheme=StratifiedSubbagging(0.5), n_bags=30, random_state=0)
+    fresh = leave_one_out_refit(model, X, labels, Z, random_state=0)
+    model.fit(X, labels)
+    assert may_refit_without(model)
+    found = refit_without_each(model, Z, np.arange(25), model.raw(Z))
+    np.testing.assert_array_equal(found.moved.left_out, fresh.left_out)
+    assert found.moved.scope == fresh.scope
+    own = BaggedRegressor(Ridge(), scheme=Declared(0.5, 0.0), n_bags=3, random_state=0).fit(X, y)
+    assert not may_refit_without(own)  # whose bags are other ones without a row
 
 
 def test_very_large_and_very_small_numbers_are_refitted_without_overflow():

@@ -49,6 +49,7 @@ from stablebag.proving.labels import Labels
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.proving.scopes import length_and_changes
 from stablebag.resampling.bags import Bags
+from stablebag.resampling.scheme import ResolvedScheme
 from stablebag.resampling.schemes import as_law
 from stablebag.resampling.units import Units
 
@@ -192,7 +193,8 @@ def refit_without_each(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarra
                 count.one()
     names = Names.of(model.units_, index_of(X_test), classes)
     moved = Perturbations(prediction, without, rows, noise_known=False, names=names)
-    return MatchedRefits(replace(moved, scope=_scope(model, model.y_, moved, X_test, model.units_)), spread)
+    scope = _scope(with_strata(model, model.y_, model.units_), model.y_, moved, X_test, model.units_)
+    return MatchedRefits(replace(moved, scope=scope), spread)
 
 
 def _refitted_whole(model: Any, row: int, X_test: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -208,8 +210,10 @@ def _refitted_whole(model: Any, row: int, X_test: Any) -> tuple[np.ndarray, np.n
 
 def may_refit_without(model: Any) -> bool:
     """Whether a fitted model can be refitted without any one of its rows, fitting only the bags that contain it."""
-    units = model.units_
-    return _has_matched_bags(model, len(units)) and not _may_leave_one_class(model.y_, model.average_.classes, units)
+    units, law = model.units_, model.scheme_
+    if model.derandomized_ or len(units) < 3 or not _is_matched(law):
+        return False
+    return not _may_leave_one_class(model.y_, model.average_.classes, units)
 
 
 def spread_of_a_few(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarray, random_state: int) -> np.ndarray:
@@ -477,7 +481,10 @@ def _has_matched_bags(estimator: Any, n_samples: int) -> bool:
     """Whether a row can be forgotten in place of fitting without it."""
     if not isinstance(estimator, BaggedEnsemble) or isinstance(estimator.n_bags, str) or n_samples < 3:
         return False
-    law = as_law(estimator.scheme, n_samples, "leave_one_out_refit")
+    return _is_matched(as_law(estimator.scheme, n_samples, "leave_one_out_refit"))
+
+
+def _is_matched(law: ResolvedScheme) -> bool:
     return law.is_matched and (not law.is_symmetric or law.without_one().inclusion_probability < 1)
 
 
