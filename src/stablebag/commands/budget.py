@@ -38,7 +38,7 @@ _POWERS = (1.0, 3.0)  # of the number of rows, with which the time of a fit grow
 _LIKELY = 0.5  # rows in every bag, from which on there are too few bags
 _PREDICTED = 20_000  # rows of a source at which every bag predicts: held-out ones, and as many training rows
 _OF_A_ROW, _OF_AN_ENTRY = 16, 24  # bytes of a row, and of a row in a bag, beside its values
-FEWEST_MATCHED = 20  # refits of the bagged model; if there is no time for as many, what they would give is estimated
+FEWEST_MATCHED = 10  # refits of the bagged model; if there is no time for as many, what they would give is estimated
 _MATCHED_SECONDS = 2.0  # that more refits of the bagged model may take even if everything else takes less
 _MATCHED_SHARE = 0.5  # of the time of everything else that more of them may take
 _BESIDE_A_REFIT = 0.03  # seconds of a refit of the bagged model beside its fits
@@ -227,14 +227,12 @@ def _seconds(n_bags: int, n_refits: int, bag: float, refit: float, workers: int)
 
 
 def _n_matched(each: float, others: float, limit: float) -> int:
-    """Without how many rows there is time to refit the bagged model, in tens: 20, or more if they take little time."""
+    """Without how many rows there is time to refit the bagged model: 10, or more, by fives, if that takes little."""
     if not each:
         return FEWEST_MATCHED
-    little = max(_MATCHED_SECONDS, _MATCHED_SHARE * others)
-    number = max(FEWEST_MATCHED, 10 * int(little / each / 10))
-    return (
-        number if number * each <= limit - others else FEWEST_MATCHED if FEWEST_MATCHED * each <= limit - others else 0
-    )
+    little = min(limit - others, max(_MATCHED_SECONDS, _MATCHED_SHARE * others))
+    number = max(FEWEST_MATCHED, 5 * int(little / each / 5))
+    return number if number * each <= limit - others else 0
 
 
 def _timed(learner: Any, X: Any, y: np.ndarray, share: float, limit: float, seed: int) -> tuple[float, float, bool]:

@@ -259,6 +259,8 @@ def _stabilized(compared: Comparison, ratio: Ratio, quantity: str) -> str:
         times = "by less than bagging noise" if compared.how == LIMIT else "not at all"
     elif compared.how == ESTIMATED:
         times = f"about {times} (estimated)"
+    elif 0 < compared.n_refitted < compared.n_rows:
+        times = f"about {times}"
     apart = "Apart from bagging noise, bagging" if compared.how == LIMIT else "Bagging"
     return f"{apart} stabilizes this model: {_one(compared)} changes its {quantity} {times}."
 
