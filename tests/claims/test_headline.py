@@ -69,16 +69,19 @@ def test_the_ratio_of_the_headline_is_that_of_refits_by_hand_and_the_same_everyw
     assert drawn["bagged"][1][0] == pytest.approx(bagged.max())
 
 
-def test_without_some_of_the_rows_the_bagged_models_refits_stand_for_the_others():
-    made = studied(False, n_refits=20, n_matched=8)
-    compared = made.compared
-    base, _ = changes_by_hand(False, compared.base.rows)
-    _, bagged = changes_by_hand(False, compared.refitted.rows)
-    assert compared.weights.sum() == 20
-    assert compared.base_rms == pytest.approx(typical(base))
-    assert compared.bagged_rms == pytest.approx(typical(bagged, compared.weights))
-    reason = " ".join(made.verdict().reasons)
-    assert "refitted without 20 of the 60 rows, at 20 test points, the bagged model without 8 of these" in reason
+def test_from_refits_without_some_of_the_rows_the_change_is_estimated_and_called_so():
+    few, whole = studied(False, n_refits=40, n_matched=8), studied(False, n_refits=40, n_matched=40)
+    base, bagged = changes_by_hand(False, whole.compared.base.rows)
+    assert few.compared.how == "estimated"
+    assert few.compared.base_rms == pytest.approx(typical(base))
+    assert whole.compared.bagged_rms == pytest.approx(typical(bagged))
+    assert few.compared.bagged_rms == pytest.approx(typical(bagged), rel=0.3)
+    assert few.compared.noise == pytest.approx(whole.compared.noise, rel=0.2)
+    verdict = few.verdict()
+    said = " ".join([str(verdict), *verdict.reasons, *(str(remark) for remark in verdict.remarks)])
+    said += " ".join(reason for remark in verdict.remarks for reason in remark.reasons)
+    assert "times less (estimated)" in said
+    assert "estimated from its bags and from refits without 8 of these rows" in said
 
 
 def test_noise_and_what_infinitely_many_bags_would_leave_follow_from_the_spread_over_bags():

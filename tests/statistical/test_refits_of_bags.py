@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import BaggedRegressor, Perturbations, Subbagging
 from stablebag.measuring.refits import refit_without_each, spread_of_a_few
-from stablebag.showing.comparison import Comparison, bagged_by
+from stablebag.showing.comparison import Comparison, bagged_by, of_rows
 from stablebag.showing.samples import rows_to_refit
 
 FALSE_ALARM = 5.0  # standard errors of a mean of independent numbers: about once in a million times
@@ -55,8 +55,10 @@ def many():
         raw, reused = model.raw(Z), bagged_by(model, Z, rows)
         refits = refit_without_each(model, Z, rows, raw)
         spread = spread_of_a_few(model, Z, rows, raw, seed)
-        found.append((Comparison(base, reused, 99, "", refits.moved, refits.spread),
-                      Comparison(base, reused, 99, "", None, spread)))  # fmt: skip
+        some, weights = rows_to_refit(reused, 4, seed)
+        few = of_rows(refits.moved, some), refits.spread[some], weights
+        parts = (refits.moved, refits.spread), (None, spread), few
+        found.append([Comparison(base, reused, 99, "", *each) for each in parts])
     return found
 
 
@@ -70,20 +72,20 @@ def test_refits_change_as_enumeration_says_with_noise_and_without(many):
     means, squares = np.array([enumerated(row) for row in range(len(Y))]).T
     noise = points * np.mean(squares - means**2) / N_BAGS
     limit = points * np.mean(means**2)
-    assert close([one.bagged_rms**2 for one, _ in many], limit + noise)
-    assert close([one.noise**2 for one, _ in many], noise)
-    assert close([one.bagged_rms**2 - one.noise**2 for one, _ in many], limit)
+    assert close([one.bagged_rms**2 for one, *_ in many], limit + noise)
+    assert close([one.noise**2 for one, *_ in many], noise)
+    assert close([one.bagged_rms**2 - one.noise**2 for one, *_ in many], limit)
 
 
-def test_what_is_estimated_of_refits_is_what_they_change(many):
+@pytest.mark.parametrize("place", [1, 2], ids=["from one bag of each row", "from refits without some rows"])
+def test_what_is_estimated_of_refits_is_what_they_change(many, place):
     # The noise of the reused bags is known up to a share of about 1 / n_bags of the change.
-    literal = np.array([one.bagged_rms**2 for one, _ in many])
-    estimated = np.array([other.bagged_rms**2 for _, other in many])
-    assert {other.how for _, other in many} == {"estimated"}
+    literal = np.array([each[0].bagged_rms ** 2 for each in many])
+    estimated = np.array([each[place].bagged_rms ** 2 for each in many])
+    assert {each[place].how for each in many} == {"estimated"}
     assert close(estimated - literal, 0.0, slack=2 / N_BAGS * literal.mean())
-    assert close(
-        [other.noise**2 - one.noise**2 for one, other in many], 0.0, slack=2 / N_BAGS * literal.mean() / N_BAGS
-    )
+    noise = [each[place].noise ** 2 - each[0].noise ** 2 for each in many]
+    assert close(noise, 0.0, slack=2 / N_BAGS**2 * literal.mean())
 
 
 def test_rows_that_stand_for_others_give_the_same_mean(seed):

@@ -32,8 +32,8 @@ from stablebag.commands.printing import progress
               "the same command goes on from there if it was interrupted.")  # fmt: skip
 @click.option("--matched", default="auto", show_default=True, callback=number_or_auto(0),
               help="The number of these rows, or units, without which the bagged model is refitted, too, with the same "
-              "seed. Each takes as many fits as bags contain it; auto is as many as there is time for. 0 estimates "
-              "what that would give.")  # fmt: skip
+              "seed. Each takes as many fits as bags contain it; auto is 10, or more if that takes little time. With "
+              "fewer than --refits, the change without all of them is estimated.")  # fmt: skip
 @click.option("--metric", "metrics", multiple=True, help="A score by scikit-learn's name, such as r2 or roc_auc; "
               "repeatable. [default: those that fit the task]")  # fmt: skip
 @click.option("--delta", type=click.FloatRange(0, 1), default=0.05, show_default=True,

@@ -88,7 +88,8 @@ class Comparison:
     refitted : Perturbations or None, default=None
         The bagged model's by refitting without some of these rows; None if it was not refitted.
     spread : ndarray or None, default=None
-        As in `MatchedRefits`: for the rows of `refitted` or, if there are none, estimated for those of `bagged`.
+        As in `MatchedRefits`: for the rows of `refitted` or, if there are none, estimated for those of `bagged`. The
+        bagging noise follows from it.
     weights : ndarray or None, default=None
         How many of the base model's rows each row of `refitted` stands for; None is one each.
     """
@@ -112,8 +113,13 @@ class Comparison:
 
     @property
     def how(self) -> str:
-        """How the bagged model's change was found: "refitted", "estimated" or "limit"."""
-        if self.refitted is not None or not self._is_noisy:
+        """How the bagged model's change was found: "refitted", "estimated" or "limit".
+
+        If it was refitted without some of the rows only, the change without all of them is estimated: the bags that
+        there are know the change of infinitely many bags far better than a few refits do, and these know the noise.
+        """
+        is_whole = self.n_refitted >= self.n_rows
+        if not self._is_noisy or (self.refitted is not None and (is_whole or self.spread is None)):
             return REFITTED
         return LIMIT if self.spread is None else ESTIMATED
 
@@ -248,11 +254,10 @@ class Comparison:
         if self.spread is None or self.n_bags is None:
             return 0.0
         spread = ((self.spread / self._unit) ** 2).mean(axis=1)
-        if self.how == ESTIMATED:  # of a mean of as many independent numbers, whose mean is the change in the limit
+        if self.refitted is None:  # of a mean of as many independent numbers, whose mean is the change in the limit
             after, weights, _ = self._squares
             limit = max(0.0, float(np.average(after.mean(axis=1), weights=weights)))
             return max(0.0, float(spread.mean()) - limit) / self.n_bags
-        assert self.refitted is not None
         changes = ((self.refitted.values / self._unit) ** 2).mean(axis=1)
         return float(np.average(spread - changes, weights=self._shares)) / max(1, self.n_bags - 1)
 
@@ -263,7 +268,7 @@ class Comparison:
         If it was not refitted they are those with infinitely many bags: less the noise of the bags that were reused,
         which is unbiased, and therefore sometimes negative.
         """
-        if self.refitted is not None:
+        if self.refitted is not None and self.how == REFITTED:
             return (self.refitted.values / self._unit) ** 2, self._shares, np.asarray(self.refitted.rows)
         noise = (self.bagged.noise / self._unit) ** 2 if self._is_noisy else 0.0
         rows = np.asarray(self.bagged.rows)
@@ -276,7 +281,7 @@ class Comparison:
 
     def _cut(self, square: float) -> float:
         """A mean square that is not negative, with the noise that refits would have where these are estimated."""
-        if self.refitted is not None:
+        if self.refitted is not None and self.how == REFITTED:
             return max(0.0, square) if not math.isnan(square) else square
         noise = float(np.mean((self.bagged.noise / self._unit) ** 2)) if self._is_noisy else 0.0
         square = square if square > _NOTHING * max(abs(square) + noise, noise) else 0.0

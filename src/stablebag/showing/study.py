@@ -316,8 +316,9 @@ def study(
     n_matched : int or None, default=None
         The number of these rows, or units, without which the bagged model is refitted, too, with the same seed: half of
         them those that seem to change it most, the others drawn at random. Each takes as many fits as bags contain it.
-        A classifier is also refitted without at most half as many rows that seem to flip decisions. With 0, what refits
-        would give is estimated from one refitted bag for each row. None is 20 if the rows are in memory.
+        With fewer than `n_refits`, how far the model changes without all of them is estimated; 0 takes one refitted bag
+        for each row. A classifier is also refitted without at most half as many rows that seem to flip decisions. None
+        is 20 if the rows are in memory.
     metrics : tuple of str, default=()
         The scores to show, by the names of scikit-learn's scorers; () are those that fit the task.
     confidence_level : float, default=0.9

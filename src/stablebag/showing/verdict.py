@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stablebag._wording import ROWS, number
-from stablebag.showing.comparison import ESTIMATED, LIMIT, SURE, Comparison, Ratio
+from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, SURE, Comparison, Ratio
 from stablebag.showing.scores import Loss, difference
 
 STABILIZED = "stabilized"
@@ -259,8 +259,6 @@ def _stabilized(compared: Comparison, ratio: Ratio, quantity: str) -> str:
         times = "by less than bagging noise" if compared.how == LIMIT else "not at all"
     elif compared.how == ESTIMATED:
         times = f"about {times} (estimated)"
-    elif 0 < compared.n_refitted < compared.n_rows:
-        times = f"about {times}"
     apart = "Apart from bagging noise, bagging" if compared.how == LIMIT else "Bagging"
     return f"{apart} stabilizes this model: {_one(compared)} changes its {quantity} {times}."
 
@@ -286,16 +284,14 @@ def _numbers(compared: Comparison) -> tuple[str, ...]:
         return (f"{what}: {base}{apart if compared.limit_rms else below}; without {by}.",)
     if compared.how == ESTIMATED:
         total = f"about {_three(compared.bagged_rms)} for the bagged model with {bags}"
-        said = f"{what}: {base}{total}, estimated from one refitted bag for each {noun.singular}; without {by}."
+        source = f"one refitted bag for each {noun.singular}"
+        if compared.n_refitted:
+            source = f"its bags and from refits without {compared.n_refitted:,} of these {noun.plural}"
+        said = f"{what}: {base}{total}; without {by}. That of the bagged model is estimated from {source}."
     else:
         total = f"{_three(compared.bagged_rms)} for the bagged model"
         total += f" with {bags}" if compared.n_bags else ""
         said = f"{what}: {base}{total}; refitted without {by}."
-        if 0 < compared.n_refitted < compared.n_rows:
-            said = said.removesuffix(".") + (
-                f", the bagged model without {compared.n_refitted:,} of these: those that seem to change it most, and "
-                "some drawn at random that stand for the rest."
-            )
     if not compared.noise:
         return (said,)
     rest = f"Of the bagged model's {_three(compared.bagged_rms)}, {noise} is bagging noise (squares add up)."
@@ -316,7 +312,7 @@ def _rarely(compared: Comparison) -> tuple[str, ...]:
     one, changed = compared.bagged.noun.singular, f"{compared.n_changed:,} of {cases:,} predictions"
     said = f"Leaving out a {one} changed {changed} of the base model, by up to {_three(furthest)}"
     after = compared.refitted if compared.refitted is not None else compared.bagged
-    if compared.how in (ESTIMATED, LIMIT):
+    if compared.how != REFITTED:
         return (f"{said}.",)
     return (f"{said}; those of the bagged model changed by at most {_three(float(after.values.max()))}.",)
 

@@ -101,7 +101,7 @@ class Changes:
         """
         named = zip(("base model", "bagged"), self.compared.distributions(), strict=True)
         measured = {name: found for name, found in named if found is not None}
-        if len(measured) < 2 or self.compared.how != REFITTED:
+        if len(measured) < 2 or (self.compared.how != REFITTED and self.compared.refitted is None):
             return {}
         curves = {}
         for name, (values, weights) in measured.items():
