@@ -1,4 +1,5 @@
 import os
+import sys
 from pathlib import Path
 
 import hypothesis
@@ -81,3 +82,11 @@ def _is_slow(path):
 def seed():
     """The seed of a test; STABLEBAG_TEST_SEED=7 runs them all under another, so that none depends on a lucky one."""
     return int(os.environ.get("STABLEBAG_TEST_SEED", "42"))
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """Close the figures that a test has left open, if it has drawn any."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

@@ -164,7 +164,7 @@ def test_bagging_costs_accuracy_only_where_a_loss_rises_by_more_than_chance(rng)
     verdict = of_numbers(0.5 * x, y, base=x)
     assert verdict.headline.startswith("Bagging costs accuracy here: the squared error on 200 held-out rows rises")
     assert "Use the bagged model" not in everything(verdict)
-    assert "above the base learner's" in everything(verdict)
+    assert "above the base model's" in everything(verdict)
     assert of_numbers(x, y, base=x + 0.01 * rng.normal(size=200)).case == "stabilized"
 
 

@@ -52,44 +52,68 @@ def load_of(n, learner=None, scheme=Subbagging(0.5), **wanted):  # noqa: B008
 
 
 def test_the_first_pair_that_there_is_time_for_is_taken():
-    # A bag takes 0.2 s and a refit 0.4 s, on two workers, with two fits of all rows alone and 15 % for the rest.
-    seconds = [1.15 * ((bags * 0.2 + refits * 0.4) / 2 + 0.8) for bags, refits in budget.LADDER]
+    # A bag takes 0.2 s and a refit 0.4 s, and a bag again for each, on two workers, with two fits of all rows alone and
+    # 15 % for the rest.
+    seconds = [1.15 * ((bags * 0.2 + refits * 0.6) / 2 + 0.8) for bags, refits in budget.LADDER]
     for place, limit in enumerate(seconds):
         load = load_of(4000, limit=limit + 1e-6)
         assert (load.n_bags, load.n_refits) == budget.LADDER[place]
         assert load.seconds == pytest.approx(limit)
-        assert load.chosen == ("--n-bags", str(load.n_bags), "--refits", str(load.n_refits))
+        chosen = "--n-bags", str(load.n_bags), "--refits", str(load.n_refits), "--matched", "0"
+        assert load.chosen == chosen  # there is no time to refit the bagged model
     assert (load_of(4000, limit=seconds[-1] / 2).n_bags) == budget.LADDER[-1][0]  # and no fewer
 
 
+def test_the_bagged_model_is_refitted_without_10_rows_if_there_is_time_and_more_if_that_takes_little():
+    each = 1.15 * 250 * 0.2 / 2 + 0.03  # half of the bags contain a row
+    others = 1.15 * ((500 * 0.2 + 200 * 0.6) / 2 + 0.8)
+    load = load_of(4000, limit=others + 10 * each + 1e-6)
+    assert (load.n_bags, load.n_refits, load.n_matched) == (500, 200, 10)
+    assert load.matched_seconds == pytest.approx(each)
+    assert load.seconds == pytest.approx(others + 10 * each)
+    assert load_of(4000, limit=others + 9.9 * each).n_matched == 0
+    assert load_of(4000, limit=others + 10 * each, n_matched=7).n_matched == 7
+    assert load_of(4000, limit=10**6, n_refits=5).n_matched == 5  # without no more rows than the base model
+    quick = load_of(300)  # a bag takes 0.015 s
+    quicker = load_of(100, Clocked(power=3))  # refits take at most 1.5 seconds, or half of everything else
+    assert quick.n_matched == 10
+    assert quicker.n_matched == 45
+    assert quicker.n_matched * quicker.matched_seconds <= 1.5 < 50 * quicker.matched_seconds
+
+
 def test_what_is_chosen_is_said_with_the_time_it_takes_and_what_to_change():
-    assert load_of(4000, limit=200).sentence == (
-        "500 bags of 2,000 rows and 200 refits of the base learner take about 2 minutes with 2 jobs."
+    assert load_of(4000, limit=1000).sentence == (
+        "500 bags of 2,000 rows, 200 refits of the base model and 10 of the bagged model take about 7 minutes with 2 "
+        "jobs."
+    )
+    estimated = (
+        "There is no time to refit the bagged model without many rows, so how far it changes is estimated; give "
+        "--matched 10 to refit it."
     )
     assert load_of(4000, limit=60).sentence == (
-        "200 bags of 2,000 rows and 100 refits of the base learner take about 50 seconds with 2 jobs. The usual 500 "
-        "bags and 200 refits of the base learner would take about 2 minutes, more than --time-limit (60 seconds); give "
-        "--n-bags and --refits to choose."
+        f"200 bags of 2,000 rows and 100 refits of the base model take about 60 seconds with 2 jobs. {estimated} The "
+        "usual 500 bags and 200 refits of the base model would take about 3 minutes, more than --time-limit (60 "
+        "seconds); give --n-bags and --refits to choose."
     )
     assert load_of(4000, limit=9, n_refits=0).sentence == (
         "50 bags of 2,000 rows take a few seconds with 2 jobs. The usual 500 bags would take about 60 seconds, more "
         "than --time-limit (10 seconds); give --n-bags to choose."
     )
     assert load_of(4000, limit=1, units=40, noun=Noun("patient", "patients")).sentence == (
-        "50 bags of 20 patients and 20 refits of the base learner take about 20 seconds with 2 jobs. That is more than "
-        "--time-limit (a few seconds), but fewer would measure too little. A smaller --bag-size, more --jobs or "
-        "another --model take less."
+        "50 bags of 20 patients and 20 refits of the base model take about 20 seconds with 2 jobs. "
+        f"{estimated} That is more than --time-limit (a few seconds), but fewer would measure too little. A smaller "
+        "--bag-size, more --jobs or another --model take less."
     )
 
 
 def test_numbers_that_are_given_are_obeyed():
-    load = load_of(4000, limit=1, n_bags=3000, n_refits=7)
-    assert (load.n_bags, load.n_refits, load.chosen) == (3000, 7, ())
+    load = load_of(4000, limit=1, n_bags=3000, n_refits=7, n_matched=0)
+    assert (load.n_bags, load.n_refits, load.n_matched, load.chosen) == (3000, 7, 0, ())
     assert load.sentence.endswith(
-        "3,000 bags of 2,000 rows and 7 refits of the base learner take about 6 minutes with 2 jobs."
+        "3,000 bags of 2,000 rows and 7 refits of the base model take about 6 minutes with 2 jobs."
     )
     load = load_of(4000, limit=30, n_bags=100)
-    assert (load.n_bags, load.n_refits, load.chosen) == (100, 50, ("--refits", "50"))
+    assert (load.n_bags, load.n_refits, load.chosen) == (100, 50, ("--refits", "50", "--matched", "0"))
     assert load_of(30, n_bags=None).n_refits == 30  # there are no more rows
 
 
@@ -123,7 +147,7 @@ def test_sizes_at_which_the_learner_fails_are_passed_over():
     assert (load.bag_seconds, load.n_bags, load.sentence) == (
         0.0,
         500,
-        "500 bags of 2,000 rows and 200 refits of the base learner.",
+        "500 bags of 2,000 rows, 200 refits of the base model and 10 of the bagged model.",
     )
 
 
@@ -135,12 +159,22 @@ def test_so_few_bags_that_a_row_is_in_all_of_them_are_refused_before_any_fit():
 
 
 def test_refits_count_for_more_of_the_work_than_bags():
-    load = load_of(4000, limit=200)
-    whole = 500 * 0.2 + 201 * 0.4
-    assert [load.share(done) for done in (0, 250, 500, 501, 701, 999)] == pytest.approx(
-        [0, 250 * 0.2 / whole, 500 * 0.2 / whole, (500 * 0.2 + 0.4) / whole, 1, 1]
+    load = load_of(4000, limit=200, n_matched=3)
+    bags, refits, matched = 500 * 0.2, 201 * 0.4, 2 * 3 * load.matched_seconds  # by two workers
+    whole = bags + refits + matched
+    assert [load.share(done) for done in (0, 250, 500, 501, 701, 703, 704, 999)] == pytest.approx(
+        [
+            0,
+            bags / 2 / whole,
+            bags / whole,
+            (bags + 0.4) / whole,
+            (bags + refits) / whole,
+            1 - matched / 3 / whole,
+            1,
+            1,
+        ]
     )
-    assert load_of(4000, Clocked(fewest=10**6)).share(701) == 1.0
+    assert load_of(4000, Clocked(fewest=10**6)).share(711) == 1.0
 
 
 class Files(RowSource):

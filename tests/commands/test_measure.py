@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -76,13 +77,13 @@ def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
         "There are 30 patients with 1 to 7 rows each.",
         "rows of 24 patients, held out",
         "rows of 6 other patients.",
-        "How far one patient moves the prediction, by 5 of the 24 patients, at",
+        "How far the prediction changed without 5 of the 24 patients, at",
     ):
         assert sentence in words(result), sentence
     assert "--group" not in words(result)  # it is given, so it is not suggested
     found = json.loads(numbers.read_text())
     assert (found["unit"], found["n_samples"]) == ("patient", 24)
-    assert found["moves"]["n_refits_of_the_base_learner"] == 5
+    assert found["changes"]["n_refits_of_the_base_model"] == found["changes"]["n_refits_of_the_bagged_model"] == 5
     assert found["n_rows"] == n_rows - int(words(result).split("held out ")[1].split()[0])
     assert set(found["most_influential"][0]) == {"patient", "root_mean_square_effect"}
     assert found["most_influential"][0]["patient"] in set(pd.read_csv(clinic)["patient_id"])
@@ -95,7 +96,16 @@ def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
 def test_classes_of_units_are_measured(run, clinic):
     result = run("measure", clinic, "--target", "ill", "--group", "patient_id", *QUICK)
     assert result.exit_code == 0, result.output
-    assert "a decision that some single patient flips when all rows of that patient are left out" in words(result)
+    assert re.search(
+        "single patient: refitting without that patient flips|of the 24 patients flips none", words(result)
+    )
+
+
+def test_a_table_with_dates_is_refitted_by_several_jobs(run, table):
+    few = ("--n-bags", 20, "--refits", 4, "--matched", 2, "--points", 3, "--jobs", 2)
+    result = run("measure", table, "--target", "cost", *few)
+    assert result.exit_code == 0, result.output
+    assert "20 bags of 48 rows, 4 refits of the base model and 2 of the bagged model" in words(result)
 
 
 def test_of_classes_decisions_follow_the_verdict_in_terminal_and_numbers(measured):
@@ -107,11 +117,12 @@ def test_of_classes_decisions_follow_the_verdict_in_terminal_and_numbers(measure
     assert text.index(found["warnings"][0][:40]) < text.index(found["verdict"]["headline"])
     assert found["verdict"]["reasons"][0].startswith(decisions["conclusion"])
     assert decisions["conclusion"] in words(result)
-    assert decisions["conclusion"].startswith("Of 24 held-out rows, ")
-    assert decisions["n_flipped"] + decisions["n_not_flipped"] == decisions["n_held_out"] == 24
-    assert decisions["by_the_same_rows"]["n_held_out"] == 24
+    assert "24 decisions" in decisions["conclusion"]
+    assert decisions["n_flipped_by_refits"] <= decisions["n_held_out"] == 24
+    assert decisions["suggested_flips"]["confirmed"] <= decisions["suggested_flips"]["checked"]
+    assert decisions["by_the_same_rows"]["n_rows"] >= found["changes"]["n_refits_of_the_bagged_model"]
     assert 0 < page.index(found["verdict"]["headline"], page.index('id="verdict"')) < page.index("<h2>")
-    assert "moves the class probabilities (distance between vectors, at most 1.41)" in words(result)
+    assert "How far the class probabilities (distance between vectors, at most 1.41) changed" in words(result)
     assert "decisions" not in measured["cost"][2]
 
 
@@ -219,17 +230,15 @@ def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path)
     result = run("measure", folder, "--target", "y", *few, "--output", report, "--json", numbers)
     assert result.exit_code == 0, result.output
     said = words(result)
-    assert said.index("Typically, a left-out row moves the bagged model's predictions by") < said.index(
-        "The table would"
-    )
+    assert said.index("leaving out a row changes the bagged model's predictions by less than") < said.index("The table")
     assert "The table would take about 38.4 kB in memory, more than --max-memory (35 kB), so its rows stay" in said
-    assert "It is not compared with the base learner alone, which would have to be fitted to all 309 rows" in said
+    assert "It is not compared with the base model alone, which would have to be fitted to all 309 rows" in said
     assert "the files are read about" in said
     assert "400 rows of parts; the target is 'y' (regression). 13 rows without a target were left out." in said
     assert "Trained on 309 rows, held out 78." in said
     assert "The columns of parts, as they were read in 78 rows drawn at random" in said
     written = json.loads(numbers.read_text())
-    assert (written["n_samples"], written["moves"]["n_refits_of_the_base_learner"]) == (309, 0)
+    assert (written["n_samples"], written["changes"]["n_refits_of_the_base_model"]) == (309, 0)
     assert (written["verdict"]["case"], written["data"]["n_sampled"]) == ("not compared", 78)
     assert written["held_out"]["R2"]["base"] is None
     page = report.read_text()
@@ -247,7 +256,7 @@ def test_classes_and_units_of_a_large_table_are_measured(run, tmp_path):
     about = (tmp_path / "*.parquet", "--target", "kind", "--group", "patient")
     result = run("measure", *about, "--drop", "y,day,name", *few)
     assert result.exit_code == 0, result.output
-    assert "a decision that some single patient flips" in words(result)
+    assert "The bags without each patient suggest that" in words(result)
     assert "other patients." in words(result)
     refused = run("measure", *about, "--drop", "y,day", "--id", "name", *few)
     assert refused.exit_code == 2

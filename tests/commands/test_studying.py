@@ -83,14 +83,15 @@ def test_what_was_chosen_is_in_the_command_of_the_report_and_chooses_it_again(ru
     monkeypatch.setattr(budget, "LADDER", ((20, 4),))
     page, numbers = tmp_path / "a.html", [tmp_path / "a.json", tmp_path / "b.json"]
     given = ["measure", table, "--target", "cost", "--model", "ridge", "--points", 4, "--jobs", 1]
-    chosen = ("--n-bags", 20, "--refits", 4)
+    chosen = ("--n-bags", 20, "--refits", 4, "--matched", 4)
     for asked, more, number in zip(((), chosen), (("--output", page), ()), numbers, strict=True):
         monkeypatch.setattr("sys.argv", ["stablebag", *map(str, [*given, *asked])])
         done = run(*given, *asked, *more, "--json", number)
         assert done.exit_code == 0, done.output
-        assert "20 bags of 48 rows and 4 refits of the base learner take " in done.output
-    assert "--points 4 --jobs 1 --n-bags 20 --refits 4</" in page.read_text()
-    assert json.loads(numbers[0].read_text())["command"].endswith("--points 4 --jobs 1 --n-bags 20 --refits 4")
+        assert "20 bags of 48 rows, 4 refits of the base model and 4 of the bagged model take " in done.output
+    assert "--points 4 --jobs 1 --n-bags 20 --refits 4 --matched 4</" in page.read_text()
+    command = json.loads(numbers[0].read_text())["command"]
+    assert command.endswith("--points 4 --jobs 1 --n-bags 20 --refits 4 --matched 4")
     assert numbers[0].read_text() == numbers[1].read_text()
 
 

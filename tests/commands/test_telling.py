@@ -38,7 +38,7 @@ def test_the_verdict_comes_first_and_notes_last_within_80_columns(numbers, class
         assert words.startswith(str(result.verdict()).strip())
         assert words.endswith("A note.")
         assert max(map(len, text.splitlines())) <= 80
-        for name in ("base learner", "bagged", "constant", "measured", "proved", "price"):
+        for name in ("base model", "bagged", "constant", "measured", "proved", "price"):
             assert name in words
 
 
@@ -47,7 +47,7 @@ def test_remarks_follow_the_verdict():
     X, y, Z, z = rng.normal(size=(80, 2)), rng.normal(size=80), rng.normal(size=(40, 2)), rng.normal(size=40)
     result = study(DecisionTreeRegressor(), X, y, Z, z, n_bags=100, n_refits=20, n_points=5)
     assert result.verdict().case == "no better than a constant"
-    assert "Also: bagging stabilizes this learner" in told(result)
+    assert "Also: bagging stabilizes this model" in told(result)
 
 
 def test_suspicious_rows_are_told_with_the_noise_beside_them(numbers):

@@ -1,5 +1,7 @@
 import copy
+import marshal
 import pickle
+import types
 
 import numpy as np
 import pandas as pd
@@ -526,3 +528,27 @@ def test_a_solver_that_is_no_longer_used_leaves_no_forgotten_row_behind():
     expected = forget(model.set_params(solver="auto"), [5])
     assert X[5].tobytes() not in pickle.dumps(expected)
     same(without, expected)
+
+
+def _with_a_function_inside(table):
+    return np.column_stack([sorted(column, key=lambda value: -value) for column in np.asarray(table).T])
+
+
+def test_a_function_that_went_to_another_process_is_still_the_same_function(monkeypatch):
+    learner = make_pipeline(FunctionTransformer(_with_a_function_inside), Ridge())
+    model = BaggedRegressor(learner, n_bags=10, random_state=0).fit(X, Y)
+    # Another process imports the function anew: the functions inside of it have other addresses there.
+    copied = types.FunctionType(
+        marshal.loads(marshal.dumps(_with_a_function_inside.__code__)), globals(), _with_a_function_inside.__name__
+    )
+    monkeypatch.setitem(globals(), copied.__name__, copied)
+    model.estimator.steps[0][1].func = copied
+    assert len(forget(model, [3]).bags_) == 10
+
+
+def test_another_function_is_noticed_even_if_its_name_and_bytes_are_the_same():
+    learner = make_pipeline(FunctionTransformer(lambda table: np.sin(table)), Ridge())
+    model = BaggedRegressor(learner, n_bags=10, random_state=0).fit(X, Y)
+    model.estimator.steps[0][1].func = lambda table: np.exp(table)
+    with pytest.raises(ValueError, match="functiontransformer__func changed"):
+        forget(model, [3])

@@ -23,6 +23,7 @@ from stablebag import (
     FixedRange,
     FunctionRegressor,
     PoissonizedBagging,
+    StratifiedSubbagging,
     Subbagging,
     certify,
     forget,
@@ -31,7 +32,7 @@ from stablebag import (
     on_progress,
     replace_one_refit,
 )
-from stablebag.measuring.refits import refit_without
+from stablebag.measuring.refits import may_refit_without, refit_without, refit_without_each, spread_of_a_few
 from stablebag.proving.scope import Quantity, Rerun
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.4), ClassicalBagging(1.0), PoissonizedBagging(0.5)]
@@ -452,3 +453,49 @@ def test_other_refits_take_one_output_at_a_time(data):
         leave_one_out_refit(LogisticRegression(), X, both > 0, points)
     with pytest.raises(ValueError, match="without missing values"):
         leave_one_out_refit(Ridge(), X, pd.DataFrame({"a": ["x"] * 25, "b": y}), points)
+
+
+@pytest.mark.parametrize("scheme", [Subbagging(0.5), BernoulliSubbagging(0.1), ClassicalBagging(0.4)], ids=str)
+@pytest.mark.parametrize("groups", [None, np.arange(24) // 2])
+@pytest.mark.parametrize("classes", [False, True])
+def test_a_fitted_model_is_refitted_as_an_unfitted_one_is(scheme, groups, classes):
+    rng = np.random.default_rng(0)
+    X, Z, y = rng.normal(size=(24, 2)), rng.normal(size=(5, 2)), rng.normal(size=24)
+    if classes:
+        y = np.array(["a", "b"])[(y > 0).astype(int)]
+        y[:2] = "c"  # a group without which a class is gone
+    maker, tree = (BaggedClassifier, DecisionTreeClassifier) if classes else (BaggedRegressor, DecisionTreeRegressor)
+    about = {"scheme": scheme, "n_bags": 40, "random_state": 3}
+    model = maker(tree(max_features=1), **about).fit(X, y, groups=groups)
+    rows = np.arange(len(model.units_))  # some of them change the range, or the classes; some bags are empty
+    found = refit_without_each(model, Z, rows, model.raw(Z))
+    fresh = leave_one_out_refit(maker(tree(max_features=1), **about), X, y, Z, groups=groups, random_state=0)
+    np.testing.assert_array_equal(found.moved.left_out, fresh.left_out)
+    np.testing.assert_array_equal(found.moved.prediction, fresh.prediction)
+    assert found.moved.scope == fresh.scope
+    changes = (found.moved.values**2).reshape(len(rows), 5, -1).sum(axis=2)
+    assert (found.spread**2 >= changes - 1e-12).all()  # a mean of squares is at least the square of the mean
+
+
+def test_a_fitted_model_of_strata_is_refitted_as_an_unfitted_one_is(data):
+    X, y, Z = data
+    labels = np.where(y > 0, "a", "b")
+    model = BaggedClassifier(DecisionTreeClassifier(), scheme=StratifiedSubbagging(0.5), n_bags=30, random_state=0)
+    fresh = leave_one_out_refit(model, X, labels, Z, random_state=0)
+    model.fit(X, labels)
+    assert may_refit_without(model)
+    found = refit_without_each(model, Z, np.arange(25), model.raw(Z))
+    np.testing.assert_array_equal(found.moved.left_out, fresh.left_out)
+    assert found.moved.scope == fresh.scope
+    own = BaggedRegressor(Ridge(), scheme=Declared(0.5, 0.0), n_bags=3, random_state=0).fit(X, y)
+    assert not may_refit_without(own)  # whose bags are other ones without a row
+
+
+def test_very_large_and_very_small_numbers_are_refitted_without_overflow():
+    X, y = np.arange(12.0)[:, None], np.arange(12.0)
+    for unit in (1e200, 1e-200):
+        model = BaggedRegressor(DecisionTreeRegressor(), n_bags=20, random_state=0).fit(X, unit * y)
+        raw = model.raw(X[:3])
+        found = refit_without_each(model, X[:3], np.arange(12), raw)
+        assert 0 < found.spread.max() / unit < 12
+        assert 0 < spread_of_a_few(model, X[:3], np.arange(12), raw, 0).max() / unit < 40

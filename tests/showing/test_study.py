@@ -62,7 +62,7 @@ def test_a_study_tells_how_far_it_has_come():
     tree = DecisionTreeRegressor(max_depth=3)
     with on_progress(lambda *numbers: told.append(numbers)):
         study(tree, X[:60], y[:60], X[60:70], n_bags=30, n_refits=3)
-    assert told == [(done, 34) for done in range(35)]
+    assert told == [(done, 37) for done in range(38)]  # 30 bags, 3 refits of each model, and the base model of all rows
 
 
 def test_what_is_at_hand_is_put_together_and_what_does_not_belong_together_refused():
@@ -88,7 +88,7 @@ def test_a_classifiers_study_is_of_vectors_of_probabilities():
     classes = Study.of(moved, certify_reused(voter, vector=True), model=voter)
     assert classes.task == "classification"
     np.testing.assert_allclose(classes.bagged.values, np.sqrt(2) * moved.values[:, :, 0])
-    assert classes.verdict().reasons[0].startswith("Of 5 points, ")
+    assert classes.verdict().reasons[0].startswith("The bags without each training row suggest that ")
     with pytest.raises(ValueError, match=r"in_norm\(\) goes with vector=True"):
         Study.of(moved, certify_reused(voter))
 
@@ -97,8 +97,8 @@ def test_a_classifiers_first_reason_is_decisions_at_the_same_points_by_the_same_
     decisions = cancer.decisions
     assert len(decisions) == len(decisions.base) == len(decisions.same) == 60
     first = cancer.verdict().reasons[0]
-    assert first.startswith(f"{decisions.conclusion()} At the same held-out rows the base learner")
-    assert "without each of the same rows" in first
+    assert first == f"{decisions.conclusion()} {decisions.checks()} {decisions.beside()}"
+    assert decisions.beside().startswith("Without each of the same 15 rows, refits flip ")
     assert (decisions.same <= decisions.by_point).all()
     assert "at most 1.41" in cancer.distance
 
@@ -122,17 +122,32 @@ def test_both_are_compared_by_the_same_rows():
     assert [line[1:3] for line in both.comparison()] == [(4.0, 2.0), (8.0, 4.0), (8.0, 4.0)]
 
 
-def test_the_bagged_model_is_fitted_again_without_a_few_rows_if_asked():
+def test_the_bagged_model_is_refitted_without_some_rows_of_the_base_models_refits():
     X, y = load_diabetes(return_X_y=True)
     tree, told = DecisionTreeRegressor(max_depth=3), []
     with on_progress(lambda *numbers: told.append(numbers)):
-        result = study(tree, X[:60], y[:60], X[60:70], n_bags=30, n_refits=3, n_matched=2)
-    assert told[-1] == (37, 37)  # 30 bags, and 3 and 2 refits with one of all rows each
+        result = study(tree, X[:60], y[:60], X[60:70], n_bags=30, n_refits=6, n_matched=4)
+    assert told[-1] == (41, 41)  # 30 bags, 6 and 4 refits, and the base model of all rows
     model = BaggedRegressor(tree, n_bags=30, random_state=0)
     same = leave_one_out_refit(model, X[:60], y[:60], X[60:70], rows=result.refitted.rows, random_state=0)
     np.testing.assert_array_equal(result.refitted.left_out, same.left_out)
-    assert "2 rows drawn at random" in result.proofs()[-1].what
-    assert result.proofs()[-1].measured == pytest.approx(result.refitted.values.mean())
+    assert set(result.refitted.rows) <= set(result.base.rows)
+    assert sorted(result.compared.weights) == [1, 1, 2, 2]
+    assert result.proofs()[-1].what.endswith("and 6 rows drawn at random, estimated from 4 of them")
+    means = np.average(result.refitted.values.mean(axis=1), weights=result.compared.weights)
+    assert result.proofs()[-1].measured == pytest.approx(means)
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(80) // 2])
+def test_refits_of_the_bagged_model_change_nothing_else(groups):
+    X, y = load_diabetes(return_X_y=True)
+    tree, options = DecisionTreeRegressor(max_depth=3), {"n_bags": 40, "n_refits": 5, "groups": groups}
+    few, none = (study(tree, X[:80], y[:80], X[80:99], y[80:99], n_matched=n, **options) for n in (2, 0))
+    assert few.coverage == none.coverage
+    assert few.error.value == none.error.value
+    assert (few.error.rows is None) == (none.error.rows is None)
+    assert few.suspects == none.suspects or str(few.suspects) == str(none.suspects)
+    np.testing.assert_array_equal(few.intervals.lower, none.intervals.lower)
 
 
 def test_metrics_are_chosen_by_name_and_refused_before_anything_is_fitted():
@@ -232,9 +247,8 @@ def test_a_study_of_files_is_that_in_memory_without_the_base_learner(held_out_of
     rest, (X, y, X_test, y_test) = held_out_of_files(target)
     tree = (DecisionTreeRegressor if target == "y" else DecisionTreeClassifier)(max_depth=3)
     about = {"n_bags": 40, "scheme": Subbagging(30), "n_points": 5, "n_refits": 3}
-    of_files, in_memory = study(tree, rest, X_test=X_test, y_test=y_test, **about), study(
-        tree, X, y, X_test, y_test, **about
-    )  # fmt: skip
+    of_files = study(tree, rest, X_test=X_test, y_test=y_test, **about)
+    in_memory = study(tree, X, y, X_test, y_test, n_matched=0, **about)
     assert of_files.base is None
     assert (of_files.bagged.values == in_memory.bagged.values).all()
     assert (of_files.bagged.names.rows == in_memory.bagged.names.rows).all()
@@ -249,10 +263,12 @@ def test_a_study_of_files_is_that_in_memory_without_the_base_learner(held_out_of
     verdict = of_files.verdict()
     stability = verdict if verdict.case == "not compared" else verdict.remarks[-1]
     assert stability.case == "not compared"
-    assert stability.headline.startswith("Typically, a left-out row moves the bagged model's")
+    assert stability.headline.startswith(
+        "Apart from bagging noise, leaving out a row typically changes the bagged model's"
+    )
     assert f"fitted to all {rest.n_samples} rows at once, and they are not in memory." in of_files.compared.reason
     if target == "kind":
-        assert (of_files.decisions.by_row == in_memory.decisions.by_row).all()
+        assert (of_files.decisions.suggested == in_memory.decisions.suggested).all()
         assert of_files.decisions.beside() == ""
 
 

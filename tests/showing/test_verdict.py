@@ -27,7 +27,15 @@ def moves(size, seed, noise=0.0, noun=None):
 
 
 def compared(base, bagged, noise=0.0, noun=None):
+    """The bagged model as it is left by the bags without a row: with noise, it was not refitted."""
     return Comparison.of(moves(base, 1, noun=noun), moves(bagged, 2, noise, noun=noun))
+
+
+def refitted(base, bagged, noise, n_samples=400):
+    """The bagged model refitted without all rows of the base model's refits, with noise that the spread reveals."""
+    moved = moves(np.hypot(bagged, noise), 3)
+    spread = np.sqrt(moved.values**2 + (N_BAGS - 1) * noise**2)
+    return Comparison(moves(base, 1), moves(bagged, 2, noise), n_samples, "", moved, spread)
 
 
 def loss(base, bagged, constant, n=100, spread=0.0):
@@ -35,22 +43,38 @@ def loss(base, bagged, constant, n=100, spread=0.0):
     return Loss("squared error", np.full(n, base), bagged + wobble, np.full(n, constant))
 
 
-def test_stabilized_by_how_much_with_its_uncertainty():
+def test_stabilized_by_how_much():
     verdict = decide(compared(6.0, 2.0), spread=10.0)
     assert verdict.case == "stabilized"
-    assert "moves its predictions 3 times less (between 2.8 and 3.2)" in verdict.headline
+    assert verdict.headline.endswith("refitting without one row changes its predictions 3 times less.")
     assert verdict.remarks == ()
-    assert "6 for the base learner and 2 for the bagged model." in verdict.reasons[0]
+    assert "6 for the base model, 2 for the bagged model;" in verdict.reasons[0]
+    assert "3 times the bagged model's, and about the same if any one test point is taken out" in verdict.reasons[1]
+
+
+def test_noise_is_part_of_the_change_and_what_more_bags_reach_comes_second():
+    verdict = decide(refitted(6.0, 0.9, noise=1.2), spread=10.0)
+    assert verdict.headline.endswith("changes its predictions 4 times less.")  # 6 / sqrt(0.9^2 + 1.2^2)
+    assert verdict.reasons[1] == (
+        "Of the bagged model's 1.5, 1.2 is bagging noise (squares add up). Infinitely many bags would leave about 0.9, "
+        "6.7 times less than the base model."
+    )
+    assert verdict.advice == (
+        "Use the bagged model. Most of its remaining change is bagging noise: 400 bags would halve that."
+    )
+    assert decide(refitted(6.0, 1.2, noise=0.9), spread=10.0).advice == "Use the bagged model."
 
 
 def test_what_is_below_the_noise_is_never_called_zero():
     verdict = decide(compared(6.0, 0.0, noise=1.2), spread=10.0)
     assert verdict.case == "stabilized"
-    assert "times less" in verdict.headline
-    assert "at least" in verdict.headline
-    assert "below the noise of its 100 bags, 1.2, for the bagged model" in verdict.reasons[0]
+    assert verdict.headline.startswith("Apart from bagging noise, ")
+    assert verdict.headline.endswith("changes its predictions by less than bagging noise.")
+    assert "6 for the base model, below the noise of its 100 bags (1.2) for the bagged model;" in verdict.reasons[0]
     line = compared(6.0, 0.0, noise=0.012).lines()[0]
     assert line.shown() == ("6", "below the noise (0.012)")
+    assert refitted(6.0, 0.0, noise=0.012).lines()[2].shown() == ("", "below the noise (0.012)")
+    assert "would leave is too small to measure" in decide(refitted(6.0, 0.0, noise=1.2)).reasons[1]
 
 
 def test_already_stable_says_how_many_bags_or_none():
@@ -58,7 +82,8 @@ def test_already_stable_says_how_many_bags_or_none():
     assert verdict.case == "already stable"
     assert verdict.advice.startswith("Use 1,600 bags")  # 100 (2 * 0.4 / 0.2)^2
     assert verdict.advice.endswith("or do not bag.")
-    assert "bagging adds only the noise of its bags" in verdict.headline
+    assert "bagging adds only noise" in verdict.headline
+    assert decide(refitted(0.2, 0.2, noise=0.4), spread=10.0).advice == verdict.advice
     assert decide(compared(0.2, 0.2), spread=10.0).advice == "There is no need to bag it for stability."
 
 
@@ -66,9 +91,11 @@ def test_a_learner_that_never_moves_is_stable_already_as_far_as_was_seen():
     still = Comparison(moves(0.0, 1), moves(0.1, 2, noise=0.1), n_samples=400)
     verdict = decide(still, spread=10.0)
     assert verdict.case == "already stable"
-    assert "none of 60 rows moves its predictions at any test point" in verdict.headline
-    assert verdict.advice == "Do not bag it for stability: bagging only adds the noise of 100 bags."
-    assert "up to 5.0% may still move it" in verdict.reasons[-1]  # 3 / 60
+    assert "leaving out each of 60 rows changes its predictions at no test point" in verdict.headline
+    assert verdict.advice == "Do not bag it for stability."
+    moving = decide(replace(still, refitted=moves(0.1, 2)), spread=10.0)
+    assert moving.advice == "Do not bag it for stability: bagged, it changes by 0.1."
+    assert "up to 5.0% may still change it" in verdict.reasons[-1]  # 3 / 60
 
 
 def test_a_few_refits_without_any_move_tell_nothing():
@@ -76,7 +103,7 @@ def test_a_few_refits_without_any_move_tell_nothing():
     base, bagged = (Perturbations(np.zeros(3), np.full((5, 3), size), rows) for size in (0.0, 0.1))
     verdict = decide(Comparison(base, bagged, n_samples=400))
     assert verdict.case == "not enough refits"
-    assert "only 5 rows were left out" in verdict.headline
+    assert verdict.headline.startswith("5 rows are too few to say whether the base model is stable")
     assert decide(Comparison(base, bagged, n_samples=5)).case == "already stable"  # these are all
 
 
@@ -85,26 +112,33 @@ def test_an_unstable_learner_that_bagging_leaves_so_is_not_called_stable():
 
 
 def test_noise_that_swamps_the_signal_is_not_enough_bags():
-    verdict = decide(compared(2.0, 0.5, noise=2.5), spread=10.0)
-    assert verdict.case == "not enough bags"
-    assert verdict.advice.startswith("Use 630 bags")  # 100 (2 * 2.5 / 2)^2 = 625
+    for noisy in (compared(2.0, 0.5, noise=2.5), refitted(2.0, 0.5, noise=2.5)):
+        verdict = decide(noisy, spread=10.0)
+        assert verdict.case == "not enough bags"
+        assert verdict.advice.startswith("Use 630 bags")  # 100 (2 * 2.5 / 2)^2 = 625
 
 
-def test_too_few_moves_are_not_enough_refits():
+def test_an_answer_that_rests_on_one_row_or_point_is_not_enough_refits():
     seldom = np.zeros((N_ROWS, N_POINTS))
-    seldom[0, 0] = 30.0
+    seldom[0, :2] = 60.0
     base = Perturbations(np.zeros(N_POINTS), seldom, np.arange(N_ROWS))
-    verdict = decide(Comparison.of(base, moves(0.9, 2)), spread=1.0)
+    verdict = decide(replace(Comparison.of(base, moves(0.5, 2)), n_samples=400), spread=1.0)
     assert verdict.case == "not enough refits"
-    assert "(--refits)" in verdict.advice
-    assert "1 of the base learner changed, by up to 30;" in verdict.reasons[-1]
+    assert "rests on a single row or test point" in verdict.headline
+    assert "(--refits, --matched)" in verdict.advice
+    assert verdict.reasons[-1] == (
+        "Leaving out a row changed 2 of 1,500 predictions of the base model, by up to 60; those of the bagged model "
+        f"changed by at most {moves(0.5, 2).values.max():.3g}."
+    )
+    everyone = decide(Comparison.of(base, moves(0.5, 2)), spread=1.0)  # all rows were left out: there are no others
+    assert everyone.case == "stabilized"
 
 
 def test_accuracy_that_is_lost_comes_first_and_stability_is_a_remark():
     verdict = decide(compared(6.0, 2.0), (loss(1.0, 1.1, 2.0, spread=0.1),), spread=10.0)
     assert verdict.case == "costs accuracy"
     assert [remark.case for remark in verdict.remarks] == ["stabilized"]
-    assert verdict.reasons == ("Squared error: 10% above the base learner's (standard error 1%).",)
+    assert verdict.reasons == ("Squared error: 10% above the base model's (standard error 1%).",)
 
 
 @pytest.mark.parametrize(
@@ -155,20 +189,20 @@ def test_too_few_held_out_rows_are_an_answer():
 def test_without_the_base_learner_there_is_nothing_to_compare():
     verdict = decide(Comparison.of(None, moves(2.0, 1)))
     assert verdict.case == "not compared"
-    assert str(verdict) == "Typically, a left-out row moves the bagged model's predictions by 2."
+    assert str(verdict) == "Typically, leaving out a row changes the bagged model's predictions by 2."
     beside = decide(replace(Comparison.of(None, moves(2.0, 1)), reason="It was not fitted."), spread=10.0)
     assert str(beside) == (
-        "Typically, a left-out row moves the bagged model's predictions by 2, 20% of the spread of the targets. It was "
-        "not fitted."
+        "Typically, leaving out a row changes the bagged model's predictions by 2, 20% of the spread of the targets. "
+        "It was not fitted."
     )
     assert "by 2, less than 1% of the spread" in str(decide(Comparison.of(None, moves(2.0, 1)), spread=1000.0))
     still = Perturbations(np.zeros(2), np.zeros((3, 2)), np.arange(3))
     assert decide(Comparison.of(None, still)).headline == (
-        "None of 3 rows moves the bagged model's predictions at any test point when it is left out."
+        "Leaving out each of 3 rows changes the bagged model's predictions at no test point."
     )
 
 
 def test_units_are_called_by_their_names():
     verdict = decide(compared(6.0, 2.0, noun=Noun("patient", "patients")), spread=10.0)
-    assert "leaving out a patient moves its predictions" in verdict.headline
+    assert "refitting without a patient changes its predictions" in verdict.headline
     assert "each of the 60 patients, at 25 test points" in verdict.reasons[0]

@@ -1,4 +1,4 @@
-"""How many bags and refits there is time for: a few fits are timed before the work, and what is chosen is said."""
+"""How many bags and refits there is time for: a few fits are timed before the work, and the choice is printed."""
 
 import math
 import time
@@ -38,6 +38,10 @@ _POWERS = (1.0, 3.0)  # of the number of rows, with which the time of a fit grow
 _LIKELY = 0.5  # rows in every bag, from which on there are too few bags
 _PREDICTED = 20_000  # rows of a source at which every bag predicts: held-out ones, and as many training rows
 _OF_A_ROW, _OF_AN_ENTRY = 16, 24  # bytes of a row, and of a row in a bag, beside its values
+FEWEST_MATCHED = 10  # refits of the bagged model; if there is no time for as many, what they would give is estimated
+_MATCHED_SECONDS = 1.5  # that more refits of the bagged model may take even if everything else takes less
+_MATCHED_SHARE = 0.5  # of the time of everything else that more of them may take
+_BESIDE_A_REFIT = 0.03  # seconds of a refit of the bagged model beside its fits
 _BESIDE = 1.15  # everything in proportion to the fits alone: predictions, processes, printing
 
 
@@ -52,11 +56,15 @@ class Workload:
     n_bags : int
         The number of bags.
     n_refits : int
-        The number of refits of the base learner without a row; 0 if it is not refitted.
+        The number of refits of the base model without a row; 0 if it is not refitted.
+    n_matched : int
+        The number of these rows without which the bagged model is refitted, too; 0 estimates what that would give.
     bag_seconds : float
         How long the fit of a bag takes; 0 if that is not known.
     refit_seconds : float
         How long a refit takes.
+    matched_seconds : float
+        How long a refit of the bagged model takes; for a classifier, with half of another one to check decisions.
     workers : int
         The number of fits in parallel.
     n_passes : int
@@ -72,8 +80,10 @@ class Workload:
     scheme: ResamplingScheme
     n_bags: int
     n_refits: int
+    n_matched: int
     bag_seconds: float
     refit_seconds: float
+    matched_seconds: float
     workers: int
     n_passes: int = 0
     pass_seconds: float = 0.0
@@ -84,13 +94,17 @@ class Workload:
     def seconds(self) -> float:
         """How long everything takes, about."""
         fits = _seconds(self.n_bags, self.n_refits, self.bag_seconds, self.refit_seconds, self.workers)
-        return fits + self.n_passes * self.pass_seconds
+        return fits + self.n_matched * self.matched_seconds + self.n_passes * self.pass_seconds
 
     def share(self, done: int) -> float:
-        """Return which share of the work is done after so many fits: bags first, and then refits, which take longer."""
+        """Return which share of the work is done after so many fits: bags, then refits, which take longer."""
         bag, refit = (self.bag_seconds, self.refit_seconds) if self.bag_seconds > 0 else (1.0, 1.0)
-        whole = self.n_bags * bag + (self.n_refits + 1) * refit
-        return min(1.0, (min(done, self.n_bags) * bag + max(0, done - self.n_bags) * refit) / whole)
+        parts = [(self.n_bags, bag), (self.n_refits + 1, refit), (self.n_matched, self.matched_seconds * self.workers)]
+        whole, reached = sum(number * each for number, each in parts), 0.0
+        for number, each in parts:
+            reached += min(done, number) * each
+            done = max(0, done - number)
+        return min(1.0, reached / whole)
 
 
 def settled(console: Console, *data: Any, **wanted: Any) -> Workload:
@@ -132,6 +146,7 @@ def workload(
     *,
     n_bags: int | None = None,
     n_refits: int | None = None,
+    n_matched: int | None = None,
     size_is_given: bool = False,
     units: int | None = None,
     noun: Noun = ROWS,
@@ -154,7 +169,9 @@ def workload(
     n_bags : int or None, default=None
         The number of bags.
     n_refits : int or None, default=None
-        The number of refits; 0 for none.
+        The number of refits of the base model; 0 for none.
+    n_matched : int or None, default=None
+        The number of refits of the bagged model; 0 estimates what they would give.
     size_is_given : bool, default=False
         Whether the size of the bags was given; otherwise bags of large tables are smaller than usual.
     units : int or None, default=None
@@ -191,17 +208,31 @@ def workload(
     fits = [pair for pair in pairs if _seconds(*pair, bag, refit, workers) + passes(pair[0]) * took <= limit]
     bags, refits = fits[0] if fits else pairs[-1]
     _refuse_too_few(law, bags, noun)
+    others = _seconds(bags, refits, bag, refit, workers) + passes(bags) * took
+    each = _BESIDE * bags * float(law.mean_inclusion) * bag / workers + _BESIDE_A_REFIT
+    each *= 1.5 if is_classifier(learner) else 1  # beside it, half as many that seem to flip decisions
+    matched = min(_n_matched(each if bag else 0.0, others, limit) if n_matched is None else n_matched, refits)
     chosen = [] if n_bags else ["--n-bags", str(bags)]
     chosen += [] if n_refits is not None else ["--refits", str(refits)]
+    chosen += [] if n_matched is not None or not refits else ["--matched", str(matched)]
     chosen += ["--bag-size", str(round(law.bag_size))] if is_smaller else []
-    load = Workload(scheme, bags, refits, bag, refit, workers, passes(bags), took, tuple(chosen))
+    load = Workload(scheme, bags, refits, matched, bag, refit, each, workers, passes(bags), took, tuple(chosen))
     return replace(load, sentence=_sentence(load, pairs[0], round(law.bag_size), noun, limit))
 
 
 def _seconds(n_bags: int, n_refits: int, bag: float, refit: float, workers: int) -> float:
-    """How long fits take: the learner is also fitted to all rows twice, on its own."""
+    """How long fits take: the learner is also fitted to all rows twice, on its own, and a bag again for each refit."""
     alone = 2 * refit if n_refits else 0.0
-    return _BESIDE * ((n_bags * bag + n_refits * refit) / workers + alone)
+    return _BESIDE * ((n_bags * bag + n_refits * (refit + bag)) / workers + alone)
+
+
+def _n_matched(each: float, others: float, limit: float) -> int:
+    """Without how many rows there is time to refit the bagged model: 10, or more, by fives, if that takes little."""
+    if not each:
+        return FEWEST_MATCHED
+    little = min(limit - others, max(_MATCHED_SECONDS, _MATCHED_SHARE * others))
+    number = max(FEWEST_MATCHED, 5 * int(little / each / 5))
+    return number if number * each <= limit - others else 0
 
 
 def _timed(learner: Any, X: Any, y: np.ndarray, share: float, limit: float, seed: int) -> tuple[float, float, bool]:
@@ -332,7 +363,13 @@ def _sentence(load: Workload, usual: tuple[int, int], size: int, noun: Noun, lim
     if load.n_passes:
         of_it = f", {about_time(load.pass_seconds * load.n_passes)} in all" if load.pass_seconds > 1 else ""
         read = f"; the files are read about {load.n_passes:,} times{of_it}"
-    words = [f"{_numbers(load.n_bags, load.n_refits, noun, size)}{takes if load.bag_seconds else ''}{read}."]
+    numbers = _numbers(load.n_bags, load.n_refits, load.n_matched, noun, size)
+    words = [f"{numbers}{takes if load.bag_seconds else ''}{read}."]
+    if load.n_refits and not load.n_matched and "--matched" in load.chosen:
+        words.append(
+            "There is no time to refit the bagged model without many rows, so how far it changes is estimated; give "
+            f"--matched {FEWEST_MATCHED} to refit it."
+        )
     names = [name for name in load.chosen if name in ("--n-bags", "--refits")]
     most = f"--time-limit ({about_time(limit).removeprefix('about ')})"
     if names and load.seconds > limit:
@@ -341,7 +378,7 @@ def _sentence(load: Workload, usual: tuple[int, int], size: int, noun: Noun, lim
             "another --model take less."
         )
     elif (load.n_bags, load.n_refits) != usual:
-        seconds = replace(load, n_bags=usual[0], n_refits=usual[1]).seconds
+        seconds = replace(load, n_bags=usual[0], n_refits=usual[1], n_matched=0).seconds
         longer = f"would take {about_time(seconds)}, more than {most}"
         words.append(f"The usual {_numbers(*usual)} {longer}; give {' and '.join(names)} to choose.")
     if "--bag-size" in load.chosen:
@@ -352,6 +389,8 @@ def _sentence(load: Workload, usual: tuple[int, int], size: int, noun: Noun, lim
     return " ".join(words)
 
 
-def _numbers(n_bags: int, n_refits: int, noun: Noun = ROWS, size: int = 0) -> str:
+def _numbers(n_bags: int, n_refits: int, n_matched: int = 0, noun: Noun = ROWS, size: int = 0) -> str:
     bags = f"{n_bags:,} bags{f' of {noun.count(size)}' if size else ''}"
-    return bags + (f" and {n_refits:,} refits of the base learner" if n_refits else "")
+    if n_matched:
+        return f"{bags}, {n_refits:,} refits of the base model and {n_matched:,} of the bagged model"
+    return bags + (f" and {n_refits:,} refits of the base model" if n_refits else "")

@@ -192,7 +192,7 @@ def is_large(options: Mapping[str, Any]) -> bool:
 def refuse_in_memory_only(options: Mapping[str, Any]) -> None:
     """Refuse options that need all rows in memory, in a sentence each."""
     why = {
-        "refits": "--refits fits the base learner to all rows at once",
+        "refits": "--refits fits the base model to all rows at once",
         "matched": "--matched fits the bagged model again",
         "save": "--save keeps the training rows with the model",
     }

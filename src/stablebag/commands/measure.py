@@ -27,13 +27,14 @@ from stablebag.commands.printing import open_console, progress
     help="Held-out rows for what is proved, for intervals and pictures.",
 )
 @click.option("--refits", default="auto", show_default=True, callback=number_or_auto(1),
-              help="The number of rows, or units, without which the base learner is refitted; auto is 200, 100, 50 or "
+              help="The number of rows, or groups, without which the base model is refitted; auto is 200, 100, 50 or "
               "20, by the time of the first fits.")  # fmt: skip
 @click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="A folder of your own to keep fits in: "
               "the same command goes on from there if it was interrupted.")  # fmt: skip
-@click.option("--matched", type=click.IntRange(0), default=0, show_default=True,
-              help="The number of rows, or units, without which the bagged model is fitted again with the same seed, "
-              "to have it beside what is proved of that. Each takes as many fits as bags contain it.")  # fmt: skip
+@click.option("--matched", default="auto", show_default=True, callback=number_or_auto(0),
+              help="The number of these rows, or units, without which the bagged model is refitted, too, with the same "
+              "seed. Each takes as many fits as bags contain it; auto is 10, or more if that takes little time. With "
+              "fewer than --refits, the change without all of them is estimated.")  # fmt: skip
 @click.option("--metric", "metrics", multiple=True, help="A score by scikit-learn's name, such as r2 or roc_auc; "
               "repeatable. [default: those that fit the task]")  # fmt: skip
 @click.option("--delta", type=click.FloatRange(0, 1), default=0.05, show_default=True,

@@ -15,23 +15,13 @@ from stablebag.showing.verdict import Verdict
 
 def numbers(result: Study, colophon: Colophon, delta: float = 0.05) -> dict[str, Any]:
     """Return a study as a dictionary that JSON takes."""
-    ratio = {} if result.compared.base is None else result.compared.ratio()._asdict()
     return {
         "verdict": _verdict(result.verdict()),
         **({} if result.decisions is None else {"decisions": _decisions(result.decisions)}),
         **colophon.to_dict(),
         "task": result.task,
         "delta": delta,
-        "moves": {
-            "n_refits_of_the_base_learner": 0 if result.base is None else len(result.base.rows),
-            "n_points": result.compared.n_points,
-            "noise_of_bags": result.compared.noise,
-            "times_smaller": {name: finite(value) for name, value in ratio.items()},
-            "lines": {
-                line.what: {"base": finite(line.base), "bagged": finite(line.bagged)}
-                for line in result.comparison(delta)
-            },
-        },
+        "changes": _changes(result, delta),
         "proved": [
             {name: finite(value) if isinstance(value, float) else value for name, value in line._asdict().items()}
             for line in result.proofs(delta)
@@ -70,6 +60,28 @@ def _ranking(found: Ranking) -> dict[str, Any]:
         "n_groups": found.n_groups,
         "too_few": found.are_few,
     }
+
+
+def _changes(result: Study, delta: float) -> dict[str, Any]:
+    compared = result.compared
+    about: dict[str, Any] = {
+        "n_refits_of_the_base_model": 0 if compared.base is None else len(compared.base.rows),
+        "n_refits_of_the_bagged_model": compared.n_refitted,
+        "n_points": compared.n_points,
+        "bagged_model": compared.how,
+        "bagging_noise": compared.noise,
+    }
+    if compared.base is not None:
+        ratio = compared.ratio()
+        about["times_smaller"] = {
+            "value": finite(ratio.value),
+            "lowest_without_any_one_row_or_point": finite(ratio.low),
+            "highest_without_any_one_row_or_point": finite(ratio.high),
+            "with_infinitely_many_bags": finite(compared.limit_ratio()),
+        }
+    lines = result.comparison(delta)
+    about["lines"] = {line.what: {"base": finite(line.base), "bagged": finite(line.bagged)} for line in lines}
+    return about
 
 
 def written(name: Any) -> Any:
@@ -120,8 +132,14 @@ def _decisions(decisions: Decisions) -> dict[str, Any]:
     numbers: dict[str, Any] = {
         "conclusion": decisions.conclusion(),
         "n_held_out": len(decisions),
-        "n_flipped": decisions.n_flipped,
-        "n_not_flipped": len(decisions) - decisions.n_flipped,
+        "n_refits": len(decisions.refitted),
+        "n_flipped_by_refits": decisions.n_flipped,
+        "n_suggested_by_bags": decisions.n_suggested,
+        "suggested_flips": {
+            "total": len(decisions.suggested),
+            "checked": decisions.n_checked,
+            "confirmed": decisions.n_confirmed,
+        },
         "most_flips": [
             {decisions.noun.singular: written(name), "decisions": int(count)}
             for name, count in zip(*decisions.most_flips(15), strict=True)
@@ -129,8 +147,7 @@ def _decisions(decisions: Decisions) -> dict[str, Any]:
     }
     if decisions.base is not None and decisions.same is not None:
         numbers["by_the_same_rows"] = {
-            "n_rows": decisions.n_refits,
-            "n_held_out": len(decisions.base),
+            "n_rows": decisions.n_same,
             "base": int((decisions.base > 0).sum()),
             "bagged": int((decisions.same > 0).sum()),
         }

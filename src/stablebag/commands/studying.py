@@ -54,8 +54,8 @@ class StudyOrder:
         The number of held-out rows at which perturbations are measured.
     n_refits : int or None
         The number of training rows, or units, without which the base learner is refitted; None is chosen, too.
-    n_matched : int
-        The number of training rows, or units, without which the bagged model is fitted again.
+    n_matched : int or None
+        The number of these without which the bagged model is refitted, too; None is chosen, and 0 estimates it.
     metrics : tuple of str
         The scores to show, by scikit-learn's names; () are those that fit the task.
     delta : float
@@ -93,7 +93,7 @@ class StudyOrder:
     n_bags: int | None = 500
     n_points: int = 20
     n_refits: int | None = 200
-    n_matched: int = 0
+    n_matched: int | None = None
     metrics: tuple[str, ...] = ()
     delta: float = 0.05
     data: str | None = None
@@ -166,7 +166,7 @@ class StudyOrder:
                 n_bags=load.n_bags,
                 n_points=self.n_points,
                 n_refits=max(1, load.n_refits),
-                n_matched=self.n_matched,
+                n_matched=load.n_matched,
                 metrics=self.metrics,
                 n_jobs=self.jobs,
                 random_state=self.seed,
@@ -197,7 +197,8 @@ class StudyOrder:
         """How much is fitted, chosen where it was left open."""
         units = {} if groups is None else {"units": groups.nunique(), "noun": Noun.of_column(groups.name)}
         n_refits = 0 if isinstance(X, RowSource) else self.n_refits
-        numbers = {"n_bags": self.n_bags, "n_refits": n_refits, "size_is_given": self.size_is_given}
+        numbers: dict[str, Any] = {"n_bags": self.n_bags, "n_refits": n_refits, "n_matched": self.n_matched}
+        numbers["size_is_given"] = self.size_is_given
         run = {"jobs": self.jobs, "limit": self.limit, "seed": self.seed}
         return settled(console, pipeline, X, y, self.scheme, **numbers, **units, **run)
 

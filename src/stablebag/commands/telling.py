@@ -113,7 +113,7 @@ def _named(found: tuple[Any, ...], noun: Noun, about: Any) -> str:
 
 
 def _heading(result: Study) -> str:
-    moved = f"How far one {result.noun.singular} moves {result.distance}, by {result.compared.where()}"
+    moved = f"How far {result.distance} changed without {result.compared.where()}"
     if not result.scores:
         return f"{moved}:"
     n = len(result.losses[0].bagged) if result.losses else 0
@@ -124,7 +124,7 @@ def _moves_and_scores(result: Study, delta: float) -> Table:
     table = Table()
     table.add_column()
     first = 0 if result.compared.base is not None else 1  # without the base learner there is no column for it
-    for name in ("base learner", "bagged", "constant")[first:]:
+    for name in ("base model", "bagged", "constant")[first:]:
         table.add_column(name, justify="right", max_width=15)
     for line in result.comparison(delta):
         table.add_row(line.what, *line.shown()[first:], "")

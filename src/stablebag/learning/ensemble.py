@@ -785,12 +785,28 @@ def bagged_in(estimator: Any) -> dict[str, BaggedEnsemble]:
 def _fingerprint(value: Any) -> Any:
     """Something equal for equal values that does not change when they do; for what cannot be hashed, itself."""
     if isinstance(value, types.FunctionType):  # another one of the same name may do something else
-        code = value.__code__
-        return (value.__module__, value.__qualname__, code.co_code, repr(code.co_consts), repr(value.__defaults__))
+        given = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
+        return (value.__module__, value.__qualname__, _code(value.__code__), tuple(map(_given, given)))
     try:
         return joblib.hash(value)
     except Exception:
         return type(value) if hasattr(value, "get_params") else value  # its parameters are compared separately
+
+
+def _given(value: Any) -> Any:
+    """A default of a function by value; for a function, its code."""
+    if isinstance(value, types.FunctionType):
+        return _code(value.__code__)
+    try:
+        return joblib.hash(value)
+    except Exception:
+        return type(value)
+
+
+def _code(code: types.CodeType) -> Any:
+    """What code does, the same in every process: functions inside of it are told by their code, not their address."""
+    constants = [_code(each) if isinstance(each, types.CodeType) else repr(each) for each in code.co_consts]
+    return (code.co_code, tuple(constants), code.co_names, code.co_varnames, code.co_freevars, code.co_flags)
 
 
 def _many(number: int | float) -> str:

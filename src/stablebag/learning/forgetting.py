@@ -1,5 +1,7 @@
 """Rows forgotten and rows learned: the model of other rows, in which only the bags that changed are fitted."""
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,12 +10,17 @@ from stablebag._checks import as_array, refuse_type, refuse_value
 from stablebag._wording import Noun
 from stablebag.learning.bagged_models import check_bagged
 from stablebag.learning.ensemble import BaggedEnsemble
+from stablebag.learning.fitting import fit_and_predict_bags
+from stablebag.learning.job import FitJob
 from stablebag.learning.rows import as_table, index_of, is_per_row, n_rows, stacked, take_rows
 from stablebag.learning.strata import law_with_more
 from stablebag.learning.targets import are_several, names_of, y_width
+from stablebag.resampling.bags import Bags
 from stablebag.resampling.row_ids import RowIds, as_row_ids
 from stablebag.resampling.scheme import ResolvedScheme
 from stablebag.resampling.units import Units
+
+_MANY = 0.05  # of the bags
 
 
 def forget(model: Any, row_ids: Any, *, X: Any = None, **fit_params: Any) -> Any:
@@ -83,6 +90,33 @@ def without_units(model: Any, gone: np.ndarray, X: Any = None, **fit_params: Any
     _refuse_change_of_meaning(params, n, len(rows), "forget")
     rest = {name: take_rows(value, rows) if is_per_row(value, n) else value for name, value in params.items()}
     return model.refitted(take_rows(table, rows), model.y_[rows], units.take(stay), law, rest, lambda bags: contained)
+
+
+def refit_bags(model: Any, gone: np.ndarray, numbers: list[np.ndarray], X: Any) -> Iterator[np.ndarray]:
+    """Refit some bags without a unit, for each of some units; yield what each bag predicts at points, not clipped.
+
+    They are the bags of these numbers that `without_units` would fit, but for units that change the range of the
+    predictions or the classes. One job fits them all.
+    """
+    units, average = model.units_, model.average_
+    table, params = model.training_data()
+
+    def sequences() -> Iterator[np.ndarray]:
+        for unit, some in zip(gone.tolist(), numbers, strict=True):
+            left = units.take(np.delete(np.arange(len(units)), unit))
+            law, rows = _without(model.scheme_, np.array([unit]), units.noun), np.flatnonzero(units.of_rows != unit)
+            whole = len(some) > _MANY * len(model.bags_)  # then drawing all at once takes less time
+            bags = law.draw(len(model.bags_), model._seeds, row_ids=left.ids) if whole else None
+            for number in some.tolist():
+                bag = bags[number] if bags is not None else law.draw(1, model._seeds, first=number, row_ids=left.ids)[0]
+                yield rows[left.rows_of(bag)]
+
+    bags, flat = Bags(sequences(), units.n_rows), np.concatenate(numbers)
+    about = {"empty_value": average.empty_value, "solver_wanted": model.solver, "numbers": flat}
+    job = FitJob(
+        model.estimator, table, model.y_, bags, model.estimators_.seeds[flat], average.classes, params, **about
+    )
+    return fit_and_predict_bags(replace(job, subspaces=model.estimators_.subspaces), X, model.n_jobs)
 
 
 def learn(

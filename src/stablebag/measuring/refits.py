@@ -1,20 +1,30 @@
 """The prediction without each training row, or with it replaced, by refitting any estimator."""
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import assert_all_finite, check_consistent_length
 
-from stablebag._checks import as_positions, as_reals, check_integer, check_jobs, distinct, refuse_type, refuse_value
+from stablebag._checks import (
+    as_positions,
+    as_reals,
+    check_integer,
+    check_jobs,
+    distinct,
+    hold_read_only,
+    refuse_type,
+    refuse_value,
+)
 from stablebag._seeds import RandomState, Seeds
 from stablebag.learning.asking import Asking
 from stablebag.learning.ensemble import BaggedEnsemble, bagged_in, units_of
 from stablebag.learning.fitting import fit_and_predict_bags, fit_bags, predict_bags
-from stablebag.learning.forgetting import without_units
+from stablebag.learning.forgetting import refit_bags, without_units
 from stablebag.learning.job import FitJob
 from stablebag.learning.learners import Surroundings, may_predict, random_state_names, refuse_endless
 from stablebag.learning.models import Models
@@ -33,15 +43,18 @@ from stablebag.measuring.altered_tables import (
 )
 from stablebag.measuring.names import Names
 from stablebag.measuring.perturbations import Perturbations
+from stablebag.measuring.summaries import norm
 from stablebag.proving.coupling import ANY
 from stablebag.proving.labels import Labels
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.proving.scopes import length_and_changes
 from stablebag.resampling.bags import Bags
+from stablebag.resampling.scheme import ResolvedScheme
 from stablebag.resampling.schemes import as_law
 from stablebag.resampling.units import Units
 
 _MOST_REPEATS = 1_000_000
+_REFITS_AT_ONCE = 16  # refits of a bagged model whose bags are held at once
 _ROWS_AT_ONCE = 256  # refits are handed out in portions, because the rows of n refits are n^2 numbers
 
 Sequences = Callable[[np.ndarray], Iterator[np.ndarray]]
@@ -126,6 +139,112 @@ def leave_one_out_refit(
     several = names_of_outputs if classes is None else classes
     names, scope = Names.of(units, index_of(X_test), several), _scope(estimator, y, moved, X_test, units)
     return replace(moved, noise_known=_draws_nothing(bagged), scope=scope, names=names)
+
+
+@dataclass(frozen=True, eq=False)
+class MatchedRefits:
+    """A fitted model beside what it is when each of some rows is gone, and how much its bags agree about that.
+
+    The change by a row is the mean over all bags of how far each bag's prediction moves: zero for the bags without the
+    row, which stay. Bags are drawn independently, so a change c has the variance (spread^2 - c^2) / (n_bags - 1) from
+    drawing them, which is unbiased.
+
+    Attributes
+    ----------
+    moved : Perturbations
+        The predictions with all rows and without each of some, by refitting the bags that contain it.
+    spread : ndarray of shape (n_rows, n_points)
+        The root mean square over bags of the change of a bag's prediction; for classes, of the Euclidean distance.
+    """
+
+    moved: Perturbations
+    spread: np.ndarray
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+
+
+def refit_without_each(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarray) -> MatchedRefits:
+    """Refit a fitted model without each of some rows, with the same seed: only the bags that contain the row.
+
+    It is what `leave_one_out_refit` measures of an unfitted one. `raw` is what the bags predict at the points; rows are
+    units by number.
+    """
+    average, classes = model.average_, model.average_.classes
+    prediction, before = average.prediction([raw]), average.outputs(raw)
+    without, spread = np.empty((len(rows), *prediction.shape)), np.empty((len(rows), len(prediction)))
+    special = {*average.special_units, *average.lonely_units}  # which change more than the bags that contain them
+    with counted(len(rows)) as count:
+        for first in range(0, len(rows), _REFITS_AT_ONCE):
+            some = rows[first : first + _REFITS_AT_ONCE]
+            usual = np.array([row for row in some.tolist() if row not in special], dtype=np.intp)
+            inside = [model.bags_.with_any(np.array([row])) for row in usual]
+            fitted = iter(refit_bags(model, usual, inside, X_test)) if sum(map(len, inside)) else iter(())
+            numbers = dict(zip(usual.tolist(), inside, strict=True))
+            for place, row in enumerate(some.tolist(), start=first):
+                if row in numbers:
+                    after = raw.copy()
+                    for number in numbers[row]:
+                        after[number] = next(fitted)
+                    without[place], outputs = average.prediction([after]), average.outputs(after)
+                else:
+                    without[place], outputs = _refitted_whole(model, row, X_test)
+                spread[place] = norm(_distance(outputs - before, prediction.ndim), 2)
+                count.one()
+    names = Names.of(model.units_, index_of(X_test), classes)
+    moved = Perturbations(prediction, without, rows, noise_known=False, names=names)
+    scope = _scope(with_strata(model, model.y_, model.units_), model.y_, moved, X_test, model.units_)
+    return MatchedRefits(replace(moved, scope=scope), spread)
+
+
+def _refitted_whole(model: Any, row: int, X_test: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The predictions and the outputs of the bags of a model without a row that changes the range, or the classes."""
+    smaller, classes = without_units(model, np.array([row])), model.average_.classes
+    raw = smaller.raw(X_test)
+    both = smaller.average_.prediction([raw]), smaller.average_.outputs(raw)
+    if classes is None or len(smaller.average_.classes) == len(classes):
+        return both
+    kept = np.searchsorted(classes, smaller.average_.classes)
+    return _with_zeros(both[0], kept, len(classes)), _with_zeros(both[1], kept, len(classes))
+
+
+def may_refit_without(model: Any) -> bool:
+    """Whether a fitted model can be refitted without any one of its rows, fitting only the bags that contain it."""
+    units, law = model.units_, model.scheme_
+    if model.derandomized_ or len(units) < 3 or not _is_matched(law):
+        return False
+    return not _may_leave_one_class(model.y_, model.average_.classes, units)
+
+
+def spread_of_a_few(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarray, random_state: int) -> np.ndarray:
+    """Estimate the `spread` of `MatchedRefits` from one refitted bag for each row; its square is unbiased.
+
+    Predictions are clipped to the range of all rows.
+    """
+    average, n_bags = model.average_, len(model.bags_)
+    inside = [model.bags_.with_any(np.array([row])) for row in rows]
+    generator = Seeds.from_random_state(random_state, "study").generator()
+    places = [place for place, bags in enumerate(inside) if len(bags)]  # a row in no bag moves nothing
+    numbers = [generator.choice(inside[place], 1) for place in places]
+    spread = np.zeros((len(rows), raw.shape[1]))
+    fitted = refit_bags(model, rows[places], numbers, X_test) if places else iter(())
+    for place, (number,), after in zip(places, numbers, fitted, strict=True):
+        both = np.stack([raw[number], after])
+        before, after = both if average.interval is None else np.clip(both, *average.interval)
+        spread[place] = math.sqrt(len(inside[place]) / n_bags) * _distance(after - before, raw.ndim - 1)
+    return spread
+
+
+def _with_zeros(some: np.ndarray, kept: np.ndarray, n_classes: int) -> np.ndarray:
+    """Probabilities of some classes among those of all."""
+    whole = np.zeros((*some.shape[:-1], n_classes))
+    whole[..., kept] = some
+    return whole
+
+
+def _distance(moved: np.ndarray, n_axes: int) -> np.ndarray:
+    """How far predictions move; those of two axes are vectors, whose Euclidean norm it is."""
+    return np.asarray(np.abs(moved) if n_axes == 1 else np.sqrt((moved**2).sum(axis=-1)))
 
 
 def replace_one_refit(
@@ -362,7 +481,10 @@ def _has_matched_bags(estimator: Any, n_samples: int) -> bool:
     """Whether a row can be forgotten in place of fitting without it."""
     if not isinstance(estimator, BaggedEnsemble) or isinstance(estimator.n_bags, str) or n_samples < 3:
         return False
-    law = as_law(estimator.scheme, n_samples, "leave_one_out_refit")
+    return _is_matched(as_law(estimator.scheme, n_samples, "leave_one_out_refit"))
+
+
+def _is_matched(law: ResolvedScheme) -> bool:
     return law.is_matched and (not law.is_symmetric or law.without_one().inclusion_probability < 1)
 
 

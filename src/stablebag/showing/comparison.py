@@ -1,34 +1,41 @@
-"""The base learner beside its bagged version: moved by the same left-out rows, at the same points."""
+"""The base model beside the bagged one: how far both change without the same rows, at the same points."""
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from stablebag._wording import ROUNDING, number
+from stablebag._checks import hold_read_only
+from stablebag._wording import ROUNDING, number, percent
 from stablebag.measuring.bag_spread import BagSpread
 from stablebag.measuring.leave_one_out import perturbations_of
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.proving.scope import Quantity
 
 _AT_ONCE = 2**22  # predictions without rows that are held at once
+_NOTHING = 1e-12  # of a mean square: what is left of two numbers that agree but for rounding
 SURE = 2.0  # standard errors that a difference must exceed to be called one
+
+REFITTED = "refitted"  # the bagged model was refitted without rows
+ESTIMATED = "estimated"  # what refits would give was estimated
+LIMIT = "limit"  # nothing is known of refits; what infinitely many bags would give was estimated
 
 
 class Line(NamedTuple):
-    """A line of the table of moves.
+    """A line of the table of changes.
 
     Attributes
     ----------
     what : str
-        What the numbers are, and over what.
+        What the numbers are.
     base : float
-        The base learner's; NaN if it was not measured.
+        The base model's; NaN if it was not measured.
     bagged : float
-        The bagged model's.
+        The bagged model's; NaN if it was not measured.
     noise : float
-        For a number that is below the noise of the bags, that noise; otherwise NaN.
+        For a number that is below the bagging noise, that noise; otherwise NaN.
     """
 
     what: str
@@ -43,16 +50,17 @@ class Line(NamedTuple):
 
 
 class Ratio(NamedTuple):
-    """How many times smaller the bagged model's moves are, by root mean square and without the noise of its bags.
+    """How many times smaller the bagged model's changes are, by root mean square.
 
     Attributes
     ----------
     value : float
-        The ratio; infinite if the bagged model's moves are all noise, NaN if neither model moves.
+        The ratio; infinite if only the base model changes, NaN if neither does.
     low : float
-        The lower end of an interval of about 95 %; 0 if there is none.
+        The smallest ratio when any one of the rows, or of the points, is taken out of the comparison. This is not a
+        confidence interval: it says whether the ratio rests on a single row or point.
     high : float
-        The upper end; infinite if there is none.
+        The largest.
     """
 
     value: float
@@ -62,45 +70,82 @@ class Ratio(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """How far the same left-out rows move the base learner and the bagged model at the same points.
+    """How far predictions of the base model and of the bagged model change without the same rows, at the same points.
 
-    Made by `study`; `Comparison.of` makes one from any two perturbations.
+    Made by `study`; `Comparison.of` makes one from any two perturbations. What is compared is, as far as it is known,
+    the change of the model as it is, with the bags it has, when it is refitted without a row with the same seed. Its
+    mean square is that of the model with infinitely many bags plus bagging noise.
 
     Attributes
     ----------
     base : Perturbations or None
-        The base learner's, by refitting without each of some rows; None if it was not measured.
+        The base model's, by refitting without each of some rows; None if it was not measured.
     bagged : Perturbations
-        The bagged model's, by the same rows at the same points.
+        The bagged model's by the same rows at the same points, from the bags without each row.
     n_samples : int
-        The number of rows, or units, of which these are some.
+        The number of rows, or groups, of which these are some.
     reason : str, default=""
-        A sentence about why the base learner was not measured, if there is a reason.
+        A sentence about why the base model was not measured, if there is a reason.
+    refitted : Perturbations or None, default=None
+        The bagged model's by refitting without some of these rows; None if it was not refitted.
+    spread : ndarray or None, default=None
+        As in `MatchedRefits`: for the rows of `refitted` or, if there are none, estimated for those of `bagged`. The
+        bagging noise follows from it.
+    weights : ndarray or None, default=None
+        How many of the base model's rows each row of `refitted` stands for; None is one each.
     """
 
     base: Perturbations | None
     bagged: Perturbations
     n_samples: int
     reason: str = ""
+    refitted: Perturbations | None = None
+    spread: np.ndarray | None = None
+    weights: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
 
     @classmethod
     def of(cls, base: Perturbations | None, bagged: Perturbations) -> "Comparison":
-        """Compare two perturbations; of the bagged model's, those by the rows of the base learner's are taken."""
+        """Compare two perturbations; of the bagged model's, those by the rows of the base model's are taken."""
         n = len(bagged.rows) if bagged.scope is None else bagged.scope.n_samples
         return cls(base, bagged if base is None else of_rows(bagged, np.asarray(base.rows)), n)
 
     @property
+    def how(self) -> str:
+        """How the bagged model's change was found: "refitted", "estimated" or "limit".
+
+        If it was refitted without some of the rows only, the change without all of them is estimated: the bags that
+        there are know the change of infinitely many bags far better than a few refits do, and these know the noise.
+        """
+        is_whole = self.n_refitted >= self.n_rows
+        if not self._is_noisy or (self.refitted is not None and (is_whole or self.spread is None)):
+            return REFITTED
+        return LIMIT if self.spread is None else ESTIMATED
+
+    @property
     def n_rows(self) -> int:
-        """How many rows, or units, were left out in turn."""
+        """How many rows, or groups, were left out in turn."""
         return len(self.bagged.rows)
+
+    @property
+    def n_refitted(self) -> int:
+        """Without how many of these rows, or groups, the bagged model was refitted."""
+        return 0 if self.refitted is None else len(self.refitted.rows)
 
     @property
     def n_points(self) -> int:
         """At how many points."""
         return len(self.bagged.prediction)
 
+    @property
+    def n_bags(self) -> int | None:
+        """How many bags were drawn, if they were and it is known."""
+        return None if self.bagged.bags is None else self.bagged.bags.n_bags
+
     def where(self) -> str:
-        """Say which moves these are: of how many rows, at how many points."""
+        """Say which changes these are: of how many rows, at how many points."""
         noun, points = self.bagged.noun, "1 test point" if self.n_points == 1 else f"{self.n_points:,} test points"
         some = f"{self.n_rows:,} of the {noun.count(self.n_samples)}"
         if self.n_rows >= self.n_samples:
@@ -109,36 +154,47 @@ class Comparison:
 
     def lines(self, delta: float = 0.05) -> list[Line]:
         """Return the lines of a table. All are over rows and points together: none is an average of quantiles."""
-        moved = [np.full(1, math.nan) if self.base is None else self.base.values.ravel(), self.bagged.values.ravel()]
-        noise, clean = self.noise, self.bagged_rms
-        below = noise if clean == 0 and noise > 0 else math.nan
-        moved = [np.where(np.abs(each) <= ROUNDING * self.scale, 0.0, each) for each in moved]
-        most = (float(np.quantile(each, 1 - delta, method="inverted_cdf")) for each in moved)
-        rows = [
-            Line("typical move (root mean square), without the bags' noise", self.base_rms, clean, below),
-            Line(f"{1 - delta:.0%} of all moves are at most, with it", *most),
-            Line("largest move of all, with it", *(float(each.max()) for each in moved)),
-        ]  # fmt: skip
-        return rows if noise == 0 else [*rows, Line("noise of the bags in a move (root mean square)", math.nan, noise)]
+        typical = "typical change (root mean square)"
+        rows = [Line(typical + {REFITTED: "", ESTIMATED: ", bagged: estimated"}.get(self.how, ""), self.base_rms,
+                     self.bagged_rms)]  # fmt: skip
+        if self.how == LIMIT:
+            below = self.noise if self.limit_rms == 0 and self.noise > 0 else math.nan
+            rows = [Line(f"{typical}, apart from bagging noise", self.base_rms, self.limit_rms, below)]
+        elif self.noise > 0:
+            below = self.noise if self.limit_rms == 0 else math.nan
+            rows.append(Line("of it, bagging noise", math.nan, self.noise))
+            rows.append(Line("with infinitely many bags (estimated)", math.nan, self.limit_rms, below))
+        measured = self.distributions()
+        most = [math.nan if each is None else _quantile(*each, delta) for each in measured]
+        largest = [math.nan if each is None else float(each[0].max()) for each in measured]
+        most, largest = [[self._seen(value) for value in values] for values in (most, largest)]
+        noise = ", noise included" if self.how == LIMIT else ""
+        rows.append(Line(f"{percent(1 - delta)} of all changes are at most{noise}", *most))
+        return [*rows, Line(f"largest change{noise}", *largest)]
 
     @property
     def base_rms(self) -> float:
-        """The root mean square of the base learner's moves, over rows and points; NaN if there are none."""
+        """The root mean square of the base model's changes, over rows and points; NaN if there are none."""
         return math.nan if self.base is None else self._seen(_rms(self.base.values))
 
     @property
     def bagged_rms(self) -> float:
-        """The root mean square of the bagged model's moves, without the noise of its bags; 0 if they are all noise."""
-        together = self._seen(_rms(self.bagged.values))
-        unit = max(together, self.noise) or 1.0
-        square = (together / unit) ** 2 - (self.noise / unit) ** 2
-        # What is left of two numbers that agree but for rounding is nothing.
-        return math.sqrt(square) * unit if square > 1e-12 else 0.0
+        """The root mean square of the bagged model's changes: by refits, estimated, or else of infinitely many bags."""
+        return self._seen(self._unit * math.sqrt(self._bagged_square))
+
+    @property
+    def limit_rms(self) -> float:
+        """The root mean square of the changes with infinitely many bags, estimated; 0 if they are all noise."""
+        total, noise = self._bagged_square, self._noise_square if self.how != LIMIT else 0.0
+        return self._seen(self._unit * math.sqrt(total - noise)) if total - noise > _NOTHING * total else 0.0
 
     @property
     def noise(self) -> float:
-        """The root mean square of the noise of the bags in a move; 0 if none were drawn or it is not known."""
-        return self._seen(_rms(self.bagged.noise)) if self.bagged.noise_known else 0.0
+        """The root mean square of the bagging noise in `bagged_rms`; if only the limit is known, in what was measured.
+
+        It is 0 if no bags were drawn, or the noise is not known.
+        """
+        return self._seen(self._unit * math.sqrt(max(0.0, self._noise_square)))
 
     @property
     def scale(self) -> float:
@@ -149,41 +205,111 @@ class Comparison:
         return float(np.abs(self.bagged.prediction).max(initial=0.0))
 
     def _seen(self, value: float) -> float:
-        """A size of moves; 0 if it is a rounding error."""
-        return value if value > ROUNDING * self.scale else 0.0
+        """A size of changes; 0 if it is a rounding error."""
+        return 0.0 if value <= ROUNDING * self.scale else value
+
+    @property
+    def n_changed(self) -> int:
+        """In how many cases, of rows and points, the base model changes at all."""
+        assert self.base is not None
+        return int(np.sum(self.base.values > max(_NOTHING * _rms(self.base.values), ROUNDING * self.scale)))
 
     @property
     def still(self) -> float:
-        """The share of moves in which the base learner does not move at all; NaN if it was not measured."""
-        return math.nan if self.base is None else float(np.mean(self.base.values <= 1e-12 * _rms(self.base.values)))
+        """The share of cases in which the base model does not change at all; NaN if it was not measured."""
+        return math.nan if self.base is None else 1 - self.n_changed / self.base.values.size
 
     def ratio(self) -> Ratio:
-        """Return how many times smaller the bagged model's moves are, with an interval of about 95 %.
-
-        The interval is that of the logarithm of the ratio of two mean squares, by the delta method. Their covariance is
-        that of the means over rows plus that of the means over points, as both were drawn. If the bagged model's mean
-        square, without the noise of its bags, is not surely above zero, there is only a lower end: the base learner's
-        lower end over the bagged model's upper end.
-        """
+        """Return how many times smaller the bagged model's changes are, and whether that rests on one row or point."""
         assert self.base is not None
-        unit = max(_rms(self.base.values), _rms(self.bagged.values)) or 1.0
-        before = (self.base.values / unit) ** 2
-        after = (self.bagged.values / unit) ** 2 - (self.noise / unit) ** 2
-        both = np.stack([before, after])
-        mean, rows, points = both.mean(axis=(1, 2)), both.mean(axis=2), both.mean(axis=1)
-        spread = _covariance(rows) + _covariance(points)
-        first, second = float(mean[0]), float(mean[1])
-        if first == 0:
-            return Ratio(math.nan if self.bagged_rms == 0 else 0.0, 0.0, math.nan if self.bagged_rms == 0 else 0.0)
+        before = (self.base.values / self._unit) ** 2
+        value = _root_of_ratio(float(before.mean()), self._bagged_square)
+        others = [np.array([value])]
+        after, weights, rows = self._squares
+        if self.n_rows < self.n_samples:  # if all were left out, there are no others to which the ratio might not apply
+            if self.n_rows < 2:
+                return Ratio(value, 0.0, math.inf)
+            sums, left = after.mean(axis=1) * weights, weights.sum() - weights
+            with np.errstate(invalid="ignore"):  # of one row there is nothing left
+                means = dict(zip(rows.tolist(), (sums.sum() - sums) / left, strict=True))
+            rest = [self._cut(means.get(row, float(sums.sum() / weights.sum()))) for row in self.base.rows]
+            others.append(_roots_of_ratios(_without_each(before.mean(axis=1)), np.array(rest)))
+        if self.n_points > 1:
+            rest = [self._cut(mean) for mean in _without_each(np.average(after, axis=0, weights=weights))]
+            others.append(_roots_of_ratios(_without_each(before.mean(axis=0)), np.array(rest)))
+        known = np.concatenate(others)
+        known = known[~np.isnan(known)]
+        return Ratio(value, float(known.min()), float(known.max())) if len(known) else Ratio(value, math.nan, math.nan)
 
-        value = self.base_rms / self.bagged_rms if self.bagged_rms else math.inf
-        if second <= SURE * math.sqrt(spread[1, 1]):
-            lowest = math.log(first) - SURE * math.sqrt(spread[0, 0]) / first
-            most = max(second, 0.0) + SURE * math.sqrt(spread[1, 1])
-            return Ratio(value, math.sqrt(math.exp(lowest) / most) if most else math.inf, math.inf)
-        relative = np.array([1 / first, -1 / second])
-        error = SURE * math.sqrt(max(0.0, float(relative @ spread @ relative))) / 2  # of the root
-        return Ratio(value, value * math.exp(-error), value * math.exp(error))
+    def limit_ratio(self) -> float:
+        """Return how many times smaller the changes would be with infinitely many bags; infinite if all is noise."""
+        return self.base_rms / self.limit_rms if self.limit_rms else math.inf
+
+    @property
+    def _is_noisy(self) -> bool:
+        return self.bagged.noise_known and float(self.bagged.noise.max(initial=0.0)) > 0
+
+    @cached_property
+    def _unit(self) -> float:
+        """A unit in which squares of all changes stay floats."""
+        parts = [_rms(self.bagged.values), _rms(self.bagged.noise) if self._is_noisy else 0.0]
+        parts += [_rms(each.values) for each in (self.base, self.refitted) if each is not None]
+        return max(parts) or 1.0
+
+    @cached_property
+    def _shares(self) -> np.ndarray:
+        """The weights of the refitted rows."""
+        return np.ones(self.n_refitted) if self.weights is None else np.asarray(self.weights, dtype=float)
+
+    @cached_property
+    def _noise_square(self) -> float:
+        if self.how == LIMIT:
+            return float(np.mean((self.bagged.noise / self._unit) ** 2))
+        if self.spread is None or self.n_bags is None:
+            return 0.0
+        spread = ((self.spread / self._unit) ** 2).mean(axis=1)
+        if self.refitted is None:  # of a mean of as many independent numbers, whose mean is the change in the limit
+            after, weights, _ = self._squares
+            limit = max(0.0, float(np.average(after.mean(axis=1), weights=weights)))
+            return max(0.0, float(spread.mean()) - limit) / self.n_bags
+        changes = ((self.refitted.values / self._unit) ** 2).mean(axis=1)
+        return float(np.average(spread - changes, weights=self._shares)) / max(1, self.n_bags - 1)
+
+    @cached_property
+    def _squares(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The bagged model's squared changes by rows and points, the weights of the rows, and the rows.
+
+        If it was not refitted they are those with infinitely many bags: less the noise of the bags that were reused,
+        which is unbiased, and therefore sometimes negative.
+        """
+        if self.refitted is not None and self.how == REFITTED:
+            return (self.refitted.values / self._unit) ** 2, self._shares, np.asarray(self.refitted.rows)
+        noise = (self.bagged.noise / self._unit) ** 2 if self._is_noisy else 0.0
+        rows = np.asarray(self.bagged.rows)
+        return (self.bagged.values / self._unit) ** 2 - noise, np.ones(len(rows)), rows
+
+    @cached_property
+    def _bagged_square(self) -> float:
+        after, weights, _ = self._squares
+        return self._cut(float(np.average(after.mean(axis=1), weights=weights)))
+
+    def _cut(self, square: float) -> float:
+        """A mean square that is not negative, with the noise that refits would have where these are estimated."""
+        if self.refitted is not None and self.how == REFITTED:
+            return max(0.0, square) if not math.isnan(square) else square
+        noise = float(np.mean((self.bagged.noise / self._unit) ** 2)) if self._is_noisy else 0.0
+        square = square if square > _NOTHING * max(abs(square) + noise, noise) else 0.0
+        return square + (self._noise_square if self.how == ESTIMATED else 0.0)
+
+    def distributions(self) -> list[tuple[np.ndarray, np.ndarray] | None]:
+        """Return the changes of the base model and of the bagged one with weights; None if they were not measured."""
+        base = None if self.base is None else (self.base.values.ravel(), np.ones(self.base.values.size))
+        if self.refitted is not None:
+            values = self.refitted.values
+            return [base, (values.ravel(), np.repeat(self._shares, values.shape[1]))]
+        if self.how == ESTIMATED:
+            return [base, None]
+        return [base, (self.bagged.values.ravel(), np.ones(self.bagged.values.size))]
 
 
 def bagged_by(model: Any, X: Any, rows: np.ndarray) -> Perturbations:
@@ -231,9 +357,27 @@ def of_rows(moved: Perturbations, rows: np.ndarray) -> Perturbations:
     return replace(moved, **parts)  # type: ignore[arg-type]
 
 
-def _covariance(means: np.ndarray) -> np.ndarray:
-    """The covariance of two means over as many numbers; zero for one, about which nothing is known."""
-    return np.cov(means) / means.shape[1] if means.shape[1] > 1 else np.zeros((2, 2))
+def _roots_of_ratios(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Ratios of root mean squares: infinite where only the first changes, NaN where neither does."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.sqrt(np.maximum(before, 0.0) / after))
+
+
+def _root_of_ratio(before: float, after: float) -> float:
+    return float(_roots_of_ratios(np.array([before]), np.array([after]))[0])
+
+
+def _without_each(values: np.ndarray) -> np.ndarray:
+    """The mean of the others, for each of some values; what is left of their sum but for rounding is nothing."""
+    rest = values.sum() - values
+    return np.asarray(np.where(np.abs(rest) > _NOTHING * np.abs(values).sum(), rest, 0.0) / (len(values) - 1))
+
+
+def _quantile(values: np.ndarray, weights: np.ndarray, delta: float) -> float:
+    """The smallest value that at most a share `delta` of all exceeds."""
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    return float(values[order][min(len(values) - 1, np.searchsorted(reached, (1 - delta) * reached[-1] * (1 - 1e-12)))])
 
 
 def _rms(values: np.ndarray) -> float:

@@ -43,6 +43,7 @@ def proofs(
     anew: StabilityCertificate | None = None,
     refitted: Perturbations | None = None,
     delta: float = 0.05,
+    weights: np.ndarray | None = None,
 ) -> list[Proof]:
     """Put what is proved beside what is measured of the same thing, at the worst of the points.
 
@@ -58,6 +59,8 @@ def proofs(
         The bagged model's by some rows drawn at random, without which it was fitted again with the same seed.
     delta : float, default=0.05
         A share of the training rows, or units, in [0, 1]: those whose perturbations may be larger.
+    weights : ndarray or None, default=None
+        How many rows that were drawn at random each row of `refitted` stands for; None is one each.
 
     Returns
     -------
@@ -76,9 +79,13 @@ def proofs(
         lines.append(_line(f"{again}: {most} move it by at most", math.nan, anew, delta))
     if anew is not None and refitted is not None:
         means = refitted.values.mean(axis=1)  # over points, for each row
-        error = float(means.std(ddof=1) / math.sqrt(len(means))) if len(means) > 1 else math.nan
-        what = f"{again}: mean over points, and {noun.count(len(means))} drawn at random"
-        lines.append(Proof(what, float(means.mean()), _bound(anew, anew.mean()), error))
+        shares = np.ones(len(means)) if weights is None else weights
+        unit = float(means.max(initial=0.0)) or 1.0  # in which squares stay floats
+        error = unit * float((means / unit).std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
+        error = error if (shares == 1).all() else math.nan
+        what = f"{again}: mean over points, and {noun.count(round(shares.sum()))} drawn at random"
+        what += f", estimated from {len(means):,} of them" if (shares > 1).any() else ""
+        lines.append(Proof(what, float(np.average(means, weights=shares)), _bound(anew, anew.mean()), error))
     return lines
 
 

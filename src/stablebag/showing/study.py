@@ -22,24 +22,25 @@ from stablebag.learning.targets import are_several, one_column
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
 from stablebag.measuring.leave_one_out import leave_one_out
 from stablebag.measuring.perturbations import Perturbations
-from stablebag.measuring.refits import leave_one_out_refit
+from stablebag.measuring.refits import leave_one_out_refit, may_refit_without, refit_without_each, spread_of_a_few
 from stablebag.measuring.suspects import Suspects, suspects
 from stablebag.proving.certify import certify, certify_reused
 from stablebag.proving.protocol import StabilityCertificate
 from stablebag.proving.scope import Quantity, refuse_mismatch
 from stablebag.resampling.schemes import Scheme
 from stablebag.resampling.subbagging import Subbagging
-from stablebag.showing.comparison import Comparison, Line, at_first, bagged_by
+from stablebag.showing.comparison import Comparison, Line, at_first, bagged_by, of_rows
 from stablebag.showing.decisions import Decisions
 from stablebag.showing.proofs import Proof, proofs
-from stablebag.showing.samples import chosen_units, n_points_compared, of_source
+from stablebag.showing.samples import chosen_units, n_points_compared, of_source, rows_to_refit
 from stablebag.showing.scores import HeldOut, Loss, Ranking, Score, checked_metric
-from stablebag.showing.verdict import Verdict, decide
+from stablebag.showing.verdict import NO_BETTER, Verdict, decide
 
 _MOST_KEPT = 2**30  # the most bytes of predictions of all bags at all held-out rows that are kept
 _MOST_ROWS = 10_000  # the most rows of a source at which all bags predict, and that are left out where some are enough
+_MATCHED = 20  # rows without which the bagged model is refitted
 _NOT_IN_MEMORY = (
-    "It is not compared with the base learner alone, which would have to be fitted to all {:,} rows at once, and they "
+    "It is not compared with the base model alone, which would have to be fitted to all {:,} rows at once, and they "
     "are not in memory."
 )
 
@@ -69,7 +70,8 @@ class Study:
     anew : Certificate, VectorCertificate or None
         What is proved about models fitted anew, with bags drawn anew: for every data set of this size and every point.
     compared : Comparison
-        Both, moved by the same rows, or units, at the same points: at as many held-out rows as memory and time allow.
+        How far both change without the same rows, or units, at the same points: at as many held-out rows as memory and
+        time allow.
     scores : tuple of Score
         The scores on the held-out rows, before and after bagging and of a constant; empty if their targets are not
         known.
@@ -86,12 +88,12 @@ class Study:
     coverage : float or None
         The share of held-out rows in their intervals.
     decisions : Decisions or None, default=None
-        For a classifier, how many decisions hinge on one row: of the study's held-out rows, or of the points.
+        For a classifier, how many decisions hinge on one row: at the points of `compared`.
     suspects : Suspects or None, default=None
         The rows, or units, that move the predictions beyond bagging noise, and a ranking of those worth a look.
     refitted : Perturbations or None, default=None
-        The perturbations of the bagged model by some rows, or units, without which it was fitted again with the same
-        seed, if they were measured.
+        The perturbations of the bagged model by some rows, or units, without which it was refitted with the same seed,
+        if they were measured; ``compared.weights`` says how many others each stands for.
     ranking : Ranking or None, default=None
         How well the bagged model ranks the held-out rows, by which the verdict compares it with a constant.
     """
@@ -180,12 +182,12 @@ class Study:
         return "the class probabilities (distance between vectors, at most 1.41)"
 
     def comparison(self, delta: float = 0.05) -> list[Line]:
-        """Return the lines of the table of moves: of the base learner and of the bagged model, by the same rows.
+        """Return the lines of the table of changes: of the base model and of the bagged model, without the same rows.
 
         Parameters
         ----------
         delta : float, default=0.05
-            A share of all moves, in [0, 1]: those that may be larger.
+            A share of all changes, in [0, 1]: those that may be larger.
 
         Returns
         -------
@@ -207,7 +209,7 @@ class Study:
         list of Proof
             All are at the worst of the points.
         """
-        return proofs(self.bagged, self.proved, self.anew, self.refitted, delta)
+        return proofs(self.bagged, self.proved, self.anew, self.refitted, delta, self.compared.weights)
 
     def verdict(self) -> Verdict:
         """Decide what the study comes to, with advice; for a classifier, decisions are the first reason."""
@@ -215,7 +217,8 @@ class Study:
         verdict = decide(self.compared, self.losses, self.ranking, spread=self._spread, quantity=quantity)
         if self.decisions is None:
             return verdict
-        return replace(verdict, reasons=(self.decisions.explain(), *verdict.reasons))
+        advice = " ".join(filter(None, [verdict.advice, "" if verdict.case == NO_BETTER else self.decisions.advice()]))
+        return replace(verdict, advice=advice, reasons=(self.decisions.explain(), *verdict.reasons))
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
         """Return what moves the bagged predictions most over all points, and the root mean square effects.
@@ -277,7 +280,7 @@ def study(
     n_bags: int = 500,
     n_points: int = 20,
     n_refits: int = 200,
-    n_matched: int = 0,
+    n_matched: int | None = None,
     metrics: tuple[str, ...] = (),
     confidence_level: float = 0.9,
     n_jobs: int | None = None,
@@ -316,9 +319,12 @@ def study(
     n_refits : int, default=200
         The number of training rows, or units, without which the base learner is refitted; drawn at random if there are
         more.
-    n_matched : int, default=0
-        The number of training rows, or units, drawn at random, without which the bagged model is fitted again with the
-        same seed, to have that beside what is proved about it. Each takes as many fits as bags contain it.
+    n_matched : int or None, default=None
+        The number of these rows, or units, without which the bagged model is refitted, too, with the same seed: half of
+        them those that seem to change it most, the others drawn at random. Each takes as many fits as bags contain it.
+        With fewer than `n_refits`, how far the model changes without all of them is estimated; 0 takes one refitted bag
+        for each row. A classifier is also refitted without at most half as many rows that seem to flip decisions. None
+        is 20 if the rows are in memory.
     metrics : tuple of str, default=()
         The scores to show, by the names of scikit-learn's scorers; () are those that fit the task.
     confidence_level : float, default=0.9
@@ -348,48 +354,54 @@ def study(
         one_column(y, owner, "study one column at a time.")
     n_points = check_integer(n_points, "n_points", owner, minimum=1)
     n_refits = check_integer(n_refits, "n_refits", owner, minimum=1)
-    n_matched = check_integer(n_matched, "n_matched", owner, minimum=0)
+    if n_matched is not None:
+        n_matched = check_integer(n_matched, "n_matched", owner, minimum=0)
     metrics = tuple(map(checked_metric, metrics))
     classifies = is_classifier(learner)
     maker = BaggedClassifier if classifies else BaggedRegressor
-    in_memory, few = not isinstance(X, RowSource), None
+    in_memory, looked_at = not isinstance(X, RowSource), None
     if X_test is None or isinstance(X_test, RowSource):
         reason = "they are predicted by all bags. Give some: X_test=table.take(rows)."
         raise refuse_type("X_test", owner, "held-out rows in memory", X_test, reason)
     if not in_memory:
         y, groups = of_source(X, y, groups, n_matched)
-        few = chosen_units(n_rows(X), _MOST_ROWS, random_state) if n_rows(X) > _MOST_ROWS else None
+        looked_at = chosen_units(n_rows(X), _MOST_ROWS, random_state) if n_rows(X) > _MOST_ROWS else None
     n_units = n_rows(X) if groups is None else len(units_of(X, n_rows(X), None, groups, owner))
     rows = chosen_units(n_units, n_refits if in_memory else _MOST_ROWS, random_state)
     averaged = n_units if in_memory else len(rows)
-    n_compared = n_points_compared(
-        n_points, n_rows(X_test), averaged, len(rows), len(np.unique(y)) if classifies else 1
-    )
+    classes = len(np.unique(y)) if classifies else 1
+    n_compared = n_points_compared(n_points, n_rows(X_test), averaged, len(rows), classes, n_bags)
     model = maker(learner, scheme=scheme, n_bags=n_bags, n_jobs=n_jobs, random_state=random_state)
     points, options = X_test[:n_points], {"groups": groups, "n_jobs": n_jobs, "random_state": random_state}
-    base = refitted = None
-    with counted(n_bags + (len(rows) + 1 if in_memory else 0) + (n_matched and n_matched + 1)) as count:
+    n_matched = min(_MATCHED if n_matched is None else n_matched, len(rows)) if in_memory else 0
+    base = decisions = None
+    refits = _Refits()
+    with counted(n_bags + (len(rows) + 1 if in_memory else 0) + n_matched + (n_matched + 1) // 2 * classifies) as count:
         with count.part():
             model.fit(X, y if in_memory else None, groups=groups if in_memory else None)
         if in_memory:
             with count.part():
                 base = leave_one_out_refit(learner, X, y, X_test[:n_compared], rows=rows, **options)
-        if n_matched:
+        step(f"Predicting {len(X_test):,} held-out rows")
+        at_tests, at_points, to_compare = _predicted_once(model, X_test, n_points, n_compared)
+        same = bagged_by(model, to_compare, rows) if in_memory else leave_one_out(model, to_compare, rows=rows)
+        if classifies:
+            decisions = Decisions.suggested_by(model, to_compare)
+        if base is not None:
+            if n_matched:
+                step(f"Refitting the bagged model without {model.units_.noun.count(n_matched)}")
             with count.part():
-                few = chosen_units(n_units, n_matched, random_state)
-                refitted = leave_one_out_refit(model, X, y, points, rows=few, **options)
-    step(f"Predicting {len(X_test):,} held-out rows")
-    at_tests, at_points, to_compare = _predicted_once(model, X_test, n_points, n_compared)
+                refits = _Refits.of(model, X_test[:n_compared], to_compare, same, decisions, n_matched, random_state)
+        count.reach(count.total)
     step(f"Leaving out each of {model.units_.noun.count(n_units)}")
     bagged = leave_one_out(model, at_points)
-    same = bagged_by(model, to_compare, rows) if in_memory else leave_one_out(model, to_compare, rows=rows)
     targets = None if y_test is None else np.asarray(y_test)
-    intervals = coverage = decisions = None
-    if classifies:
-        decisions = Decisions.of_model(model, at_tests, base)
+    intervals = coverage = None
+    if decisions is not None:
+        decisions = decisions if refits.all is None else decisions.checked(refits.all, base)
         bagged, same = bagged.in_norm(), same.in_norm()
-        base, refitted = (None if moved is None else moved.in_norm() for moved in (base, refitted))
-    elif few is None:
+        base, refits = None if base is None else base.in_norm(), refits.in_norm()
+    elif looked_at is None:
         everywhere = predict_interval(model, at_tests, confidence_level=confidence_level)
         coverage = None if targets is None else everywhere.coverage(targets)
         ends = {name: getattr(everywhere, name)[:n_points] for name in ("lower", "upper", "prediction")}
@@ -401,6 +413,7 @@ def study(
         predicted = np.concatenate([model.average_.prediction([raw]) for _, raw in model.raw_blocks(at_tests)])
         alone = _alone(learner, X, y, random_state) if in_memory else None
         held_out = HeldOut(alone, model, X_test, predicted, targets, groups_test)
+    reason = "" if in_memory else _NOT_IN_MEMORY.format(n_rows(X))
     return Study(
         task="classification" if classifies else "regression",
         n_samples=n_units,
@@ -409,19 +422,64 @@ def study(
         bagged=bagged,
         proved=certify_reused(model, at_points, vector=classifies),
         anew=certify(model, vector=classifies),
-        compared=Comparison(base, same, n_units, "" if in_memory else _NOT_IN_MEMORY.format(n_rows(X))),
+        compared=Comparison(base, same, n_units, reason, refits.chosen, refits.spread, refits.weights),
         scores=() if held_out is None else held_out.scores(metrics),
         losses=() if held_out is None else held_out.losses(),
-        error=leave_one_out_error(model, None if classifies else "absolute", rows=few),
+        error=leave_one_out_error(model, None if classifies else "absolute", rows=looked_at),
         intervals=intervals,
         points=points,
         targets=None if targets is None else targets[:n_points],
         coverage=coverage,
         decisions=decisions,
-        suspects=suspects(model, at_points, rows=few),
-        refitted=refitted,
+        suspects=suspects(model, at_points, rows=looked_at),
+        refitted=None if refits.chosen is None else at_first(refits.chosen, len(bagged.prediction), bagged),
         ranking=None if held_out is None else held_out.ranking(),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Refits:
+    """Refits of the bagged model beside those of the base model.
+
+    Attributes
+    ----------
+    chosen : Perturbations or None, default=None
+        By some of the rows of the base model's refits; None if there are none.
+    spread : ndarray or None, default=None
+        As in `MatchedRefits`: of these rows, or estimated for all rows of the base model's refits.
+    weights : ndarray or None, default=None
+        How many of the base model's rows each row stands for.
+    all : Perturbations or None, default=None
+        By these rows and, for a classifier, by those that seem to flip decisions.
+    """
+
+    chosen: Perturbations | None = None
+    spread: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    all: Perturbations | None = None
+
+    @classmethod
+    def of(
+        cls, model: Any, X: Any, raw: Any, same: Perturbations, decisions: Decisions | None, n: int, random_state: int
+    ) -> "_Refits":
+        """Refit a fitted model without `n` of the base model's rows, and half as many that seem to flip decisions."""
+        predicted = model.raw(raw)
+        if not may_refit_without(model):
+            return cls()
+        if not n:
+            return cls(spread=spread_of_a_few(model, X, np.asarray(same.rows), predicted, random_state))
+        chosen, weights = rows_to_refit(same, n, random_state)
+        more = np.empty(0, dtype=np.intp) if decisions is None else decisions.to_check((n + 1) // 2, chosen)
+        found = refit_without_each(model, X, np.concatenate([chosen, more]), predicted)
+        moved = found.moved
+        first = of_rows(moved, chosen) if len(more) else moved
+        return cls(first, found.spread[: len(chosen)], weights, moved)
+
+    def in_norm(self) -> "_Refits":
+        """Return the Euclidean distances in place of the changes of each class."""
+        if self.chosen is None or self.all is None:
+            return self
+        return replace(self, chosen=self.chosen.in_norm(), all=self.all.in_norm())
 
 
 def _predicted_once(model: Any, X_test: Any, *numbers: int) -> tuple[Any, ...]:

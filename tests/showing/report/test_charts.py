@@ -7,9 +7,19 @@ import pytest
 
 from stablebag import Intervals, Perturbations
 from stablebag._wording import Noun
+from stablebag.measuring.bag_spread import BagSpread
 from stablebag.measuring.names import Names
 from stablebag.proving.scope import Quantity, Rerun, Scope
-from stablebag.showing.report.charts import Moves, _series, interactive, interval_picture, label_picture, static
+from stablebag.showing.comparison import Comparison
+from stablebag.showing.report.charts import (
+    Changes,
+    Moves,
+    _series,
+    interactive,
+    interval_picture,
+    label_picture,
+    static,
+)
 
 
 @pytest.fixture
@@ -35,10 +45,11 @@ def test_a_static_picture_is_text_for_light_and_dark_with_an_alternative():
 
 
 def test_alternatives_say_what_the_pictures_show(named):
-    charts = Moves(named, GUARANTEE).pictures()
     largest = [float(moved.values.max()) for moved in named.values()]
-    for name in ("curves", "histogram"):
-        assert f"base learner up to {largest[0]:.4g}, bagged up to {largest[1]:.4g}." in charts[name]["alt"]
+    said = f"up to {largest[0]:.4g}, bagged up to {largest[1]:.4g}."
+    assert f"base learner {said}" in Moves(named, GUARANTEE).picture()["alt"]
+    both = Changes(Comparison(*named.values(), 30)).picture()["alt"]
+    assert both == f"All changes when one row is left out, largest first: base model {said}"
     intervals = Intervals(np.zeros(2), np.array([1.0, np.inf]), np.full(2, 0.5), 0.8, "jackknife+", "none")
     picture = interval_picture(intervals, np.array([0.5, -1.0]), "price")
     assert picture["alt"] == "Prediction intervals at 2 test points. 1 of 2 targets inside."
@@ -77,7 +88,10 @@ def test_the_interactive_chart_has_every_point_and_what_is_proved(named):
     chart = interactive(Moves(named, GUARANTEE))
     assert "Bokeh" in chart.library
     assert chart.curves.strip().startswith("<div")
-    assert chart.bars.strip().startswith("<div")
+    assert chart.changes == ""
+    both = interactive(Moves(named, GUARANTEE), Changes(Comparison(*named.values(), 30)))
+    assert both.changes.strip().startswith("<div")
+    assert "share of all cases" in both.script
     assert [name for _, name in chart.points] == ["all points together", "test point 1", "test point 2"]
     assert set(json.loads(chart.data)) == {"all", "0", "1"}
     assert "proved for the bagged model" in chart.script
@@ -92,35 +106,71 @@ def test_a_curve_counts_the_rows_beyond_each_distance():
     moved = Perturbations(np.zeros(2), np.array([[0.1, 0.3], [0.1, 0.0], [0.2, 0.0], [0.4, 0.3]]), np.arange(4))
     moves = Moves({"bagged": moved})
     assert not moves.reach.log
-    steps, bins = _series(moved, "0", moves)
+    steps = _series(moved, "0", moves)
     assert list(dict.fromkeys(zip(steps["moves"], steps["share"], strict=True))) == [
         (0.0, 1.0), (0.1, 1.0), (0.1, 0.5), (0.2, 0.5), (0.2, 0.25), (0.4, 0.25), (0.4, 0.0),
     ]  # fmt: skip
-    assert sum(bins["share"]) == pytest.approx(1, abs=1e-4)
-    assert bins["left"][0] == 0.0
-    assert bins["right"][-1] == pytest.approx(0.4)
-    together, _ = _series(moved, "all", moves)
+    together = _series(moved, "all", moves)
     assert together["share"][0] == 0.75  # two of eight are zero
 
 
-def test_the_scale_is_logarithmic_for_curves_and_bars_alike(named):
+def test_the_scale_is_logarithmic_if_what_is_proved_reaches_far(named):
     far = np.array([900.0, 0.5]), np.array([0.0, 0.3])
     moves = Moves(named, far)
     assert moves.reach.log
-    assert moves.reach_of_bars.log
     assert moves.reach.high == 900.0  # all that is proved
-    assert moves.reach_of_bars.high < 10
-    for part in _series(named["bagged"], "all", moves):
-        assert min(part.get("moves", part.get("left"))) > 0
+    assert min(_series(named["bagged"], "all", moves)["moves"]) > 0
     assert '"LogAxis"' in interactive(moves).script
+
+
+def rare():
+    """A base model that changes in 3 of 1,000 cases, by 1, and a bagged one that changes in all, by 0.01."""
+    base, rows = np.zeros((100, 10)), np.arange(100)
+    base[:3, 0] = 1.0
+    return Comparison(*(Perturbations(np.zeros(10), each, rows) for each in (base, np.full((100, 10), 0.01))), 100)
+
+
+def test_a_model_that_rarely_changes_by_much_is_drawn_above_one_that_often_changes_by_little():
+    changes = Changes(rare())
+    (share, base), (whole, bagged) = changes.curves["base model"], changes.curves["bagged"]
+    assert base[share <= 0.003].min() == 1.0
+    assert base[share > 0.003].max() == 0.0
+    assert (bagged == 0.01).all()
+    assert whole[-1] == pytest.approx(1)
+    assert changes.smallest == pytest.approx(0.0005)  # half a case, so that the largest change is seen
+    first, second = changes.bars()
+    assert (first.name, first.text, first.share) == ("base model", "0.0548", 1.0)  # sqrt(0.003)
+    assert (second.name, second.text) == ("bagged model", "0.01")
+    assert second.share == pytest.approx(0.01 / np.sqrt(0.003))
+
+
+def test_weights_count_in_the_curve_of_changes():
+    base = Perturbations(np.zeros(1), np.arange(4.0)[:, None], np.arange(4))
+    refits = Perturbations(np.zeros(1), np.array([[5.0], [1.0]]), np.array([0, 2]))
+    changes = Changes(Comparison(base, base, 9, "", refits, None, np.array([1.0, 3.0])))
+    share, value = changes.curves["bagged"]
+    assert (share.tolist(), value.tolist()) == ([0.25, 1.0], [5.0, 1.0])
+    assert changes.bars()[1].text == "2.65"  # sqrt((25 + 3) / 4)
+
+
+def test_what_was_not_measured_one_by_one_is_not_drawn(named):
+    noisy = BagSpread(np.full(2, 0.1), None, 50, np.full(30, 25))
+    reused = replace(named["bagged"], bags=noisy)
+    for spread, name in ((None, "bagged model, apart from bagging noise"), (np.ones((30, 2)), "estimated")):
+        changes = Changes(Comparison(named["base learner"], reused, 30, spread=spread))
+        assert changes.curves == {}
+        assert changes.picture() is None
+        assert changes.bars()[1].name.endswith(name)
 
 
 def test_many_rows_make_no_more_steps_than_can_be_seen():
     values = np.random.default_rng(0).random((100_000, 1))
     moved = Perturbations(np.zeros(1), values, np.arange(100_000))
-    steps, bins = _series(moved, "all", Moves({"bagged": moved}))
+    steps = _series(moved, "all", Moves({"bagged": moved}))
     assert len(steps["moves"]) == len(steps["share"]) < 500
-    assert len(json.dumps([steps, bins])) < 20_000
+    assert len(json.dumps(steps)) < 20_000
+    curves = Changes(Comparison(moved, moved, 100_000)).curves
+    assert all(len(share) <= 200 for share, _ in curves.values())
 
 
 def test_charts_speak_of_what_is_left_out_and_call_points_as_in_their_frame(named):
@@ -128,9 +178,9 @@ def test_charts_speak_of_what_is_left_out_and_call_points_as_in_their_frame(name
     evil = "</script><b>"
     of = {"scope": scope, "names": Names(points=np.array(["may", evil], dtype=object))}
     patients = Moves({name: replace(moved, **of) for name, moved in named.items()}, GUARANTEE)
-    for name, picture in patients.pictures().items():
-        assert {"histogram": "each patient", "curves": "share of patients"}[name] in picture["alt"]
-        assert "row" not in picture["alt"]
+    picture = patients.picture()
+    assert "share of patients" in picture["alt"]
+    assert "row" not in picture["alt"]
     chart = interactive(patients)
     assert "share of patients" in chart.script
     assert chart.points[1][1] == "test row may"

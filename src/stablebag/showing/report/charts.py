@@ -16,14 +16,13 @@ from stablebag._wording import ROWS, Noun, number, printable
 from stablebag.deciding.intervals import Intervals
 from stablebag.deciding.label_sets import predict_set
 from stablebag.measuring.perturbations import Perturbations
+from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison
 from stablebag.showing.displays.curve import StabilityCurveDisplay
-from stablebag.showing.displays.display import MOVES, PROVED, Reach, as_steps, looks, noun_of
-from stablebag.showing.displays.histogram import PerturbationDisplay
+from stablebag.showing.displays.display import BAGGED, MOVES, OTHER, PROVED, Reach, as_steps, looks, noun_of
 from stablebag.showing.displays.intervals import IntervalDisplay
 from stablebag.showing.displays.label_sets import LabelSetDisplay
 
 _STEPS = 200  # the most steps of a curve; more would not be visible
-_BINS = 30
 _WIDTH = 54  # letters that fit above and below a picture
 _DASHES = {"--": "dashed", "-": "solid"}  # of matplotlib and of bokeh
 _INKS = {"light": ("#1b1f24", "#ffffff"), "dark": ("#e6e9ec", "#14181d")}  # ink and paper, as in the template
@@ -51,9 +50,102 @@ def static(draw: Callable[[Any], Any], alt: str) -> dict[str, str]:
     return pictures
 
 
+class Bar(NamedTuple):
+    """A bar of typical changes: what it is of, how large that is, its share of the largest, and its colour."""
+
+    name: str
+    text: str
+    share: float
+    colour: str
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """What the verdict speaks of: how far both models change when they are refitted without the same rows.
+
+    A model that rarely changes, but then by much, is not more stable than one that often changes by little: shares of
+    rows cannot tell them apart. Bars therefore show the typical change, and curves show all changes, largest first.
+
+    Attributes
+    ----------
+    compared : Comparison
+        What was measured.
+    label : str, default="change of the prediction"
+        What the changes are.
+    """
+
+    compared: Comparison
+    label: str = "change of the prediction"
+
+    def bars(self) -> list[Bar]:
+        """Return a bar for the typical change of each model, by root mean square."""
+        compared = self.compared
+        how = {ESTIMATED: ", estimated", LIMIT: ", apart from bagging noise"}.get(compared.how, "")
+        bags = f" with {compared.n_bags:,} bags" if compared.n_bags and compared.how != LIMIT else ""
+        sizes = {} if compared.base is None else {"base model": (compared.base_rms, OTHER)}
+        sizes[f"bagged model{bags}{how}"] = compared.bagged_rms, BAGGED
+        if compared.how != LIMIT and compared.noise > 0:
+            sizes["bagged model with infinitely many bags, estimated"] = compared.limit_rms, BAGGED
+        largest = max(size for size, _ in sizes.values()) or 1.0
+        return [
+            Bar(name, number(float(f"{size:.3g}")) if size or not compared.noise else "below the noise", size / largest,
+                colour)
+            for name, (size, colour) in sizes.items()
+        ]  # fmt: skip
+
+    @cached_property
+    def curves(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """For each model, shares of all rows and points, and the change that this share reaches or exceeds.
+
+        It is empty where the changes of the bagged model were not measured one by one.
+        """
+        named = zip(("base model", "bagged"), self.compared.distributions(), strict=True)
+        measured = {name: found for name, found in named if found is not None}
+        if len(measured) < 2 or (self.compared.how != REFITTED and self.compared.refitted is None):
+            return {}
+        curves = {}
+        for name, (values, weights) in measured.items():
+            order = np.argsort(-values, kind="stable")
+            share, value = np.cumsum(weights[order]) / weights.sum(), values[order]
+            # Steps are seen on a logarithmic scale: the same number for every power of ten.
+            kept = np.unique(np.searchsorted(share, np.geomspace(share[0], 1.0, _STEPS) * (1 - 1e-12)))
+            kept = kept[kept < len(share)]
+            curves[name] = share[kept], value[kept]
+        return curves
+
+    def legend(self) -> list[tuple[str, str, str]]:
+        """Return name, colour and line style of the curves."""
+        return _legend(self.curves)
+
+    @property
+    def smallest(self) -> float:
+        """Where shares begin: at half of the smallest, so that the largest change is seen."""
+        return min(float(share[0]) for share, _ in self.curves.values()) / 2
+
+    def picture(self) -> dict[str, str] | None:
+        """Return the static picture of all changes, largest first; None if they were not measured one by one."""
+        if not self.curves:
+            return None
+        largest = ", ".join(f"{name} up to {number(float(value[0]))}" for name, (_, value) in self.curves.items())
+
+        def draw(ax: Any) -> None:
+            for name, look in looks(self.curves).items():
+                share, value = self.curves[name]
+                ends = np.concatenate([[self.smallest], share]), np.concatenate([value[:1], value])
+                ax.step(*ends, where="pre", color=look.colour, linestyle=look.line, label=name)
+            ax.set(xscale="log", xlabel="share of all rows and test points, largest changes first", ylabel=self.label)
+            ax.set_xlim(self.smallest, 1.0)
+            ax.set_ylim(bottom=0.0)
+            ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.10g}%")
+            ax.legend(fontsize="small")
+
+        words = f"All changes when one {self.compared.bagged.noun.singular} is left out, largest first"
+        return static(draw, f"{words}: {largest}.")
+
+
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """How far predictions move, as the charts show it.
+    """How far predictions move without each row, by the bags that are left, with what is proved about that.
 
     Attributes
     ----------
@@ -74,11 +166,6 @@ class Moves:
         """What the axis of the curves shows."""
         return Reach.of(self._values(), proved=0.0 if self.guarantee is None else float(self.guarantee[0].max()))
 
-    @cached_property
-    def reach_of_bars(self) -> Reach:
-        """What the axis of the histogram shows, on the same scale."""
-        return Reach.of(self._values(), scale="log" if self.reach.log else "linear")
-
     def thinned(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Return what is proved with no more steps than can be seen; it stays true between them."""
         if self.guarantee is None:
@@ -89,33 +176,26 @@ class Moves:
 
     def legend(self) -> list[tuple[str, str, str]]:
         """Return name, colour and line style of all that is shown."""
-        shown = [(name, look.colour, _DASHES.get(look.line, "solid")) for name, look in looks(self.named).items()]
+        shown = _legend(self.named)
         return shown if self.guarantee is None else [*shown, (_PROVED, PROVED, "dotted")]
 
-    def pictures(self) -> dict[str, dict[str, str]]:
-        """Return the static pictures: ``histogram`` and ``curves``."""
+    def picture(self) -> dict[str, str]:
+        """Return the static picture."""
         largest = {name: float(np.max(moved.max())) for name, moved in self.named.items()}
         words = ", ".join(f"{name} up to {number(value)}" for name, value in largest.items())
         noun = noun_of(self.named)
-        whose, one = ("training rows", "training row") if noun == ROWS else (noun.plural, noun.singular)
-        scale = "log" if self.reach.log else "linear"
+        whose = "training rows" if noun == ROWS else noun.plural
 
         def curves(ax: Any) -> None:
             shown = {name: moved.curve("mean") for name, moved in self.named.items()}
             display = StabilityCurveDisplay(shown, self.thinned(), None, _PROVED, noun, self.xlabel)
-            display.plot(ax=ax, scale=scale)
+            display.plot(ax=ax, scale="log" if self.reach.log else "linear")
 
-        def bars(ax: Any) -> None:
-            PerturbationDisplay.from_perturbations(self.named, scale=scale, xlabel=self.xlabel, ax=ax)
-
-        return {
-            "histogram": static(bars, f"Histograms of {self.xlabel} when each {one} is left out: {words}."),
-            "curves": static(
-                curves,
-                f"For each distance, the share of {whose} that move the prediction further, on average over the test "
-                f"points, and what is proved. Largest: {words}.",
-            ),
-        }
+        return static(
+            curves,
+            f"For each distance, the share of {whose} that move the prediction further, on average over the test "
+            f"points, and what is proved. Largest: {words}.",
+        )
 
     def _values(self) -> list[np.ndarray]:
         return [moved.distribution()[0] for moved in self.named.values()]  # rows in the same bags once
@@ -178,36 +258,36 @@ def label_picture(model: Any, points: Any, hinges: np.ndarray, noun: Noun, delta
 
 
 class Interactive(NamedTuple):
-    """The interactive chart: bokeh itself, what draws the chart, where it goes, and what can be chosen.
+    """The interactive charts: bokeh itself, what draws them, where they go, and what can be chosen.
 
     Attributes
     ----------
     library : str
         Bokeh's own script.
     script : str
-        The script that draws the chart.
+        The script that draws the charts.
+    changes : str
+        Where all changes are drawn; "" if they were not measured.
     curves : str
-        Where the curves are drawn.
-    bars : str
-        Where the histogram is drawn.
+        Where the curves with what is proved are drawn.
     points : list of (str, str)
         The keys and the names of the points to choose from.
     data : str
-        JSON that is safe inside of a page: for each key and each name, the curve and the bars.
+        JSON that is safe inside of a page: for each key and each name, the curve.
     """
 
     library: str
     script: str
+    changes: str
     curves: str
-    bars: str
     points: list[tuple[str, str]]
     data: str
 
 
-def interactive(moves: Moves) -> Interactive:
-    """Draw curves and histograms that can be read by hovering, for all points together and for each of them."""
+def interactive(moves: Moves, changes: Changes | None = None) -> Interactive:
+    """Draw charts that can be read by hovering: all changes, and the curves of all points together and of each."""
     from bokeh.embed import components
-    from bokeh.models import ColumnDataSource, HoverTool, Range1d
+    from bokeh.models import ColumnDataSource, HoverTool, NumeralTickFormatter, Range1d
     from bokeh.plotting import figure
     from bokeh.resources import Resources
 
@@ -221,39 +301,55 @@ def interactive(moves: Moves) -> Interactive:
         "sizing_mode": "stretch_width",
         "tools": "",  # a finger that moves over the chart moves the page
         "toolbar_location": None,
-        "x_axis_type": "log" if reach.log else "linear",
         "background_fill_color": None,
         "border_fill_color": None,
     }
-    share = f"share of {noun.plural}"
-    ends = moves.reach_of_bars
-    curves: Any = figure(x_range=Range1d(start=reach.low, end=1.05 * reach.high), **size)
-    bars: Any = figure(x_range=Range1d(start=ends.low, end=ends.high), **size)
+    scale = "log" if reach.log else "linear"
+    curves: Any = figure(x_range=Range1d(start=reach.low, end=1.05 * reach.high), x_axis_type=scale, **size)
     for name, look in looks(moves.named).items():
-        style: dict[str, Any] = {"color": look.colour, "name": name}
-        curve, bins = (
-            ColumnDataSource(part, name=f"{kind} {name}")
-            for part, kind in zip(data["all"][name], ("curve", "bars"), strict=True)
-        )
-        curves.line("moves", "share", source=curve, line_width=2, line_dash=_DASHES.get(look.line, "solid"), **style)
-        hatch = {"hatch_pattern": "/", "hatch_color": look.colour, "hatch_alpha": 0.6} if look.hatch else {}
-        bars.quad("left", "right", "share", 0, source=bins, fill_alpha=0.4, **style, **hatch)
+        source = ColumnDataSource(data["all"][name], name=f"curve {name}")
+        style: dict[str, Any] = {"color": look.colour, "name": name, "line_dash": _DASHES.get(look.line, "solid")}
+        curves.line("moves", "share", source=source, line_width=2, **style)
     proved = moves.thinned()
     if proved is not None:
         corners = as_steps(*proved)
         steps = {"moves": reach.inside(corners[0]).tolist(), "share": corners[1].tolist()}
         style = {"line_dash": "dotted", "color": PROVED, "line_width": 2.5, "name": _PROVED}
         curves.line("moves", "share", source=ColumnDataSource(steps), **style)
-    for plot in (curves, bars):
+    curves.xaxis.formatter, curves.yaxis.formatter = _written(reach), _percent()
+    share = [("of", "$name"), (f"share of {noun.plural}", "@share{0.0%}")]
+    tooltips = [*share, ("moves it further than", "@moves" + _hovered(reach))]
+    curves.add_tools(HoverTool(tooltips=tooltips, formatters={"@moves": _formatter(reach)}, mode="vline"))
+    drawn = [curves]
+    if changes is not None and changes.curves:
+        ends = Range1d(start=changes.smallest, end=1.0)
+        sorted_ones: Any = figure(x_range=ends, x_axis_type="log", **size)
+        of_changes = Reach.of([value for _, value in changes.curves.values()], scale="linear")
+        for name, look in looks(changes.curves).items():
+            part, value = changes.curves[name]
+            steps = {
+                "share": np.repeat(np.concatenate([[changes.smallest], part]), 2)[1:-1].tolist(),
+                "change": [float(f"{each:.6g}") for each in np.repeat(value, 2)],
+            }
+            style = {"color": look.colour, "name": name, "line_dash": _DASHES.get(look.line, "solid")}
+            sorted_ones.line("share", "change", source=ColumnDataSource(steps), line_width=2, **style)
+        sorted_ones.xaxis.formatter = NumeralTickFormatter(format="0.[0000]%")
+        sorted_ones.yaxis.formatter = _written(of_changes)
+        read = [("of", "$name"), ("share of all cases", "@share{0.[000]%}"), ("change by at least", "@change{%.3g}")]
+        sorted_ones.add_tools(HoverTool(tooltips=read, formatters={"@change": "printf"}, mode="vline"))
+        drawn.append(sorted_ones)
+    for plot in drawn:
         plot.y_range.start = 0
         plot.xaxis.minor_tick_line_color = plot.yaxis.minor_tick_line_color = None
-        plot.xaxis.formatter, plot.yaxis.formatter = _written(reach), _percent()
-    tooltips = [("of", "$name"), (share, "@share{0.0%}"), ("moves it further than", "@moves" + _hovered(reach))]
-    curves.add_tools(HoverTool(tooltips=tooltips, formatters={"@moves": _formatter(reach)}, mode="vline"))
-    script, places = components((curves, bars), wrap_script=False)
+    script, places = components(tuple(drawn), wrap_script=False)
     library = "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw)
     script, *places = _with_names_in_order(script, *places)
-    return Interactive(library, script, places[0], places[1], points, json.dumps(data).replace("<", "\\u003c"))
+    safe = json.dumps(data).replace("<", "\\u003c")
+    return Interactive(library, script, places[1] if len(places) > 1 else "", places[0], points, safe)
+
+
+def _legend(names: Any) -> list[tuple[str, str, str]]:
+    return [(name, look.colour, _DASHES.get(look.line, "solid")) for name, look in looks(names).items()]
 
 
 def _n(moved: Perturbations) -> int:
@@ -301,20 +397,15 @@ def _spread(length: int) -> np.ndarray:
     return np.unique(np.linspace(0, length - 1, _STEPS).round().astype(int))
 
 
-def _series(moved: Perturbations, key: str, moves: Moves) -> list[dict[str, list[float]]]:
-    """The curve and the bars of all points, or of one."""
+def _series(moved: Perturbations, key: str, moves: Moves) -> dict[str, list[float]]:
+    """The curve of all points, or of one."""
     values, rows = moved.distribution(None if key == "all" else int(key))
-    reach, bars = moves.reach, moves.reach_of_bars
     order = np.argsort(values)
     ordered, below = values[order], np.concatenate([[0], np.cumsum(rows[order])])
     levels = np.concatenate([[0.0], ordered[_spread(len(ordered))]])
     shares = (below[-1] - below[np.searchsorted(ordered, levels, side="right")]) / below[-1]
-    counts, edges = np.histogram(bars.inside(values), bars.edges(_BINS), weights=rows)
-    shown = [[float(f"{end:.6g}") for end in ends] for ends in (edges[:-1], edges[1:])]
-    bins = {"left": shown[0], "right": shown[1], "share": (counts / below[-1]).round(6).tolist()}
     # A share holds until the next distance: a line with corners, because bokeh's hover reads values only off lines.
-    steps = {
-        "moves": [float(f"{level:.6g}") for level in reach.inside(np.repeat(levels, 2)[1:])],
+    return {
+        "moves": [float(f"{level:.6g}") for level in moves.reach.inside(np.repeat(levels, 2)[1:])],
         "share": np.repeat(shares, 2)[:-1].round(6).tolist(),
     }
-    return [steps, bins]

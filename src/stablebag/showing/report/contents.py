@@ -49,8 +49,8 @@ class Contents:
             (line.what, line.base, line.bagged if math.isnan(line.noise) else f"below the noise ({number(line.noise)})")
             for line in self.study.comparison(self.delta)
         ]
-        caption = f"Moves by {self.study.compared.where()}"
-        head, shown = self._without_base(("over all of these", "base learner", "bagged"), lines)
+        caption = f"Changes without {self.study.compared.where()}"
+        head, shown = self._without_base(("over all of these", "base model", "bagged"), lines)
         return Table.of("comparison", caption, head, shown)
 
     @property
@@ -60,7 +60,7 @@ class Contents:
             (f"{score.name} ({'lower' if score.lower_is_better else 'higher'} is better)", *_cells(score))
             for score in self.study.scores
         ]
-        head, shown = self._without_base(("score", "base learner", "bagged", "a constant"), lines)
+        head, shown = self._without_base(("score", "base model", "bagged", "a constant"), lines)
         return Table.of("scores", "On held-out rows", head, shown) if lines else None
 
     @property
@@ -81,15 +81,14 @@ class Contents:
 
     @property
     def flips(self) -> Table | None:
-        """The rows, or units, that flip most decisions, with how many."""
+        """The rows, or units, without which refits flip most decisions, with how many."""
         decisions, noun = self.study.decisions, self.study.noun
         if decisions is None or not decisions.n_flipped:
             return None
         names, counts = decisions.most_flips(MOST_NAMED)
         lines = [(printable(name), Cell(f"{count:,}", int(count))) for name, count in zip(names, counts, strict=True)]
-        caption = (
-            f"Decisions that one {noun.singular} flips, of {decisions.points.count(len(decisions))}{self._counted}"
-        )
+        refitted = f"Decisions, of {len(decisions):,}, that flip when the model is refitted without one {noun.singular}"
+        caption = f"{refitted}{self._counted}"
         return Table.of("flips", caption, (noun.singular, "decisions"), lines)
 
     @property

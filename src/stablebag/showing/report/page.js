@@ -23,13 +23,11 @@ const moves = JSON.parse(document.getElementById("moves").textContent);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
 function chosen(point) {
-  for (const [name, parts] of Object.entries(moves[point])) {
-    ["curve", "bars"].forEach((kind, place) => {
-      for (const page of Bokeh.documents) {
-        const source = page.get_model_by_name(`${kind} ${name}`);
-        if (source) source.data = parts[place];
-      }
-    });
+  for (const [name, curve] of Object.entries(moves[point])) {
+    for (const page of Bokeh.documents) {
+      const source = page.get_model_by_name(`curve ${name}`);
+      if (source) source.data = curve;
+    }
   }
 }
 

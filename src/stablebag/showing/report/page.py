@@ -15,7 +15,7 @@ from stablebag._writing import write_text
 from stablebag.showing.colophon import Colophon
 from stablebag.showing.data_as_read import DataAsRead
 from stablebag.showing.displays.display import MOVES
-from stablebag.showing.report.charts import Moves, interactive, interval_picture, label_picture
+from stablebag.showing.report.charts import Changes, Moves, interactive, interval_picture, label_picture
 from stablebag.showing.report.contents import Contents
 from stablebag.showing.report.rows import Values
 from stablebag.showing.study import Study
@@ -71,8 +71,8 @@ def write(
         raise ImportError("Reports need jinja2, matplotlib and bokeh: pip install 'stablebag[report]'.") from error
     colophon = Colophon.of(study) if colophon is None else colophon
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_part("page.html.jinja"))
-    moves, verdict = _moves(study, colophon), study.verdict()
-    chart = interactive(moves)
+    moves, changes, verdict = _moves(study, colophon), _changes(study, colophon), study.verdict()
+    chart = interactive(moves, changes)
     scripts = [chart.library, chart.script, _part("page.js")]
     page = template.render(
         colophon=colophon,
@@ -89,8 +89,9 @@ def write(
         are="are" if study.noun != ROWS else "is",
         contents=Contents(study, colophon, Values.of(study, rows), data, delta),
         moves=moves,
+        changes=changes,
         chart=chart,
-        charts={**moves.pictures(), **_pictures(study, colophon, delta)},
+        charts={"curves": moves.picture(), "changes": changes.picture(), **_pictures(study, colophon, delta)},
         proved=study.proved.explain(delta),
         anew=None if study.anew is None else study.anew.explain(delta),
         certificate_json=json.dumps(_certificates(study), indent=1),
@@ -115,15 +116,21 @@ def _hash(script: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
+def _changes(study: Study, colophon: Colophon) -> Changes:
+    """How far both models change when they are refitted."""
+    if study.task != "regression":
+        return Changes(study.compared, "change of the class probabilities")
+    return Changes(study.compared, f"change of the prediction of {colophon.called}")
+
+
 def _moves(study: Study, colophon: Colophon) -> Moves:
-    """How far predictions move, before and after bagging, with what is proved."""
-    named = {"bagged": study.bagged} if study.base is None else {"base learner": study.base, "bagged": study.bagged}
+    """How far predictions move by the bags that were drawn, with what is proved about that."""
     epsilon, share = study.proved.curve("mean")
     known = np.isfinite(epsilon)
     proved = (epsilon[known], share[known]) if known.any() else None
     if study.task != "regression":
-        return Moves(named, proved, "how far the class probabilities move (at most 1.41)")
-    return Moves(named, proved, MOVES.replace("prediction", f"prediction of {colophon.called}"))
+        return Moves({"bagged": study.bagged}, proved, "how far the class probabilities move (at most 1.41)")
+    return Moves({"bagged": study.bagged}, proved, MOVES.replace("prediction", f"prediction of {colophon.called}"))
 
 
 def _pictures(study: Study, colophon: Colophon, delta: float) -> dict[str, Any]:

@@ -1,0 +1,173 @@
+"""The headline is about the model that the user has: every number in it is what refits by hand give."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from stablebag import BaggedClassifier, BaggedRegressor, Subbagging
+from stablebag.commands.numbers import numbers
+from stablebag.showing.colophon import Colophon
+from stablebag.showing.report.charts import Changes
+from stablebag.showing.study import study
+
+N, BAGS = 60, 40
+
+
+def data(classes):
+    X, y = (load_breast_cancer if classes else load_diabetes)(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))[: N + 20]
+    return X[order[:N]], y[order[:N]], X[order[N:]], y[order[N:]]
+
+
+def changes_by_hand(classes, rows):
+    """How far both models change without each of some rows, at the held-out rows: fitted anew, with the same seed."""
+    X, y, Z, _ = data(classes)
+    tree = (DecisionTreeClassifier if classes else DecisionTreeRegressor)(random_state=0)
+    maker, ask = (BaggedClassifier, "predict_proba") if classes else (BaggedRegressor, "predict")
+
+    def both(kept):
+        bagged = maker(tree, scheme=Subbagging(N // 2), n_bags=BAGS, random_state=0)
+        fitted = type(tree)(random_state=0).fit(X[kept], y[kept]), bagged.fit(X[kept], y[kept], row_ids=kept)
+        return np.array([getattr(model, ask)(Z) for model in fitted])
+
+    everyone = np.arange(N)
+    moved = np.array([both(np.delete(everyone, row)) - both(everyone) for row in rows]).swapaxes(0, 1)
+    return np.sqrt((moved**2).sum(axis=-1)) if classes else np.abs(moved)
+
+
+def studied(classes, **options):
+    tree = (DecisionTreeClassifier if classes else DecisionTreeRegressor)(random_state=0)
+    return study(tree, *data(classes), n_bags=BAGS, random_state=0, **options)
+
+
+def typical(changes, weights=None):
+    return np.sqrt(np.average((changes**2).mean(axis=1), weights=weights))
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_the_ratio_of_the_headline_is_that_of_refits_by_hand_and_the_same_everywhere(classes):
+    made = studied(classes, n_refits=12, n_matched=12)
+    base, bagged = changes_by_hand(classes, made.compared.base.rows)
+    ratio = typical(base) / typical(bagged)
+    assert made.compared.ratio().value == pytest.approx(ratio)
+    verdict = made.verdict()
+    stability = verdict if verdict.case == "stabilized" else verdict.remarks[-1]
+    assert stability.headline.endswith(f" {ratio:.2g} times less.")
+    line = made.comparison()[0]
+    assert (line.base, line.bagged) == pytest.approx((typical(base), typical(bagged)))
+    written = numbers(made, Colophon.of(made))["changes"]
+    assert written["times_smaller"]["value"] == pytest.approx(ratio)
+    assert written["bagged_model"] == "refitted"
+    assert [bar.text for bar in Changes(made.compared).bars()[:2]] == [
+        f"{float(f'{typical(each):.3g}'):g}" for each in (base, bagged)
+    ]
+    drawn = Changes(made.compared).curves
+    assert drawn["base model"][1][0] == pytest.approx(base.max())
+    assert drawn["bagged"][1][0] == pytest.approx(bagged.max())
+
+
+def test_from_refits_without_some_of_the_rows_the_change_is_estimated_and_called_so():
+    few, whole = studied(False, n_refits=40, n_matched=8), studied(False, n_refits=40, n_matched=40)
+    base, bagged = changes_by_hand(False, whole.compared.base.rows)
+    assert few.compared.how == "estimated"
+    assert few.compared.base_rms == pytest.approx(typical(base))
+    assert whole.compared.bagged_rms == pytest.approx(typical(bagged))
+    assert few.compared.bagged_rms == pytest.approx(typical(bagged), rel=0.3)
+    assert few.compared.noise == pytest.approx(whole.compared.noise, rel=0.2)
+    verdict = few.verdict()
+    said = " ".join([str(verdict), *verdict.reasons, *(str(remark) for remark in verdict.remarks)])
+    said += " ".join(reason for remark in verdict.remarks for reason in remark.reasons)
+    assert "times less (estimated)" in said
+    assert "estimated from its bags and from refits without 8 of these rows" in said
+
+
+def test_noise_and_what_infinitely_many_bags_would_leave_follow_from_the_spread_over_bags():
+    made = studied(False, n_refits=12, n_matched=12)
+    X, y, Z, _ = data(False)
+    rows = made.compared.base.rows
+    before = made.model.bag_predictions(Z)
+    noise, change = [], []
+    for row in rows:
+        kept = np.delete(np.arange(N), row)
+        fresh = BaggedRegressor(
+            DecisionTreeRegressor(random_state=0), scheme=Subbagging(N // 2), n_bags=BAGS, random_state=0
+        )
+        moved = fresh.fit(X[kept], y[kept], row_ids=kept).bag_predictions(Z) - before
+        noise.append(moved.var(axis=0, ddof=1) / BAGS)  # of a mean of independent numbers
+        change.append(moved.mean(axis=0) ** 2)
+    assert made.compared.noise**2 == pytest.approx(np.mean(noise))
+    assert made.compared.limit_rms**2 == pytest.approx(max(0.0, np.mean(change) - np.mean(noise)))
+    assert made.compared.limit_ratio() > made.compared.ratio().value
+
+
+def test_more_bags_are_advised_where_noise_exceeds_signal_and_only_there():
+    noisy = studied(False, n_refits=12, n_matched=12)
+    assert noisy.compared.noise > noisy.compared.limit_rms
+    verdict = noisy.verdict()
+    texts = [verdict.advice, *(remark.advice for remark in verdict.remarks)]
+    assert any("bagging noise: 160 bags would halve that." in text for text in texts)
+    quiet = study(Ridge(), *data(False), n_bags=BAGS, n_refits=12, n_matched=12)
+    assert quiet.compared.noise < quiet.compared.limit_rms
+    assert "bags" not in quiet.verdict().advice.replace("larger bags", "")
+
+
+def test_what_was_not_refitted_is_called_an_estimate_and_what_was_is_not():
+    estimated, refitted = studied(True, n_refits=12, n_matched=0), studied(True, n_refits=12, n_matched=12)
+    assert estimated.compared.how == "estimated"
+    for made, is_estimate in ((estimated, True), (refitted, False)):
+        verdict = made.verdict()
+        said = " ".join([verdict.headline, *verdict.reasons, *(str(remark) for remark in verdict.remarks)])
+        assert ("times less (estimated)" in said) == is_estimate
+        assert ("estimated from one refitted bag" in said) == is_estimate
+    assert 0.5 < estimated.compared.bagged_rms / refitted.compared.bagged_rms < 2
+
+
+class Middle(RegressorMixin, BaseEstimator):
+    """Predicts the mean of its targets, which no row changes much."""
+
+    def fit(self, X, y):
+        self.mean_ = float(np.mean(y))
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
+class Largest(Middle):
+    """Predicts its largest target, which one row alone changes."""
+
+    def fit(self, X, y):
+        self.mean_ = float(np.max(y))
+        return self
+
+
+def test_a_stable_model_is_not_said_to_be_stabilized():
+    made = study(Middle(), *data(False), n_bags=BAGS, n_refits=60, n_matched=20)
+    verdict = made.verdict()
+    stability = (verdict, *verdict.remarks)[-1]
+    assert stability.case == "already stable"
+    assert "stabilizes" not in str(stability)
+
+
+def test_an_answer_that_rests_on_one_row_is_not_given():
+    X, y, Z, z = data(False)
+    y = np.where(np.arange(N) == 7, 1000.0, y)
+    scheme = Subbagging(6)
+    made = study(Largest(), X, y, Z, z, scheme=scheme, n_bags=200, n_refits=59, n_matched=59, random_state=1)
+    assert 7 in made.compared.base.rows
+    verdict = made.verdict()
+    stability = (verdict, *verdict.remarks)[-1]
+    assert made.compared.ratio().value > 1.5  # 1000 against a tenth of that
+    assert made.compared.ratio().low < 1  # without row 7, the base model does not change
+    assert stability.case == "not enough refits"
+
+
+def test_no_interval_is_claimed_for_the_ratio():
+    made = studied(False, n_refits=12, n_matched=12)
+    verdict = made.verdict()
+    said = " ".join([str(verdict), *verdict.reasons, *(" ".join(remark.reasons) for remark in verdict.remarks)])
+    assert "(between" not in said
+    assert "if any one row or test point is taken out of the comparison" in said
