@@ -268,7 +268,7 @@ def test_what_a_large_table_cannot_have_is_said_before_any_work(run, tmp_path):
     table = tmp_path / "all.parquet"
     for more, said in [
         (("--max-memory", "lots"), "It is an amount of memory such as 500MB or 1GB."),
-        (("--max-memory", "1KB", "--refits", 5), "Error: --refits fits the base learner to all rows at once"),
+        (("--max-memory", "1KB", "--refits", 5), "Error: --refits fits the base model to all rows at once"),
         (("--max-memory", "1KB", "--bag-size", 90), "Error: A bag of 90 rows takes about 1MB, and --max-memory leaves"),
         (("--max-memory", "1KB", "--drop", "nme"), "Did you mean 'name'?"),
     ]:
