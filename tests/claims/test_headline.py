@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import load_breast_cancer, load_diabetes
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import BaggedClassifier, BaggedRegressor, Subbagging
@@ -38,9 +38,9 @@ def changes_by_hand(classes, rows):
     return np.sqrt((moved**2).sum(axis=-1)) if classes else np.abs(moved)
 
 
-def studied(classes, **options):
+def studied(classes, n_bags=BAGS, **options):
     tree = (DecisionTreeClassifier if classes else DecisionTreeRegressor)(random_state=0)
-    return study(tree, *data(classes), n_bags=BAGS, random_state=0, **options)
+    return study(tree, *data(classes), n_bags=n_bags, random_state=0, **options)
 
 
 def typical(changes, weights=None):
@@ -70,12 +70,10 @@ def test_the_ratio_of_the_headline_is_that_of_refits_by_hand_and_the_same_everyw
 
 
 def test_from_refits_without_some_of_the_rows_the_change_is_estimated_and_called_so():
-    few, whole = studied(False, n_refits=40, n_matched=8), studied(False, n_refits=40, n_matched=40)
-    base, bagged = changes_by_hand(False, whole.compared.base.rows)
-    assert few.compared.how == "estimated"
-    assert few.compared.base_rms == pytest.approx(typical(base))
-    assert whole.compared.bagged_rms == pytest.approx(typical(bagged))
-    assert few.compared.bagged_rms == pytest.approx(typical(bagged), rel=0.3)
+    few, whole = (studied(False, n_bags=400, n_refits=N, n_matched=some) for some in (8, N))
+    assert (few.compared.how, whole.compared.how) == ("estimated", "refitted")
+    assert few.compared.base_rms == pytest.approx(whole.compared.base_rms)
+    assert few.compared.bagged_rms == pytest.approx(whole.compared.bagged_rms, rel=0.3)
     assert few.compared.noise == pytest.approx(whole.compared.noise, rel=0.2)
     verdict = few.verdict()
     said = " ".join([str(verdict), *verdict.reasons, *(str(remark) for remark in verdict.remarks)])
@@ -115,7 +113,7 @@ def test_more_bags_are_advised_where_noise_exceeds_signal_and_only_there():
 
 
 def test_what_was_not_refitted_is_called_an_estimate_and_what_was_is_not():
-    estimated, refitted = studied(True, n_refits=12, n_matched=0), studied(True, n_refits=12, n_matched=12)
+    estimated, refitted = (studied(True, n_bags=400, n_refits=N, n_matched=some) for some in (0, N))
     assert estimated.compared.how == "estimated"
     for made, is_estimate in ((estimated, True), (refitted, False)):
         verdict = made.verdict()
@@ -123,6 +121,23 @@ def test_what_was_not_refitted_is_called_an_estimate_and_what_was_is_not():
         assert ("times less (estimated)" in said) == is_estimate
         assert ("estimated from one refitted bag" in said) == is_estimate
     assert 0.5 < estimated.compared.bagged_rms / refitted.compared.bagged_rms < 2
+
+
+def test_models_that_change_alike_are_compared_by_the_same_few_rows():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(3100, 3))
+    y = X.sum(axis=1) + 2 * rng.normal(size=3100)
+    for seed in range(3):  # with few bags for the rows, their noise is many times what one row changes
+        made = study(LinearRegression(), X[:3000], y[:3000], X[3000:], y[3000:], n_bags=100, n_refits=60,
+                     n_matched=10, random_state=seed)  # fmt: skip
+        compared, verdict = made.compared, made.verdict()
+        assert (compared.how, compared.n_rows) == ("refitted", 10)
+        assert 0.8 < compared.ratio().value < 1.25
+        assert verdict.case == "already stable"
+        assert "refitted without 10 of the 3,000 rows" in " ".join(verdict.reasons)
+        nothing = study(LinearRegression(), X[:3000], y[:3000], X[3000:], y[3000:], n_bags=100, n_refits=60,
+                        n_matched=0, random_state=seed)  # fmt: skip
+        assert nothing.verdict().case in ("not enough bags", "already stable")
 
 
 class Middle(RegressorMixin, BaseEstimator):

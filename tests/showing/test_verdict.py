@@ -91,11 +91,11 @@ def test_a_learner_that_never_moves_is_stable_already_as_far_as_was_seen():
     still = Comparison(moves(0.0, 1), moves(0.1, 2, noise=0.1), n_samples=400)
     verdict = decide(still, spread=10.0)
     assert verdict.case == "already stable"
-    assert "leaving out each of 60 rows changes its predictions at no test point" in verdict.headline
+    assert "leaving out any one of 60 rows changes its predictions at no test point" in verdict.headline
     assert verdict.advice == "Do not bag it for stability."
     moving = decide(replace(still, refitted=moves(0.1, 2)), spread=10.0)
     assert moving.advice == "Do not bag it for stability: bagged, it changes by 0.1."
-    assert "up to 5.0% may still change it" in verdict.reasons[-1]  # 3 / 60
+    assert "up to 18 of the 340 other rows would change it" in verdict.reasons[-1]  # 3 / 60
 
 
 def test_a_few_refits_without_any_move_tell_nothing():

@@ -16,7 +16,8 @@ from stablebag.proving.scope import Quantity
 
 _AT_ONCE = 2**22  # predictions without rows that are held at once
 _NOTHING = 1e-12  # of a mean square: what is left of two numbers that agree but for rounding
-SURE = 2.0  # standard errors that a difference must exceed to be called one
+_CLOSE = 0.6  # of a mean square: two standard errors of an estimate that is close, to about a sixth of its root
+_FAR = 2.0  # times less that the bagged model must surely change before its change is estimated
 
 REFITTED = "refitted"  # the bagged model was refitted without rows
 ESTIMATED = "estimated"  # what refits would give was estimated
@@ -116,18 +117,35 @@ class Comparison:
     def how(self) -> str:
         """How the bagged model's change was found: "refitted", "estimated" or "limit".
 
-        If it was refitted without some of the rows only, the change without all of them is estimated: the bags that
-        there are know the change of infinitely many bags far better than a few refits do, and these know the noise.
+        If it was refitted without some of the rows only, both models are compared by these. For an unstable model the
+        change without all of them is estimated: the bags that there are then know the change of infinitely many bags
+        better than a few refits do, and these know the noise.
         """
-        is_whole = self.n_refitted >= self.n_rows
+        return self._how
+
+    @cached_property
+    def _how(self) -> str:
+        is_whole = self.n_refitted >= len(self.bagged.rows)
         if not self._is_noisy or (self.refitted is not None and (is_whole or self.spread is None)):
             return REFITTED
-        return LIMIT if self.spread is None else ESTIMATED
+        if self.spread is not None and self._is_well_estimated:
+            return ESTIMATED
+        return LIMIT if self.refitted is None else REFITTED
 
     @property
     def n_rows(self) -> int:
-        """How many rows, or groups, were left out in turn."""
-        return len(self.bagged.rows)
+        """By how many rows, or groups, left out in turn, the models are compared."""
+        return self.n_refitted if self._is_by_refits else len(self.bagged.rows)
+
+    @property
+    def is_close(self) -> bool:
+        """Whether the bagged model's change was measured, or is estimated to about a sixth."""
+        return self.how != LIMIT or not self._is_noisy or self._error <= _CLOSE * self._bagged_square
+
+    def at_least(self) -> float:
+        """Return how many times smaller the bagged model's changes surely are, where only the limit is known."""
+        before, shares = self._base
+        return _root_of_ratio(float(np.average(before.mean(axis=1), weights=shares)), self._bagged_square + self._error)
 
     @property
     def n_refitted(self) -> int:
@@ -169,13 +187,23 @@ class Comparison:
         largest = [math.nan if each is None else float(each[0].max()) for each in measured]
         most, largest = [[self._seen(value) for value in values] for values in (most, largest)]
         noise = ", noise included" if self.how == LIMIT else ""
+        if self.how == ESTIMATED and self.refitted is not None:
+            noise = f" (bagged: without {self.bagged.noun.count(self.n_refitted)})"
         rows.append(Line(f"{percent(1 - delta)} of all changes are at most{noise}", *most))
         return [*rows, Line(f"largest change{noise}", *largest)]
 
     @property
     def base_rms(self) -> float:
         """The root mean square of the base model's changes, over rows and points; NaN if there are none."""
-        return math.nan if self.base is None else self._seen(_rms(self.base.values))
+        if self.base is None:
+            return math.nan
+        values, weights = self._base
+        return self._seen(self._unit * math.sqrt(float(np.average(values.mean(axis=1), weights=weights))))
+
+    @property
+    def base_changes(self) -> bool:
+        """Whether the base model changes at all without some row of its refits, at some point."""
+        return self.base is not None and self._seen(_rms(self.base.values)) > 0
 
     @property
     def bagged_rms(self) -> float:
@@ -222,8 +250,8 @@ class Comparison:
     def ratio(self) -> Ratio:
         """Return how many times smaller the bagged model's changes are, and whether that rests on one row or point."""
         assert self.base is not None
-        before = (self.base.values / self._unit) ** 2
-        value = _root_of_ratio(float(before.mean()), self._bagged_square)
+        before, shares = self._base
+        value = _root_of_ratio(float(np.average(before.mean(axis=1), weights=shares)), self._bagged_square)
         others = [np.array([value])]
         after, weights, rows = self._squares
         if self.n_rows < self.n_samples:  # if all were left out, there are no others to which the ratio might not apply
@@ -232,11 +260,17 @@ class Comparison:
             sums, left = after.mean(axis=1) * weights, weights.sum() - weights
             with np.errstate(invalid="ignore"):  # of one row there is nothing left
                 means = dict(zip(rows.tolist(), (sums.sum() - sums) / left, strict=True))
-            rest = [self._cut(means.get(row, float(sums.sum() / weights.sum()))) for row in self.base.rows]
-            others.append(_roots_of_ratios(_without_each(before.mean(axis=1)), np.array(rest)))
+            noise = self._noise_without_rows
+            compared = rows if self._is_by_refits else self.base.rows
+            rest = [
+                self._cut(means.get(row, float(sums.sum() / weights.sum())), noise.get(row))
+                for row in np.asarray(compared).tolist()
+            ]
+            others.append(_roots_of_ratios(_without_each(before.mean(axis=1), shares), np.array(rest)))
         if self.n_points > 1:
-            rest = [self._cut(mean) for mean in _without_each(np.average(after, axis=0, weights=weights))]
-            others.append(_roots_of_ratios(_without_each(before.mean(axis=0)), np.array(rest)))
+            means_of_points = _without_each(np.average(after, axis=0, weights=weights))
+            rest = list(map(self._cut, means_of_points, self._noise_without_points))
+            others.append(_roots_of_ratios(_without_each(np.average(before, axis=0, weights=shares)), np.array(rest)))
         known = np.concatenate(others)
         known = known[~np.isnan(known)]
         return Ratio(value, float(known.min()), float(known.max())) if len(known) else Ratio(value, math.nan, math.nan)
@@ -248,6 +282,42 @@ class Comparison:
     @property
     def _is_noisy(self) -> bool:
         return self.bagged.noise_known and float(self.bagged.noise.max(initial=0.0)) > 0
+
+    @property
+    def _is_by_refits(self) -> bool:
+        """Whether both models are compared only by the rows without which the bagged one was refitted."""
+        return self.refitted is not None and self.how == REFITTED
+
+    @cached_property
+    def _base(self) -> tuple[np.ndarray, np.ndarray]:
+        """The base model's squared changes by rows and points, and the weights of the rows."""
+        assert self.base is not None
+        if self._is_by_refits and self.refitted is not None:
+            chosen = of_rows(self.base, np.asarray(self.refitted.rows))
+            return (chosen.values / self._unit) ** 2, self._shares
+        return (self.base.values / self._unit) ** 2, np.ones(len(self.base.rows))
+
+    @cached_property
+    def _error(self) -> float:
+        """About two standard errors of the squared change with infinitely many bags, as the bags give it.
+
+        The noise of a row is as good as the same at all points, in the worst case: of the square of a normal number.
+        """
+        noise = float(((self.bagged.noise / self._unit) ** 2).mean())
+        true = max(0.0, float(((self.bagged.values / self._unit) ** 2).mean()) - noise)
+        return 2 * math.sqrt((2 * noise**2 + 4 * true * noise) / len(self.bagged.rows))
+
+    @property
+    def _is_well_estimated(self) -> bool:
+        """Whether the estimate is close, and the bagged model is surely far more stable than the base model."""
+        after = ((self.bagged.values / self._unit) ** 2 - (self.bagged.noise / self._unit) ** 2).mean()
+        noise, weights, _ = self._noises
+        total = max(0.0, float(after)) + self._as_noise(float(np.average(noise.mean(axis=1), weights=weights)))
+        if not self._error <= _CLOSE * total:
+            return False
+        if self.base is None:
+            return True
+        return float(((self.base.values / self._unit) ** 2).mean()) > _FAR**2 * (total + self._error)
 
     @cached_property
     def _unit(self) -> float:
@@ -267,13 +337,49 @@ class Comparison:
             return float(np.mean((self.bagged.noise / self._unit) ** 2))
         if self.spread is None or self.n_bags is None:
             return 0.0
-        spread = ((self.spread / self._unit) ** 2).mean(axis=1)
-        if self.refitted is None:  # of a mean of as many independent numbers, whose mean is the change in the limit
-            after, weights, _ = self._squares
-            limit = max(0.0, float(np.average(after.mean(axis=1), weights=weights)))
-            return max(0.0, float(spread.mean()) - limit) / self.n_bags
-        changes = ((self.refitted.values / self._unit) ** 2).mean(axis=1)
-        return float(np.average(spread - changes, weights=self._shares)) / max(1, self.n_bags - 1)
+        noise, weights, _ = self._noises
+        return self._as_noise(float(np.average(noise.mean(axis=1), weights=weights)))
+
+    @cached_property
+    def _noises(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The squared noise of one bag by rows and points, the weights of the rows, and the rows.
+
+        A change is a mean of as many numbers as there are bags, of which `spread` has the root mean square. Less the
+        squared change that is their variance: if it was not refitted, the change in the limit takes its place.
+        """
+        assert self.spread is not None
+        spread = (self.spread / self._unit) ** 2
+        if self.refitted is None:
+            rows = np.asarray(self.bagged.rows)
+            after = (self.bagged.values / self._unit) ** 2 - (self.bagged.noise / self._unit) ** 2
+            return spread - after, np.ones(len(rows)), rows
+        return spread - (self.refitted.values / self._unit) ** 2, self._shares, np.asarray(self.refitted.rows)
+
+    def _as_noise(self, of_one_bag: float) -> float:
+        """The squared noise of all bags."""
+        assert self.n_bags is not None
+        if self.refitted is None:
+            return max(0.0, of_one_bag) / self.n_bags
+        return of_one_bag / max(1, self.n_bags - 1)
+
+    @property
+    def _noise_without_rows(self) -> dict[Any, float]:
+        """The squared noise without each of the rows from which it is estimated."""
+        if self.how != ESTIMATED:
+            return {}
+        noise, weights, rows = self._noises
+        sums, left = noise.mean(axis=1) * weights, weights.sum() - weights
+        known = left > 0
+        rest = (sums.sum() - sums[known]) / left[known]
+        return dict(zip(rows[known].tolist(), map(self._as_noise, rest.tolist()), strict=True))
+
+    @property
+    def _noise_without_points(self) -> list[float | None]:
+        """The squared noise without each point; None where it is not estimated."""
+        if self.how != ESTIMATED:
+            return [None] * self.n_points
+        noise, weights, _ = self._noises
+        return [self._as_noise(mean) for mean in _without_each(np.average(noise, axis=0, weights=weights)).tolist()]
 
     @cached_property
     def _squares(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -293,17 +399,22 @@ class Comparison:
         after, weights, _ = self._squares
         return self._cut(float(np.average(after.mean(axis=1), weights=weights)))
 
-    def _cut(self, square: float) -> float:
+    def _cut(self, square: float, noise_square: float | None = None) -> float:
         """A mean square that is not negative, with the noise that refits would have where these are estimated."""
         if self.refitted is not None and self.how == REFITTED:
             return max(0.0, square) if not math.isnan(square) else square
         noise = float(np.mean((self.bagged.noise / self._unit) ** 2)) if self._is_noisy else 0.0
         square = square if square > _NOTHING * max(abs(square) + noise, noise) else 0.0
-        return square + (self._noise_square if self.how == ESTIMATED else 0.0)
+        if self.how != ESTIMATED:
+            return square
+        return square + max(0.0, self._noise_square if noise_square is None else noise_square)
 
     def distributions(self) -> list[tuple[np.ndarray, np.ndarray] | None]:
         """Return the changes of the base model and of the bagged one with weights; None if they were not measured."""
-        base = None if self.base is None else (self.base.values.ravel(), np.ones(self.base.values.size))
+        base = None
+        if self.base is not None:
+            squares, shares = self._base
+            base = (self._unit * np.sqrt(squares).ravel(), np.repeat(shares, squares.shape[1]))
         if self.refitted is not None:
             values = self.refitted.values
             return [base, (values.ravel(), np.repeat(self._shares, values.shape[1]))]
@@ -367,10 +478,14 @@ def _root_of_ratio(before: float, after: float) -> float:
     return float(_roots_of_ratios(np.array([before]), np.array([after]))[0])
 
 
-def _without_each(values: np.ndarray) -> np.ndarray:
+def _without_each(values: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """The mean of the others, for each of some values; what is left of their sum but for rounding is nothing."""
-    rest = values.sum() - values
-    return np.asarray(np.where(np.abs(rest) > _NOTHING * np.abs(values).sum(), rest, 0.0) / (len(values) - 1))
+    weights = np.ones(len(values)) if weights is None else weights
+    parts = weights * values
+    rest = parts.sum() - parts
+    rest = np.where(np.abs(rest) > _NOTHING * np.abs(parts).sum(), rest, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):  # of one value there is nothing left
+        return np.asarray(rest / (weights.sum() - weights))
 
 
 def _quantile(values: np.ndarray, weights: np.ndarray, delta: float) -> float:

@@ -4,6 +4,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+from scipy.stats import hypergeom
+
 from stablebag._wording import ROWS, number, percent, short
 from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison, Ratio
 from stablebag.showing.scores import Difference, Loss, Ranking, difference
@@ -224,24 +227,33 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
     before, reasons, noise = compared.base_rms, _numbers(compared), compared.noise
     is_little = spread is not None and before <= LITTLE * spread
     is_noise = noise > compared.limit_rms  # most of the bagged model's change
-    moves = compared.how != LIMIT and compared.bagged_rms > 0
-    unseen = compared.n_samples - compared.n_rows
-    if before == 0 and unseen and compared.n_rows < FEWEST_REFITS:
+    moves = compared.how != LIMIT and compared.bagged_rms > 1e-3 * compared.scale
+    unseen, n_left_out = compared.n_samples - compared.n_rows, len(compared.base.rows)
+    if before == 0 and compared.base_changes:
         return Verdict(
             NOT_ENOUGH_REFITS,
-            f"{noun.count(compared.n_rows)} are too few to say whether the base model is stable: leaving out each of "
+            f"The bagged model was refitted without too few {noun.plural} to compare it: leaving out the same "
+            f"{noun.count(compared.n_rows)} changes the base model at no test point, and others do.",
+            f"Refit the bagged model without more {noun.plural} (--matched).",
+            reasons,
+        )
+    if before == 0 and n_left_out < min(FEWEST_REFITS, compared.n_samples):
+        return Verdict(
+            NOT_ENOUGH_REFITS,
+            f"{noun.count(n_left_out)} are too few to say whether the base model is stable: leaving out each of "
             "them changed nothing.",
             f"Refit it without more {noun.plural} (--refits).",
             reasons,
         )
     if before == 0:
-        some = noun.count(compared.n_rows)
-        if unseen:
-            reasons += (f"Of the {noun.plural} that were not left out, up to {min(1.0, 3 / compared.n_rows):.1%} may "
-                        "still change it (with 95% confidence).",)  # fmt: skip
+        some = noun.count(n_left_out)
+        if others := compared.n_samples - n_left_out:
+            most = _most_unseen(compared.n_samples, n_left_out)
+            up_to = f"up to {most:,} of the {others:,} other {noun.plural}" if most else f"no other {noun.singular}"
+            reasons += (f"With 95% confidence, {up_to} would change it.",)
         return Verdict(
             ALREADY_STABLE,
-            f"The base model is stable already: leaving out each of {some} changes its {quantity} at no test point.",
+            f"The base model is stable already: leaving out any one of {some} changes its {quantity} at no test point.",
             "Do not bag it for stability"
             + (f": bagged, it changes by {_three(compared.bagged_rms)}." if moves else "."),
             reasons,
@@ -253,11 +265,12 @@ def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> 
         adds = "bagging adds only noise" if is_noise else "bagging does not make it more so"
         kept = f"{more}, or do not bag." if is_noise and more else "There is no need to bag it for stability."
         return Verdict(ALREADY_STABLE, f"The base model is stable already, and {adds}.", kept, reasons)
-    if compared.how == LIMIT and noise >= before:
+    if compared.how == LIMIT and (noise >= before or (not compared.is_close and compared.at_least() < MOST)):
+        large = "as large as the base model's change" if noise >= before else "most of what was measured"
         return Verdict(
             NOT_ENOUGH_BAGS,
-            "There are not enough bags to compare the models: bagging noise is as large as the base model's change.",
-            f"{more}." if more else "",
+            f"There are not enough bags to compare the models: bagging noise is {large}.",
+            f"{more}." if more else f"Use more than {compared.n_bags:,} bags." if compared.n_bags else "",
             reasons,
         )
     if ratio.low > LEAST:
@@ -320,6 +333,8 @@ def _stabilized(compared: Comparison, ratio: Ratio, quantity: str) -> str:
     times = f"{_times(ratio.value)} times less"
     if math.isinf(ratio.value):
         times = "by less than bagging noise" if compared.how == LIMIT else "not at all"
+    elif not compared.is_close:
+        times = f"at least {_times(compared.at_least())} times less"
     elif compared.how == ESTIMATED:
         times = f"about {times} (estimated)"
     apart = "Apart from bagging noise, bagging" if compared.how == LIMIT else "Bagging"
@@ -354,10 +369,12 @@ def _numbers(compared: Comparison) -> tuple[str, ...]:
     else:
         total = f"{_three(compared.bagged_rms)} for the bagged model"
         total += f" with {bags}" if compared.n_bags else ""
-        said = f"{what}: {base}{total}; refitted without {by}."
+        said = f"{what}: {base}{total}; {'refitted ' if compared.n_refitted else ''}without {by}."
     if not compared.noise:
         return (said,)
     rest = f"Of the bagged model's {_three(compared.bagged_rms)}, {noise} is bagging noise (squares add up)."
+    if noise == _three(compared.bagged_rms):
+        rest = f"Nearly all of the bagged model's {noise} is bagging noise."
     if not compared.limit_rms:
         return said, f"{rest} What infinitely many bags would leave is too small to measure."
     less = ""
@@ -375,7 +392,7 @@ def _rarely(compared: Comparison) -> tuple[str, ...]:
     one, changed = compared.bagged.noun.singular, f"{compared.n_changed:,} of {cases:,} predictions"
     said = f"Leaving out a {one} changed {changed} of the base model, by up to {_three(furthest)}"
     after = compared.refitted if compared.refitted is not None else compared.bagged
-    if compared.how != REFITTED:
+    if compared.how != REFITTED or compared.n_rows < len(compared.base.rows):  # of which there are fewer rows
         return (f"{said}.",)
     return (f"{said}; those of the bagged model changed by at most {_three(float(after.values.max()))}.",)
 
@@ -387,6 +404,8 @@ def _rests_on(compared: Comparison, ratio: Ratio) -> tuple[str, ...]:
     noun = compared.bagged.noun
     one = f"{noun.singular} or test point" if compared.n_rows < compared.n_samples else "test point"
     said = f"The base model's change is {_times(ratio.value)} times the bagged model's"
+    if _times(ratio.value) == "1":
+        said = "The base model's change is about as large as the bagged model's"
     if math.isinf(ratio.value):
         below = "less than bagging noise" if compared.how == LIMIT else "nothing"
         said = f"The base model changes and the bagged model changes by {below}"
@@ -395,6 +414,12 @@ def _rests_on(compared: Comparison, ratio: Ratio) -> tuple[str, ...]:
         return (f"{said}, and about the same if any one {one} is taken out of the comparison.",)
     between = f"at least {ends[0]}" if math.isinf(ratio.high) else f"{ends[0]} to {ends[1]}"
     return (f"{said}; {between} if any one {one} is taken out of the comparison.",)
+
+
+def _most_unseen(n_samples: int, n_left_out: int) -> int:
+    """How many rows may matter, with 95 % confidence, if none of some that were drawn at random does."""
+    counts = np.arange(1, min(n_samples - n_left_out, math.ceil(4 * n_samples / n_left_out)) + 1)
+    return int(np.count_nonzero(hypergeom.pmf(0, n_samples, counts, n_left_out) > 0.05))
 
 
 def _enough_bags(compared: Comparison) -> int:

@@ -36,9 +36,8 @@ def test_what_is_below_the_noise_is_never_written_as_zero(diabetes):
     result, _ = diabetes
     still = replace(result.compared.bagged, left_out=np.tile(result.compared.bagged.prediction, (15, 1)))
     about = {"bagged": still, "refitted": None, "weights": None}
-    for spread, line in ((None, 0), (np.ones((15, 60)), 2)):  # apart from noise, and with infinitely many bags
-        quiet = replace(result, compared=replace(result.compared, spread=spread, **about))
-        assert contents_of(quiet).comparison.lines[line][2].text.startswith("below the noise (")
+    quiet = replace(result, compared=replace(result.compared, spread=None, **about))
+    assert contents_of(quiet).comparison.lines[0][2].text.startswith("below the noise (")
 
 
 def test_suspicious_rows_stand_beside_their_noise_with_the_targets_own_name(diabetes):
