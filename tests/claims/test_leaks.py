@@ -246,6 +246,7 @@ def test_warnings_come_before_the_verdict_in_terminal_report_and_json(measured):
         assert places == sorted(places)
         assert places[-1] < whole.index(verdict)
     assert text.startswith("Check first: - leak alone predicts stars")
+    assert "Until these are settled, the results below say little about new rows." in text
     assert "Once the points above are settled:" in text
     assert numbers["ranking"]["better_than_chance"]
 

@@ -11,7 +11,7 @@ from stablebag._wording import ROW_NUMBERS, ROWS, Noun, number, percent, printab
 from stablebag.measuring.suspects import NONE_FAR, RANKING, Farthest
 from stablebag.resampling.row_ids import plain
 from stablebag.showing.study import Study
-from stablebag.showing.verdict import AFTER_CHECKS
+from stablebag.showing.verdict import AFTER_CHECKS, UNTIL_CHECKED
 
 _MOST = 5  # rows, or units, that a sentence names
 
@@ -26,6 +26,7 @@ def tell(
         _paragraph(console, "Check first:", style="bold")
         for warning in warnings:
             _point(console, warning)
+        _paragraph(console, UNTIL_CHECKED)
         console.print()
     _paragraph(console, verdict.headline, style="bold")
     _paragraph(console, f"{AFTER_CHECKS} {verdict.advice}" if warnings and verdict.advice else verdict.advice)

@@ -21,6 +21,7 @@ NO_BETTER = "no better than a constant"
 TOO_FEW = "too few held-out rows"
 ONLY_RANKS = "ranks, but no better than a constant"
 NOT_COMPARED = "not compared"
+UNTIL_CHECKED = "Until these are settled, the results below say little about new rows."
 AFTER_CHECKS = "Once the points above are settled:"  # before the advice, if there is something to check first
 
 LEAST = 1.1  # times smaller that changes must be, without any one row or point, to be called stabilized

@@ -19,7 +19,7 @@ from stablebag.showing.report.charts import Changes, Moves, interactive, interva
 from stablebag.showing.report.contents import Contents
 from stablebag.showing.report.rows import Values
 from stablebag.showing.study import Study
-from stablebag.showing.verdict import AFTER_CHECKS, ALREADY_STABLE, NOT_COMPARED, STABILIZED
+from stablebag.showing.verdict import AFTER_CHECKS, ALREADY_STABLE, NOT_COMPARED, STABILIZED, UNTIL_CHECKED
 
 _LONGEST_NOTE = 2000  # letters
 
@@ -82,6 +82,7 @@ def write(
         notes=[printable(note, _LONGEST_NOTE) for note in notes if data is None or note not in data.lines()],
         warnings=[printable(warning, _LONGEST_NOTE) for warning in warnings],
         after_checks=AFTER_CHECKS,
+        until_checked=UNTIL_CHECKED,
         study=study,
         noun=study.noun,
         of_units=study.noun != ROWS,
