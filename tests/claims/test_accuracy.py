@@ -168,6 +168,27 @@ def test_bagging_costs_accuracy_only_where_a_loss_rises_by_more_than_chance(rng)
     assert of_numbers(x, y, base=x + 0.01 * rng.normal(size=200)).case == "stabilized"
 
 
+def test_a_larger_loss_than_the_base_models_is_named_in_place_of_advice_to_use_the_model(rng):
+    x = rng.normal(size=48)
+    y = x + 0.1 * rng.normal(size=48)
+    y[0] += 3.0  # one row carries the difference, so that it is not clear
+    base, bagged = x.copy(), x.copy()
+    base[0] += 2.9
+    verdict = of_numbers(bagged, y, base=base)
+    times = ((bagged - y) ** 2).mean() / ((base - y) ** 2).mean()
+    assert verdict.case == "stabilized"
+    assert verdict.advice == (
+        f"It is more stable, but on these 48 held-out rows its squared error was {times:.2g} times the base model's; "
+        "hold out more rows to see whether that is chance."
+    )
+    base[0] = y[0] - 2.8
+    assert "squared error was 27.3% above the base model's; hold out" in of_numbers(bagged, y, base=base).advice
+    assert "above the base model's, which was 0; hold out" in of_numbers(bagged, y, base=y).advice
+    for others in (bagged, bagged + 0.001, np.zeros(48)):
+        assert of_numbers(bagged, y, base=others).advice == "Use the bagged model."
+    assert of_numbers(y + 1e-15, y, base=y).advice == "Use the bagged model."  # a rounding error
+
+
 def test_rows_of_one_group_count_once(rng):
     groups = np.repeat(np.arange(6), 50)
     level, guess = rng.normal(size=6), rng.normal(size=6)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from stablebag._wording import ROWS, number, percent, short
+from stablebag._wording import ROUNDING, ROWS, number, percent, short
 from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison, Ratio
 from stablebag.showing.scores import Difference, Loss, Ranking, difference
 
@@ -18,6 +18,7 @@ NO_BETTER = "no better than a constant"
 TOO_FEW = "too few held-out rows"
 ONLY_RANKS = "ranks, but no better than a constant"
 NOT_COMPARED = "not compared"
+USE = "Use the bagged model."  # said of a stabilized model, if nothing about accuracy speaks against it
 AFTER_CHECKS = "Once the points above are settled:"  # before the advice, if there is something to check first
 
 LEAST = 1.1  # times smaller that changes must be, without any one row or point, to be called stabilized
@@ -118,6 +119,8 @@ def decide(
     if others:  # what to do about stability must not contradict what was found about accuracy
         over = (STABILIZED,) if first.case == COSTS_ACCURACY else tuple(other.case for other in others)
         others = [replace(other, advice="") if other.case in over else other for other in others]
+    elif first.case == STABILIZED and (doubts := " ".join(_doubts(losses))):
+        first = replace(first, advice=f"{doubts} {first.advice.removeprefix(USE).strip()}".rstrip())
     facts = _of_constant(losses, ranking)
     return replace(first, reasons=(*facts, *first.reasons), remarks=tuple(others))
 
@@ -168,6 +171,33 @@ def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None) -> Iterator[
             tuple(_beside(loss, difference(loss, loss.base), "the base model's", float(loss.base.mean()))
                   for loss in worse_than if loss.base is not None),
         )  # fmt: skip
+
+
+def _doubts(losses: tuple[Loss, ...]) -> Iterator[str]:
+    """What was seen of accuracy that is not clear enough for a verdict, but speaks against "Use the bagged model"."""
+    if losses and _was_larger(losses[0]):
+        first = losses[0]
+        assert first.base is not None
+        before, after = float(first.base.mean()), float(first.bagged.mean())
+        how = "above the base model's, which was 0"
+        if before > 0:
+            times = after / before
+            how = f"{_times(times)} times the base model's" if times >= 2 else (
+                f"{percent(times - 1)} above the base model's")  # fmt: skip
+        n = len(first.bagged)
+        rows = "this held-out row" if n == 1 else f"these {n:,} held-out rows"
+        yield (
+            f"It is more stable, but on {rows} its {first.name} was {how}; hold out more rows to see whether that is "
+            "chance."
+        )
+
+
+def _was_larger(loss: Loss) -> bool:
+    """Whether the bagged model's loss was larger than the base model's by more than 2 %, clearly or not."""
+    if loss.base is None or not len(loss.base):
+        return False
+    least = (1 + WORTH) * float(loss.base.mean()) + ROUNDING * float(loss.constant.mean())
+    return float(loss.bagged.mean()) > least
 
 
 def _of_constant(losses: tuple[Loss, ...], ranking: Ranking | None) -> tuple[str, ...]:
