@@ -158,6 +158,41 @@ def test_a_log_loss_above_a_constants_is_named_where_the_brier_score_is_below(rn
     assert "log loss was above" not in everything(of_classes(p, y))
 
 
+def test_probabilities_with_a_log_loss_above_a_constants_are_to_be_calibrated(rng):
+    p, y = labels(rng, 300, 0.5, 2.0)
+    sure = np.where(rng.random(300) < 0.5, np.where(p > 0.5, 1.0, 0.0), p)
+    verdict = of_classes(sure, y)
+    assert verdict.case == "stabilized"
+    assert verdict.advice == (
+        "Use its ranking and decisions, or calibrate its probabilities first (for example with scikit-learn's "
+        "CalibratedClassifierCV)."
+    )
+    assert of_classes(p, y).advice == "Use the bagged model."
+    base = sure.copy()
+    missed = np.flatnonzero(np.abs(sure - y) == 1)[:6]
+    base[missed] = y[missed]
+    both = of_classes(sure, y, base=base).advice  # the Brier score is larger than the base model's as well
+    assert both.startswith("It is more stable, but on these 300 held-out rows its Brier score was ")
+    assert "Calibrate its probabilities in any case" in both
+    assert "Use" not in both
+    rare, few = labels(rng, 2000, 0.1, 1.5)
+    bold = np.where((rare > 0.3) & (rare < 0.5), 0.52, rare)
+    bold[np.flatnonzero(few)[:10]] = 0.0
+    assert "Use its ranking, or calibrate" in of_classes(bold, few, 0.1).advice  # it decides worse than "no" always
+
+
+def test_a_log_loss_that_is_printed_like_a_constants_is_not_called_above_it(rng):
+    p, y = labels(rng, 300, 0.5, 2.0)
+    two = np.flatnonzero(y)[:2]
+    rest = -np.log(np.where(y == 1, p, 1 - p))[np.setdiff1d(np.arange(300), two)].sum()
+    for above, is_named in ((1.0005, False), (1.03, True)):  # the others' log loss and two rows that make it so large
+        p[two] = np.exp(-(above * 300 * np.log(2) - rest) / 2)
+        verdict = of_classes(p, y)
+        assert verdict.case == "stabilized"
+        assert ("log loss was above" in everything(verdict)) == is_named
+        assert ("Use the bagged model" in verdict.advice) != is_named
+
+
 def test_bagging_costs_accuracy_only_where_a_loss_rises_by_more_than_chance(rng):
     x = rng.normal(size=200)
     y = x + 0.3 * rng.normal(size=200)

@@ -190,6 +190,23 @@ def _doubts(losses: tuple[Loss, ...]) -> Iterator[str]:
             f"It is more stable, but on {rows} its {first.name} was {how}; hold out more rows to see whether that is "
             "chance."
         )
+    named = {loss.name: loss for loss in losses}
+    if "log loss" in named and _is_too_sure(named["log loss"]):
+        calibrated = "(for example with scikit-learn's CalibratedClassifierCV)"
+        wrong = named.get("share of wrong decisions")
+        decides = wrong is None or wrong.bagged.mean() <= wrong.constant.mean()
+        if _was_larger(losses[0]):
+            yield f"Calibrate its probabilities in any case {calibrated}."
+        else:
+            yield (
+                f"Use its ranking{' and decisions' if decides else ''}, or calibrate its probabilities first "
+                f"{calibrated}."
+            )
+
+
+def _is_too_sure(loss: Loss) -> bool:
+    """Whether a log loss was above a constant's by more than 2 %."""
+    return float(loss.bagged.mean()) > (1 + WORTH) * float(loss.constant.mean())
 
 
 def _was_larger(loss: Loss) -> bool:
@@ -224,7 +241,7 @@ def _of_constant(losses: tuple[Loss, ...], ranking: Ranking | None) -> tuple[str
         f"Its log loss was above a constant's on these rows ({short(float(loss.bagged.mean()))} against "
         f"{short(float(loss.constant.mean()))}): it was too sure where it was wrong."
         for loss in others
-        if loss.name == "log loss" and loss.bagged.mean() > loss.constant.mean()
+        if loss.name == "log loss" and _is_too_sure(loss)
     ]
     return (said, beside, *sharp)
 
