@@ -224,6 +224,26 @@ def test_a_larger_loss_than_the_base_models_is_named_in_place_of_advice_to_use_t
     assert of_numbers(y + 1e-15, y, base=y).advice == "Use the bagged model."  # a rounding error
 
 
+def test_a_share_of_a_constants_loss_has_no_standard_error_beside_it_and_says_where_it_may_be_chance(rng):
+    y = rng.standard_t(2, size=200)
+    said = everything(of_numbers(y + 0.01 * rng.normal(size=200), y))  # its loss is almost exactly known to be small
+    assert "Squared error: over 99.9% below a constant's." in said
+    assert "standard error" not in said
+    x = rng.normal(size=30)
+    assert "a constant's, which may be chance." in everything(of_numbers(0.1 * x, 3 * rng.normal(size=30)))
+    assert "may be chance" not in everything(of_numbers(4 * x, x))  # clearly worse
+    assert "Squared error: above a constant's, which is 0." in everything(of_numbers(x, np.zeros(30)))
+    assert "Squared error: the same as a constant's." in everything(of_numbers(np.zeros(30), x))
+
+
+def test_two_rows_in_the_right_order_are_not_called_a_rank_correlation():
+    two = everything(of_numbers(np.array([1.0, 2.0]), np.array([1.5, 1.8])))
+    assert "2 held-out rows are too few" in two
+    assert "correlation" not in two
+    three = everything(of_numbers(np.array([1.0, 2.0, 3.0]), np.array([1.5, 1.8, 1.9])))
+    assert "Rank correlation 1, where guessing gives 0 on average." in three
+
+
 def test_rows_of_one_group_count_once(rng):
     groups = np.repeat(np.arange(6), 50)
     level, guess = rng.normal(size=6), rng.normal(size=6)

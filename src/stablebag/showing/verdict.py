@@ -25,6 +25,8 @@ LEAST = 1.1  # times smaller that changes must be, without any one row or point,
 MOST = 1.5  # times smaller that they may at most be, without any one row or point, to be called no smaller
 LITTLE = 0.05  # of the spread of the targets: a model that changes less is stable already
 WORTH = 0.02  # of the loss: what a difference must exceed besides being clear
+FEWEST_RANKED = 3  # rows: two are in the right order in half of all cases
+NEAR = 3.0  # standard errors: a loss that is larger by less, and not clearly, may be so by chance
 FEWEST_REFITS = 60  # rows that must be left out without any change before a model is called stable: 3 / 60 is 5 %
 
 
@@ -224,7 +226,7 @@ def _of_constant(losses: tuple[Loss, ...], ranking: Ranking | None) -> tuple[str
     first, *others = losses
     found, rows = difference(first, first.constant), f"{ranking.n:,} held-out row{'s' * (ranking.n != 1)}"
     what = "predictions" if ranking.name != "AUC" else "probabilities"
-    guessing = f"{ranking.name} {short(ranking.value, 1)}, where guessing gives {ranking.by_chance:g}"
+    guessing = f"{ranking.name} {short(ranking.value, 1)}, where guessing gives {ranking.by_chance:g} on average"
     beside = _beside(first, found, "a constant's", float(first.constant.mean()))
     if math.isnan(ranking.value):
         said = f"All {rows} have the same target, so they cannot show whether the model ranks."
@@ -236,14 +238,14 @@ def _of_constant(losses: tuple[Loss, ...], ranking: Ranking | None) -> tuple[str
             f"whether its {what} beat a constant's."
         )
     else:
-        said = f"{guessing[0].upper()}{guessing[1:]}."
+        said = f"{guessing[0].upper()}{guessing[1:]}." if ranking.n >= FEWEST_RANKED else ""
     sharp = [
         f"Its log loss was above a constant's on these rows ({short(float(loss.bagged.mean()))} against "
         f"{short(float(loss.constant.mean()))}): it was too sure where it was wrong."
         for loss in others
         if loss.name == "log loss" and _is_too_sure(loss)
     ]
-    return (said, beside, *sharp)
+    return tuple(filter(None, (said, beside, *sharp)))
 
 
 def _is_worse(loss: Loss) -> bool:
@@ -253,15 +255,20 @@ def _is_worse(loss: Loss) -> bool:
 
 
 def _beside(loss: Loss, found: Difference, whose: str, unit: float) -> str:
-    """A loss of the bagged model beside another's, in units of the other's."""
+    """A loss of the bagged model beside another's, in units of the other's, and whether that may be chance.
+
+    The standard error of the difference is not that of the ratio, so it does not stand beside it.
+    """
     name = loss.name[0].upper() + loss.name[1:]
-    if unit == 0:
-        return f"{name}: 0 is {whose}, {short(float(loss.bagged.mean()))} the bagged model's."
-    error = "" if math.isnan(found.error) else f" (standard error {percent(found.error / unit)})"
-    way = "above" if found.mean > 0 else "below"
     if found.mean == 0:
         return f"{name}: the same as {whose}."
-    return f"{name}: {percent(abs(found.mean) / unit)} {way} {whose}{error}."
+    if unit == 0:
+        return f"{name}: above {whose}, which is 0."
+    way, may_be_chance = "below", not found.is_smaller
+    if found.mean > 0:  # also where it is far above, and too few rows carry that for the test
+        way, may_be_chance = "above", not found.is_larger and not found.mean > NEAR * found.error
+    chance = ", which may be chance" if may_be_chance else ""
+    return f"{name}: {percent(abs(found.mean) / unit)} {way} {whose}{chance}."
 
 
 def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> Verdict:
