@@ -7,7 +7,7 @@ import pytest
 
 from stablebag import Perturbations
 from stablebag.showing.comparison import Comparison
-from stablebag.showing.scores import HeldOut
+from stablebag.showing.scores import Covered, HeldOut
 from stablebag.showing.verdict import decide
 
 
@@ -242,6 +242,33 @@ def test_two_rows_in_the_right_order_are_not_called_a_rank_correlation():
     assert "correlation" not in two
     three = everything(of_numbers(np.array([1.0, 2.0, 3.0]), np.array([1.5, 1.8, 1.9])))
     assert "Rank correlation 1, where guessing gives 0 on average." in three
+
+
+def about_coverage(*numbers):
+    return [reason for reason in decide(STABILIZED, covered=Covered(*numbers)).reasons if "intervals" in reason]
+
+
+def test_intervals_that_miss_more_than_chance_explains_are_named():
+    assert about_coverage(0.1875, 80, 80, 0.9, 320) == [
+        "Only 18.8% of 80 held-out targets are in their 90% intervals: the held-out rows seem to differ from the "
+        "training rows."
+    ]
+    assert about_coverage(0.1875, 80, 6, 0.9, 320)  # 80 rows of 6 spans of time, and still too few
+    assert not about_coverage(0.723, 47, 12, 0.9, 48)  # 47 rows of 12 patients
+    assert not about_coverage(0.78, 100, 100, 0.9, 320)  # it may be 0.8, which is what is proved
+    assert not about_coverage(0.65, 1000, 1000, 0.9, 10)  # 10 training rows, which may be unlucky ones
+    assert about_coverage(0.65, 1000, 1000, 0.9, 1000)
+    assert not about_coverage(0.0, 1000, 1000, 0.5, 1000)  # nothing is proved
+
+
+def test_rows_like_the_training_rows_are_said_to_differ_in_at_most_1_percent_of_all_cases(rng):
+    for n_trained in (10, 40, 200):  # intervals by a quantile, whose coverage is exactly 0.8 on average
+        uniform = np.sort(rng.random((4000, n_trained)), axis=1)
+        each = uniform[:, int(np.ceil(0.8 * (n_trained + 1))) - 1]
+        seen = rng.binomial(100, each)
+        is_low = np.array([Covered(inside / 100, 100, 100, 0.9, n_trained).is_low for inside in range(101)])
+        false = is_low[seen].mean()
+        assert false <= 0.01 + 4 * np.sqrt(0.01 * 0.99 / 4000)
 
 
 def test_rows_of_one_group_count_once(rng):

@@ -26,6 +26,7 @@ LEVEL = 0.05  # how often a claim about accuracy may be made where it is false
 _LEVEL_OF_GROUPS = 0.025  # of the t test over groups, which then errs in at most 5 % of all cases (docs/verdict.md)
 _LEVEL_OF_LOSSES = 0.01  # of the t test of losses, which then errs in at most 5 % of all cases (docs/verdict.md)
 _FEWEST_DIFFERENCES = 12  # rows that must carry a difference before it is called one, by the kurtosis
+_LEVEL_OF_COVERAGE = 0.01  # how likely so few covered rows may be before they are called too few
 _FEWEST_OTHERS = 10  # rows outside of the most frequent class before probabilities are called worse
 _WEAK = {"AUC": 0.2, "rank correlation": 0.4}  # above chance: held-out rows that could miss as much are too few
 _WELL = {"AUC": 0.2, "rank correlation": 0.4}  # above chance: a model that reaches as much ranks well
@@ -165,6 +166,50 @@ class Difference(NamedTuple):
     error: float
     is_smaller: bool
     is_larger: bool
+
+
+class Covered(NamedTuple):
+    """How many held-out targets are in their prediction intervals, and whether chance explains that.
+
+    Attributes
+    ----------
+    share : float
+        The share of the held-out targets that are in their intervals.
+    n : int
+        The number of held-out rows.
+    n_units : int
+        How many of them are independent: the number of groups, if there are any.
+    level : float
+        The level 1 - a of the intervals. Coverage is proved to be at least 1 - 2a, on average over training rows.
+    n_trained : int
+        The number of training rows, or groups.
+    """
+
+    share: float
+    n: int
+    n_units: int
+    level: float
+    n_trained: int
+
+    @property
+    def is_low(self) -> bool:
+        """Whether so few are covered in at most 1 % of all cases, if coverage is 1 - 2a on average.
+
+        The coverage of one model's intervals varies with its training rows, as that of quantiles does: by a beta
+        distribution. The number of covered rows then is beta-binomial, which many training rows make binomial. Of a
+        group, a share is covered: by Bentkus (2004), "On Hoeffding's inequalities", a sum of such shares is as small
+        with at most e times the chance, interpolated by logarithms.
+        """
+        missed = 2 * (1 - self.level)
+        if missed >= 1 or not self.n_units:
+            return False
+        trained = self.n_trained + 1
+        count = stats.betabinom(self.n_units, (1 - missed) * trained, missed * trained)
+        if self.n_units == self.n:
+            return bool(count.cdf(round(self.share * self.n)) <= _LEVEL_OF_COVERAGE)
+        inside = math.floor(self.share * self.n_units)
+        part, between = self.share * self.n_units - inside, count.logcdf([inside, inside + 1])
+        return bool(1 + (1 - part) * between[0] + part * between[1] <= math.log(_LEVEL_OF_COVERAGE))
 
 
 class HeldOut:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from stablebag._wording import ROUNDING, ROWS, number, percent, short
 from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison, Ratio
-from stablebag.showing.scores import Difference, Loss, Ranking, difference
+from stablebag.showing.scores import Covered, Difference, Loss, Ranking, difference
 
 STABILIZED = "stabilized"
 ALREADY_STABLE = "already stable"
@@ -97,6 +97,7 @@ def decide(
     *,
     spread: float | None = None,
     quantity: str = "predictions",
+    covered: Covered | None = None,
 ) -> Verdict:
     """Decide what a study comes to, by the rules of `Verdict`.
 
@@ -112,6 +113,8 @@ def decide(
         The standard deviation of the targets, in which changes are large or small; None if it is not known.
     quantity : str, default="predictions"
         What changes.
+    covered : Covered or None, default=None
+        How many of the held-out targets are in their prediction intervals, if there are any.
 
     Returns
     -------
@@ -123,7 +126,7 @@ def decide(
         others = [replace(other, advice="") if other.case in over else other for other in others]
     elif first.case == STABILIZED and (doubts := " ".join(_doubts(losses))):
         first = replace(first, advice=f"{doubts} {first.advice.removeprefix(USE).strip()}".rstrip())
-    facts = _of_constant(losses, ranking)
+    facts = (*_of_constant(losses, ranking), *_of_coverage(covered))
     return replace(first, reasons=(*facts, *first.reasons), remarks=tuple(others))
 
 
@@ -246,6 +249,16 @@ def _of_constant(losses: tuple[Loss, ...], ranking: Ranking | None) -> tuple[str
         if loss.name == "log loss" and _is_too_sure(loss)
     ]
     return tuple(filter(None, (said, beside, *sharp)))
+
+
+def _of_coverage(covered: Covered | None) -> tuple[str, ...]:
+    """That prediction intervals have missed more of the held-out targets than chance explains."""
+    if covered is None or not covered.is_low:
+        return ()
+    return (
+        f"Only {percent(covered.share)} of {covered.n:,} held-out targets are in their {percent(covered.level)} "
+        "intervals: the held-out rows seem to differ from the training rows.",
+    )
 
 
 def _is_worse(loss: Loss) -> bool:
