@@ -3,10 +3,12 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from stablebag import Perturbations
 from stablebag.showing.comparison import Comparison
+from stablebag.showing.decisions import Decisions
 from stablebag.showing.scores import Covered, HeldOut
 from stablebag.showing.verdict import decide
 
@@ -271,6 +273,21 @@ def test_rows_like_the_training_rows_are_said_to_differ_in_at_most_1_percent_of_
         assert false <= 0.01 + 4 * np.sqrt(0.01 * 0.99 / 4000)
 
 
+def test_one_close_call_is_spoken_of_in_the_singular():
+    left_out = np.array([[[0.4, 0.6], [0.9, 0.1]], [[0.7, 0.3], [0.9, 0.1]]])
+    one = Perturbations(np.array([[0.6, 0.4], [0.9, 0.1]]), left_out, np.arange(2))
+    assert Decisions.of_perturbations(one).advice() == (
+        "1 decision is a close call: have someone review it, or answer with a set of labels (stablebag sets)."
+    )
+    left_out = left_out[:, [0, 0]]
+    two = Perturbations(np.array([[0.6, 0.4], [0.6, 0.4]]), left_out, np.arange(2))
+    assert (
+        Decisions.of_perturbations(two)
+        .advice()
+        .startswith("2 of 2 decisions are close calls: have someone review them")
+    )
+
+
 def test_rows_of_one_group_count_once(rng):
     groups = np.repeat(np.arange(6), 50)
     level, guess = rng.normal(size=6), rng.normal(size=6)
@@ -279,6 +296,8 @@ def test_rows_of_one_group_count_once(rng):
     assert "too few" not in of_numbers(0.3 * x, y).headline
     said = of_numbers(0.3 * x, y, groups=groups).headline
     assert said == ("300 held-out rows are too few to say whether the bagged model beats a constant (of 6 groups).")
+    in_time = of_numbers(0.3 * x, y, groups=pd.Series(groups, name="span of time")).headline
+    assert in_time.endswith("beats a constant (of 6 spans of time).")
     many = np.repeat(np.arange(100), 3)
     level = rng.normal(size=100)[many]
     assert of_numbers(level, level + rng.normal(size=300), groups=many).case == "stabilized"

@@ -136,7 +136,7 @@ def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None) -> Iterator[
         found = difference(losses[0], losses[0].constant)
         of_numbers = ranking.name != "AUC"
         if ranking.are_few and not (ranking.is_real and found.is_smaller):
-            among = [] if ranking.n_groups is None else [f"of {ranking.n_groups:,} groups"]
+            among = [] if ranking.n_groups is None else [f"of {ranking.groups.count(ranking.n_groups)}"]
             if ranking.rarest is not None:
                 among.append(f"{ranking.rarest[1]:,} of class {ranking.rarest[0]!r}")
             these = f" ({', '.join(among)})" if among else ""
