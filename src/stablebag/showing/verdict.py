@@ -50,6 +50,8 @@ class Verdict:
 
     2. *costs accuracy*: some loss of the bagged model (the squared error; the Brier score, the share of wrong
        decisions, the log loss) is clearly larger than the base model's, and by more than 2 % of it.
+       If the first loss is larger by more than 2 %, but not clearly, or the log loss is above a constant's by more than
+       2 %, the verdict stays the same, and another advice replaces "Use the bagged model".
     3. About stability, one of these:
 
        - *not compared*: the base model was not measured, as where the rows are not in memory.
