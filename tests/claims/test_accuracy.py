@@ -3,11 +3,13 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from stablebag import Perturbations
 from stablebag.showing.comparison import Comparison
-from stablebag.showing.scores import HeldOut
+from stablebag.showing.decisions import Decisions
+from stablebag.showing.scores import Covered, HeldOut
 from stablebag.showing.verdict import decide
 
 
@@ -158,6 +160,41 @@ def test_a_log_loss_above_a_constants_is_named_where_the_brier_score_is_below(rn
     assert "log loss was above" not in everything(of_classes(p, y))
 
 
+def test_probabilities_with_a_log_loss_above_a_constants_are_to_be_calibrated(rng):
+    p, y = labels(rng, 300, 0.5, 2.0)
+    sure = np.where(rng.random(300) < 0.5, np.where(p > 0.5, 1.0, 0.0), p)
+    verdict = of_classes(sure, y)
+    assert verdict.case == "stabilized"
+    assert verdict.advice == (
+        "Use its ranking and decisions, or calibrate its probabilities first (for example with scikit-learn's "
+        "CalibratedClassifierCV)."
+    )
+    assert of_classes(p, y).advice == "Use the bagged model."
+    base = sure.copy()
+    missed = np.flatnonzero(np.abs(sure - y) == 1)[:6]
+    base[missed] = y[missed]
+    both = of_classes(sure, y, base=base).advice  # the Brier score is larger than the base model's as well
+    assert both.startswith("It is more stable, but on these 300 held-out rows its Brier score was ")
+    assert "Calibrate its probabilities in any case" in both
+    assert "Use" not in both
+    rare, few = labels(rng, 2000, 0.1, 1.5)
+    bold = np.where((rare > 0.3) & (rare < 0.5), 0.52, rare)
+    bold[np.flatnonzero(few)[:10]] = 0.0
+    assert "Use its ranking, or calibrate" in of_classes(bold, few, 0.1).advice  # it decides worse than "no" always
+
+
+def test_a_log_loss_that_is_printed_like_a_constants_is_not_called_above_it(rng):
+    p, y = labels(rng, 300, 0.5, 2.0)
+    two = np.flatnonzero(y)[:2]
+    rest = -np.log(np.where(y == 1, p, 1 - p))[np.setdiff1d(np.arange(300), two)].sum()
+    for above, is_named in ((1.0005, False), (1.03, True)):  # the others' log loss and two rows that make it so large
+        p[two] = np.exp(-(above * 300 * np.log(2) - rest) / 2)
+        verdict = of_classes(p, y)
+        assert verdict.case == "stabilized"
+        assert ("log loss was above" in everything(verdict)) == is_named
+        assert ("Use the bagged model" in verdict.advice) != is_named
+
+
 def test_bagging_costs_accuracy_only_where_a_loss_rises_by_more_than_chance(rng):
     x = rng.normal(size=200)
     y = x + 0.3 * rng.normal(size=200)
@@ -168,6 +205,89 @@ def test_bagging_costs_accuracy_only_where_a_loss_rises_by_more_than_chance(rng)
     assert of_numbers(x, y, base=x + 0.01 * rng.normal(size=200)).case == "stabilized"
 
 
+def test_a_larger_loss_than_the_base_models_is_named_in_place_of_advice_to_use_the_model(rng):
+    x = rng.normal(size=48)
+    y = x + 0.1 * rng.normal(size=48)
+    y[0] += 3.0  # one row carries the difference, so that it is not clear
+    base, bagged = x.copy(), x.copy()
+    base[0] += 2.9
+    verdict = of_numbers(bagged, y, base=base)
+    times = ((bagged - y) ** 2).mean() / ((base - y) ** 2).mean()
+    assert verdict.case == "stabilized"
+    assert verdict.advice == (
+        f"It is more stable, but on these 48 held-out rows its squared error was {times:.2g} times the base model's; "
+        "hold out more rows to see whether that is chance."
+    )
+    base[0] = y[0] - 2.8
+    assert "squared error was 27.3% above the base model's; hold out" in of_numbers(bagged, y, base=base).advice
+    assert "above the base model's, which was 0; hold out" in of_numbers(bagged, y, base=y).advice
+    for others in (bagged, bagged + 0.001, np.zeros(48)):
+        assert of_numbers(bagged, y, base=others).advice == "Use the bagged model."
+    assert of_numbers(y + 1e-15, y, base=y).advice == "Use the bagged model."  # a rounding error
+
+
+def test_a_share_of_a_constants_loss_has_no_standard_error_beside_it_and_says_where_it_may_be_chance(rng):
+    y = rng.standard_t(2, size=200)
+    said = everything(of_numbers(y + 0.01 * rng.normal(size=200), y))  # its loss is almost exactly known to be small
+    assert "Squared error: over 99.9% below a constant's." in said
+    assert "standard error" not in said
+    x = rng.normal(size=30)
+    assert "a constant's, which may be chance." in everything(of_numbers(0.1 * x, 3 * rng.normal(size=30)))
+    assert "may be chance" not in everything(of_numbers(4 * x, x))  # clearly worse
+    assert "Squared error: above a constant's, which is 0." in everything(of_numbers(x, np.zeros(30)))
+    assert "Squared error: the same as a constant's." in everything(of_numbers(np.zeros(30), x))
+
+
+def test_two_rows_in_the_right_order_are_not_called_a_rank_correlation():
+    two = everything(of_numbers(np.array([1.0, 2.0]), np.array([1.5, 1.8])))
+    assert "2 held-out rows are too few" in two
+    assert "correlation" not in two
+    three = everything(of_numbers(np.array([1.0, 2.0, 3.0]), np.array([1.5, 1.8, 1.9])))
+    assert "Rank correlation 1, where guessing gives 0 on average." in three
+
+
+def about_coverage(*numbers):
+    return [reason for reason in decide(STABILIZED, covered=Covered(*numbers)).reasons if "intervals" in reason]
+
+
+def test_intervals_that_miss_more_than_chance_explains_are_named():
+    assert about_coverage(0.1875, 80, 80, 0.9, 320) == [
+        "Only 18.8% of 80 held-out targets are in their 90% intervals: the held-out rows seem to differ from the "
+        "training rows."
+    ]
+    assert about_coverage(0.1875, 80, 6, 0.9, 320)  # 80 rows of 6 spans of time, and still too few
+    assert not about_coverage(0.723, 47, 12, 0.9, 48)  # 47 rows of 12 patients
+    assert not about_coverage(0.78, 100, 100, 0.9, 320)  # it may be 0.8, which is what is proved
+    assert not about_coverage(0.65, 1000, 1000, 0.9, 10)  # 10 training rows, which may be unlucky ones
+    assert about_coverage(0.65, 1000, 1000, 0.9, 1000)
+    assert not about_coverage(0.0, 1000, 1000, 0.5, 1000)  # nothing is proved
+
+
+def test_rows_like_the_training_rows_are_said_to_differ_in_at_most_1_percent_of_all_cases(rng):
+    for n_trained in (10, 40, 200):  # intervals by a quantile, whose coverage is exactly 0.8 on average
+        uniform = np.sort(rng.random((4000, n_trained)), axis=1)
+        each = uniform[:, int(np.ceil(0.8 * (n_trained + 1))) - 1]
+        seen = rng.binomial(100, each)
+        is_low = np.array([Covered(inside / 100, 100, 100, 0.9, n_trained).is_low for inside in range(101)])
+        false = is_low[seen].mean()
+        assert false <= 0.01 + 4 * np.sqrt(0.01 * 0.99 / 4000)
+
+
+def test_one_close_call_is_spoken_of_in_the_singular():
+    left_out = np.array([[[0.4, 0.6], [0.9, 0.1]], [[0.7, 0.3], [0.9, 0.1]]])
+    one = Perturbations(np.array([[0.6, 0.4], [0.9, 0.1]]), left_out, np.arange(2))
+    assert Decisions.of_perturbations(one).advice() == (
+        "1 decision is a close call: have someone review it, or answer with a set of labels (stablebag sets)."
+    )
+    left_out = left_out[:, [0, 0]]
+    two = Perturbations(np.array([[0.6, 0.4], [0.6, 0.4]]), left_out, np.arange(2))
+    assert (
+        Decisions.of_perturbations(two)
+        .advice()
+        .startswith("2 of 2 decisions are close calls: have someone review them")
+    )
+
+
 def test_rows_of_one_group_count_once(rng):
     groups = np.repeat(np.arange(6), 50)
     level, guess = rng.normal(size=6), rng.normal(size=6)
@@ -176,6 +296,8 @@ def test_rows_of_one_group_count_once(rng):
     assert "too few" not in of_numbers(0.3 * x, y).headline
     said = of_numbers(0.3 * x, y, groups=groups).headline
     assert said == ("300 held-out rows are too few to say whether the bagged model beats a constant (of 6 groups).")
+    in_time = of_numbers(0.3 * x, y, groups=pd.Series(groups, name="span of time")).headline
+    assert in_time.endswith("beats a constant (of 6 spans of time).")
     many = np.repeat(np.arange(100), 3)
     level = rng.normal(size=100)[many]
     assert of_numbers(level, level + rng.normal(size=300), groups=many).case == "stabilized"

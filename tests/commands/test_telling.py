@@ -42,6 +42,16 @@ def test_the_verdict_comes_first_and_notes_last_within_80_columns(numbers, class
             assert name in words
 
 
+@pytest.mark.filterwarnings("ignore:The intervals are infinite")
+def test_infinite_intervals_are_called_so_and_do_not_cover_100_percent(numbers):
+    X, y = load_diabetes(return_X_y=True)
+    few = study(DecisionTreeRegressor(), X[:6], y[:6], X[6:8], y[6:8], n_bags=20, n_refits=2, n_points=2)
+    (row,) = [line for line in told(few).splitlines() if "covered by 90 % intervals" in line]
+    assert "infinite" in row
+    assert "%" not in row.replace("90 %", "")
+    assert "infinite " not in told(numbers)
+
+
 def test_remarks_follow_the_verdict():
     rng = np.random.default_rng(0)
     X, y, Z, z = rng.normal(size=(80, 2)), rng.normal(size=80), rng.normal(size=(40, 2)), rng.normal(size=40)

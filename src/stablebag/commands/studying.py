@@ -28,7 +28,7 @@ from stablebag.learning.sources.source import RowSource
 from stablebag.resampling.scheme import ResamplingScheme
 from stablebag.showing.colophon import Colophon
 from stablebag.showing.data_as_read import DataAsRead
-from stablebag.showing.scores import checked_metric
+from stablebag.showing.scores import SPANS, checked_metric
 from stablebag.showing.study import study
 
 _SPANS = (6, 20)  # of time, over which accuracy is compared: so many, one for each 100 held-out rows
@@ -236,6 +236,8 @@ def held_out_latest(X: Any, y: Any, time: str, test_size: float, task: str) -> t
     Returns X, X_test, y, y_test, the span of time of each held-out row, because rows next to each other in time are not
     independent, and a sentence.
     """
+    import pandas as pd
+
     _refuse_share(test_size)
     column = X.get(time)
     if column is None or column.dtype.kind not in "iufM":
@@ -256,10 +258,10 @@ def held_out_latest(X: Any, y: Any, time: str, test_size: float, task: str) -> t
     shown = str(first)[:10] if column.dtype.kind == "M" else f"{first:g}"
     of_rows = np.unique(column.to_numpy()[shuffled], return_inverse=True)[1].ravel()
     n_spans = min(int(np.clip(late.sum() // 100, *_SPANS)), int(of_rows.max()) + 1)
-    spans = of_rows * n_spans // (of_rows.max() + 1)
+    spans = pd.Series(of_rows * n_spans // (of_rows.max() + 1), name=SPANS.singular)
     said = (
         f"The latest rows are held out: those with {time} from {shown} on. Rows next to each other in time are alike, "
-        f"so accuracy is compared over {n_spans} groups of neighbouring rows."
+        f"so accuracy is compared over {SPANS.count(n_spans)}."
     )
     return X[~late], X.iloc[shuffled], y[~late], y[shuffled], spans, said
 

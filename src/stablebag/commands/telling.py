@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -134,7 +135,10 @@ def _moves_and_scores(result: Study, delta: float) -> Table:
         way = "lower is better" if score.lower_is_better else "higher is better"
         table.add_row(f"{score.name} ({way})", *score.shown()[first:])
     if result.coverage is not None:
-        table.add_row("covered by 90 % intervals", *("", percent(result.coverage), "")[first:])
+        inside = percent(result.coverage)
+        if result.intervals is not None and np.isinf(result.intervals.lower).all():
+            inside = "infinite"  # there are too few training rows for the level
+        table.add_row("covered by 90 % intervals", *("", inside, "")[first:])
     return table
 
 

@@ -224,4 +224,5 @@ class Decisions:
         are = "1 decision is a close call" if some == 1 else f"{some:,} of {len(self):,} decisions are close calls"
         if not len(self.refitted):
             are = are.replace(" is ", " may be ").replace(" are ", " may be ")
-        return f"{are}: have someone review them, or answer with sets of labels (stablebag sets)."
+        them, sets = ("it", "a set") if some == 1 else ("them", "sets")
+        return f"{are}: have someone review {them}, or answer with {sets} of labels (stablebag sets)."

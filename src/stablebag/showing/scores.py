@@ -12,7 +12,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils.metaestimators import available_if
 
-from stablebag._wording import short
+from stablebag._wording import Noun, short
 from stablebag.learning.outputs import one_hot
 
 REGRESSION = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "r2")
@@ -22,10 +22,12 @@ _LINEAR = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "neg_median
 _WITHOUT_UNIT = ("r2", "explained_variance", "neg_mean_absolute_percentage_error")
 RARE = 0.2  # a class with a smaller share of the training rows makes the classes imbalanced
 _SMALLEST = np.finfo(float).eps  # the logarithm of a probability of zero would be infinite
+GROUPS, SPANS = Noun("group", "groups"), Noun("span of time", "spans of time")
 LEVEL = 0.05  # how often a claim about accuracy may be made where it is false
 _LEVEL_OF_GROUPS = 0.025  # of the t test over groups, which then errs in at most 5 % of all cases (docs/verdict.md)
 _LEVEL_OF_LOSSES = 0.01  # of the t test of losses, which then errs in at most 5 % of all cases (docs/verdict.md)
 _FEWEST_DIFFERENCES = 12  # rows that must carry a difference before it is called one, by the kurtosis
+_LEVEL_OF_COVERAGE = 0.01  # how likely so few covered rows may be before they are called too few
 _FEWEST_OTHERS = 10  # rows outside of the most frequent class before probabilities are called worse
 _WEAK = {"AUC": 0.2, "rank correlation": 0.4}  # above chance: held-out rows that could miss as much are too few
 _WELL = {"AUC": 0.2, "rank correlation": 0.4}  # above chance: a model that reaches as much ranks well
@@ -119,6 +121,8 @@ class Ranking(NamedTuple):
         Of two classes, the one that the held-out rows have least of, and how many.
     n_groups : int or None, default=None
         The number of groups of the held-out rows, if there are any.
+    groups : Noun, default="groups"
+        What they are called.
     """
 
     name: str
@@ -129,6 +133,7 @@ class Ranking(NamedTuple):
     are_few: bool = False
     rarest: tuple[str, int] | None = None
     n_groups: int | None = None
+    groups: Noun = GROUPS
 
     @property
     def is_real(self) -> bool:
@@ -167,6 +172,50 @@ class Difference(NamedTuple):
     is_larger: bool
 
 
+class Covered(NamedTuple):
+    """How many held-out targets are in their prediction intervals, and whether chance explains that.
+
+    Attributes
+    ----------
+    share : float
+        The share of the held-out targets that are in their intervals.
+    n : int
+        The number of held-out rows.
+    n_units : int
+        How many of them are independent: the number of groups, if there are any.
+    level : float
+        The level 1 - a of the intervals. Coverage is proved to be at least 1 - 2a, on average over training rows.
+    n_trained : int
+        The number of training rows, or groups.
+    """
+
+    share: float
+    n: int
+    n_units: int
+    level: float
+    n_trained: int
+
+    @property
+    def is_low(self) -> bool:
+        """Whether so few are covered in at most 1 % of all cases, if coverage is 1 - 2a on average.
+
+        The coverage of one model's intervals varies with its training rows, as that of quantiles does: by a beta
+        distribution. The number of covered rows then is beta-binomial, which many training rows make binomial. Of a
+        group, a share is covered: by Bentkus (2004), "On Hoeffding's inequalities", a sum of such shares is as small
+        with at most e times the chance, interpolated by logarithms.
+        """
+        missed = 2 * (1 - self.level)
+        if missed >= 1 or not self.n_units:
+            return False
+        trained = self.n_trained + 1
+        count = stats.betabinom(self.n_units, (1 - missed) * trained, missed * trained)
+        if self.n_units == self.n:
+            return bool(count.cdf(round(self.share * self.n)) <= _LEVEL_OF_COVERAGE)
+        inside = math.floor(self.share * self.n_units)
+        part, between = self.share * self.n_units - inside, count.logcdf([inside, inside + 1])
+        return bool(1 + (1 - part) * between[0] + part * between[1] <= math.log(_LEVEL_OF_COVERAGE))
+
+
 class HeldOut:
     """What three models predict at the held-out rows: the base learner, the bagged model, and a constant.
 
@@ -183,13 +232,13 @@ class HeldOut:
     y_test : ndarray of shape (n_rows,)
         The targets of the held-out rows.
     groups : sequence of labels or None, default=None
-        The groups of the held-out rows, if they are known.
+        The groups of the held-out rows, if they are known. A Series with the name "span of time" has spans of time.
     """
 
     def __init__(
         self, alone: Any, model: Any, X_test: Any, averaged: np.ndarray, y_test: np.ndarray, groups: Any = None
     ) -> None:
-        self.groups = None
+        self.groups, self.grouped = None, SPANS if getattr(groups, "name", None) == SPANS.singular else GROUPS
         if groups is not None:
             self.groups = np.unique(np.asarray(groups).astype(str), return_inverse=True)[1].ravel()
         self.classes = None if averaged.ndim == 1 else model.classes_
@@ -283,7 +332,9 @@ class HeldOut:
     def ranking(self) -> Ranking:
         """Return how well the bagged model ranks the held-out rows, and whether chance explains it."""
         if self.classes is None:
-            return _ranking("rank correlation", self.bagged.predict(None)[:, None], _centred_ranks(self.y), self.groups)
+            ranks = _centred_ranks(self.y)
+            found = _ranking("rank correlation", self.bagged.predict(None)[:, None], ranks, self.groups)
+            return found._replace(groups=self.grouped)
         known = (self.y >= 0) & (self.y < len(self.classes))
         y, table = self.y[known], np.asarray(self.bagged.table)[known]
         counts = np.bincount(y, minlength=len(self.classes))
@@ -293,6 +344,7 @@ class HeldOut:
         weights = len(y) ** 2 * shares * (1 - shares) * max(1, len(there))
         truth = ((y[:, None] == there) - shares) / np.where(weights > 0, weights, 1)
         found = _ranking("AUC", table[:, there], truth, None if self.groups is None else self.groups[known])
+        found = found._replace(groups=self.grouped)
         if self.rare is None:
             return found
         least = int(np.argmin(counts))

@@ -33,7 +33,7 @@ from stablebag.showing.comparison import Comparison, Line, at_first, bagged_by, 
 from stablebag.showing.decisions import Decisions
 from stablebag.showing.proofs import Proof, proofs
 from stablebag.showing.samples import chosen_units, n_points_compared, of_source, rows_to_refit
-from stablebag.showing.scores import HeldOut, Loss, Ranking, Score, checked_metric
+from stablebag.showing.scores import Covered, HeldOut, Loss, Ranking, Score, checked_metric
 from stablebag.showing.verdict import NO_BETTER, Verdict, decide
 
 _MOST_KEPT = 2**30  # the most bytes of predictions of all bags at all held-out rows that are kept
@@ -214,7 +214,8 @@ class Study:
     def verdict(self) -> Verdict:
         """Decide what the study comes to, with advice; for a classifier, decisions are the first reason."""
         quantity = "predictions" if self.task == "regression" else "class probabilities"
-        verdict = decide(self.compared, self.losses, self.ranking, spread=self._spread, quantity=quantity)
+        options = {"spread": self._spread, "quantity": quantity, "covered": self._covered}
+        verdict = decide(self.compared, self.losses, self.ranking, **options)  # type: ignore[arg-type]
         if self.decisions is None:
             return verdict
         advice = " ".join(filter(None, [verdict.advice, "" if verdict.case == NO_BETTER else self.decisions.advice()]))
@@ -253,6 +254,17 @@ class Study:
         total = self.bagged.row_norms()
         order = np.argsort(-total, kind="stable")[:k]
         return np.asarray(self.bagged.rows)[order], total[order]
+
+    @property
+    def _covered(self) -> Covered | None:
+        """How many of the held-out targets are in their intervals, if that is known."""
+        if self.coverage is None or self.intervals is None:
+            return None
+        n, groups = len(self.intervals), None
+        if self.losses:
+            n, groups = len(self.losses[0].bagged), self.losses[0].groups
+        n_units = n if groups is None else len(np.unique(groups))
+        return Covered(self.coverage, n, n_units, self.intervals.confidence_level, self.n_samples)
 
     @property
     def _spread(self) -> float | None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import hypergeom
 
-from stablebag._wording import ROWS, number, percent, short
+from stablebag._wording import ROUNDING, ROWS, number, percent, short
 from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison, Ratio
-from stablebag.showing.scores import Difference, Loss, Ranking, difference
+from stablebag.showing.scores import Covered, Difference, Loss, Ranking, difference
 
 STABILIZED = "stabilized"
 ALREADY_STABLE = "already stable"
@@ -22,12 +22,15 @@ TOO_FEW = "too few held-out rows"
 ONLY_RANKS = "ranks, but no better than a constant"
 NOT_COMPARED = "not compared"
 UNTIL_CHECKED = "Until these are settled, the results below say little about new rows."
+USE = "Use the bagged model."  # said of a stabilized model, if nothing about accuracy speaks against it
 AFTER_CHECKS = "Once the points above are settled:"  # before the advice, if there is something to check first
 
 LEAST = 1.1  # times smaller that changes must be, without any one row or point, to be called stabilized
 MOST = 1.5  # times smaller that they may at most be, without any one row or point, to be called no smaller
 LITTLE = 0.05  # of the spread of the targets: a model that changes less is stable already
 WORTH = 0.02  # of the loss: what a difference must exceed besides being clear
+FEWEST_RANKED = 3  # rows: two are in the right order in half of all cases
+NEAR = 3.0  # standard errors: a loss that is larger by less, and not clearly, may be so by chance
 FEWEST_REFITS = 60  # rows that must be left out without any change before a model is called stable: 3 / 60 is 5 %
 
 
@@ -51,6 +54,8 @@ class Verdict:
 
     2. *costs accuracy*: some loss of the bagged model (the squared error; the Brier score, the share of wrong
        decisions, the log loss) is clearly larger than the base model's, and by more than 2 % of it.
+       If the first loss is larger by more than 2 %, but not clearly, or the log loss is above a constant's by more than
+       2 %, the verdict stays the same, and another advice replaces "Use the bagged model".
     3. About stability, one of these:
 
        - *not compared*: the base model was not measured, as where the rows are not in memory.
@@ -98,6 +103,7 @@ def decide(
     *,
     spread: float | None = None,
     quantity: str = "predictions",
+    covered: Covered | None = None,
 ) -> Verdict:
     """Decide what a study comes to, by the rules of `Verdict`.
 
@@ -113,6 +119,8 @@ def decide(
         The standard deviation of the targets, in which changes are large or small; None if it is not known.
     quantity : str, default="predictions"
         What changes.
+    covered : Covered or None, default=None
+        How many of the held-out targets are in their prediction intervals, if there are any.
 
     Returns
     -------
@@ -122,7 +130,9 @@ def decide(
     if others:  # what to do about stability must not contradict what was found about accuracy
         over = (STABILIZED,) if first.case == COSTS_ACCURACY else tuple(other.case for other in others)
         others = [replace(other, advice="") if other.case in over else other for other in others]
-    facts = _of_constant(losses, ranking)
+    elif first.case == STABILIZED and (doubts := " ".join(_doubts(losses))):
+        first = replace(first, advice=f"{doubts} {first.advice.removeprefix(USE).strip()}".rstrip())
+    facts = (*_of_constant(losses, ranking), *_of_coverage(covered))
     return replace(first, reasons=(*facts, *first.reasons), remarks=tuple(others))
 
 
@@ -132,7 +142,7 @@ def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None) -> Iterator[
         found = difference(losses[0], losses[0].constant)
         of_numbers = ranking.name != "AUC"
         if ranking.are_few and not (ranking.is_real and found.is_smaller):
-            among = [] if ranking.n_groups is None else [f"of {ranking.n_groups:,} groups"]
+            among = [] if ranking.n_groups is None else [f"of {ranking.groups.count(ranking.n_groups)}"]
             if ranking.rarest is not None:
                 among.append(f"{ranking.rarest[1]:,} of class {ranking.rarest[0]!r}")
             these = f" ({', '.join(among)})" if among else ""
@@ -174,6 +184,50 @@ def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None) -> Iterator[
         )  # fmt: skip
 
 
+def _doubts(losses: tuple[Loss, ...]) -> Iterator[str]:
+    """What was seen of accuracy that is not clear enough for a verdict, but speaks against "Use the bagged model"."""
+    if losses and _was_larger(losses[0]):
+        first = losses[0]
+        assert first.base is not None
+        before, after = float(first.base.mean()), float(first.bagged.mean())
+        how = "above the base model's, which was 0"
+        if before > 0:
+            times = after / before
+            how = f"{_times(times)} times the base model's" if times >= 2 else (
+                f"{percent(times - 1)} above the base model's")  # fmt: skip
+        n = len(first.bagged)
+        rows = "this held-out row" if n == 1 else f"these {n:,} held-out rows"
+        yield (
+            f"It is more stable, but on {rows} its {first.name} was {how}; hold out more rows to see whether that is "
+            "chance."
+        )
+    named = {loss.name: loss for loss in losses}
+    if "log loss" in named and _is_too_sure(named["log loss"]):
+        calibrated = "(for example with scikit-learn's CalibratedClassifierCV)"
+        wrong = named.get("share of wrong decisions")
+        decides = wrong is None or wrong.bagged.mean() <= wrong.constant.mean()
+        if _was_larger(losses[0]):
+            yield f"Calibrate its probabilities in any case {calibrated}."
+        else:
+            yield (
+                f"Use its ranking{' and decisions' if decides else ''}, or calibrate its probabilities first "
+                f"{calibrated}."
+            )
+
+
+def _is_too_sure(loss: Loss) -> bool:
+    """Whether a log loss was above a constant's by more than 2 %."""
+    return float(loss.bagged.mean()) > (1 + WORTH) * float(loss.constant.mean())
+
+
+def _was_larger(loss: Loss) -> bool:
+    """Whether the bagged model's loss was larger than the base model's by more than 2 %, clearly or not."""
+    if loss.base is None or not len(loss.base):
+        return False
+    least = (1 + WORTH) * float(loss.base.mean()) + ROUNDING * float(loss.constant.mean())
+    return float(loss.bagged.mean()) > least
+
+
 def _of_constant(losses: tuple[Loss, ...], ranking: Ranking | None) -> tuple[str, ...]:
     """How the bagged model does beside a constant: what the held-out rows show, and what they do not."""
     if not losses or ranking is None:
@@ -181,7 +235,7 @@ def _of_constant(losses: tuple[Loss, ...], ranking: Ranking | None) -> tuple[str
     first, *others = losses
     found, rows = difference(first, first.constant), f"{ranking.n:,} held-out row{'s' * (ranking.n != 1)}"
     what = "predictions" if ranking.name != "AUC" else "probabilities"
-    guessing = f"{ranking.name} {short(ranking.value, 1)}, where guessing gives {ranking.by_chance:g}"
+    guessing = f"{ranking.name} {short(ranking.value, 1)}, where guessing gives {ranking.by_chance:g} on average"
     beside = _beside(first, found, "a constant's", float(first.constant.mean()))
     if math.isnan(ranking.value):
         said = f"All {rows} have the same target, so they cannot show whether the model ranks."
@@ -193,14 +247,24 @@ def _of_constant(losses: tuple[Loss, ...], ranking: Ranking | None) -> tuple[str
             f"whether its {what} beat a constant's."
         )
     else:
-        said = f"{guessing[0].upper()}{guessing[1:]}."
+        said = f"{guessing[0].upper()}{guessing[1:]}." if ranking.n >= FEWEST_RANKED else ""
     sharp = [
         f"Its log loss was above a constant's on these rows ({short(float(loss.bagged.mean()))} against "
         f"{short(float(loss.constant.mean()))}): it was too sure where it was wrong."
         for loss in others
-        if loss.name == "log loss" and loss.bagged.mean() > loss.constant.mean()
+        if loss.name == "log loss" and _is_too_sure(loss)
     ]
-    return (said, beside, *sharp)
+    return tuple(filter(None, (said, beside, *sharp)))
+
+
+def _of_coverage(covered: Covered | None) -> tuple[str, ...]:
+    """That prediction intervals have missed more of the held-out targets than chance explains."""
+    if covered is None or not covered.is_low:
+        return ()
+    return (
+        f"Only {percent(covered.share)} of {covered.n:,} held-out targets are in their {percent(covered.level)} "
+        "intervals: the held-out rows seem to differ from the training rows.",
+    )
 
 
 def _is_worse(loss: Loss) -> bool:
@@ -210,15 +274,20 @@ def _is_worse(loss: Loss) -> bool:
 
 
 def _beside(loss: Loss, found: Difference, whose: str, unit: float) -> str:
-    """A loss of the bagged model beside another's, in units of the other's."""
+    """A loss of the bagged model beside another's, in units of the other's, and whether that may be chance.
+
+    The standard error of the difference is not that of the ratio, so it does not stand beside it.
+    """
     name = loss.name[0].upper() + loss.name[1:]
-    if unit == 0:
-        return f"{name}: 0 is {whose}, {short(float(loss.bagged.mean()))} the bagged model's."
-    error = "" if math.isnan(found.error) else f" (standard error {percent(found.error / unit)})"
-    way = "above" if found.mean > 0 else "below"
     if found.mean == 0:
         return f"{name}: the same as {whose}."
-    return f"{name}: {percent(abs(found.mean) / unit)} {way} {whose}{error}."
+    if unit == 0:
+        return f"{name}: above {whose}, which is 0."
+    way, may_be_chance = "below", not found.is_smaller
+    if found.mean > 0:  # also where it is far above, and too few rows carry that for the test
+        way, may_be_chance = "above", not found.is_larger and not found.mean > NEAR * found.error
+    chance = ", which may be chance" if may_be_chance else ""
+    return f"{name}: {percent(abs(found.mean) / unit)} {way} {whose}{chance}."
 
 
 def _of_stability(compared: Comparison, spread: float | None, quantity: str) -> Verdict:
