@@ -39,8 +39,8 @@ _LIKELY = 0.5  # rows in every bag, from which on there are too few bags
 _PREDICTED = 20_000  # rows of a source at which every bag predicts: held-out ones, and as many training rows
 _OF_A_ROW, _OF_AN_ENTRY = 16, 24  # bytes of a row, and of a row in a bag, beside its values
 FEWEST_MATCHED = 10  # refits of the bagged model; if there is no time for as many, what they would give is estimated
-_MATCHED_SECONDS = 1.5  # that more refits of the bagged model may take even if everything else takes less
-_MATCHED_SHARE = 0.5  # of the time of everything else that more of them may take
+_MATCHED_SECONDS = 4.0  # that more refits of the bagged model may take even if everything else takes less
+_MATCHED_SHARE = 1.0  # of the time of everything else that more of them may take
 _BESIDE_A_REFIT = 0.03  # seconds of a refit of the bagged model beside its fits
 _BESIDE = 1.15  # everything in proportion to the fits alone: predictions, processes, printing
 
