@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from stablebag._wording import ROW_NUMBERS, ROWS, Noun, number, percent, printable, rounded_up, visible
-from stablebag.measuring.suspects import NONE_FAR, RANKING, Farthest
+from stablebag.measuring.suspects import RANKING, Farthest
 from stablebag.resampling.row_ids import plain
 from stablebag.showing.study import Study
 from stablebag.showing.verdict import AFTER_CHECKS
@@ -68,7 +68,8 @@ def suspicious(result: Study) -> list[str]:
     beyond = "" if of_all else " beyond bagging noise"
     sentences = [found.about_moving]
     if found.moving:
-        moves = f"{_count(found.moving, noun)} {'moves' if len(found.moving) == 1 else 'move'} predictions{beyond}"
+        verb = "moves" if len(found.moving) == 1 else "move"
+        moves = f"{_count(found.moving, noun)} {verb} predictions{found.at}{beyond}"
         named = _named(
             found.moving, noun, lambda one: f"by {number(one.change)}{'' if of_all else f', noise {number(one.noise)}'}"
         )
@@ -79,7 +80,7 @@ def suspicious(result: Study) -> list[str]:
         others = f"{_count(found.farthest, noun)} farthest from what the other {noun.plural} predict{found.among}"
         sentences.append(f"Worth a look, {others}{_first(found.farthest)}: {named}. {RANKING}")
     else:
-        sentences.append(f"{NONE_FAR}{found.among}.")
+        sentences.append(found.none_far)
     return sentences
 
 
