@@ -10,6 +10,7 @@ from rich.table import Table
 from stablebag._wording import ROW_NUMBERS, ROWS, Noun, number, percent, printable, rounded_up, visible
 from stablebag.measuring.suspects import RANKING, Farthest
 from stablebag.resampling.row_ids import plain
+from stablebag.showing.proofs import Proof
 from stablebag.showing.study import Study
 from stablebag.showing.verdict import AFTER_CHECKS
 
@@ -40,8 +41,9 @@ def tell(
     points = len(result.bagged.prediction)
     at = "the test point" if points == 1 else f"the worst of {points:,} test points"
     _paragraph(console, f"How far one {result.noun.singular} moves the bagged model at {at}:")
-    console.print(_proved(result, delta))
-    _paragraph(console, about_proofs(result))
+    lines = result.proofs(delta)
+    console.print(_proved(result, lines))
+    _paragraph(console, about_proofs(result, lines))
     console.print()
     for sentence in suspicious(result):
         _paragraph(console, sentence)
@@ -50,13 +52,14 @@ def tell(
         _paragraph(console, note)
 
 
-def about_proofs(result: Study) -> str:
-    """Say in a sentence how the table of what is proved is read."""
+def about_proofs(result: Study, lines: Iterable[Proof]) -> str:
+    """Say in sentences how the table of what is proved is read."""
     bags = result.bagged.bags
     price = ""
     if bags is not None and bags.n_bags is not None:
         price = f"; the price is what drawing {bags.n_bags:,} bags at random, and not more, adds to a bound"
-    return f"Where a cell is empty, nothing was measured, or nothing is proved{price}."
+    error = " ± is a standard error." if any(not math.isnan(line.error) for line in lines) else ""
+    return f"Where a cell is empty, nothing was measured, or nothing is proved{price}.{error}"
 
 
 def suspicious(result: Study) -> list[str]:
@@ -138,13 +141,13 @@ def _moves_and_scores(result: Study, delta: float) -> Table:
     return table
 
 
-def _proved(result: Study, delta: float) -> Table:
+def _proved(result: Study, lines: Iterable[Proof]) -> Table:
     table = Table()
     table.add_column()
     for name in ("measured", "proved", "of it, price\nof the bags", "bags that\nhalve that"):
         table.add_column(name, justify="right")
     scale = result.compared.scale
-    for line in result.proofs(delta):
+    for line in lines:
         error = "" if math.isnan(line.error) else f" ± {line.error:.1g}"
         table.add_row(
             line.what,
