@@ -158,7 +158,9 @@ def _classes(found: Any, y: Any) -> Table:
     if found.training_coverage is not None:
         sizes = found.training_rows.tolist()
         shares = zip(found.training_coverage, sizes, strict=True)
-        columns["training rows covered\n(estimate)"] = [f"{share:.1%} of {size:,}" for share, size in shares]
+        columns["training rows covered\n(estimate)"] = [
+            f"no estimate ({size:,})" if np.isnan(share) else f"{share:.1%} of {size:,}" for share, size in shares
+        ]
     if y is not None:
         by_class = found.coverage_by_class(y)
         labels = [*labels, *(label for label in by_class if label not in labels)]  # not in the training table
