@@ -120,6 +120,34 @@ def test_what_is_estimated_from_the_training_rows_is_near_to_what_new_rows_get(b
     assert "Estimated" not in predict_set_stable().explain()
 
 
+@pytest.mark.parametrize(("n_rare", "has_estimate"), [(8, True), (9, False), (10, True)])
+def test_a_class_that_is_covered_only_because_a_row_is_missing_has_no_estimate(n_rare, has_estimate):
+    X, y = churn(100, n_rare / 100)
+    assert (y == "yes").sum() == n_rare
+    model = BaggedClassifier(LEARNER, n_bags=60, random_state=0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sets = predict_set(model, X, method="jackknife+")
+    assert np.isnan(sets.training_coverage).tolist() == [False, not has_estimate]
+    said = " ".join(sets.explain().split())
+    assert said.endswith("; no estimate for class yes (9 rows).") == (not has_estimate)
+    assert ("of class yes (" in said) == has_estimate
+    assert "nan" not in said
+    if n_rare == 8:  # every set has it, of new rows as well
+        assert sets.training_coverage[1] == 1
+        assert sets.members[:, 1].all()
+
+
+def test_a_class_of_groups_that_is_covered_only_because_a_group_is_missing_has_no_estimate():
+    X, y = churn(120, 0.15)
+    y[:] = "no"
+    y[:18] = "yes"
+    for size, has_estimate in ((1, True), (2, False)):  # 18 or 9 groups of class yes
+        model = BaggedClassifier(LEARNER, n_bags=60, random_state=0).fit(X, y, groups=np.arange(120) // size)
+        sets = predict_set(model, X, method="jackknife+")
+        assert np.isnan(sets.training_coverage).tolist() == [False, not has_estimate]
+
+
 def predict_set_stable():
     X, y = churn(60, 0.4)
     return predict_set(BaggedClassifier(n_bags=60, random_state=0).fit(X, y), X)

@@ -265,4 +265,8 @@ def test_the_latest_rows_are_held_out_on_request(rng, tmp_path):
     assert "Trained on 96 rows, held out 24." in text
     assert "follow each other in time" not in text
     assert "both decide which rows are held out" in run("--time", "date", "--group", "promo").output
-    assert "is not a column of dates or numbers" in run("--time", "day").output
+    assert "There is no column 'dat' in the table. Did you mean 'date'?" in " ".join(
+        run("--time", "dat").output.split()
+    )
+    assert "There is no column 'zz' in the table; it has 'date', " in " ".join(run("--time", "zz").output.split())
+    assert "is not a column of dates or numbers" in run("--time", "sales").output

@@ -94,6 +94,27 @@ def test_where_every_target_is_predicted_exactly_no_row_is_worth_a_look():
     assert far == "The bags without a row predict its target exactly, for every row."
 
 
+def test_where_every_class_is_predicted_as_usual_no_row_is_worth_a_look(tmp_path):
+    X = np.random.default_rng(0).normal(size=(N + HELD_OUT, 1)).round()
+    result = studied(X, np.where(X[:, 0] > 0, "yes", "no"))
+    moving, far = suspicious(result)
+    assert moving == "No row moves predictions at 8 test points."
+    assert far == "The bags without a row give its class about the usual probability, for every row."
+    assert far in str(result.suspects).replace("\n", " ")
+    page = write(tmp_path / "report.html", result).read_text()
+    assert far in page
+    assert "No training row moves the predictions at 8 test points." in page
+
+
+def test_rows_whose_class_is_predicted_as_usual_are_not_worth_a_look():
+    X = np.random.default_rng(0).normal(size=(N + HELD_OUT, 1)).round()
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    y[5] = "no" if y[5] == "yes" else "yes"
+    found = studied(X, y, DecisionTreeClassifier(max_depth=1)).suspects
+    assert found.farthest[0].number == 5
+    assert all(far.value < far.usual for far in found.farthest)
+
+
 class Guess(RegressorMixin, BaseEstimator):
     """Learns nothing from the rows, and predicts numbers with long tails."""
 
@@ -111,7 +132,7 @@ class Guess(RegressorMixin, BaseEstimator):
 def test_no_row_is_said_to_move_predictions_where_rows_do_not_matter():
     """By chance, this fails for at most one of 20 seeds, so it has one that does not."""
     moving = suspicious(studied(*CLEAN["t3"](0), Guess()))[0]
-    assert moving.startswith("No row moves predictions clearly beyond bagging noise (")
+    assert moving.startswith("No row moves predictions at 8 test points clearly beyond bagging noise (")
     assert "chance" not in moving
 
 
@@ -120,7 +141,8 @@ def test_a_row_that_moves_predictions_is_named_with_what_the_list_claims(tmp_pat
     y[7], X[7] = 3000.0, X[N]  # at a held-out row
     result = studied(X, y)
     moving = suspicious(result)[0]
-    assert re.match(r"\d+ training rows? moves? predictions beyond bagging noise(, the first 5)?: row 7 \(by ", moving)
+    moves = r"\d+ training rows? moves? predictions at 8 test points beyond bagging noise(, the first 5)?: row 7 \(by "
+    assert re.match(moves, moving)
     assert moving.endswith("If no row had an effect, the chance of listing any would be at most 5%.")
     page = write(tmp_path / "report.html", result).read_text()
     assert "If no row had an effect, the chance of listing any would be at most 5%." in page
@@ -134,7 +156,7 @@ def test_of_groups_a_row_of_the_group_is_far_and_the_group_moves_predictions():
     noun = result.noun.singular
     assert far.startswith(f"Worth a look, 10 {result.noun.plural} farthest from what the other {result.noun.plural}")
     assert re.search(rf"the first 5: (?:{noun} )?patient 3 \(one row off by \+", far)
-    assert f"If no {noun} had an effect" in moving or moving.startswith(f"No {noun} moves predictions clearly")
+    assert f"If no {noun} had an effect" in moving or moving.startswith(f"No {noun} moves predictions at 8 test points")
 
 
 def test_rows_drawn_at_random_are_named_as_what_was_ranked():
@@ -152,5 +174,5 @@ def test_models_of_all_bags_claim_no_noise():
     from stablebag import BaggedRegressor, suspects
 
     found = suspects(BaggedRegressor(DecisionTreeRegressor(), n_bags="all").fit(X, y), X)
-    assert str(found).startswith("7 rows move predictions.\n")
+    assert str(found).startswith("7 rows move predictions at 7 test points.\n")
     assert "noise" not in str(found)

@@ -32,6 +32,9 @@ def test_measure_prints_a_table_and_writes_a_report_and_numbers(measured):
     result, page, numbers = measured["cost"]
     assert "and scores on 24 rows held out:" in words(result)
     assert "mean absolute error" in words(result)
+    assert " ± " in result.output
+    assert "± is a standard error." in words(result)
+    assert "± is a standard error." in page
     assert "the target is 'cost' (regression)" in words(result)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
     assert "<script>alert(1)</script>" not in page
@@ -207,6 +210,17 @@ def test_two_rows_are_too_few_to_hold_one_out(run, tmp_path):
     result = run("measure", tmp_path / "t.csv", "--target", "y", *QUICK)
     assert result.exit_code == 2
     assert words(result).endswith("Error: One row is left to train on, and two are needed. Give more rows, or --test.")
+
+
+def test_of_very_few_rows_warnings_are_sentences_and_all_rows_are_named(run, tmp_path):
+    rng = np.random.default_rng(0)
+    pd.DataFrame({"x": rng.normal(size=8), "y": rng.normal(size=8)}).to_csv(tmp_path / "t.csv", index=False)
+    result = run("measure", tmp_path / "t.csv", "--target", "y", *QUICK, "--refits", 20, "--matched", 20)
+    assert result.exit_code == 0, result.output
+    assert "The intervals are infinite: level 0.9 asks for residual number 7 of 6 training rows." in words(result)
+    assert "UserWarning" not in result.output
+    assert "drawn at random" not in result.output.replace("bags at random", "")
+    assert "±" not in result.output
 
 
 def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path):

@@ -10,6 +10,9 @@ pytest.importorskip("skops.io")
 QUICK = ("--n-bags", 20, "--jobs", 1)
 
 
+SEEN = "120 of these 120 rows are exact copies of training rows: the model has seen their targets."
+
+
 def words(result):
     return " ".join(result.output.split())
 
@@ -47,6 +50,7 @@ def test_numbers_are_predicted_as_by_the_model_itself(run, numbers, table, tmp_p
     np.testing.assert_allclose(frame["prediction"], model.predict(model.X_[:7]))
     assert result.output.startswith("'cost' is predicted as ")
     assert "7 predictions are in" in words(result)
+    assert "exact copies" not in words(result)  # their targets are not known
 
 
 def test_intervals_are_those_of_the_model_and_keep_the_theorem(run, numbers, table, tmp_path):
@@ -58,6 +62,7 @@ def test_intervals_are_those_of_the_model_and_keep_the_theorem(run, numbers, tab
     np.testing.assert_allclose(frame[["lower", "upper"]].to_numpy().T, [found.lower, found.upper])
     assert "coverage is at least 0.6" in words(result)
     assert "approximately" not in words(result)  # stablebag interval draws the number of bags
+    assert SEEN in words(result)
     assert f"{percent(found.coverage(pd.read_csv(table)['cost']))} of the known targets are inside." in words(result)
 
 
@@ -73,6 +78,7 @@ def test_classes_are_predicted_with_probabilities_and_sets(run, classes, table, 
     assert frame["n_labels"].tolist() == predict_set(model, model.X_, delta=0.2).sizes.tolist()
     assert "the set from the bags without" in words(result)
     assert "% of the known labels are predicted." in words(result)
+    assert SEEN in words(result)
     result = run("predict", classes, table, "--output", output)
     assert "'ill' is predicted as " in words(result)
     assert pd.read_csv(output).columns.tolist()[-3:] == ["prediction", *added[2:]]

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,7 +7,7 @@ import pytest
 from marks import since
 from stablebag import LabelSets
 from stablebag.commands.new_rows import NewRows
-from stablebag.commands.sets import _table, columns_of, conclusion
+from stablebag.commands.sets import _classes, _table, columns_of, conclusion
 
 QUICK = ("--n-bags", 40, "--jobs", 1)
 
@@ -89,6 +91,12 @@ def test_the_table_has_the_first_rows_and_says_how_many_it_leaves_out():
     assert table.title == "Sets of labels, several labels first; 3 more rows are not shown"
     assert list(table.columns[1].cells) == [r"cat | \[hen]"] * 5
     assert next(iter(table.columns[2].cells)) == "cat 0.5, dog 0.3"
+
+
+def test_a_class_without_an_estimate_is_said_to_have_none():
+    about = {"training_rows": np.array([50, 9, 40]), "training_coverage": np.array([0.9, np.nan, 0.95])}
+    cells = list(_classes(replace(by_hand([[1, 0, 0]]), **about), None).columns[2].cells)
+    assert cells == ["no estimate (9)", "95.0% of 40", "90.0% of 50"]
 
 
 def test_columns_that_are_called_like_the_sets_are_kept():

@@ -4,9 +4,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import train_test_split
 
 from stablebag import BernoulliSubbagging
 from stablebag.commands import budget
+from stablebag.commands.refusals import TableError
 from stablebag.commands.studying import StudyOrder, held_out
 
 QUICK = ("--n-bags", 20, "--refits", 5, "--points", 4, "--jobs", 1)
@@ -41,6 +43,27 @@ def test_the_same_seed_holds_out_the_same_rows():
     tests = [held_out(X, y, 0.3, "regression", seed)[1].tolist() for seed in (0, 0, 1)]
     assert tests[0] == tests[1] != tests[2]
     assert len(tests[0]) == 30
+
+
+def test_training_rows_of_one_class_are_refused_with_what_to_do():
+    X, y = np.arange(100), np.where(np.arange(100) == 26, "8", "7")
+    assert 26 in train_test_split(X, test_size=0.2, random_state=0)[1]
+    said = (
+        r"All rows to train on have class '7': class '8' has 1 row only, and it is held out. Gather more rows of class "
+        r"'8', or give held-out rows with --test. If the target is a number, use --task regression.$"
+    )
+    with pytest.raises(TableError, match=said):
+        held_out(X, y, 0.2, "classification", 0)
+    with pytest.raises(TableError, match=r"class 'yes' has 1 row only.* --test.$"):
+        held_out(X, np.where(y == "8", "yes", "no"), 0.2, "classification", 0)
+    assert len(held_out(X, y, 0.2, "classification", 1)[1]) == 20  # it is not held out
+    few = np.array(["a"] * 2 + ["b", "c"])
+    with pytest.raises(TableError, match="the other 2 classes have so few rows that all of them are held out"):
+        held_out(np.arange(4), few, 0.5, "classification", next(s for s in range(99) if _held(s) == {2, 3}))
+
+
+def _held(seed):
+    return set(train_test_split(np.arange(4), test_size=0.5, random_state=seed)[1].tolist())
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, float("nan")])

@@ -30,7 +30,9 @@ def test_rows_without_a_target_are_dropped_and_counted():
 
 
 @pytest.mark.parametrize(("values", "task", "words"), [
-    (["a", "a"], None, "one class only, 'a'"), (["a", "b"], "regression", "is not a number"),
+    (["a", "a"], None, "one class only, 'a'"),
+    ([7.0, 7.0], None, "is 7 in every row: there is nothing to predict. Use another column, or add rows"),
+    (["a", "b"], "regression", "is not a number"),
     ([1.0, np.inf], "regression", "infinite"), ([np.nan, np.nan], None, "missing in every row"),
 ])  # fmt: skip
 def test_targets_that_are_none_are_refused(values, task, words):

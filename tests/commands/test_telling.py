@@ -74,7 +74,10 @@ def test_suspicious_rows_are_told_with_the_noise_beside_them(numbers):
 def test_rows_of_pure_noise_are_not_said_to_move_predictions(classes):
     assert classes.suspects.moving == ()
     moving, far = suspicious(classes)
-    assert moving == f"No row moves predictions clearly beyond bagging noise ({number(classes.suspects.noise)})."
+    assert moving == (
+        f"No row moves predictions at {len(classes.bagged.prediction)} test points clearly beyond bagging noise "
+        f"({number(classes.suspects.noise)})."
+    )
     assert far.startswith("Worth a look, 10 training rows farthest from what the other rows predict, the first 5: row ")
 
 

@@ -174,7 +174,7 @@ def test_a_row_that_moves_predictions_through_the_range_alone_is_listed():
     found = suspects(model, X)
     assert [(one.number, one.p_value) for one in found.moving] == [(19, 0.0)]
     assert found.noise == 0
-    assert "1 row moves predictions.\n" in str(found)
+    assert "1 row moves predictions at 20 test points.\n" in str(found)
 
 
 def test_all_bags_have_no_noise():
@@ -299,7 +299,8 @@ def test_some_rows_are_ranked_if_asked(load):
     model = kind(n_bags=100, random_state=0).fit(X[:300], y[:300])
     found = suspects(model, X[300:310], rows=np.array([200, 7, 8, 9]))
     assert found.n_looked_at == 4
-    assert {far.number for far in found.farthest} == {200, 7, 8, 9}
+    of_classes = load is load_breast_cancer  # rows whose class gets its usual probability are not far
+    assert {far.number for far in found.farthest} == ({7, 9} if of_classes else {200, 7, 8, 9})
     assert found.farthest[0].number == 7
     assert repr(found.moving) == repr(suspects(model, X[300:310]).moving)
     everything = suspects(model, X[300:310], rows=np.arange(300))

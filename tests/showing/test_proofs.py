@@ -52,3 +52,14 @@ def test_what_is_known_without_proof_is_not_called_proved(fitted):
     assert np.isnan(lines[0].proved) or lines[0].proved < np.ptp(fitted[2][:20])
     assert np.isnan(lines[0].price) == np.isnan(lines[0].proved)
     assert np.isnan(lines[2].proved)  # some row changes the range
+
+
+def test_rows_that_are_all_left_out_are_not_called_drawn_at_random():
+    X, y = load_diabetes(return_X_y=True)
+    model = BaggedRegressor(DecisionTreeRegressor(), n_bags=30, random_state=0).fit(X[:12], y[:12])
+    moved, proved, anew = leave_one_out(model, X[12:14]), certify_reused(model, X[12:14]), certify(model)
+    for rows, said in ((range(12), "and all 12 rows"), (range(5), "and 5 rows drawn at random")):
+        refitted = refit(model, X[:12], y[:12], X[12:14], rows=list(rows), random_state=0)
+        line = proofs(moved, proved, anew, refitted)[-1]
+        assert line.what.endswith(said)
+        assert np.isnan(line.error) == (len(rows) == 12)  # all rows are not a sample

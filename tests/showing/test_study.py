@@ -297,3 +297,32 @@ def test_what_a_study_of_files_cannot_do_is_refused(held_out_of_files):
         study(tree, rest, X_test=X_test, n_matched=2)
     with pytest.raises(ValueError, match="where the table is made"):
         study(tree, rest, X_test=X_test, groups=np.arange(len(y)))
+
+
+@pytest.mark.parametrize(
+    ("groups", "error", "said"),
+    [
+        (np.arange(9), ValueError, "'groups_test' parameter of study must be 10 names of units"),
+        (3, TypeError, "'groups_test' parameter of study must be a list with the unit of each row. Got 3"),
+        ("ab", TypeError, "groups_test=frame"),
+        ([None, *range(9)], ValueError, "'groups_test' parameter.*row 0 has none"),
+        ([*range(9), np.nan], ValueError, "'groups_test' parameter.*row 9 has none"),
+        (np.zeros((10, 1)), ValueError, "'groups_test' parameter of study must be one-dimensional"),
+        ([[1]] * 10, TypeError, "'groups_test' parameter.*can be hashed"),
+    ],
+)
+def test_groups_of_held_out_rows_are_checked_before_any_fit(groups, error, said, monkeypatch):
+    monkeypatch.setattr(BaggedRegressor, "fit", None)
+    X = np.arange(30.0)[:, None]
+    with pytest.raises(error, match=said):
+        study(DecisionTreeRegressor(), X[:20], X[:20, 0], X[20:], X[20:, 0], groups_test=groups)
+
+
+def test_groups_of_held_out_rows_need_no_groups_of_training_rows():
+    X = np.arange(30.0)[:, None]
+    groups = [("a", 1)] * 5 + [("b", 1)] * 5
+    result = study(
+        DecisionTreeRegressor(), X[:20], X[:20, 0], X[20:], X[20:, 0], groups_test=groups, n_bags=20, n_refits=5
+    )
+    assert result.losses[0].groups.tolist() == [0] * 5 + [1] * 5
+    assert result.noun == Noun("row", "rows")

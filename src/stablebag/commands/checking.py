@@ -30,10 +30,13 @@ def _meant(value: float) -> str:
 def spoken_warnings(console: Console, options: Mapping[str, str] | None = None) -> Iterator[None]:
     """Say warnings of the work in a ``with`` block as sentences, each once and without the place in the code.
 
-    Names of parameters are replaced by the options of the command line.
+    Names of parameters are replaced by the options of the command line. Warnings for developers, which Python hides
+    from users, stay hidden.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
+        for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+            warnings.simplefilter("ignore", category)
         yield
     for sentence in dict.fromkeys(str(warning.message) for warning in caught):
         for parameter, option in (options or {}).items():

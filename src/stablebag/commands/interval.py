@@ -53,6 +53,7 @@ def interval(
     """
     from stablebag.commands import groups
     from stablebag.commands.checking import check_level, spoken_warnings
+    from stablebag.commands.noticing import about_copies_to_predict
     from stablebag.commands.saving import Saving
     from stablebag.commands.two_tables import TwoTables, about_bags
     from stablebag.deciding.intervals import predict_interval
@@ -88,6 +89,8 @@ def interval(
         say(console, noticed)
     if new.y is not None:
         say(console, f"{percent(found.coverage(new.y))} of the known targets are inside.")
+    for noticed in about_copies_to_predict(data.X, data.y, new):
+        say(console, noticed)
     with whole(output) as partial:
         new.beside(columns_of(found), kept, "interval").to_csv(partial, index=False)
     say(console, f"{len(found):,} intervals are in {output}.")

@@ -70,6 +70,7 @@ def measure(**options: Any) -> None:
     with progress(open_console(), f"Reading {name_of(table)}"):
         from stablebag.commands import groups, large_tables, noticing, tables
         from stablebag.commands.columns_table import print_columns
+        from stablebag.commands.refusals import refuse_unknown
         from stablebag.commands.studying import StudyOrder, held_out, held_out_latest, refuse_time
         from stablebag.learning.sources.source import RowSource
 
@@ -79,6 +80,9 @@ def measure(**options: Any) -> None:
             large_tables.refuse_in_memory_only(options)
         refuse_time(options, is_large=is_large)
         data = (large_tables.LargeTable if is_large else tables.TrainingTable).from_options(options)
+    if options["time"] is not None:
+        dates_first = sorted(data.as_read.columns, key=lambda column: column.kind != "date")
+        refuse_unknown([column.name for column in dates_first], options["time"])
     X, y, task, units, others = data.X, data.y, data.task, data.groups, None
     warnings, time = list(data.as_read.warned), options["time"]
     notes = [f"{data.n_rows:,} rows of {name_of(table)}; the target is {target!r} ({task})."]

@@ -358,10 +358,31 @@ def about_time(found: tuple[str, float] | None, target: str) -> list[str]:
 
 def about_copies(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> list[str]:
     """Say that held-out rows are copies of training rows, if that is not by chance, as in tables of few values."""
+    n, copies = len(y_test), _n_copies(X, y, X_test, y_test)
+    if not copies:
+        return []
+    return [
+        f"{copies:,} of {n:,} held-out rows ({percent(copies / n)}) are exact copies of training rows, so the model "
+        "has seen their targets. Remove repeated rows from the table, or give other rows with --test."
+    ]
+
+
+def about_copies_to_predict(X: Any, y: Any, new: Any) -> list[str]:
+    """Say that rows to predict whose targets are known are copies of training rows, if that is not by chance."""
+    if new.y is None or y is None:
+        return []
+    n, copies = len(new.y), _n_copies(X, np.asarray(y), new.X, new.y)
+    if not copies:
+        return []
+    return [f"{copies:,} of these {n:,} rows are exact copies of training rows: the model has seen their targets."]
+
+
+def _n_copies(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> int:
+    """How many rows are copies of training rows, with the target; 0 if that may be by chance."""
     import pandas as pd
 
     if not hasattr(X, "columns") or not len(X.columns):
-        return []
+        return 0
 
     def hashed(table: Any, target: np.ndarray) -> Any:
         return pd.util.hash_pandas_object(table.assign(**{"the target": target}), index=False).to_numpy()
@@ -369,15 +390,10 @@ def about_copies(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> list
     trained, n = hashed(X, y), len(y_test)
     copies = int(np.isin(hashed(X_test, y_test), trained).sum())
     if copies < max(2, 0.01 * n):
-        return []
+        return 0
     rng = np.random.default_rng(0)
     mixed = pd.DataFrame({name: X_test[name].to_numpy()[rng.permutation(n)] for name in X_test.columns})
-    if 10 * int(np.isin(hashed(mixed, y_test), trained).sum()) > copies:
-        return []
-    return [
-        f"{copies:,} of {n:,} held-out rows ({percent(copies / n)}) are exact copies of training rows, so the model "
-        "has seen their targets. Remove repeated rows from the table, or give other rows with --test."
-    ]
+    return 0 if 10 * int(np.isin(hashed(mixed, y_test), trained).sum()) > copies else copies
 
 
 def nearly_numbers(frame: Any, columns: Columns) -> list[str]:

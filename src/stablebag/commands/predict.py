@@ -52,6 +52,7 @@ def predict(
     """
     from stablebag.commands import groups
     from stablebag.commands.checking import check_level, check_share, spoken_warnings
+    from stablebag.commands.noticing import about_copies_to_predict
     from stablebag.commands.saving import SavedModel
     from stablebag.commands.tables import TableError
 
@@ -78,6 +79,8 @@ def predict(
             results = _numbers(console, model, new, target, confidence, method, locally_weighted)
         else:
             results = _classes(console, model, new, target, delta if with_sets else None)
+    for noticed in about_copies_to_predict(getattr(model, "X_", None), model.y_, new):
+        say(console, noticed)
     if confidence is not None and (known := groups.seen_before(units, new.groups)):
         say(console, f"{known} The guarantee is not about these rows.")
     if saved.note:

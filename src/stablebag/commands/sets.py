@@ -57,6 +57,7 @@ def sets(
     """
     from stablebag.commands import groups
     from stablebag.commands.checking import check_level, check_share, spoken_warnings
+    from stablebag.commands.noticing import about_copies_to_predict
     from stablebag.commands.saving import Saving
     from stablebag.commands.two_tables import TwoTables, about_bags
     from stablebag.deciding.label_sets import predict_set
@@ -114,6 +115,8 @@ def sets(
     if known is not None:
         one = f"{percent(found.correct_singletons(known))} have it as the only one"
         say(console, f"{percent(found.coverage(known))} of the known labels are in their sets; {one}.")
+        for noticed in about_copies_to_predict(data.X, data.y, new):
+            say(console, noticed)
     if output is not None:
         with whole(output) as partial:
             new.beside(columns_of(found), kept, "set").to_csv(partial, index=False)
@@ -158,7 +161,9 @@ def _classes(found: Any, y: Any) -> Table:
     if found.training_coverage is not None:
         sizes = found.training_rows.tolist()
         shares = zip(found.training_coverage, sizes, strict=True)
-        columns["training rows covered\n(estimate)"] = [f"{share:.1%} of {size:,}" for share, size in shares]
+        columns["training rows covered\n(estimate)"] = [
+            f"no estimate ({size:,})" if np.isnan(share) else f"{share:.1%} of {size:,}" for share, size in shares
+        ]
     if y is not None:
         by_class = found.coverage_by_class(y)
         labels = [*labels, *(label for label in by_class if label not in labels)]  # not in the training table

@@ -13,10 +13,11 @@ import numpy as np
 from rich.console import Console
 from sklearn.model_selection import train_test_split
 
-from stablebag._wording import Noun
+from stablebag._wording import ROWS, Noun
 from stablebag._writing import refuse_unwritable, write_text
 from stablebag.commands import tables
 from stablebag.commands.budget import Workload, room_named, settled
+from stablebag.commands.checking import spoken_warnings
 from stablebag.commands.numbers import numbers
 from stablebag.commands.options import scheme_of
 from stablebag.commands.parts import name_of
@@ -152,7 +153,7 @@ class StudyOrder:
         pipeline = columns.pipeline(learner)
         console = open_console()
         load = self._settled(console, pipeline, X, y, groups)
-        with self._kept(), room_named(), progress(console, "Fitting", load.share):
+        with spoken_warnings(console), self._kept(), room_named(), progress(console, "Fitting", load.share):
             of_source = isinstance(X, RowSource)
             result = study(
                 pipeline,
@@ -227,7 +228,26 @@ def held_out(X: Any, y: Any, test_size: float, task: str, seed: int) -> tuple[An
     counts = np.unique(y, return_counts=True)[1]
     by_class = y if task == "classification" and counts.min() >= 2 and len(counts) <= test_size * len(y) else None
     X, X_test, y, y_test = train_test_split(X, y, test_size=test_size, random_state=seed, stratify=by_class)
+    if task == "classification" and len(y) > 1:
+        _refuse_one_class(y, y_test)
     return X, X_test, y, y_test
+
+
+def _refuse_one_class(y: np.ndarray, y_test: np.ndarray) -> None:
+    """Refuse training rows of one class, if other classes have so few rows that all of them are held out."""
+    first, others = str(y[0]), sorted(set(map(str, y_test)) - set(map(str, y)))
+    if not others or (y != y[0]).any():
+        return
+    n = int((y_test.astype(str) == others[0]).sum())
+    rare = f"class {others[0]!r} has {ROWS.count(n)} only, and {'it is' if n == 1 else 'they are'} held out"
+    if len(others) > 1:
+        rare = f"the other {len(others):,} classes have so few rows that all of them are held out"
+    numbers = all(name.lstrip("-").replace(".", "", 1).isdigit() for name in (first, *others))
+    way = " If the target is a number, use --task regression." if numbers else ""
+    raise tables.TableError(
+        f"All rows to train on have class {first!r}: {rare}. Gather more rows of class {others[0]!r}, or give "
+        f"held-out rows with --test.{way}"
+    )
 
 
 def held_out_latest(X: Any, y: Any, time: str, test_size: float, task: str) -> tuple[Any, ...]:

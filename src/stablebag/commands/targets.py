@@ -32,6 +32,11 @@ def split_target(
     if task == "regression" and not numeric:
         raise TableError(f"The target {target!r} is not a number, so it cannot be regressed on: use classification.")
     if task == "classification" and column.nunique() < 2:
+        if numeric:
+            raise TableError(
+                f"The target {target!r} is {column.iloc[0]:g} in every row: there is nothing to predict. Use another "
+                "column, or add rows with other values."
+            )
         raise TableError(
             f"The target {target!r} has one class only, {str(column.iloc[0])!r}: there is nothing to predict. Words "
             f"such as None and NA are missing values; --kind {target}=category makes them classes."

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from stablebag._wording import ROW_NUMBERS, ROWS, Noun, number, percent, printable, rounded_up, visible
-from stablebag.measuring.suspects import NONE_FAR, RANKING, Farthest
+from stablebag.measuring.suspects import RANKING, Farthest
 from stablebag.resampling.row_ids import plain
+from stablebag.showing.proofs import Proof
 from stablebag.showing.study import Study
 from stablebag.showing.verdict import AFTER_CHECKS, UNTIL_CHECKED
 
@@ -42,8 +43,9 @@ def tell(
     points = len(result.bagged.prediction)
     at = "the test point" if points == 1 else f"the worst of {points:,} test points"
     _paragraph(console, f"How far one {result.noun.singular} moves the bagged model at {at}:")
-    console.print(_proved(result, delta))
-    _paragraph(console, about_proofs(result))
+    lines = result.proofs(delta)
+    console.print(_proved(result, lines))
+    _paragraph(console, about_proofs(result, lines))
     console.print()
     for sentence in suspicious(result):
         _paragraph(console, sentence)
@@ -52,13 +54,14 @@ def tell(
         _paragraph(console, note)
 
 
-def about_proofs(result: Study) -> str:
-    """Say in a sentence how the table of what is proved is read."""
+def about_proofs(result: Study, lines: Iterable[Proof]) -> str:
+    """Say in sentences how the table of what is proved is read."""
     bags = result.bagged.bags
     price = ""
     if bags is not None and bags.n_bags is not None:
         price = f"; the price is what drawing {bags.n_bags:,} bags at random, and not more, adds to a bound"
-    return f"Where a cell is empty, nothing was measured, or nothing is proved{price}."
+    error = " ± is a standard error." if any(not math.isnan(line.error) for line in lines) else ""
+    return f"Where a cell is empty, nothing was measured, or nothing is proved{price}.{error}"
 
 
 def suspicious(result: Study) -> list[str]:
@@ -70,7 +73,8 @@ def suspicious(result: Study) -> list[str]:
     beyond = "" if of_all else " beyond bagging noise"
     sentences = [found.about_moving]
     if found.moving:
-        moves = f"{_count(found.moving, noun)} {'moves' if len(found.moving) == 1 else 'move'} predictions{beyond}"
+        verb = "moves" if len(found.moving) == 1 else "move"
+        moves = f"{_count(found.moving, noun)} {verb} predictions{found.at}{beyond}"
         named = _named(
             found.moving, noun, lambda one: f"by {number(one.change)}{'' if of_all else f', noise {number(one.noise)}'}"
         )
@@ -81,7 +85,7 @@ def suspicious(result: Study) -> list[str]:
         others = f"{_count(found.farthest, noun)} farthest from what the other {noun.plural} predict{found.among}"
         sentences.append(f"Worth a look, {others}{_first(found.farthest)}: {named}. {RANKING}")
     else:
-        sentences.append(f"{NONE_FAR}{found.among}.")
+        sentences.append(found.none_far)
     return sentences
 
 
@@ -142,13 +146,13 @@ def _moves_and_scores(result: Study, delta: float) -> Table:
     return table
 
 
-def _proved(result: Study, delta: float) -> Table:
+def _proved(result: Study, lines: Iterable[Proof]) -> Table:
     table = Table()
     table.add_column()
     for name in ("measured", "proved", "of it, price\nof the bags", "bags that\nhalve that"):
         table.add_column(name, justify="right")
     scale = result.compared.scale
-    for line in result.proofs(delta):
+    for line in lines:
         error = "" if math.isnan(line.error) else f" ± {line.error:.1g}"
         table.add_row(
             line.what,

@@ -69,6 +69,22 @@ class JackknifeSets:
             covered[rows] = above < self.needed(total - of_unit[there]) - _ROUNDING_OF_WEIGHTS
         return covered
 
+    def without_estimate(self, model: Any) -> np.ndarray:
+        """Return which classes have just enough rows to be left out of a set, and too few without one of these rows.
+
+        The training rows of such a class are covered whatever the model predicts, and new rows are not.
+        """
+        fewest, units = float(self.level / (1 - self.level)) - _ROUNDING_OF_WEIGHTS, model.units_
+        found = np.zeros(len(model.classes_), dtype=bool)
+        weights = _weights(model)
+        for rows, labels in self._compared(model):
+            total, largest = float(len(units)), 1.0
+            if self.by_class:
+                total = float(weights[rows].sum())
+                largest = float(np.bincount(units.of_rows[rows], weights[rows]).max())
+            found[labels] = total >= fewest > total - largest
+        return found
+
     def guarantee(self, model: Any) -> str:
         """Say what is proved about the coverage of the sets of a fitted model."""
         units = model.units_

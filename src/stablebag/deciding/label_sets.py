@@ -57,7 +57,9 @@ class LabelSets:
         For sets with coverage: the number of training rows of each class.
     training_coverage : ndarray of shape (n_labels,) or None, default=None
         For sets with coverage: the share of each class's training rows whose own set, made without the row, has their
-        label. It estimates which share of the rows of each class the sets cover.
+        label. It estimates which share of the rows of each class the sets cover. It is NaN for a class that has just as
+        many rows as it takes to leave its label out of a set, such as 9 at level 0.9: without one of them, there are
+        too few, so all of them would be covered.
     index : pandas Index or None, default=None
         The index of the frame of points, if it names them.
 
@@ -191,14 +193,20 @@ class LabelSets:
         """What each class gets, as the training rows tell; of many classes, the least and the most."""
         assert self.training_coverage is not None
         assert self.training_rows is not None
-        shares, order = self.training_coverage, np.argsort(self.training_coverage, kind="stable")
-        some = order[[0, -1]] if len(order) > _FEW_CLASSES else range(len(order))
-        rows = [ROWS.count(int(self.training_rows[k])) for k in some]
-        parts = [f"{percent(shares[k])} of class {self.labels[k]!s} ({n})" for k, n in zip(some, rows, strict=True)]
-        listed = f"{', '.join(parts[:-1])} and {parts[-1]}"
+        shares, sizes = self.training_coverage, self.training_rows
+        names = [f"class {label!s} ({ROWS.count(int(n))})" for label, n in zip(self.labels, sizes, strict=True)]
+        unknown = np.flatnonzero(np.isnan(shares))
+        none = _listed([names[k] for k in unknown[:_FEW_CLASSES]], len(unknown) - _FEW_CLASSES)
+        order = np.argsort(shares, kind="stable")[: len(shares) - len(unknown)]
+        if not len(order):
+            return f"There is no estimate for {none}."
+        parts = [f"{percent(shares[k])} of {names[k]}" for k in np.sort(order)]
+        listed = _listed(parts)
         if len(order) > _FEW_CLASSES:
-            listed = f"from {parts[0]} to {parts[1]}"
-        return f"Estimated from the training rows, each predicted without itself, the sets cover {listed}."
+            first, last = order[[0, -1]]
+            listed = f"from {percent(shares[first])} of {names[first]} to {percent(shares[last])} of {names[last]}"
+        rest = f"; no estimate for {none}" if none else ""
+        return f"Estimated from the training rows, each predicted without itself, the sets cover {listed}{rest}."
 
     def __str__(self) -> str:
         return self.explain()
@@ -348,11 +356,12 @@ def _are_texts(labels: np.ndarray) -> bool:
 
 
 def _of_training_rows(rule: JackknifeSets, model: BaggedClassifier) -> tuple[np.ndarray, np.ndarray]:
-    """How many training rows each class has, and which share of them their own sets cover."""
+    """How many training rows each class has, and which share of them their own sets cover; NaN without an estimate."""
     codes, covered = np.searchsorted(model.classes_, model.y_), rule.covered_rows(model)
     weights = np.ones(len(codes)) if model.units_.are_rows else 1 / model.units_.sizes[model.units_.of_rows]
     n_labels = len(model.classes_)
     shares = np.bincount(codes, weights * covered, n_labels) / np.bincount(codes, weights, n_labels)
+    shares[rule.without_estimate(model)] = np.nan
     return np.bincount(codes, minlength=n_labels), shares
 
 
@@ -404,6 +413,11 @@ def _warn_if_hidden(rule: JackknifeSets, model: BaggedClassifier, sizes: np.ndar
         f"{', '.join(named)}{more}. Use by_class=True to cover each class.",
         stacklevel=3,
     )
+
+
+def _listed(parts: list[str], n_more: int = 0) -> str:
+    parts = [*parts, f"{n_more:,} more"] if n_more > 0 else parts
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def _text(*values: Any) -> str:

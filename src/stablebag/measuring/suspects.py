@@ -25,6 +25,7 @@ _ROUNDING = 64 * np.finfo(float).eps  # of a prediction: a smaller change is non
 _BEYOND = 2.0  # times the noise: a change of the range that moves predictions as far is listed
 _NEARBY = 50  # rows whose residuals give the usual size of a residual
 _SMOOTHING = 0.1  # added to probabilities, so that none is divided by one near zero
+_NEARLY = 0.001  # a probability of its own class that is less below the usual one is not low
 _TIES = 1e-5  # relative: sums of 32-bit floats that differ by less are equal
 
 # The test permutes outputs over bags: how often, and in how many directions, hangs on the work that this takes.
@@ -38,6 +39,7 @@ _SHOWN = 10
 
 RANKING = "This is a ranking: clean data have one too."
 NONE_FAR = "The bags without a row predict its target exactly, for every row"
+NONE_UNLIKELY = "The bags without a row give its class about the usual probability, for every row"
 
 
 class Moving(NamedTuple):
@@ -104,8 +106,9 @@ class Suspects:
         Those that move the predictions beyond bagging noise, the largest change first. If no row had an effect, this
         list would have any row in it with a chance of at most `alpha`.
     farthest : tuple of Farthest
-        Those that are farthest from what the other rows predict, the farthest first. It is a ranking: it has as many
-        rows for data without any mistake.
+        Those that are farthest from what the other rows predict, the farthest first. It is a ranking: data without
+        any mistake have one, too. Rows that are predicted exactly, and those whose class gets at least about its usual
+        probability, are not in it.
     noise : float
         The bagging noise in how far a row moves the predictions, as a root mean square over rows.
     usual : float
@@ -116,6 +119,8 @@ class Suspects:
         What they are.
     n_looked_at : int or None
         The number of rows, drawn at random, that were ranked; None if all.
+    n_points : int or None
+        The number of points at which predictions may move; None if that is not known.
     """
 
     moving: tuple[Moving, ...]
@@ -125,6 +130,19 @@ class Suspects:
     alpha: float = 0.05
     noun: Noun = ROWS
     n_looked_at: int | None = None
+    n_points: int | None = None
+
+    @property
+    def at(self) -> str:
+        """At how many points predictions may move, in words; "" if that is not known."""
+        if self.n_points is None:
+            return ""
+        return f" at {self.n_points:,} test {'point' if self.n_points == 1 else 'points'}"
+
+    @property
+    def none_far(self) -> str:
+        """That no row is worth a look, in a sentence."""
+        return f"{NONE_UNLIKELY if self._of_classes else NONE_FAR}{self.among}."
 
     @property
     def among(self) -> str:
@@ -144,8 +162,9 @@ class Suspects:
         """How many move predictions, in a sentence."""
         if not self.moving:
             clearly = f" clearly beyond bagging noise ({number(self.noise)})" if self.noise else ""
-            return f"No {self.noun.singular} moves predictions{clearly}."
-        moves = f"{self.noun.count(len(self.moving))} {'moves' if len(self.moving) == 1 else 'move'} predictions"
+            return f"No {self.noun.singular} moves predictions{self.at}{clearly}."
+        verb = "moves" if len(self.moving) == 1 else "move"
+        moves = f"{self.noun.count(len(self.moving))} {verb} predictions{self.at}"
         return f"{moves} beyond bagging noise ({number(self.noise)})." if self.noise else f"{moves}."
 
     def explain(self) -> str:
@@ -164,7 +183,7 @@ class Suspects:
             name = f"{self.noun.singular} {printable(plain(first.name))}"
             sentences.append(f"Worth a look, {total}{self.among}: first {name} ({far}). {RANKING}")
         else:
-            sentences.append(f"{NONE_FAR}{self.among}.")
+            sentences.append(self.none_far)
         return paragraphs(sentences)
 
     def to_frame(self) -> Any:
@@ -224,10 +243,12 @@ def suspects(
     they contain, and any permutation of the predictions over the bags would be as likely. The largest standardized
     change over all rows is compared with what it is under such permutations, and thresholds are stepped down as in
     Westfall and Young (1993). The chance that any row is listed if none has an effect is at most `alpha`, for any
-    learner, any output and any size of bags. Models that average all bags have no noise: every row that changes
-    predictions is listed.
+    learner, any output and any size of bags. This is proved for data in which no row has an effect. That rows without
+    an effect are rarely listed next to rows with strong ones was only simulated (docs/measuring.md). Models that
+    average all bags have no noise: every row that changes predictions is listed.
 
-    **Which rows are worth a look** is a ranking, and claims no error rate. It lists `k` rows, also for clean data.
+    **Which rows are worth a look** is a ranking, and claims no error rate. It lists `k` rows, also for clean data, or
+    fewer if the others are predicted exactly, or if their class gets at least about its usual probability.
 
     - For a regressor, the residual without the row is divided by its usual size. This is made of the spread over the
       bags without the row, and of the median absolute residuals of all rows and of the 50 at which bags disagree as
@@ -244,7 +265,7 @@ def suspects(
     X : array-like, sparse array or data frame of shape (n_points, n_features), or BagPredictions
         The points at which predictions move, or what `model.predict_once` predicted at them.
     k : int, default=10
-        How many rows, or groups, the ranking has.
+        How many rows, or groups, the ranking has at most.
     alpha : float, default=0.05
         The chance, at most, that any row is listed as moving predictions if no row has an effect; from 0.001 to 0.5.
     rows : int, array-like of int or None, default=None
@@ -270,8 +291,8 @@ def suspects(
     >>> model = BaggedRegressor(tree, n_bags=300, random_state=0).fit(X[:400], y[:400])
     >>> found = suspects(model, X[400:], k=3)
     >>> print(found)
-    2 rows move predictions beyond bagging noise (4.102). If no row had an effect, the chance of
-    listing any would be at most 5%.
+    2 rows move predictions at 42 test points beyond bagging noise (4.102). If no row had an effect,
+    the chance of listing any would be at most 5%.
     Worth a look, 3 rows farthest from what the other rows predict: first row 7 (9.17 times as far
     as usual). This is a ranking: clean data have one too.
     >>> found.to_frame().round(1)[["rank", "residual", "usual_residual", "distance", "change", "noise"]]
@@ -287,18 +308,19 @@ def suspects(
     reason = "it is the chance of listing any row if none has an effect."
     alpha = check_real(alpha, "alpha", "suspects", low=0.001, high=0.5, reason=reason)
     chosen = chosen_rows(rows, len(model.y_), ROWS, random_state, "suspects")
-    moving, noise = _moving(model, X, alpha)
+    moving, noise, n_points = _moving(model, X, alpha)
     numbers = np.arange(len(model.y_)) if chosen is None else chosen
     distances = _unlike_their_class if model.average_.classes is not None else _far_residuals
     farthest, usual = distances(model, numbers, chosen)
     n_looked_at = None if chosen is None else len(chosen)
-    return Suspects(moving, _of_groups(model, farthest, k), noise, usual, alpha, model.units_.noun, n_looked_at)
+    found = _of_groups(model, farthest, k)
+    return Suspects(moving, found, noise, usual, alpha, model.units_.noun, n_looked_at, n_points)
 
 
 # -------------------------------------------------------------------------------------------- who moves the predictions
 
 
-def _moving(model: Any, X: Any, alpha: float) -> tuple[tuple[Moving, ...], float]:
+def _moving(model: Any, X: Any, alpha: float) -> tuple[tuple[Moving, ...], float, int]:
     average, raw = model.average_, model.raw(X)
     moved = perturbations_of(average, raw)
     moves = (moved if moved.prediction.ndim == 1 else moved.in_norm()).row_norms()
@@ -322,7 +344,7 @@ def _moving(model: Any, X: Any, alpha: float) -> tuple[tuple[Moving, ...], float
     unit = float(noise.max()) or 1.0
     total = unit * float(np.sqrt(np.mean((noise / unit) ** 2)))
     moving = (Moving(row, plain(name), *others) for (row, *others), name in zip(found, names, strict=True))
-    return tuple(moving), total
+    return tuple(moving), total, len(moved.prediction)
 
 
 def adjusted_p_values(bags: Bags, outputs: np.ndarray, alpha: float = 0.05, random_state: Any = 0) -> np.ndarray:
@@ -489,7 +511,9 @@ def _unlike_their_class(model: Any, numbers: np.ndarray, chosen: np.ndarray | No
     without = left_out_at_rows(model, undefined="nan", rows=chosen)
     known = np.flatnonzero(np.isfinite(without).all(axis=1))
     member = one_hot(model.y_[numbers[known]], model.classes_)
-    return _Distances(numbers[known], *against_class_levels(without[known], member)), math.nan
+    own, usual, distances, ties = against_class_levels(without[known], member)
+    distances = np.where(own < usual - _NEARLY, distances, 0.0)
+    return _Distances(numbers[known], own, usual, distances, ties), math.nan
 
 
 def against_class_levels(probabilities: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -511,7 +535,7 @@ def against_class_levels(probabilities: np.ndarray, member: np.ndarray) -> tuple
 def _of_groups(model: Any, found: _Distances, k: int) -> tuple[Farthest, ...]:
     """The k farthest rows; of each group its farthest row."""
     order = np.lexsort((-found.ties, -found.distances))
-    order = order[found.distances[order] > 0]  # those that are predicted exactly are not far
+    order = order[found.distances[order] > 0]  # those that are predicted exactly, or as usual, are not far
     groups = model.units_.of_rows[found.rows[order]]
     _, first = np.unique(groups, return_index=True)
     order = order[np.sort(first)[:k]]

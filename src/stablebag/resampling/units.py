@@ -66,7 +66,7 @@ class Units:
         -------
         Units
         """
-        names, of_rows = _numbered(_listed(groups, n_rows, owner), owner)
+        names, of_rows = numbered_groups(groups, n_rows, owner)
         if len(names) < 2:
             reason = "leaving it out leaves no row. Give groups that tell units apart, or none to leave out rows."
             given = f"only {names[0]!r}" if len(names) else "none"
@@ -209,7 +209,7 @@ class Units:
 
     def joined(self, groups: Any, n_more: int, owner: str) -> "Units":
         """Return the units with more rows below: of units that are there, or of new ones after them."""
-        names, of_new = _numbered(_listed(groups, n_more, owner), owner)
+        names, of_new = numbered_groups(groups, n_more, owner)
         known = {name: number for number, name in enumerate(self.ids)}
         numbers = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.intp)
         all_names = np.empty(len(known), dtype=object)
@@ -241,36 +241,12 @@ class Units:
         return np.concatenate([[0], np.cumsum(counts)])
 
 
-def _listed(groups: Any, n_rows: int, owner: str) -> list[Any] | np.ndarray:
-    """The name of each row's unit, checked to be there; whole numbers stay an array."""
-    refuse_masked(groups, "groups", owner)
-    if isinstance(groups, str | bytes | Set | Mapping | Iterator) or not isinstance(groups, Iterable):
-        reason = "take the column of a table: groups=frame['patient']."
-        raise refuse_type("groups", owner, "a list with the unit of each row", groups, reason)
-    is_array = hasattr(groups, "to_numpy") or isinstance(groups, range)
-    array: Any = as_array(groups, "groups", owner, "a list with the unit of each row") if is_array else groups
-    if getattr(array, "ndim", 1) != 1:
-        raise refuse_value("groups", owner, "one-dimensional", f"an array of {array.ndim} axes")
-    if hasattr(array, "__len__") and len(array) != n_rows:  # before all of them are looked at
-        reason = "every row belongs to one unit."
-        raise refuse_value("groups", owner, f"{n_rows:,} names of units, one for each row", len(array), reason)
-    whole = isinstance(array, np.ndarray) and array.dtype.kind in "iu"
-    values = array if whole else [plain(value) for value in array]
-    if len(values) != n_rows:
-        reason = "every row belongs to one unit."
-        raise refuse_value("groups", owner, f"{n_rows:,} names of units, one for each row", len(values), reason)
-    missing = [] if whole else [row for row, value in enumerate(values) if is_missing(value)]
-    if missing:
-        some = ", ".join(map(str, missing[:_LISTED])) + (", ..." if len(missing) > _LISTED else "")
-        reason = f"{len(missing):,} rows ({some}) have none. Leave them out, or give each a unit of its own."
-        if len(missing) == 1:
-            reason = f"row {some} has none. Leave it out, or give it a unit of its own."
-        raise refuse_value("groups", owner, "the name of a unit for each row", values[missing[0]], reason)
-    return values
+def numbered_groups(groups: Any, n_rows: int, owner: str, name: str = "groups") -> tuple[list[Any], np.ndarray]:
+    """Return the names of the units in the order in which they appear, and the number of each row's unit.
 
-
-def _numbered(values: list[Any] | np.ndarray, owner: str) -> tuple[list[Any], np.ndarray]:
-    """The names of the units in the order in which they appear, and the number of each row's unit."""
+    Groups that are not one name for each row are refused, as the parameter `name` of `owner`.
+    """
+    values = _listed(groups, n_rows, owner, name)
     if isinstance(values, np.ndarray):
         names, first, inverse = np.unique(values, return_index=True, return_inverse=True)
         order = np.argsort(first)
@@ -281,5 +257,33 @@ def _numbered(values: list[Any] | np.ndarray, owner: str) -> tuple[list[Any], np
     except TypeError:
         unhashable = next(value for value in values if type(value).__hash__ is None)
         expected = "whole numbers, or labels that can be hashed"
-        raise refuse_type("groups", owner, expected, unhashable) from None
+        raise refuse_type(name, owner, expected, unhashable) from None
     return list(numbers), of_rows
+
+
+def _listed(groups: Any, n_rows: int, owner: str, name: str) -> list[Any] | np.ndarray:
+    """The name of each row's unit, checked to be there; whole numbers stay an array."""
+    refuse_masked(groups, name, owner)
+    if isinstance(groups, str | bytes | Set | Mapping | Iterator) or not isinstance(groups, Iterable):
+        reason = f"take the column of a table: {name}=frame['patient']."
+        raise refuse_type(name, owner, "a list with the unit of each row", groups, reason)
+    is_array = hasattr(groups, "to_numpy") or isinstance(groups, range)
+    array: Any = as_array(groups, name, owner, "a list with the unit of each row") if is_array else groups
+    if getattr(array, "ndim", 1) != 1:
+        raise refuse_value(name, owner, "one-dimensional", f"an array of {array.ndim} axes")
+    if hasattr(array, "__len__") and len(array) != n_rows:  # before all of them are looked at
+        reason = "every row belongs to one unit."
+        raise refuse_value(name, owner, f"{n_rows:,} names of units, one for each row", len(array), reason)
+    whole = isinstance(array, np.ndarray) and array.dtype.kind in "iu"
+    values = array if whole else [plain(value) for value in array]
+    if len(values) != n_rows:
+        reason = "every row belongs to one unit."
+        raise refuse_value(name, owner, f"{n_rows:,} names of units, one for each row", len(values), reason)
+    missing = [] if whole else [row for row, value in enumerate(values) if is_missing(value)]
+    if missing:
+        some = ", ".join(map(str, missing[:_LISTED])) + (", ..." if len(missing) > _LISTED else "")
+        reason = f"{len(missing):,} rows ({some}) have none. Leave them out, or give each a unit of its own."
+        if len(missing) == 1:
+            reason = f"row {some} has none. Leave it out, or give it a unit of its own."
+        raise refuse_value(name, owner, "the name of a unit for each row", values[missing[0]], reason)
+    return values

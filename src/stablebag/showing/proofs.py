@@ -22,7 +22,7 @@ class Proof(NamedTuple):
     proved : float
         The bound; NaN if nothing is proved beyond the range of the predictions.
     error : float, default=NaN
-        The standard error of what was measured, if it was for a few rows drawn at random.
+        The standard error of what was measured, if it was for a few rows drawn at random, and not for all.
     price : float, default=NaN
         What of the bound is due to drawing finitely many bags; NaN if that is not known, or there is no bound.
     enough : int or None, default=None
@@ -82,8 +82,11 @@ def proofs(
         shares = np.ones(len(means)) if weights is None else weights
         unit = float(means.max(initial=0.0)) or 1.0  # in which squares stay floats
         error = unit * float((means / unit).std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
-        error = error if (shares == 1).all() else math.nan
-        what = f"{again}: mean over points, and {noun.count(round(shares.sum()))} drawn at random"
+        n_left_out = round(shares.sum())
+        is_sample = n_left_out < len(bagged.rows)
+        error = error if is_sample and (shares == 1).all() else math.nan
+        of = f"{noun.count(n_left_out)} drawn at random" if is_sample else f"all {noun.count(n_left_out)}"
+        what = f"{again}: mean over points, and {of}"
         what += f", estimated from {len(means):,} of them" if (shares > 1).any() else ""
         lines.append(Proof(what, float(np.average(means, weights=shares)), _bound(anew, anew.mean()), error))
     return lines

@@ -29,6 +29,7 @@ from stablebag.proving.protocol import StabilityCertificate
 from stablebag.proving.scope import Quantity, refuse_mismatch
 from stablebag.resampling.schemes import Scheme
 from stablebag.resampling.subbagging import Subbagging
+from stablebag.resampling.units import numbered_groups
 from stablebag.showing.comparison import Comparison, Line, at_first, bagged_by, of_rows
 from stablebag.showing.decisions import Decisions
 from stablebag.showing.proofs import Proof, proofs
@@ -321,7 +322,8 @@ def study(
         The unit of each training row, such as its patient, as in `fit` of a bagged model: everything is then about
         leaving out a unit. Hold out whole units, or the scores are better than at rows of new units.
     groups_test : sequence of int or labels, of the length of X_test, default=None
-        The unit of each held-out row. Rows of one unit are not independent: accuracy is then compared by unit.
+        The unit of each held-out row. Rows of one unit are not independent: accuracy is then compared by unit. It can
+        be given without `groups`, for example for held-out rows that are alike within a week.
     scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
         How bags are drawn.
     n_bags : int, default=500
@@ -375,6 +377,8 @@ def study(
     if X_test is None or isinstance(X_test, RowSource):
         reason = "they are predicted by all bags. Give some: X_test=table.take(rows)."
         raise refuse_type("X_test", owner, "held-out rows in memory", X_test, reason)
+    if groups_test is not None:
+        groups_test = numbered_groups(groups_test, n_rows(X_test), owner, "groups_test")[1]
     if not in_memory:
         y, groups = of_source(X, y, groups, n_matched)
         looked_at = chosen_units(n_rows(X), _MOST_ROWS, random_state) if n_rows(X) > _MOST_ROWS else None
