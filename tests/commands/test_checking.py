@@ -31,3 +31,11 @@ def test_warnings_are_sentences_and_each_is_said_once():
         for _ in range(3):
             warnings.warn("Use more rows.", stacklevel=1)
     assert said.getvalue() == "Use more rows.\n"
+
+
+def test_warnings_for_developers_stay_hidden():
+    said = StringIO()
+    with spoken_warnings(Console(file=said, width=80)):
+        warnings.warn("A function will be renamed.", DeprecationWarning, stacklevel=1)
+        warnings.warn("Use more rows.", stacklevel=1)
+    assert said.getvalue() == "Use more rows.\n"
