@@ -8,13 +8,13 @@ unexport OPENBLAS_CORETYPE OPENBLAS_L2_SIZE NVPL_BLAS_DEBUG_CPU_TYPE
 .PHONY: demo docs test quick kernels lowest compatibility golden lint bench engines fuzz hostile sanitize wheels release clean
 
 # What is compiled into the package: with the system's compiler, or one from the package index, or not at all.
-NATIVE := hatch_build.py $(wildcard src/stablebag/learning/solvers/native/*.[ch])
+NATIVE := hatch_build.py $(wildcard src/stablebag/fast/native/*.[ch])
 
 demo: .venv/.demo
 	$(BIN)/stablebag demo
 
 # Two halves at once, for two cores: theorems, statistics, commands and what is shown run beside the rest, and are shown after it.
-LAWS := tests/theorems tests/statistical tests/commands tests/showing
+LAWS := tests/theorems tests/statistical tests/cli tests/showing
 test: .venv/.test
 	@$(BIN)/python -m pytest $(LAWS) > .venv/laws.log 2>&1 & laws=$$!; trap 'kill $$laws' INT TERM; \
 	$(BIN)/python -m pytest tests src docs README.md $(LAWS:%=--ignore=%); rooms=$$?; \
@@ -58,7 +58,7 @@ bench: .venv/.bench
 # Trees of random tables beside scikit-learn's, byte for byte: N of them, from number FIRST on.
 N ?= 20000
 FIRST ?= 0
-CASES := tests/learning/solvers/tree_cases.py
+CASES := tests/fast/tree_cases.py
 fuzz: .venv/.project
 	$(BIN)/python $(CASES) $(N) $(FIRST)
 
@@ -104,7 +104,7 @@ docs: .venv/.docs
 
 clean:
 	rm -rf docs/_build docs/api docs/auto_examples docs/project
-	rm -rf .venv .venv-engines .venv-lowest build dist src/stablebag/learning/solvers/native/_native.*
+	rm -rf .venv .venv-engines .venv-lowest build dist src/stablebag/fast/native/_native.*
 
 # One stamp per purpose: a second run installs nothing until pyproject.toml or a C file changes.
 .venv/.pip:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCES = Path("src/stablebag/learning/solvers/native")
+SOURCES = Path("src/stablebag/fast/native")
 FLAGS = ["-O3", "-std=c11", "-shared", "-ffp-contract=off", "-fvisibility=hidden"]
 ZIGLANG = "ziglang>=0.13"
 LOADS = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).stablebag_abi()"

@@ -12,8 +12,8 @@ import numpy as np
 from memory import resident
 
 from stablebag import ParquetTable, Subbagging
-from stablebag.learning.job import FitJob
-from stablebag.learning.sources.portions import portions
+from stablebag.models.fitting import portions
+from stablebag.models.solving import FitJob
 
 N_BAGS, BAG_SIZE = 400, 10_000
 

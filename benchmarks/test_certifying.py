@@ -8,8 +8,8 @@ from helpers import seconds
 from scipy.optimize import linprog
 
 from stablebag import ClassicalBagging, Subbagging
-from stablebag.proving.eigenvalue import largest_eigenvalue
 from stablebag.proving.frontier import work_out
+from stablebag.resampling.covariance import largest_eigenvalue
 
 
 def frontier_by_programme(n, m, rank):

@@ -7,9 +7,9 @@ import numpy as np
 from helpers import cpu_seconds
 
 from stablebag import Bags, Certificate, PhaseDiagramDisplay, Subbagging, plan, unstable_epsilon
-from stablebag.learning.averaging import BagAverage
 from stablebag.measuring.leave_one_out import perturbations_of
-from stablebag.proving.eigenvalue import largest_eigenvalue
+from stablebag.models.average import BagAverage
+from stablebag.resampling.covariance import largest_eigenvalue
 
 
 def peak_of(task):

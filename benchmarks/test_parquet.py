@@ -13,7 +13,7 @@ import pytest
 from helpers import constant, cpu_seconds
 
 from stablebag import BaggedRegressor, FunctionRegressor, ParquetTable, Subbagging
-from stablebag.learning.sources.portions import cuts
+from stablebag.models.fitting import cuts
 
 N, D, FILES = 5_000_000, 10, 5
 COLUMNS = [f"x{k}" for k in range(D)]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import stablebag
 
-ROOMS = ("resampling", "learning", "proving", "measuring", "deciding", "showing", "paper")
+ROOMS = ("resampling", "models", "tables", "proving", "measuring", "deciding", "showing", "paper")
 # What has a name of its own in a room, and is not offered at the front door.
 BEYOND = {
-    "resampling": {"stablebag.resampling.scheme": ["ResolvedScheme"]},
-    "learning": {"stablebag.learning.sources.remainder": ["Remainder"]},
+    "resampling": {"stablebag.resampling.law": ["ResolvedScheme"]},
+    "tables": {"stablebag.tables.subsets": ["Remainder"]},
     "proving": {
         "stablebag.proving.frontier": ["FrontierPoint", "frontier", "largest_mean"],
         "stablebag.proving.bounds": None,  # all of them
@@ -17,9 +17,8 @@ BEYOND = {
     "showing": {"stablebag.showing.study": ["Study", "study"], "stablebag.showing.report.page": ["write"]},
     "paper": {
         "stablebag.paper.counterexamples": ["Memorizer", "ThresholdCount"],
-        "stablebag.paper.experiments": ["run", "run_all"],
         "stablebag.paper.figures": ["figure_1", "figure_2", "figure_3"],
-        "stablebag.paper.results": ["Claim", "Result"],
+        "stablebag.paper.experiments": ["Claim", "Result", "run", "run_all"],
         "stablebag.paper.settings": ["Setting"],
     },
 }

@@ -23,13 +23,13 @@ SLOW_PLACES = (
     "theorems",  # lists of all bags
     "properties",  # random examples, many learners, pools of processes
     "test_documents.py",  # runs the code in pages
-    "commands/test_demo.py",  # whole commands
-    "commands/test_interval.py",
-    "commands/test_measure.py",
-    "commands/test_predict.py",
-    "commands/test_reproduce.py",
-    "commands/test_saving.py",
-    "learning/test_parallel.py",  # starts and stops workers
+    "cli/test_demo.py",  # whole commands
+    "cli/test_interval.py",
+    "cli/test_measure.py",
+    "cli/test_predict.py",
+    "cli/test_reproduce.py",
+    "cli/test_saving.py",
+    "models/test_parallel.py",  # starts and stops workers
     "paper/test_experiments.py",  # whole experiments
     "paper/test_figures.py",
     "showing/report/test_browser.py",  # starts a browser

@@ -5,7 +5,7 @@ from importlib.metadata import version
 import pytest
 from packaging.version import Version
 
-from stablebag.learning.solvers.choice import SOLVERS
+from stablebag.models.solving import SOLVERS
 
 _HERE = "{0.major}.{0.minor}".format(Version(version("scikit-learn")))
 _UNVERIFIED = not any(_HERE in kind.versions for kind in SOLVERS)

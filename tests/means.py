@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from stablebag.learning.solvers.solver import NotCovered, Solver, Structure
+from stablebag.models.solving import NotCovered, Solver, Structure
 
 
 class Mean(RegressorMixin, BaseEstimator):

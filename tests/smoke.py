@@ -10,7 +10,7 @@ import sysconfig
 from pathlib import Path
 
 import stablebag
-from stablebag.learning.solvers.native import library
+from stablebag.fast.native.library import library
 
 
 def main(version):

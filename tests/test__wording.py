@@ -9,7 +9,16 @@ from stablebag import (
     Perturbations,
     Subbagging,
 )
-from stablebag._wording import Noun, count_bags, count_points, number, paragraphs, printable, probability, rounded_up
+from stablebag._wording import (
+    Noun,
+    count_bags,
+    count_points,
+    number,
+    paragraphs,
+    printable,
+    probability,
+    rounded_up,
+)
 
 
 def test_notebooks_show_certificates_perturbations_and_intervals():

@@ -12,10 +12,10 @@ from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
 import stablebag
-from stablebag.learning.solvers.native import loading
+from stablebag.fast.native import library as loading
 
 ROOT = Path(__file__).parent.parent
-NATIVE = "stablebag/learning/solvers/native"
+NATIVE = "stablebag/fast/native"
 
 
 @pytest.fixture

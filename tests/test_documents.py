@@ -12,7 +12,7 @@ import how_fast
 import pytest
 
 import stablebag
-from stablebag.learning.solvers.native import library
+from stablebag.fast.native.library import library
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(stablebag.__file__).parent

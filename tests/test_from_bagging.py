@@ -28,7 +28,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from learners import RowRecorder
 from marks import older
 from stablebag import BaggedClassifier, BaggedRegressor, ClassicalBagging, Subbagging, on_progress
-from stablebag.learning import versions
+from stablebag.models import ensemble as versions
 
 PAGE = Path(__file__).parent.parent / "docs" / "from_bagging.md"
 DIABETES, IRIS = load_diabetes(return_X_y=True), load_iris(return_X_y=True)

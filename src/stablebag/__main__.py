@@ -1,6 +1,6 @@
 """``python -m stablebag`` is the command `stablebag`."""
 
-from stablebag.commands.main import main
+from stablebag.cli.main import main
 
 if __name__ == "__main__":
     main(prog_name="stablebag")

@@ -67,7 +67,7 @@ class Noun:
             or set(words) != {"singular", "plural"}
             or not all(isinstance(word, str) and word for word in words.values())
         ):
-            from stablebag._checks import refuse_type  # which needs numpy, and the command line does without at first
+            from stablebag._checks import refuse_type
 
             raise refuse_type("noun", owner, "a dictionary of singular and plural", words)
         return cls(**words)

@@ -8,8 +8,8 @@ import pytest
 
 from stablebag import Perturbations
 from stablebag.showing.comparison import Comparison
-from stablebag.showing.decisions import Decisions
 from stablebag.showing.scores import Covered, HeldOut
+from stablebag.showing.study import Decisions
 from stablebag.showing.verdict import decide
 
 

@@ -6,9 +6,7 @@ from sklearn.datasets import make_blobs
 from sklearn.tree import DecisionTreeClassifier
 
 from stablebag import BaggedClassifier, Subbagging
-from stablebag.showing.colophon import Colophon
-from stablebag.showing.report.contents import Contents
-from stablebag.showing.report.rows import Values
+from stablebag.showing.report.page import Colophon, Contents, Values
 from stablebag.showing.study import study
 
 N, BAGS = 80, 60

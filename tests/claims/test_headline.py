@@ -8,9 +8,9 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import BaggedClassifier, BaggedRegressor, Subbagging
-from stablebag.commands.numbers import numbers
-from stablebag.showing.colophon import Colophon
+from stablebag.cli.telling import numbers
 from stablebag.showing.report.charts import Changes
+from stablebag.showing.report.page import Colophon
 from stablebag.showing.study import study
 
 N, BAGS = 60, 40

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from stablebag import BaggedClassifier, predict_set
 from stablebag._wording import percent
-from stablebag.commands.main import main
+from stablebag.cli.main import main
 
 QUICK = ("--n-bags", 60, "--jobs", 1)
 LEARNER = DecisionTreeClassifier(min_samples_leaf=5)

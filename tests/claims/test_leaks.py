@@ -8,11 +8,9 @@ import pytest
 from click.testing import CliRunner
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
-from stablebag.commands.groups import suggestion
-from stablebag.commands.main import main
-from stablebag.commands.noticing import about_copies, about_leaks, about_time, in_time, leaks
-from stablebag.commands.tables import TrainingTable
-from stablebag.commands.targets import about_ratings
+from stablebag.cli.main import main
+from stablebag.cli.training import TrainingTable, suggestion
+from stablebag.tables.columns import about_copies, about_leaks, about_ratings, about_time, in_time, leaks
 
 QUICK = ("--n-bags", 20, "--refits", 5, "--points", 5, "--jobs", 1)
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from stablebag import Perturbations
 from stablebag._wording import number, percent, rounded_up, short
-from stablebag.commands.main import main
+from stablebag.cli.main import main
 from stablebag.showing.comparison import Comparison
 from stablebag.showing.scores import Score
 from stablebag.showing.verdict import decide

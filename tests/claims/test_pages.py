@@ -26,10 +26,10 @@ from stablebag import (
     leave_one_out_refit,
     plan,
 )
-from stablebag.commands.main import main
-from stablebag.paper.results import _factor, _spread
+from stablebag.cli.main import main
+from stablebag.paper.experiments import _factor, _spread
 from stablebag.proving.outputs import UnboundedOutputs
-from stablebag.showing.proofs import proofs
+from stablebag.showing.study import proofs
 
 
 def words(*arguments):

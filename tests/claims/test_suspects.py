@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag._wording import percent
-from stablebag.commands.telling import suspicious
+from stablebag.cli.telling import suspicious
 from stablebag.showing.report import write
 from stablebag.showing.study import study
 

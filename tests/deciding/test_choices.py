@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from stablebag.deciding.choices import key_of, plain_choice
+from stablebag.deciding.selection import key_of, plain_choice
 
 
 class Colour(enum.Enum):

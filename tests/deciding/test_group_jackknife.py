@@ -13,11 +13,17 @@ from stablebag import (
     predict_interval,
     random_n_bags,
 )
-from stablebag.deciding.group_jackknife import GroupCVPlus, GroupJackknife, GroupJackknifeMinmax, GroupJackknifePlus
-from stablebag.deciding.jackknife import Jackknife, JackknifeMinmax, JackknifePlus
+from stablebag.deciding.jackknife import (
+    GroupCVPlus,
+    GroupJackknife,
+    GroupJackknifeMinmax,
+    GroupJackknifePlus,
+    Jackknife,
+    JackknifeMinmax,
+    JackknifePlus,
+)
 from stablebag.measuring.leave_one_out import left_out_at_rows
-from stablebag.resampling.row_ids import RowIds
-from stablebag.resampling.units import Units
+from stablebag.resampling.units import RowIds, Units
 
 pytestmark = pytest.mark.kernels
 
@@ -176,5 +182,5 @@ def test_units_of_so_many_sizes_that_there_is_no_common_multiple_have_intervals(
     for point in range(4):
         at = left_out[units.of_rows, point]
         assert upper[point] == by_hand(at + residuals, weights, Fraction(9, 10) * 61)
-    monkeypatch.setattr("stablebag.deciding.group_jackknife._BLOCK", 2 * len(groups))  # two points at a time
+    monkeypatch.setattr("stablebag.deciding.jackknife._BLOCK", 2 * len(groups))  # two points at a time
     np.testing.assert_array_equal(rule.intervals(residuals, np.zeros(4), left_out)[0], lower)

@@ -6,7 +6,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
-from stablebag.deciding.importances import Importances
+from stablebag.deciding.ranking import Importances
 
 
 def test_importances_come_before_coefficients_and_those_are_sizes(data):

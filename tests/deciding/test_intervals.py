@@ -32,8 +32,8 @@ from stablebag import (
 from stablebag._seeds import Seeds
 from stablebag.deciding.intervals import METHODS, shuffled_folds
 from stablebag.measuring.leave_one_out import left_out_at_rows
-from stablebag.resampling.random_bags import probability_with_one_more
-from stablebag.resampling.scheme import ResolvedScheme
+from stablebag.resampling.law import ResolvedScheme
+from stablebag.resampling.schemes import probability_with_one_more
 
 X = np.arange(9.0)[:, None]
 Y = np.array([0.1, 0.9, 2.3, 2.7, 4.4, 4.8, 6.3, 6.6, 8.5])
@@ -181,8 +181,8 @@ def test_neither_blocks_nor_other_points_change_intervals_by_more_than_rounding(
         whole = predict_interval(bagged, once, method=method, confidence_level=0.7)
         alone = predict_interval(bagged, once[7:8], method=method, confidence_level=0.7)
         with monkeypatch.context() as patch:
-            patch.setattr("stablebag.measuring.left_out_lines._CACHED_BYTES", 1)
-            patch.setattr("stablebag.measuring.left_out_lines._MATRIX_BYTES", 32 * 80 * 7)
+            patch.setattr("stablebag.models.average._CACHED_BYTES", 1)
+            patch.setattr("stablebag.models.average._MATRIX_BYTES", 32 * 80 * 7)
             blocks = predict_interval(bagged, table[100:], method=method, confidence_level=0.7)
         np.testing.assert_array_equal(whole.prediction, blocks.prediction)
         for side in ("lower", "upper"):

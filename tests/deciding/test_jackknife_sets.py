@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from stablebag import BaggedClassifier, ClusterSubbagging, Subbagging, leave_one_out, predict_set, random_n_bags
-from stablebag.deciding.jackknife_sets import JackknifeSets
+from stablebag.deciding.label_sets import JackknifeSets
 
 pytestmark = pytest.mark.kernels
 
@@ -65,7 +65,7 @@ def test_blocks_do_not_matter(monkeypatch, by_class):
         rule = JackknifeSets(Fraction(8, 10), by_class)
         whole = rule.members(model, points)[1]
         with monkeypatch.context() as patch:
-            patch.setattr("stablebag.deciding.jackknife_sets._PAIRS", 100)
+            patch.setattr("stablebag.deciding.label_sets._PAIRS", 100)
             patch.setattr("stablebag.measuring.leave_one_out._LEFT_OUT", 500)
             assert (rule.members(model, points)[1] == whole).all()
 

@@ -2,7 +2,7 @@ import numpy as np
 
 from stablebag import LeftOutSelections
 from stablebag._wording import Noun
-from stablebag.measuring.names import Names
+from stablebag.measuring.perturbations import Names
 
 MEASURED = LeftOutSelections(
     np.array([True, False, True]),

@@ -6,7 +6,7 @@ import pytest
 from stablebag import Subbagging
 from stablebag._wording import as_given
 from stablebag.deciding.promise import Promise, just_above, just_below
-from stablebag.learning.findings import BaggedFindings, Finder
+from stablebag.models.functions import BaggedFindings, Finder
 
 
 def fitted(n, scheme=Subbagging(0.5), n_bags=20, groups=None):  # noqa: B008 (frozen)

@@ -6,10 +6,10 @@ from sklearn.tree import DecisionTreeRegressor
 
 from rounding import assert_same_sums
 from stablebag import BaggedRegressor, ClassicalBagging, FunctionRange, Subbagging, TrimmedRange, predict_interval
-from stablebag.deciding import rank_search
-from stablebag.deciding.rank_search import RankSearch
+from stablebag.deciding import jackknife as rank_search
+from stablebag.deciding.jackknife import RankSearch
 from stablebag.measuring.leave_one_out import left_out_at_rows
-from stablebag.measuring.left_out_lines import BagPoints, LeftOutLines
+from stablebag.models.average import BagPoints, LeftOutLines
 
 TREE = DecisionTreeRegressor(max_depth=4)
 CASES = {

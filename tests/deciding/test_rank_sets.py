@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from stablebag import RankSets, inflated_argmax
-from stablebag.deciding.rank_sets import common_rounds
+from stablebag.deciding.ranking import common_rounds
 
 
 def listed(scores, epsilon):

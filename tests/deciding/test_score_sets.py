@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from stablebag.deciding.score_sets import ScoreSet
+from stablebag.deciding.label_sets import ScoreSet
 
 
 @pytest.mark.parametrize("n_items", [2, 3, 5])

@@ -12,8 +12,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import Subbagging, search_winner, select_model
-from stablebag.deciding.choices import key_of
-from stablebag.deciding.search_winner import _hashable
+from stablebag.deciding.selection import _hashable, key_of
 
 
 def test_the_choice_is_the_searchs_own_and_gives_its_parameters_back(data):

@@ -14,7 +14,7 @@ from stablebag import (
     margin_argmax,
     selection_stability,
 )
-from stablebag.deciding.selection_stability import RULES
+from stablebag.deciding.selection import RULES
 
 
 @pytest.fixture(scope="module")

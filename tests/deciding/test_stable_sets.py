@@ -15,7 +15,7 @@ from stablebag import (
     certify,
     certify_reused,
 )
-from stablebag.deciding.stable_sets import SharedLabels
+from stablebag.deciding.label_sets import SharedLabels
 
 
 @pytest.fixture(scope="module")

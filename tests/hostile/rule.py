@@ -59,7 +59,7 @@ def outcome(call: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     try:
         with bounded(), warnings.catch_warnings(), joblib.parallel_config("threading"):
             warnings.simplefilter("ignore")  # what learners say of their numbers is theirs
-            warnings.filterwarnings("error", category=RuntimeWarning, module=r"stablebag\.(?!learning\.solvers)")
+            warnings.filterwarnings("error", category=RuntimeWarning, module=r"stablebag\.(?!fast)")
             return call(), None
     except (KeyboardInterrupt, SystemExit):
         raise

@@ -106,8 +106,8 @@ def test_a_pickle_in_the_place_of_perturbations_is_not_run(tmp_path):
 
 def test_a_damaged_model_is_named_or_predicts(tmp_path):
     pytest.importorskip("skops")
-    from stablebag.commands.refusals import TableError
-    from stablebag.commands.saving import SavedModel
+    from stablebag.cli.saving import SavedModel
+    from stablebag.tables.text import TableError
 
     path = tmp_path / "model.skops"
     generator = random.Random(5)
@@ -123,10 +123,9 @@ def test_a_damaged_model_is_named_or_predicts(tmp_path):
 
 
 def _saved(path):
-    from stablebag.commands.columns import Columns
-    from stablebag.commands.kinds import Kind
-    from stablebag.commands.new_rows import Reading
-    from stablebag.commands.saving import Saving
+    from stablebag.cli.saving import Saving
+    from stablebag.cli.training import Reading
+    from stablebag.tables.columns import Columns, Kind
 
     reading = Reading(Columns.from_dict({}), "y", Kind("number"), "regression")
     Saving(path, {"table": "table.csv"}).carry_out(regressor(), reading)

@@ -1,7 +1,7 @@
 """Tables whose names are out to do harm: in a terminal nothing is hidden or coloured, and in a page no script runs.
 
-Signals, killed workers, full disks and damaged caches are tested where they are handled: tests/commands/test_main.py,
-tests/learning/test_parallel.py, tests/test__writing.py, tests/learning/test_kept_files.py, tests/paper/test_cache.py.
+Signals, killed workers, full disks and damaged caches are tested where they are handled: tests/cli/test_main.py,
+tests/models/test_parallel.py, tests/test__writing.py, tests/models/test_kept_files.py, tests/paper/test_cache.py.
 """
 
 import shutil
@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from stablebag.commands.main import main
+from stablebag.cli.main import main
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SCRIPT = "</script><script>document.title='pwned'</script>"

@@ -6,7 +6,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from stablebag import BaggedRegressor, FunctionRegressor, Subbagging, leave_one_out_refit, replace_one_refit
-from stablebag.measuring.altered_tables import (
+from stablebag.measuring.refits import (
     for_one_less,
     names_of_rows,
     replacing_units,
@@ -14,8 +14,7 @@ from stablebag.measuring.altered_tables import (
     rows_without,
     units_for,
 )
-from stablebag.resampling.row_ids import RowIds
-from stablebag.resampling.units import Units
+from stablebag.resampling.units import RowIds, Units
 
 GROUPS = ["p", "q", "p", "r", "q"]
 UNITS = Units.of_groups(GROUPS, 5)

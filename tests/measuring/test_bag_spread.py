@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from stablebag.measuring.bag_spread import BagSpread
+from stablebag.measuring.perturbations import BagSpread
 
 POINTS = np.array([2.0, 4.0])
 

@@ -33,9 +33,9 @@ from stablebag import (
     predict_interval,
     stream_leave_one_out,
 )
-from stablebag.learning.averaging import BagAverage
 from stablebag.measuring.leave_one_out import doubtful_blocks, left_out_at_rows, perturbations_of
 from stablebag.measuring.perturbations import flipped
+from stablebag.models.average import BagAverage
 from stablebag.paper.counterexamples import Memorizer
 from stablebag.proving.bounds import memorizer_in_sample_delta
 from stablebag.proving.scope import Quantity, refuse_mismatch
@@ -104,7 +104,7 @@ def test_blocks_do_not_matter(data, monkeypatch):
     X, y, points = data
     model = BaggedRegressor(n_bags=100, random_state=0).fit(X, y)
     whole = leave_one_out(model, points)
-    monkeypatch.setattr("stablebag.learning.averaging._BLOCK_BYTES", 1)
+    monkeypatch.setattr("stablebag.models.average._BLOCK_BYTES", 1)
     assert_same_sums(leave_one_out(model, points).left_out, whole.left_out, model, y)
 
 

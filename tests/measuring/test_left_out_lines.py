@@ -5,8 +5,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from rounding import assert_same_sums
 from stablebag import BaggedRegressor, ClassicalBagging, FunctionRange, ObservedRange, Subbagging
-from stablebag.measuring import left_out_lines
-from stablebag.measuring.left_out_lines import BagPoints, LeftOutLines, outside_weights, point_blocks
+from stablebag.models import average as left_out_lines
+from stablebag.models.average import BagPoints, LeftOutLines, outside_weights, point_blocks
 
 CASES = {
     "drawn": {"n_bags": 60, "scheme": ClassicalBagging()},

@@ -3,7 +3,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from stablebag import BaggedRegressor, BernoulliSubbagging, FixedRange, FunctionRegressor, Subbagging
-from stablebag.measuring.left_out_spread import left_out_spread, spread, spread_at_rows
+from stablebag.models.average import left_out_spread, spread, spread_at_rows
 
 pytestmark = pytest.mark.kernels
 

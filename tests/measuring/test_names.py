@@ -7,9 +7,8 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import BaggedClassifier, BaggedRegressor, Perturbations, leave_one_out, leave_one_out_refit
-from stablebag.measuring.names import Names
-from stablebag.resampling.row_ids import RowIds
-from stablebag.resampling.units import Units
+from stablebag.measuring.perturbations import Names
+from stablebag.resampling.units import RowIds, Units
 
 
 @pytest.fixture

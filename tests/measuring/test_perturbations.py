@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from stablebag import Perturbations
-from stablebag.measuring.bag_spread import BagSpread
+from stablebag.measuring.perturbations import BagSpread
 from stablebag.proving.scope import Quantity, Rerun, Scope
 
 

@@ -22,12 +22,12 @@ from stablebag import (
     leave_one_out,
     stream_leave_one_out,
 )
-from stablebag.learning.averaging import BagAverage
-from stablebag.learning.ranges import PredictionRange
 from stablebag.measuring import leave_one_out as module
-from stablebag.measuring import shared_lines
+from stablebag.measuring import perturbations as shared_lines
 from stablebag.measuring.leave_one_out import perturbations_of
-from stablebag.measuring.shared_lines import BagLines
+from stablebag.measuring.perturbations import BagLines
+from stablebag.models.average import BagAverage
+from stablebag.models.ranges import PredictionRange
 
 pytestmark = pytest.mark.kernels
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from stablebag.measuring.summaries import exceeded_by, norm, share_above, shares_above
+from stablebag.measuring.perturbations import exceeded_by, norm, share_above, shares_above
 
 COUNTS = np.array([3, 0, 1, 5, 2])
 LINES = np.random.default_rng(0).integers(0, 4, size=(5, 3, 2)) / 4

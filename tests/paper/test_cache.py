@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from stablebag import Perturbations
-from stablebag.paper.cache import Cache
+from stablebag.paper.experiments import Cache
 
 
 class Maker:

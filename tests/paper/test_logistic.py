@@ -3,11 +3,9 @@ import pytest
 
 from marks import solver_chosen, solver_compared
 from stablebag import BaggedClassifier
-from stablebag.learning.job import FitJob
-from stablebag.learning.rows import Points
-from stablebag.learning.solvers.same import same_model
-from stablebag.learning.solvers.solver import NotCovered
-from stablebag.paper.logistic import ScaledLogistic, ScaledLogisticRegression
+from stablebag.models.rows import Points
+from stablebag.models.solving import FitJob, NotCovered, same_model
+from stablebag.paper.learners import ScaledLogistic, ScaledLogisticRegression
 from stablebag.paper.settings import SETTINGS
 
 

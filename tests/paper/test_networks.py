@@ -9,12 +9,10 @@ from sklearn.neural_network import MLPClassifier
 
 from marks import solver_chosen, solver_compared
 from stablebag import BaggedClassifier, Bags
-from stablebag.learning.job import FitJob
-from stablebag.learning.rows import Points
-from stablebag.learning.solvers import choice
-from stablebag.learning.solvers.same import same_model
-from stablebag.learning.solvers.solver import NotCovered
-from stablebag.paper.networks import Networks, QuietNetwork
+from stablebag.models import solving as choice
+from stablebag.models.rows import Points
+from stablebag.models.solving import FitJob, NotCovered, same_model
+from stablebag.paper.learners import Networks, QuietNetwork
 from stablebag.paper.settings import SETTINGS
 
 RNG = np.random.default_rng(0)
@@ -203,7 +201,7 @@ def test_threads_may_fit_at_the_same_time():
      {"random_state": np.random.RandomState(0)}, {"random_state": -1}, {"random_state": 2**32}, {"verbose": True},
      {"warm_start": True}, {"momentum": 1.5}, {"nesterovs_momentum": 1}, {"early_stopping": True},
      {"n_iter_no_change": np.inf}, {"n_iter_no_change": 0}],
-    ids=str,
+    ids=lambda options: " ".join(f"{k} {v if isinstance(v, int) else type(v).__name__}" for k, v in options.items()),
 )  # fmt: skip
 def test_other_parameters_are_for_scikit_learn(options):
     with pytest.raises(NotCovered, match=f"{next(iter(options))}=.* is not covered"):

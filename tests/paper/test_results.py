@@ -8,8 +8,7 @@ import pytest
 from paper.small import small
 from stablebag import Perturbations
 from stablebag.measuring.perturbations import BagSpread
-from stablebag.paper.experiments import run
-from stablebag.paper.results import Result, first_class, write_numbers
+from stablebag.paper.experiments import Result, first_class, run, write_numbers
 
 
 def result_of(values, n_bags=100):

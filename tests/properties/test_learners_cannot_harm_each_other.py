@@ -333,7 +333,7 @@ def numbers_of_threads():
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_blas_has_its_threads_back_afterwards(backend, data, monkeypatch):
-    monkeypatch.setattr("stablebag.learning.fitting._SMALL_PREDICTION", 0)
+    monkeypatch.setattr("stablebag.models.fitting._SMALL_PREDICTION", 0)
     X, y, points = data
     before = numbers_of_threads()
     with joblib.parallel_config(backend=backend):
@@ -360,7 +360,7 @@ class CountsThreads(Mean):
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_a_limit_that_the_caller_holds_does_not_change_how_bags_are_fitted(backend, data, monkeypatch):
-    monkeypatch.setattr("stablebag.learning.fitting._SMALL_PREDICTION", 0)
+    monkeypatch.setattr("stablebag.models.fitting._SMALL_PREDICTION", 0)
     X, y, points = data
     for n_jobs in (1, 2):
         with threadpool_limits(2), joblib.parallel_config(backend=backend):
@@ -571,7 +571,7 @@ def test_learners_that_start_threads_with_ensembles_in_them_do_not_hang(data, mo
             return model_of(voting, n_bags=4, n_jobs=2).fit(X, y).predict(points)
 
     np.testing.assert_array_equal(in_time(fit), expected)
-    monkeypatch.setattr("stablebag.learning.fitting._SMALL_PREDICTION", 0)
+    monkeypatch.setattr("stablebag.models.fitting._SMALL_PREDICTION", 0)
     nested = BaggingRegressor(BaggedRegressor(Weighted(), n_bags=2), n_estimators=2, n_jobs=2)
     model = model_of(nested, n_bags=6, n_jobs=2).fit(X, y)
     assert in_time(lambda: model.predict(points)).shape == (7,)

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from stablebag import FixedRange, ObservedRange, Subbagging, VectorCertificate
-from stablebag.proving.box_changes import BoxChanges
+from stablebag.proving.outputs import BoxChanges
 
 Y = [[0.0, 5.0], [1.0, 5.0], [2.0, 7.0], [2.0, 9.0]]
 

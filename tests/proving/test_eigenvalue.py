@@ -11,8 +11,8 @@ from stablebag import (
     Subbagging,
     certify_reused,
 )
-from stablebag.proving import eigenvalue as module
-from stablebag.proving.eigenvalue import largest_eigenvalue
+from stablebag.resampling import covariance as module
+from stablebag.resampling.covariance import largest_eigenvalue
 from theorems.enumeration import all_ensembles
 
 GOLDEN_BAGS = Bags([[0, 1], [0, 2], [1, 3], [2, 3], [0, 3]], n_samples=4)

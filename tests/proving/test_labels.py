@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from stablebag.proving.labels import Labels
+from stablebag.proving.outputs import Labels
 
 
 def counted(y, groups=None):

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from stablebag import BaggedRegressor, Certificate, FixedRange, Subbagging, VectorCertificate, certify
-from stablebag.proving.price import about_bags, price_of_bags
+from stablebag.proving.certificate import about_bags, price_of_bags
 
 
 def joined(text):

@@ -1,4 +1,4 @@
-from stablebag.proving.proof import ALL_ROWS, TRIVIAL, Bound, Proof
+from stablebag.proving.certificate import ALL_ROWS, TRIVIAL, Bound, Proof
 
 
 def test_the_smaller_bound_is_the_better_whatever_its_proof():

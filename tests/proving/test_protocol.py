@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stablebag import Certificate, PointCertificate, ReusedBagsCertificate, Subbagging, VectorCertificate
-from stablebag.proving.protocol import StabilityCertificate
+from stablebag.proving.certificate import StabilityCertificate
 from stablebag.proving.scope import Quantity, Rerun, Scope
 
 DEVIATION = np.array([0.1, 0.5])

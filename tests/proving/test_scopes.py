@@ -5,8 +5,8 @@ import pytest
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from stablebag import BaggedClassifier, BaggedRegressor, BernoulliSubbagging, FixedRange, ObservedRange, Subbagging
+from stablebag.proving.outputs import scope_of
 from stablebag.proving.scope import Quantity, Rerun, Scope
-from stablebag.proving.scopes import scope_of
 
 X, Y = np.arange(6.0)[:, None], np.arange(6.0)
 

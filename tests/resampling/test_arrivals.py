@@ -16,11 +16,20 @@ from stablebag import (
     certify,
 )
 from stablebag._seeds import Seeds
-from stablebag.resampling import arrivals as module
-from stablebag.resampling import keys as all_keys
-from stablebag.resampling.arrivals import Arrivals, Picked, _exponential, _smallest, _Table, batches
-from stablebag.resampling.keys import N_KEYS, Part, RowKeys
-from stablebag.resampling.row_ids import RowIds
+from stablebag.resampling import drawing as all_keys
+from stablebag.resampling import drawing as module
+from stablebag.resampling.drawing import (
+    N_KEYS,
+    Arrivals,
+    Part,
+    Picked,
+    RowKeys,
+    _exponential,
+    _smallest,
+    _Table,
+    batches,
+)
+from stablebag.resampling.units import RowIds
 
 SCHEMES = [Subbagging(0.4), BernoulliSubbagging(0.4), ClassicalBagging(1.0), PoissonizedBagging(0.7)]
 KINDS = ["counted", "labels", "sparse", "mixed", "numbers and labels"]

@@ -42,7 +42,7 @@ def test_a_scheme_whose_pairs_are_alike_and_whose_triples_are_not_is_told_which_
 
 
 def test_a_row_in_every_bag_is_found_among_many_bags(monkeypatch):
-    monkeypatch.setattr("stablebag.resampling.assumptions.MOST_CHECKED", 3)
+    monkeypatch.setattr("stablebag.resampling.law_checks.MOST_CHECKED", 3)
     bags = [((*pair, 4), Fraction(1, 6)) for pair in itertools.combinations(range(4), 2)]
     with pytest.raises(ValueError, match="row 4 with 1"):
         Listed(bags).resolve(5)
@@ -201,7 +201,7 @@ class Paired(ResamplingScheme):
 
 
 def test_pairs_of_rows_that_are_listed_are_all_looked_at(monkeypatch):
-    monkeypatch.setattr("stablebag.resampling.assumptions.MOST_CHECKED", 2000)  # fewer than the 2048 that are listed
+    monkeypatch.setattr("stablebag.resampling.law_checks.MOST_CHECKED", 2000)  # fewer than the 2048 that are listed
     with pytest.raises(ValueError, match=r"rows 0 and 1 are both in a bag with probability 0.25, and rows .* with 0.5"):
         Paired().resolve(20)
 

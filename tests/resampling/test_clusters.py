@@ -6,8 +6,8 @@ import pytest
 
 from resampling.test_unequal import conditional
 from stablebag import ClusterSubbagging, Subbagging
-from stablebag.resampling.clusters import largest_eigenvalue
 from stablebag.resampling.covariance import moments, norm_of
+from stablebag.resampling.unequal import largest_eigenvalue
 
 EIGHT = ["a", "a", "a", "b", "c", "c", "d", "d"]
 

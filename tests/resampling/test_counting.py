@@ -4,7 +4,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from stablebag.resampling.counting import binomial_law, log_concave_law, orderings, orders, thinned
+from stablebag.resampling.law import binomial_law, log_concave_law, orderings, orders, thinned
 
 
 def test_a_binomial_law_by_hand():

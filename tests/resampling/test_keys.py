@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from stablebag._seeds import Seeds
-from stablebag.resampling import keys
-from stablebag.resampling.keys import MOST_HASHED, N_KEYS, RowKeys, hashed, permuted, threshold_of
-from stablebag.resampling.row_ids import RowIds
+from stablebag.resampling import drawing as keys
+from stablebag.resampling.drawing import MOST_HASHED, N_KEYS, RowKeys, hashed, permuted, threshold_of
+from stablebag.resampling.units import RowIds
 
 
 def keys_below(ids, threshold, seed=0, first=0, n_bags=3):

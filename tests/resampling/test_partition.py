@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stablebag.resampling.partition import Partition
+from stablebag.resampling.unequal import Partition
 
 
 def parts(values):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from stablebag import BaggedRegressor, BernoulliSubbagging, ClassicalBagging, Subbagging, random_n_bags
-from stablebag.resampling.random_bags import probability_with_one_more
+from stablebag.resampling.schemes import probability_with_one_more
 
 
 def test_the_law_with_one_more_row_keeps_the_size_or_the_rate():

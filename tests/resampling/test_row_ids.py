@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from stablebag import BaggedRegressor, RowIds, Subbagging
-from stablebag.resampling.row_ids import as_row_ids
+from stablebag.resampling.units import as_row_ids
 
 
 def test_rows_without_names_are_counted():

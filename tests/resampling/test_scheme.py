@@ -18,7 +18,7 @@ from stablebag import (
 )
 from stablebag.proving.bounds import bagging_constant
 from stablebag.proving.frontier import frontier
-from stablebag.resampling.scheme import ResolvedScheme
+from stablebag.resampling.law import ResolvedScheme
 
 ALL = [Subbagging, BernoulliSubbagging, ClassicalBagging, PoissonizedBagging]
 
@@ -152,8 +152,8 @@ def test_a_scheme_that_says_nothing_of_p_and_q_is_asked_to():
 
 
 def test_a_scheme_that_lists_too_many_bags_is_asked_for_p_and_q(monkeypatch):
-    monkeypatch.setattr("stablebag.resampling.scheme.MOST_LISTED", 5)
-    monkeypatch.setattr("stablebag.resampling.assumptions.MOST_LISTED", 5)
+    monkeypatch.setattr("stablebag.resampling.law.MOST_LISTED", 5)
+    monkeypatch.setattr("stablebag.resampling.law_checks.MOST_LISTED", 5)
     with pytest.raises(ValueError, match=r"lists more than 5 bags. Define inclusion_probability"):
         Listed(PAIRS_OF_FIVE).resolve(5)
 

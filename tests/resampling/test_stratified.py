@@ -9,9 +9,8 @@ import pytest
 from resampling.test_unequal import conditional
 from stablebag import StratifiedSubbagging, Subbagging
 from stablebag.resampling.covariance import moments, norm_of
-from stablebag.resampling.row_ids import RowIds
-from stablebag.resampling.stratified import with_labels
-from stablebag.resampling.units import Units
+from stablebag.resampling.unequal import with_labels
+from stablebag.resampling.units import RowIds, Units
 
 SIX = ["a", "b", "a", "b", "b", "b"]
 

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 import stablebag
 from stablebag import BaggedRegressor, certify_reused, leave_one_out
-from stablebag.showing.colophon import Colophon, in_words
+from stablebag.showing.report.page import Colophon, in_words
 from stablebag.showing.study import Study
 
 

@@ -1,6 +1,6 @@
 import json
 
-from stablebag.showing.data_as_read import ColumnAsRead, DataAsRead
+from stablebag.showing.report.page import ColumnAsRead, DataAsRead
 
 
 def table(*kinds, **about):

@@ -5,8 +5,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from stablebag import BaggedClassifier, Perturbations, leave_one_out, leave_one_out_refit, selection_stability
 from stablebag._wording import Noun
-from stablebag.measuring.names import Names
-from stablebag.showing.decisions import HELD_OUT, Decisions
+from stablebag.measuring.perturbations import Names
+from stablebag.showing.study import HELD_OUT, Decisions
 
 
 @pytest.fixture(scope="module")

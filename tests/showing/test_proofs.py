@@ -5,7 +5,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import BaggedRegressor, Certificate, Subbagging, certify, certify_reused, leave_one_out
 from stablebag import leave_one_out_refit as refit
-from stablebag.showing.proofs import proofs
+from stablebag.showing.study import proofs
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from stablebag import RowSource
-from stablebag.showing.samples import chosen_units, n_points_compared, of_source
+from stablebag.showing.study import chosen_units, n_points_compared, of_source
 
 
 def test_units_are_drawn_by_the_seed_and_all_if_there_are_no_more(seed):

@@ -22,8 +22,8 @@ from stablebag import (
     predict_interval,
 )
 from stablebag._wording import Noun
-from stablebag.learning.sources.remainder import Remainder
 from stablebag.showing.study import Study, study
+from stablebag.tables.subsets import Remainder
 
 
 def test_a_study_measures_proves_and_holds_out(diabetes, cancer):

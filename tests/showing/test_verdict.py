@@ -5,7 +5,7 @@ import pytest
 
 from stablebag import Perturbations
 from stablebag._wording import Noun
-from stablebag.measuring.bag_spread import BagSpread
+from stablebag.measuring.perturbations import BagSpread
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.showing.comparison import Comparison
 from stablebag.showing.scores import Loss, Ranking

@@ -16,10 +16,15 @@ from stablebag import (
 )
 from stablebag._checks import as_fraction
 from stablebag._wording import Noun
-from stablebag.deciding.group_jackknife import GroupJackknife, GroupJackknifeMinmax, GroupJackknifePlus
-from stablebag.deciding.jackknife import Jackknife, JackknifeMinmax, JackknifePlus
-from stablebag.resampling.row_ids import RowIds
-from stablebag.resampling.units import Units
+from stablebag.deciding.jackknife import (
+    GroupJackknife,
+    GroupJackknifeMinmax,
+    GroupJackknifePlus,
+    Jackknife,
+    JackknifeMinmax,
+    JackknifePlus,
+)
+from stablebag.resampling.units import RowIds, Units
 
 FALSE_ALARM = 1e-6
 LEVEL = 0.9

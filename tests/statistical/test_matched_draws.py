@@ -13,8 +13,8 @@ from scipy import stats
 
 from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
 from stablebag._seeds import Seeds
-from stablebag.resampling.keys import N_KEYS, RowKeys
-from stablebag.resampling.row_ids import RowIds
+from stablebag.resampling.drawing import N_KEYS, RowKeys
+from stablebag.resampling.units import RowIds
 
 FALSE_ALARM = 1e-6  # of each test, by Bonferroni over what it looks at
 LAWS = [Subbagging(2).resolve(4), BernoulliSubbagging(0.4).resolve(4), ClassicalBagging(3).resolve(4),

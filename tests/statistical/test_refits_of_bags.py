@@ -15,7 +15,7 @@ from stablebag import BaggedRegressor, Perturbations, Subbagging
 from stablebag.measuring.refits import refit_without_each, spread_of_a_few
 from stablebag.showing import comparison
 from stablebag.showing.comparison import Comparison, bagged_by, of_rows
-from stablebag.showing.samples import rows_to_refit
+from stablebag.showing.study import rows_to_refit
 
 FALSE_ALARM = 5.0  # standard errors of a mean of independent numbers: about once in a million times
 Y = np.array([0.0, 1.0, 2.0, 2.5, 4.0, 9.0])  # the last row carries most of the change

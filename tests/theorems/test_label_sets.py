@@ -26,9 +26,8 @@ from stablebag import (
     predict_set,
     selection_stability,
 )
-from stablebag.deciding.jackknife_sets import JackknifeSets
-from stablebag.resampling.row_ids import RowIds
-from stablebag.resampling.units import Units
+from stablebag.deciding.label_sets import JackknifeSets
+from stablebag.resampling.units import RowIds, Units
 
 POINTS = np.array([[0.0], [2.0], [100.0]])
 CLASSES = np.array(list("abc"))

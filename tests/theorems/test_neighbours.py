@@ -5,7 +5,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
-from stablebag.learning.solvers.neighbours_limit import AllBagsOfNeighbours
+from stablebag.fast.neighbours import AllBagsOfNeighbours
 from stablebag.proving.bounds import bagging_constant
 
 SCHEMES = [Subbagging(0.5), Subbagging(0.9), BernoulliSubbagging(0.7), ClassicalBagging(), PoissonizedBagging(2.0)]

@@ -30,20 +30,27 @@ from stablebag._checks import (
 )
 from stablebag._seeds import RandomState, Seeds
 from stablebag._wording import ROWS, Noun, number, paragraphs, preformatted
-from stablebag.deciding.group_jackknife import GroupCVPlus, GroupJackknife, GroupJackknifeMinmax, GroupJackknifePlus
-from stablebag.deciding.jackknife import CVPlus, Ends, Jackknife, JackknifeMinmax, JackknifePlus, check_level
-from stablebag.deciding.locally_weighted import LocallyWeighted
+from stablebag.deciding.jackknife import (
+    CVPlus,
+    Ends,
+    GroupCVPlus,
+    GroupJackknife,
+    GroupJackknifeMinmax,
+    GroupJackknifePlus,
+    Jackknife,
+    JackknifeMinmax,
+    JackknifePlus,
+    LocallyWeighted,
+    check_level,
+)
 from stablebag.deciding.stable_jackknife import StableJackknife
-from stablebag.learning.bagged_models import check_bagged
-from stablebag.learning.regressor import BaggedRegressor
-from stablebag.learning.rows import as_column, as_table, index_of
-from stablebag.learning.strata import refuse_unequal
-from stablebag.learning.targets import one_column
-from stablebag.measuring.altered_tables import units_for
 from stablebag.measuring.leave_one_out import left_out_at_rows
-from stablebag.measuring.left_out_lines import point_blocks
-from stablebag.measuring.refits import refit_without
-from stablebag.resampling.scheme import ResolvedScheme
+from stablebag.measuring.refits import refit_without, units_for
+from stablebag.models.average import point_blocks
+from stablebag.models.ensemble import check_bagged, refuse_unequal
+from stablebag.models.estimators import BaggedRegressor
+from stablebag.models.rows import as_column, as_table, index_of, one_column
+from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.units import Units
 
 _SHOWN = 10

@@ -1,25 +1,317 @@
-"""Sets of labels in place of one: stable under leaving out a row, or with a guarantee of coverage."""
+"""Sets of labels: stable ones, and those with a coverage guarantee."""
 
 import html
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from scipy.stats import binom
 
-from stablebag._checks import check_choice, check_flag, hold_read_only, refuse_value
-from stablebag._wording import ROWS, paragraphs, percent, preformatted
+from stablebag._checks import (
+    as_fraction,
+    check_choice,
+    check_delta,
+    check_epsilon,
+    check_flag,
+    check_real,
+    hold_read_only,
+    refuse_type,
+    refuse_value,
+)
+from stablebag._wording import ROWS, as_given, count_bags, count_points, paragraphs, percent, preformatted, rounded_down
 from stablebag.deciding.inflated_argmax import INFLATED
-from stablebag.deciding.jackknife import check_level
-from stablebag.deciding.jackknife_sets import JackknifeSets, class_weights
-from stablebag.deciding.promise import as_given
-from stablebag.deciding.stable_sets import SharedLabels
-from stablebag.learning.bagged_models import check_bagged
-from stablebag.learning.classifier import BaggedClassifier
-from stablebag.learning.predictions import BagPredictions
-from stablebag.learning.rows import as_column, n_rows
+from stablebag.deciding.intervals import about_bags
+from stablebag.deciding.jackknife import GroupJackknifePlus, JackknifePlus, check_level
+from stablebag.deciding.promise import but_for_a_chance, for_most_rows, just_above, just_below, nothing_proved
+from stablebag.measuring.leave_one_out import left_out_at_rows, left_out_blocks
+from stablebag.models.ensemble import BagPredictions, check_bagged
+from stablebag.models.estimators import BaggedClassifier
+from stablebag.models.rows import as_column, n_rows
+from stablebag.proving import bounds
+from stablebag.proving.certificate import VectorCertificate
+from stablebag.proving.certify import certify, certify_reused
+from stablebag.proving.outputs import scope_of
+from stablebag.proving.points import PointCertificate, ReusedBagsCertificate
+from stablebag.proving.scope import Rerun, Scope
+
+# ---------------------------------------------------------------------------------------------------------- stable sets
+# What a certificate promises of label sets: how far to inflate the argmax, for how many rows, and in which words.
+
+_SIZES = {"radius": "scale", "diameter": "range_length", "shift": "shift", "shifted_share": "shifted_share"}
+
+
+@dataclass(frozen=True, eq=False)
+class SharedLabels:
+    """For which epsilon, and for all but which share of the rows, sets with and without a row share a label.
+
+    Attributes
+    ----------
+    epsilon : ndarray of shape (n_points,)
+        The epsilon of the rule at each point.
+    delta : float
+        The share of the rows.
+    words : str
+        The promise: what is compared, for how many rows, and by which proof.
+    """
+
+    epsilon: np.ndarray
+    delta: float
+    words: str
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+
+    @classmethod
+    def of(
+        cls, model: Any, X: Any, epsilon: float | None, delta: float, certificate: Any, owner: str
+    ) -> "SharedLabels":
+        """Return what is promised at some points by a certificate; None takes that of the bags as they were drawn."""
+        if certificate is None:
+            certificate = certify_reused(model, X, vector=True)
+        measured = _scope(model, X, certificate, owner)
+        n_points = measured.n_points or 0
+        unsure = 1 - certificate.confidence if isinstance(certificate, PointCertificate) else 0.0
+        if epsilon is not None:  # of the certificate's confidence, the words speak
+            epsilon = check_epsilon(epsilon, owner)
+            each = np.full(n_points, epsilon)
+            delta = float(np.max(certificate.delta(just_below(epsilon)), initial=0.0))
+            return cls(each, delta, _words(certificate, each, delta, confidence=1 - unsure))
+        delta = check_delta(delta, owner)
+        if unsure and delta <= unsure:
+            reason = f"of it, {unsure:.3g} is for the confidence {certificate.confidence:g}. Certify with a higher one."
+            raise refuse_value("delta", owner, f"above {unsure:.3g} with this certificate", delta, reason)
+        proved = certificate.epsilon(delta - unsure if delta < 1 else 1.0)
+        each = np.broadcast_to(just_above(proved), n_points).copy()
+        return cls(each, delta, _words(certificate, each, delta, unsure=unsure))
+
+
+def _scope(model: Any, X: Any, certificate: Any, owner: str) -> Scope:
+    """What the sets are about; a certificate of something else is refused."""
+    if not isinstance(certificate, VectorCertificate | PointCertificate | ReusedBagsCertificate):
+        expected = "a certificate of vectors, or None"
+        reason = "make one by certify or certify_reused with vector=True."
+        raise refuse_type("certificate", owner, expected, certificate, reason)
+    proved, points = certificate.scope, model.fingerprint_of(X)
+    n_points = len(X) if isinstance(X, BagPredictions) else n_rows(model.checked_points(X))
+    own = replace(scope_of(model.average_, vector=True), n_points=n_points, points=points)
+    if proved.rerun is Rerun.ANEW and own.rerun is Rerun.REUSED:
+        law = model.scheme_.fingerprint
+        own = replace(own, rerun=Rerun.ANEW, bags=law, coupling=proved.coupling, shift=0.0)
+    why = own.mismatch(proved) or _too_small(model, certificate)
+    if why:
+        reason = f"{why}. Make it by certify or certify_reused of this model, with vector=True."
+        raise refuse_value("certificate", owner, "of this model and these points", type(certificate).__name__, reason)
+    return own
+
+
+def _too_small(model: Any, certificate: Any) -> str | None:
+    """Why a certificate is not about this model's probabilities, if they reach or jump further than it says."""
+    given = certificate.certificate if isinstance(certificate, PointCertificate) else certificate
+    reused = isinstance(given, ReusedBagsCertificate)
+    own = certify_reused(model, vector=True) if reused else certify(model, vector=True)
+    for name, of_bags in _SIZES.items():
+        theirs, needed = (float(getattr(of, of_bags if reused else name)) for of in (given, own))
+        if theirs < needed * (1 - 1e-9):
+            what = name.replace("_", " ")
+            return f"its {what} is {theirs:.4g}, and probabilities of these classes have {needed:.4g}"
+    return None
+
+
+def _words(certificate: Any, epsilon: np.ndarray, delta: float, *, unsure: float = 0.0, confidence: float = 1.0) -> str:
+    """The promise in words; of delta, a part may be for a certificate that is not sure, or all of it be so."""
+    scope: Scope = certificate.scope
+    n, n_points, everywhere = scope.n_samples, len(epsilon), scope.n_points is None
+    if delta >= 1:
+        return scope.noun.in_place_of_rows(nothing_proved(float(epsilon.max(initial=0.0)), n, scope.n_bags or math.inf))
+    where = "every point" if everywhere else f"each of {count_points(n_points)}"
+    where = "this point" if not everywhere and n_points == 1 else where
+    proved = (
+        "Proved"
+        if confidence == 1
+        else f"Proved, with a confidence of {rounded_down(as_fraction(confidence), 6)} over the draw of the bags,"
+    )
+    shares = "has a label in common with this one"
+    if scope.rerun is Rerun.ANEW:
+        by: Any = certificate.certificate if isinstance(certificate, PointCertificate) else certificate
+        data = f"every learner, every data set of {n:,} rows{by.such} and" if everywhere else "this data set and"
+        promise = (
+            f"{proved} for {data} {where}: the set of a model fitted anew without a row, with the same epsilon "
+            f"({by.coupling.assumed}), {shares}, {but_for_a_chance(delta)}."
+        )
+    else:
+        bags, without = "the average over all bags", "all bags without the row, with the same seed and epsilon"
+        if scope.n_bags is not None:
+            bags = f"{_these(scope.n_bags)} as they were drawn"
+            without = "the bags without the row, with the same epsilon"
+        promise = f"{proved} for {bags} and {where}: {for_most_rows(delta, n)}, the set from {without}, {shares}."
+    if unsure:
+        promise += f" Of this chance, {unsure:.3g} is that the bags understate how much they differ."
+    return scope.noun.in_place_of_rows(f"{promise} {_proof(certificate)}")
+
+
+def _these(n_bags: int) -> str:
+    return f"{'this' if n_bags == 1 else 'these'} {count_bags(n_bags)}"
+
+
+def _proof(certificate: Any) -> str:
+    """Which certificate it is, by name."""
+    if isinstance(certificate, ReusedBagsCertificate):
+        own = "" if certificate.standard_deviation is None else " and their variance at each point"
+        return f"Proof: the bags' own covariance{own} (docs/proofs.md, 7 and 13)."
+    if isinstance(certificate, PointCertificate):
+        return "Proof: the variance over bags at each point (docs/proofs.md, 6 and 13)."
+    return "Proof: the certificate of vectors for all data sets (docs/proofs.md, 5 and 13)."
+
+
+# ------------------------------------------------------------------------------------------------------- jackknife sets
+# Label sets of the jackknife+: the labels that are not stranger than those of rows that were not seen.
+#
+# Barber, Candes, Ramdas and Tibshirani (2021) state the jackknife+ for intervals; Romano, Sesia and Candes (2020),
+# "Classification with valid and adaptive coverage", for labels. The score of a label is one minus its probability. By
+# class, a label is compared only with the rows that have it. The proofs, also for units of several rows, are in
+# docs/proofs.md, 13.
+
+_RANK_ROUNDING = 1e-12  # of a probability: a tie is not stranger
+_ROUNDING_OF_WEIGHTS = 1e-9  # in units
+_UNSEEN = {
+    False: "A label that no training row has is in no set; the chance of such a label comes on top.",
+    True: "A class without training rows is in no set, so it is never covered.",
+}
+_PAIRS = 2**22  # rows, points and labels that are compared at once
+
+
+@dataclass(frozen=True)
+class JackknifeSets:
+    """The labels of a point that beat less than a share 1 - a of the rows, each in the model without that row.
+
+    Parameters
+    ----------
+    level : Fraction
+        The level 1 - a.
+    by_class : bool, default=True
+        Whether a label is compared with the rows of its own class, so that each class is covered; otherwise with all.
+    """
+
+    level: Fraction
+    by_class: bool = True
+
+    def needed(self, weight: Any) -> Any:
+        """Return the weight of the rows that a label has to beat to be left out; the rows of a unit have one in all."""
+        return (self.level if isinstance(weight, int) else float(self.level)) * (weight + 1)
+
+    def members(self, model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the averaged probabilities at some points, and which labels are in their sets."""
+        own = _own(model)
+        found = [(there, self._inside(model, own, left_out)) for _, there, left_out in left_out_blocks(model, X)]
+        return np.concatenate([there for there, _ in found]), np.concatenate([inside for _, inside in found])
+
+    def covered_rows(self, model: Any) -> np.ndarray:
+        """Return whether the set of each training row, predicted without it, has its label: an estimate.
+
+        The probability of a row's label without row j, too, is taken to be that without the row alone.
+        """
+        own, weights, units = _own(model), _weights(model), model.units_
+        covered = np.zeros(len(own), dtype=bool)
+        for rows, _ in self._compared(model):
+            above = _heavier(own[rows], weights[rows])
+            there, total = units.of_rows[rows], float(weights[rows].sum()) if self.by_class else float(len(units))
+            of_unit = np.bincount(there, weights[rows], minlength=len(units)) if self.by_class else np.ones(len(units))
+            if not units.are_rows:
+                order = np.argsort(there, kind="stable")
+                for same in np.split(order, np.flatnonzero(np.diff(there[order])) + 1):
+                    above[same] -= _heavier(own[rows[same]], weights[rows[same]])
+            covered[rows] = above < self.needed(total - of_unit[there]) - _ROUNDING_OF_WEIGHTS
+        return covered
+
+    def without_estimate(self, model: Any) -> np.ndarray:
+        """Return which classes have just enough rows to be left out of a set, and too few without one of these rows.
+
+        The training rows of such a class are covered whatever the model predicts, and new rows are not.
+        """
+        fewest, units = float(self.level / (1 - self.level)) - _ROUNDING_OF_WEIGHTS, model.units_
+        found = np.zeros(len(model.classes_), dtype=bool)
+        weights = _weights(model)
+        for rows, labels in self._compared(model):
+            total, largest = float(len(units)), 1.0
+            if self.by_class:
+                total = float(weights[rows].sum())
+                largest = float(np.bincount(units.of_rows[rows], weights[rows]).max())
+            found[labels] = total >= fewest > total - largest
+        return found
+
+    def guarantee(self, model: Any) -> str:
+        """Say what is proved about the coverage of the sets of a fitted model."""
+        units = model.units_
+        if not model.scheme_.is_symmetric:
+            return (
+                f"Nothing is proved about their coverage, because the bags do not treat all {units.noun.plural} alike."
+            )
+        rule = JackknifePlus(self.level) if units.are_rows else GroupJackknifePlus(self.level, units)
+        said = rule.guarantee(len(units)) + about_bags(model, rule)
+        if self.by_class:
+            said = said.replace("coverage is at least", "coverage of each class is at least", 1)
+        return f"{said} {_UNSEEN[self.by_class]}" if said.startswith("Proved") else said
+
+    def _compared(self, model: Any) -> list[tuple[np.ndarray, Any]]:
+        """Which rows are compared with each other, and the labels that are compared with them."""
+        codes = np.searchsorted(model.classes_, model.y_)
+        if not self.by_class:
+            return [(np.arange(len(codes)), slice(None))]
+        return [(np.flatnonzero(codes == code), slice(code, code + 1)) for code in range(len(model.classes_))]
+
+    def _inside(self, model: Any, own: np.ndarray, left_out: np.ndarray) -> np.ndarray:
+        """Which labels are in the sets at some points; `own` has each row's probability of its label without it."""
+        units, weights = model.units_, _weights(model)
+        inside = np.empty(left_out.shape[1:], dtype=bool)
+        for rows, labels in self._compared(model):
+            beaten = np.zeros(inside[:, labels].shape)
+            step = max(1, _PAIRS // max(1, beaten.size))
+            for first in range(0, len(rows), step):
+                some: Any = rows[first : first + step]
+                lines = units.of_rows[some]
+                if units.are_rows and not self.by_class:
+                    lines = slice(first, first + step)  # without a copy
+                stranger = left_out[lines, :, labels] < own[some, None, None] - _RANK_ROUNDING
+                beaten += stranger.sum(axis=0) if units.are_rows else np.tensordot(weights[some], stranger, axes=1)
+            if units.are_rows:
+                inside[:, labels] = beaten < float(self.needed(len(rows)))
+            else:
+                total = float(weights[rows].sum()) if self.by_class else len(units)
+                inside[:, labels] = beaten < float(self.needed(total)) - _ROUNDING_OF_WEIGHTS
+        return inside
+
+
+def class_weights(model: Any) -> np.ndarray:
+    """Return how many rows each class has; of units of several rows, how many units they amount to."""
+    codes = np.searchsorted(model.classes_, model.y_)
+    return np.bincount(codes, _weights(model), minlength=len(model.classes_))
+
+
+def _own(model: Any) -> np.ndarray:
+    """The probability of each training row's label, by the bags without the row."""
+    own: np.ndarray = left_out_at_rows(model)[np.arange(len(model.y_)), np.searchsorted(model.classes_, model.y_)]
+    return own
+
+
+def _weights(model: Any) -> np.ndarray:
+    """The weight of each row; those of a unit add up to one."""
+    units = model.units_
+    return np.ones(len(model.y_)) if units.are_rows else np.asarray(1 / units.sizes[units.of_rows])
+
+
+def _heavier(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The weight of the values that are clearly larger than each."""
+    order = np.argsort(values)
+    up_to = np.concatenate([[0.0], np.cumsum(weights[order])])
+    above: np.ndarray = up_to[-1] - up_to[np.searchsorted(values[order], values + _RANK_ROUNDING, side="right")]
+    return above
+
+
+# ----------------------------------------------------------------------------------------------------------- label sets
+# Sets of labels in place of one: stable under leaving out a row, or with a guarantee of coverage.
 
 METHODS = (*INFLATED, "jackknife+")
 _ONCE = 2**24  # predictions of single bags that are kept rather than made twice
@@ -422,3 +714,90 @@ def _listed(parts: list[str], n_more: int = 0) -> str:
 
 def _text(*values: Any) -> str:
     return html.escape(", ".join(map(str, values)))
+
+
+# ----------------------------------------------------------------------------------------------------------- score sets
+# The sets in which the scores of items lie, on whose radius the guarantees depend.
+
+_NAMES = ("simplex", "box")
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class ScoreSet:
+    """Where the scores of some items lie: a simplex, a box, or a ball.
+
+    Parameters
+    ----------
+    within : {"simplex", "box"} or float
+        "simplex": scores of at least 0 that add up to 1; "box": each in [0, 1]; a number: at most this far from the
+        origin, where scores further away are pulled back to that distance.
+
+    Examples
+    --------
+    >>> round(ScoreSet("simplex").radius(4) ** 2, 9), ScoreSet("box").radius(4), ScoreSet(2.5).radius(4)
+    (0.75, 1.0, 2.5)
+    >>> ScoreSet(1.0).held(np.array([3.0, 4.0]))
+    array([0.6, 0.8])
+    """
+
+    within: Any
+
+    def __post_init__(self) -> None:
+        if isinstance(self.within, str):
+            if self.within not in _NAMES:
+                reason = "guarantees depend on where scores can be."
+                raise refuse_value("within", "stable_ranking", "'simplex', 'box' or a radius", self.within, reason)
+            object.__setattr__(self, "within", str(self.within))  # a text of numpy's own is none of Python's when shown
+            return
+        reason = "it is how far scores are from the origin at most. For importances that add up to 1 use 'simplex'."
+        radius = check_real(self.within, "within", "stable_ranking", open_low=True, finite=True, reason=reason)
+        object.__setattr__(self, "within", radius)
+
+    def radius(self, n_items: int) -> float:
+        """Return how far scores can be from the centre: sqrt(1 - 1 / L), sqrt(L) / 2, or the radius of the ball."""
+        if self.within == "simplex":
+            return bounds.simplex_radius(n_items)
+        return math.sqrt(n_items) / 2 if self.within == "box" else float(self.within)
+
+    def diameter(self, n_items: int) -> float:
+        """Return the largest distance between two vectors of scores."""
+        return min(math.sqrt(2.0), 2 * self.radius(n_items)) if self.within == "simplex" else 2 * self.radius(n_items)
+
+    def centre(self, n_items: int) -> np.ndarray:
+        """Return the centre, which is what a bag without rows has for scores: the same for all items."""
+        value = {"simplex": 1 / n_items, "box": 0.5}.get(self.within, 0.0)
+        return np.full(n_items, value)
+
+    def held(self, scores: np.ndarray) -> np.ndarray:
+        """Return scores as they are in the set; those outside of a simplex or a box are refused."""
+        if self.within == "simplex":
+            if not scores.any():  # such as the importances of a tree without a split
+                return self.centre(len(scores))
+            total = float(scores.sum())
+            if scores.min() < -_ROUNDING or abs(total - 1) > _ROUNDING:
+                raise ValueError(
+                    f"Scores in a simplex are at least 0 and add up to 1. Got {_shown(scores)}, which add up to "
+                    f"{total:g}. Divide them by their sum, or say where they are: within='box', or a radius."
+                )
+            scores = np.maximum(scores, 0.0)
+            share: np.ndarray = scores / scores.sum()
+            return share
+        if self.within == "box":
+            if scores.min() < 0 or scores.max() > 1:
+                raise ValueError(
+                    f"Scores in a box are between 0 and 1. Got {_shown(scores)}. Scale them by what is known before "
+                    "any data is seen, or give the radius of a ball: within=2.0."
+                )
+            return scores
+        largest = float(np.abs(scores).max()) or 1.0  # the unit, so that no square is too large or too small
+        length = float(np.linalg.norm(scores / largest))
+        return scores if length * largest <= self.within else scores / largest * (self.within / length)
+
+    def __str__(self) -> str:
+        words = {"simplex": "scores that add up to 1", "box": "scores between 0 and 1"}
+        return words.get(self.within, f"scores within {self.within} of the origin")
+
+
+def _shown(scores: np.ndarray) -> str:
+    return np.array2string(scores, precision=4, threshold=5, edgeitems=2)

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from stablebag._checks import check_delta, check_real, whole_rows
-from stablebag._wording import as_given as as_given
-from stablebag._wording import count_bags
-from stablebag.learning.findings import BaggedFindings
-from stablebag.proving.vector import VectorCertificate
+from stablebag._wording import as_given, count_bags
+from stablebag.models.functions import BaggedFindings
+from stablebag.proving.certificate import VectorCertificate
 
 _RELATIVE, _ROUNDING = 1e-9, 1e-12  # of distances
 

@@ -1,28 +1,433 @@
-"""Rankings of items that do not hinge on single rows: scores averaged over bags, and the orders that would do."""
+"""Rankings that no single row decides."""
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_integer, hold_read_only, refuse_value
+from stablebag._checks import as_positions, check_integer, check_real, hold_read_only, refuse_type, refuse_value
 from stablebag._seeds import RandomState
-from stablebag._wording import as_given, at_most, count_bags, paragraphs, preformatted
-from stablebag.deciding.importances import Importances
-from stablebag.deciding.inflated_argmax import as_scores
-from stablebag.deciding.left_out_rankings import LeftOutRankings
+from stablebag._wording import ROWS, Noun, as_given, at_most, count_bags, paragraphs, preformatted
+from stablebag.deciding.inflated_argmax import as_scores, inflated_argmax
+from stablebag.deciding.label_sets import ScoreSet
 from stablebag.deciding.promise import Promise, Promised
-from stablebag.deciding.rank_sets import RankSets, have_common_ranking
-from stablebag.deciding.score_sets import ScoreSet
-from stablebag.deciding.top_k import top_k_sets
-from stablebag.learning.averaging import BagAverage
-from stablebag.learning.findings import BaggedFindings, Finder, find_in_bags
-from stablebag.measuring.names import Names
-from stablebag.resampling.row_ids import plain
-from stablebag.resampling.schemes import Scheme
-from stablebag.resampling.subbagging import Subbagging
+from stablebag.measuring.perturbations import Names
+from stablebag.models.average import BagAverage
+from stablebag.models.functions import BaggedFindings, Finder, find_in_bags
+from stablebag.models.learners import Copies
+from stablebag.resampling.schemes import Scheme, Subbagging
+from stablebag.resampling.units import plain
+
+# ---------------------------------------------------------------------------------------------------------- importances
+# How much a fitted learner makes of each feature, as scores of items.
+
+
+@dataclass(frozen=True)
+class Importances:
+    """A function from data to scores: `feature_importances_` of a learner fitted to them, or the sizes of `coef_`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        An unfitted learner, or a pipeline that ends with one.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> Importances(LinearRegression())([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [0.0, 1.0, -2.0], seed=0).round(9)
+    array([1., 2.])
+    """
+
+    estimator: Any
+
+    def __call__(self, X: Any, y: Any, seed: int) -> np.ndarray | dict[str, float]:
+        """Fit a copy to these rows, and return its scores of the features, by name if the learner saw their names."""
+        model = Copies(self.estimator).copy(seed)
+        model.fit(X, y)
+        last, names = model, getattr(model, "feature_names_in_", None)
+        if hasattr(model, "steps"):
+            last, names = model.steps[-1][1], _names_after(model)
+        scores = self._scores(last)
+        return scores if names is None or len(names) != len(scores) else dict(zip(names, scores, strict=True))
+
+    @staticmethod
+    def _scores(last: Any) -> np.ndarray:
+        """What a fitted learner makes of the features that it saw."""
+        if hasattr(last, "feature_importances_"):
+            return np.asarray(last.feature_importances_, dtype=float)
+        if not hasattr(last, "coef_"):
+            raise TypeError(
+                f"{type(last).__name__} has neither feature_importances_ nor coef_ after fit. Give a function of (X, "
+                "y, seed) that returns the scores."
+            )
+        size: np.ndarray = np.abs(np.asarray(last.coef_, dtype=float))
+        if size.ndim == 2 and len(size) != 1:
+            raise TypeError(
+                f"{type(last).__name__} has coefficients for {len(size)} outputs. Give a function of (X, y, seed) that "
+                "makes one score of them for each feature."
+            )
+        return size.reshape(-1)
+
+
+def _names_after(pipeline: Any) -> Any:
+    """What the steps before the last call the features that they make; None if they do not say, or saw no names."""
+    before = pipeline[:-1]
+    if not hasattr(pipeline, "feature_names_in_"):
+        return None
+    try:
+        return before.get_feature_names_out() if len(before) else pipeline.feature_names_in_
+    except (AttributeError, ValueError, TypeError):
+        return None
+
+
+# ---------------------------------------------------------------------------------------------------- left out rankings
+# What leaving out each row does to a ranking of items, measured from the scores of the same bags.
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutRankings:
+    """What leaving out each row, or unit, does to a ranking; made by `StableRanking.leave_one_out`.
+
+    Attributes
+    ----------
+    changes_order : ndarray of bool, shape (n_samples,)
+        Whether the order of the items by their scores is another without the row.
+    changes_top_k : ndarray of bool, shape (n_samples,)
+        Whether the k largest scores are those of other items without the row.
+    keeps_ranking : ndarray of bool, shape (n_samples,)
+        Whether the sets of rankings with and without the row have one in common.
+    keeps_top_k : ndarray of bool, shape (n_samples,)
+        Whether the inflated sets of the first k have at least k items in common.
+    distance : ndarray of shape (n_samples,)
+        How far the scores move.
+    k : int
+        How many items were wanted.
+    names : Names
+        What the rows are called.
+    noun : Noun
+        What is left out.
+    """
+
+    changes_order: np.ndarray
+    changes_top_k: np.ndarray
+    keeps_ranking: np.ndarray
+    keeps_top_k: np.ndarray
+    distance: np.ndarray
+    k: int
+    names: Names
+    noun: Noun = ROWS
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a line per row, under its name."""
+        import pandas as pd
+
+        columns = ("changes_order", "changes_top_k", "keeps_ranking", "keeps_top_k", "distance")
+        return pd.DataFrame({name: getattr(self, name) for name in columns}, index=self.names.rows)
+
+    def explain(self) -> str:
+        """Say in sentences how many rows change the order, and how many the sets."""
+        changed, top = int(self.changes_order.sum()), int(self.changes_top_k.sum())
+        lost, fewer = int((~self.keeps_ranking).sum()), int((~self.keeps_top_k).sum())
+        said = (
+            f"Measured with the same bags: leaving out one of the {len(self):,} rows changes the order by the scores "
+            f"for {changed:,} of them and the first {self.k} for {top:,}; the sets of rankings have none in common "
+            f"for {lost:,}, and those of the first {self.k} fewer than {self.k} items for {fewer:,}."
+        )
+        return paragraphs([self.noun.in_place_of_rows(said)])
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return preformatted(self.explain())
+
+    def __len__(self) -> int:
+        return len(self.distance)
+
+
+# ------------------------------------------------------------------------------------------------------------ rank sets
+# Rankings of items whose scores are close: all those that would do, so that two such sets have one in common.
+
+_NEVER = -1  # the round of an item that stays
+_OUT = -np.finfo(float).max  # the score of an item that is gone: further behind than any epsilon
+_REMEMBERED = 2**14  # sets of items, while rankings are listed
+_SHOWN_SETS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class RankSets:
+    """All rankings in which every item is about the best of those that are not yet ranked.
+
+    A ranking is in the set if each of its items is in the `inflated_argmax` of the scores of itself and of all items
+    after it. If two vectors of scores are less than epsilon apart, their sets have a ranking in common: they have a
+    first item in common, without it they are no further apart, and so on (Liang, Soloff, Barber and Willett 2025,
+    arXiv 2506.02257). There can be as many as n_items! rankings, so they are not listed.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_items,)
+        The scores of the items.
+    epsilon : float
+        The distance of scores up to which two sets have a ranking in common.
+
+    Examples
+    --------
+    >>> from stablebag import RankSets
+    >>> rankings = RankSets([0.5, 0.45, 0.2], epsilon=0.1)
+    >>> list(rankings)
+    [(0, 1, 2), (1, 0, 2)]
+    >>> (2, 0, 1) in rankings, rankings.size()
+    (False, 2)
+    >>> rankings.intersects(RankSets([0.45, 0.5, 0.2], epsilon=0.1))
+    True
+    """
+
+    scores: np.ndarray
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        scores = as_scores(self.scores, "RankSets").copy()
+        if scores.ndim != 1 or not len(scores) or not np.isfinite(scores).all():
+            raise refuse_value("scores", "RankSets", "finite numbers, one for each item", self.scores)
+        object.__setattr__(self, "scores", scores)
+        object.__setattr__(self, "epsilon", check_real(self.epsilon, "epsilon", "RankSets"))
+        hold_read_only(self)
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return len(self.scores)
+
+    def candidates(self, remaining: Any) -> tuple[int, ...]:
+        """Return which of some items may be ranked first among them, those with the largest scores first.
+
+        Parameters
+        ----------
+        remaining : collection of int
+            The numbers of the items that are not yet ranked.
+
+        Returns
+        -------
+        tuple of int
+        """
+        expected = f"numbers of items from 0 to {self.n_items - 1}, each once"
+        given = list(remaining) if isinstance(remaining, Set) else remaining
+        numbers = np.sort(as_positions(given, "remaining", "RankSets.candidates", expected))
+        if not len(numbers) or numbers[0] < 0 or numbers[-1] >= self.n_items or (np.diff(numbers) == 0).any():
+            raise refuse_value("remaining", "RankSets.candidates", expected, remaining)
+        numbers = numbers[np.argsort(-self.scores[numbers], kind="stable")]
+        return tuple(numbers[inflated_argmax(self.scores[numbers], self.epsilon)].tolist())
+
+    def __contains__(self, ranking: object) -> bool:
+        if not isinstance(ranking, Sequence | np.ndarray) or isinstance(ranking, str):
+            raise refuse_type("ranking", "RankSets", "a sequence of the numbers of all items", ranking)
+        items = as_positions(ranking, "ranking", "RankSets", "a sequence of the numbers of all items").tolist()
+        if sorted(items) != list(range(self.n_items)):
+            reason = f"the best item comes first, and there are {self.n_items}."
+            raise refuse_value("ranking", "RankSets", "every item once, by its number", ranking, reason)
+        return all(item in self.candidates(items[place:]) for place, item in enumerate(items))
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        """Yield the rankings, beginning with that by the scores."""
+        candidates = lru_cache(_REMEMBERED)(self.candidates)  # the same items remain after many beginnings
+        ranking: list[int] = []
+        remaining = set(range(self.n_items))
+        choices = [iter(candidates(frozenset(remaining)))]
+        while choices:
+            item = next(choices[-1], None)
+            if item is None:
+                choices.pop()
+                remaining.update(ranking[-1:])
+                del ranking[-1:]
+            elif len(remaining) == 1:
+                yield (*ranking, item)
+            else:
+                ranking.append(item)
+                remaining.discard(item)
+                choices.append(iter(candidates(frozenset(remaining))))
+
+    def first(self, count: int = 10) -> list[tuple[int, ...]]:
+        """Return some of the rankings, beginning with that by the scores.
+
+        Parameters
+        ----------
+        count : int, default=10
+            How many to return, if there are so many.
+
+        Returns
+        -------
+        list of tuples of int
+        """
+        return list(itertools.islice(self, check_integer(count, "count", "RankSets.first", minimum=0)))
+
+    def size(self, most: int = 10_000) -> int:
+        """Return the number of rankings, if they are few.
+
+        Parameters
+        ----------
+        most : int, default=10_000
+            The largest number up to which they are counted; more are refused.
+
+        Returns
+        -------
+        int
+        """
+        most = check_integer(most, "most", "RankSets.size", minimum=1)
+        counted = sum(1 for _ in itertools.islice(self, most + 1))
+        if counted > most:
+            raise ValueError(
+                f"There are more than {most:,} rankings. Ask for some of them (first), for one (in), or whether two "
+                "sets have one in common (intersects)."
+            )
+        return counted
+
+    def common(self, other: "RankSets") -> tuple[int, ...] | None:
+        """Return a ranking that two sets have in common, or None if there is none.
+
+        In each step, the items that both sets may rank next are ranked and taken away. Nothing has to be tried twice:
+        an item that may be ranked next still may after others are gone (docs/proofs.md, 14).
+
+        Parameters
+        ----------
+        other : RankSets
+            Rankings of the same items.
+
+        Returns
+        -------
+        tuple of int, or None
+        """
+        if not isinstance(other, RankSets):
+            raise refuse_type("other", "RankSets", "RankSets of the same items", other)
+        if other.n_items != self.n_items:
+            reason = f"these are rankings of {self.n_items} items."
+            raise refuse_value("other", "RankSets", "rankings of the same items", other.n_items, reason)
+        rounds = common_rounds(self.scores, other.scores[None], self.epsilon, other.epsilon)[0]
+        return None if (rounds == _NEVER).any() else tuple(np.lexsort((-self.scores, rounds)).tolist())
+
+    def intersects(self, other: "RankSets") -> bool:
+        """Return whether two sets of rankings have one in common.
+
+        Parameters
+        ----------
+        other : RankSets
+            Rankings of the same items.
+
+        Returns
+        -------
+        bool
+        """
+        return self.common(other) is not None
+
+    def __repr__(self) -> str:
+        some = ", ".join(map(str, self.first(_SHOWN_SETS)))
+        more = ", ..." if len(self.first(_SHOWN_SETS + 1)) > _SHOWN_SETS else ""
+        return f"RankSets of {self.n_items} items at epsilon={self.epsilon:g}: {some}{more}"
+
+
+def common_rounds(scores: np.ndarray, others: np.ndarray, epsilon: float, theirs: float | None = None) -> np.ndarray:
+    """Return in which round items are ranked, if in each round all go that both of two sets of rankings may rank next.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_items,)
+        The scores of the one set.
+    others : ndarray of shape (n_sets, n_items)
+        The scores of others.
+    epsilon : float
+        The epsilon of the one set.
+    theirs : float or None, default=None
+        That of the others; None if it is the same.
+
+    Returns
+    -------
+    ndarray of int, shape (n_sets, n_items)
+        The rounds from 0 on; -1 for items that are left when there is no such item, which is so exactly if the two
+        have no ranking in common.
+
+    Examples
+    --------
+    >>> common_rounds(np.array([0.5, 0.45, 0.2]), np.array([[0.45, 0.5, 0.2], [0.1, 0.9, 0.2]]), 0.1)
+    array([[ 0,  0,  1],
+           [-1,  0, -1]])
+    """
+    rounds: np.ndarray = np.full(others.shape, _NEVER)
+    busy = np.arange(len(others))
+    for number in range(others.shape[1]):
+        left = rounds[busy] == _NEVER
+        mine = inflated_argmax(np.where(left, scores, _OUT), epsilon)
+        both = left & mine & inflated_argmax(np.where(left, others[busy], _OUT), epsilon if theirs is None else theirs)
+        rounds[busy] = np.where(both, number, rounds[busy])
+        busy = busy[both.any(axis=1) & (left & ~both).any(axis=1)]
+        if not len(busy):
+            break
+    return rounds
+
+
+def have_common_ranking(scores: np.ndarray, others: np.ndarray, epsilon: float) -> np.ndarray:
+    """Return whether the set of rankings of some scores has one in common with those of others, one line each."""
+    found: np.ndarray = (common_rounds(scores, others, epsilon) != _NEVER).all(axis=1)
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------- top k
+# Which items are about the first k: sets that have k items in common with and without most training rows.
+
+
+def top_k_sets(scores: Any, k: int, epsilon: float) -> np.ndarray:
+    """Return the items with about the k largest scores: k of them, or more where scores are close.
+
+    If two vectors of scores are less than epsilon apart, their sets have at least k items in common. Liang, Soloff,
+    Barber and Willett (2025), arXiv 2506.02257: the k - 1 largest, and the `inflated_argmax` of the others.
+    Equivalently, an item is in the set if it is in the inflated argmax of the scores without the k - 1 largest of the
+    other items; so how ties are broken does not matter. The proofs are in docs/proofs.md, 14.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_items,) or (n_points, n_items)
+        The scores of the items.
+    k : int
+        How many items are wanted, from 1 to n_items; 1 is the `inflated_argmax`.
+    epsilon : float
+        The distance of scores up to which sets have k items in common; zero gives the items that are not behind the
+        k-th.
+
+    Returns
+    -------
+    ndarray of bool, shaped like scores
+        Which items are in the set.
+
+    Examples
+    --------
+    >>> from stablebag import top_k_sets
+    >>> top_k_sets([0.9, 0.6, 0.55, 0.52, 0.1], k=2, epsilon=0.1)
+    array([ True,  True,  True, False, False])
+    >>> top_k_sets([0.9, 0.6, 0.55, 0.52, 0.1], k=3, epsilon=0.1)
+    array([ True,  True,  True,  True, False])
+    """
+    scores = as_scores(scores, "top_k_sets")
+    k = check_integer(k, "k", "top_k_sets", minimum=1, reason="it is how many items are wanted.")
+    if scores.ndim in (1, 2) and 0 < scores.shape[-1] < k:
+        reason = f"there are {scores.shape[-1]} items."
+        raise refuse_value("k", "top_k_sets", "at most the number of items", k, reason)
+    if scores.ndim not in (1, 2) or not np.isfinite(scores).all():
+        return inflated_argmax(scores, epsilon)  # which says what is wrong
+    others = np.argsort(-scores, axis=-1, kind="stable")[..., k - 1 :]
+    found = np.ones(scores.shape, dtype=bool)
+    rest = inflated_argmax(np.take_along_axis(scores, others, axis=-1), epsilon)
+    np.put_along_axis(found, others, rest, axis=-1)
+    return found
+
+
+# -------------------------------------------------------------------------------------------------------------- ranking
+# Rankings of items that do not hinge on single rows: scores averaged over bags, and the orders that would do.
 
 _SHOWN = 10
 

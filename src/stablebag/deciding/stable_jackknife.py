@@ -12,11 +12,11 @@ from scipy.stats import norm
 from stablebag._checks import check_choice, check_delta, refuse_type, refuse_value
 from stablebag._wording import as_given, rounded_up
 from stablebag.deciding.jackknife import Jackknife
-from stablebag.learning.ranges import FixedRange, ObservedRange, PredictionRange, TrimmedRange
-from stablebag.learning.regressor import BaggedRegressor
+from stablebag.models.estimators import BaggedRegressor
+from stablebag.models.ranges import FixedRange, ObservedRange, PredictionRange, TrimmedRange
 from stablebag.proving.certificate import Certificate, first_step
 from stablebag.proving.outputs import AdaptiveOutputs
-from stablebag.resampling.scheme import ResolvedScheme
+from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.schemes import as_law
 
 _TYPICAL_RESIDUAL = 0.1  # of the range: the deviation of residuals for which the interval is made shortest

@@ -26,12 +26,11 @@ from stablebag._checks import (
 )
 from stablebag._seeds import RandomState, Seeds
 from stablebag._wording import as_given, paragraphs, preformatted, rounded_down, rounded_up
-from stablebag.learning.fitting import fit_and_predict_bags
-from stablebag.learning.job import FitJob
-from stablebag.learning.learners import may_predict
-from stablebag.learning.progress import counted
-from stablebag.learning.rows import as_table, stacked, take_rows
-from stablebag.learning.targets import one_column
+from stablebag.models.fitting import fit_and_predict_bags
+from stablebag.models.learners import may_predict
+from stablebag.models.parallel import counted
+from stablebag.models.rows import as_table, one_column, stacked, take_rows
+from stablebag.models.solving import FitJob
 from stablebag.proving.bounds import black_box_power_ceiling
 from stablebag.resampling.bags import Bags
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from stablebag._checks import check_choice, hold_read_only, refuse_type, refuse_value
 from stablebag._wording import ROWS
-from stablebag.learning.bagged_models import check_bagged, refuse_several_outputs
-from stablebag.learning.outputs import one_hot
 from stablebag.measuring.leave_one_out import chosen_rows, left_out_at_rows
+from stablebag.models.ensemble import check_bagged, refuse_several_outputs
+from stablebag.models.learners import one_hot
 
 _SMALLEST = np.finfo(float).eps  # the logarithm of a probability of zero would be infinite
 

@@ -11,18 +11,13 @@ from sklearn.base import clone
 from stablebag._checks import as_positions, check_choice, check_integer, read_only, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import Noun
-from stablebag.learning.averaging import BagAverage
-from stablebag.learning.bagged_models import check_bagged
-from stablebag.learning.fitting import fit_and_predict_bags
-from stablebag.learning.out_of_bag import lacking_blocks, left_out_at
-from stablebag.learning.progress import counted
-from stablebag.learning.rows import fingerprint, index_of, take_rows
-from stablebag.learning.sources.source import RowSource
-from stablebag.measuring.bag_spread import BagSpread
-from stablebag.measuring.names import Names
-from stablebag.measuring.perturbations import Perturbations
-from stablebag.measuring.shared_lines import BagLines
-from stablebag.proving.scopes import scope_of
+from stablebag.measuring.perturbations import BagLines, BagSpread, Names, Perturbations
+from stablebag.models.average import BagAverage, lacking_blocks, left_out_at
+from stablebag.models.ensemble import check_bagged
+from stablebag.models.fitting import fit_and_predict_bags
+from stablebag.models.parallel import counted
+from stablebag.models.rows import RowSource, fingerprint, index_of, take_rows
+from stablebag.proving.outputs import scope_of
 
 _DENSE_BYTES = 2**28  # of predictions without each row, up to which they are an array
 _LEFT_OUT = 2**22  # predictions without rows that are held at once

@@ -1,7 +1,8 @@
-"""Perturbations: how far each training row moves each prediction, measured."""
+"""Perturbations: how far leaving out each row moves each prediction."""
 
 import json
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +22,7 @@ from stablebag._checks import (
     check_integer,
     check_real,
     hold_read_only,
+    read_only,
     refuse_format,
     refuse_type,
     refuse_value,
@@ -29,13 +31,409 @@ from stablebag._checks import (
 )
 from stablebag._wording import ROWS, Noun, number, preformatted
 from stablebag._writing import whole, write_text
-from stablebag.measuring.bag_spread import BagSpread
-from stablebag.measuring.names import Names
-from stablebag.measuring.shared_lines import LineTable, SharedLines
-from stablebag.measuring.summaries import exceeded_by, norm, share_above, shares_above
+from stablebag.models.average import BagAverage, all_the_same
 from stablebag.proving.bounds import empty_bags_shift
 from stablebag.proving.scope import Quantity, Rerun, Scope
-from stablebag.resampling.patterns import RowPatterns
+from stablebag.resampling.bags import RowPatterns
+from stablebag.resampling.units import Units, plain
+
+# ---------------------------------------------------------------------------------------------------------------- names
+# What rows, points and classes are called: the labels of data frames and of groups, in place of positions.
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """The labels of what is left out, of the points and of the classes; None where they are only counted.
+
+    Attributes
+    ----------
+    rows : ndarray or None
+        One for each row, or unit, that can be left out.
+    points : pandas Index or None
+        The index of the frame of test points.
+    classes : ndarray or None
+        The class labels.
+    """
+
+    rows: np.ndarray | None = None
+    points: Any = None
+    classes: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, units: Units, points: Any = None, classes: np.ndarray | None = None) -> "Names":
+        """Return the names of these units, with those of points and classes."""
+        counted = units.ids.is_counted and not units.has_labels
+        return cls(None if counted else units.labels, points, classes)
+
+    def of_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Return what rows are called; without names, their positions."""
+        return rows if self.rows is None else self.rows[rows]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return them as lists that JSON takes; what is no number or text is written as one."""
+        parts = {"rows": self.rows, "points": self.points, "classes": self.classes}
+        return {name: [_written(value) for value in part] for name, part in parts.items() if part is not None}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, list[Any]]) -> "Names":
+        """Read back what `to_dict` returned."""
+        return cls(**{name: _array(part) for name, part in values.items()})
+
+
+def _written(value: Any) -> Any:
+    value = plain(value)
+    return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def _array(values: list[Any]) -> np.ndarray:
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        return np.array(values)
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+# ------------------------------------------------------------------------------------------------------------ summaries
+# Summaries over rows of how far they move predictions; a line of distances may stand for many rows that are alike.
+#
+# `pooled` has one line for each row, or for rows that are alike, along its first axis. `counts` says how many rows each
+# line stands for; None is one each.
+
+
+def share_above(pooled: np.ndarray, epsilon: float, counts: np.ndarray | None = None) -> np.ndarray:
+    """Return the share of rows whose distance is more than epsilon.
+
+    >>> share_above(np.array([0.1, 0.3, 0.2]), 0.15, np.array([6, 1, 1])).item()
+    0.25
+    """
+    above = pooled > epsilon
+    if counts is None:
+        return np.asarray(above.mean(axis=0))
+    return np.asarray(np.tensordot(counts, above, axes=1) / counts.sum())
+
+
+def exceeded_by(allowed: int, pooled: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+    """Return the smallest distance that at most so many rows exceed.
+
+    >>> exceeded_by(1, np.array([0.1, 0.3, 0.2]), np.array([6, 1, 1])).item()
+    0.2
+    """
+    n_rows = len(pooled) if counts is None else int(counts.sum())
+    if allowed >= n_rows:
+        return np.zeros(pooled.shape[1:])
+    # The largest `allowed` may exceed it, so it is the next one in order; no more than these are strictly larger.
+    place = n_rows - 1 - allowed
+    if counts is None:
+        return np.asarray(np.partition(pooled, place, axis=0)[place])
+    order = np.argsort(pooled, axis=0)
+    line = np.sum(np.cumsum(counts[order], axis=0) <= place, axis=0, keepdims=True)
+    return np.asarray(np.take_along_axis(pooled, np.take_along_axis(order, line, axis=0), axis=0)[0])
+
+
+def shares_above(pooled: np.ndarray, levels: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
+    """Return the shares of rows whose distance is more than each level, along the last axis.
+
+    >>> shares_above(np.array([[0.1], [0.3], [0.2]]), np.array([0.0, 0.15, 0.3]), np.array([6, 1, 1])).tolist()
+    [[1.0, 0.25, 0.0]]
+    """
+    columns, shares = pooled.reshape(len(pooled), -1), []
+    for column in columns.T:
+        order = np.argsort(column)
+        below = np.arange(len(column) + 1) if counts is None else np.concatenate([[0], np.cumsum(counts[order])])
+        shares.append((below[-1] - below[np.searchsorted(column[order], levels, side="right")]) / below[-1])
+    return np.array(shares).reshape(*pooled.shape[1:], len(levels))
+
+
+def norm(pooled: np.ndarray, order: float, counts: np.ndarray | None = None) -> np.ndarray:
+    """Return (mean over rows of the distance to this power)^(1 / order).
+
+    If no distance is off by more than u, through rounding, neither is a norm of order one or more (Minkowski). Of order
+    below one, it is the mean of the powers that is off by u^order at most: rows whose distance is zero but for rounding
+    count then, and two ways to work out the same distances may differ in the eighth digit.
+
+    >>> norm(np.array([0.0, 0.5]), 1, np.array([9, 1])).item()
+    0.05
+    """
+    largest: np.ndarray = pooled.max(axis=0)
+    if math.isinf(order):
+        return largest
+    if order in (1, 2) and largest.max(initial=0.0) < 1e150 and largest.min(initial=1.0, where=largest > 0) > 1e-150:
+        if order == 1:
+            return _mean(pooled, counts)
+        if counts is None:
+            return np.asarray(np.sqrt(np.einsum("i...,i...->...", pooled, pooled) / len(pooled)))
+        return np.asarray(np.sqrt(np.einsum("i,i...,i...->...", counts, pooled, pooled) / counts.sum()))
+    unit = np.where(largest > 0, largest, 1.0)  # in other units, powers of large order leave the range of floats
+    return np.asarray(unit * _mean((pooled / unit) ** order, counts) ** (1 / order))
+
+
+def _mean(pooled: np.ndarray, counts: np.ndarray | None) -> np.ndarray:
+    if counts is None:
+        return np.asarray(pooled.mean(axis=0))
+    return np.asarray(np.tensordot(counts, pooled, axes=1) / counts.sum())
+
+
+# ----------------------------------------------------------------------------------------------------------- bag spread
+# `BagSpread`: how much the bags of an ensemble differ, and what of a perturbation is due to that.
+
+
+@dataclass(frozen=True, eq=False)
+class BagSpread:
+    """How much the bags of an ensemble differ in their predictions.
+
+    Attributes
+    ----------
+    deviation : ndarray of shape (n_points,) or (n_points, n_classes)
+        The standard deviation of the prediction over bags; an estimate if the bags were drawn.
+    extent : ndarray like deviation, or None
+        The difference between the largest and the smallest prediction over bags.
+    n_bags : int or None
+        The number of bags that were drawn; None if they are all possible bags.
+    n_without : ndarray of shape (n_samples,) or None
+        The number of drawn bags that do not contain each row; None if bags were not drawn.
+    n_rows : ndarray like n_without, or None
+        How many rows each of these numbers is of; None if of one each.
+    """
+
+    deviation: np.ndarray
+    extent: np.ndarray | None = None
+    n_bags: int | None = None
+    n_without: np.ndarray | None = None
+    n_rows: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+
+    @classmethod
+    def checked(cls, values: dict[str, Any], shape: tuple[int, ...]) -> "BagSpread":
+        """Return what was read from a file, whose numbers must be such as can be measured."""
+        spread = cls(**values)
+        of_points = [spread.deviation] + ([] if spread.extent is None else [spread.extent])
+        counts = [part for part in (spread.n_bags, spread.n_without, spread.n_rows) if part is not None]
+        if not all(part.shape == shape and np.isfinite(part).all() and (part >= 0).all() for part in of_points):
+            raise ValueError("the spread of the bags is no finite number at each point")
+        if not all(np.asarray(part).dtype.kind in "iu" and np.min(part) >= 1 for part in counts):
+            raise ValueError("bags or rows are counted by numbers below one")
+        return spread
+
+    @property
+    def noise(self) -> np.ndarray:
+        """The root mean square over rows of what drawing the bags at random adds to a perturbation."""
+        if self.n_bags is None or self.n_without is None:
+            return np.zeros(self.deviation.shape)
+        variance = np.average(1 / self.n_without - 1 / self.n_bags, weights=self.n_rows)
+        noise: np.ndarray = self.deviation * math.sqrt(variance)
+        return noise
+
+
+# --------------------------------------------------------------------------------------------------------- shared lines
+# The predictions without each row, held once for all rows that are in the same bags.
+#
+# A row matters only through the bags that hold it, unless leaving it out changes more, such as the range. Rows in no
+# bag move nothing. So of a billion rows only the patterns are looked at, and every summary over rows is exact: a line
+# counts as often as it has rows.
+
+MOST_BYTES = 2**32  # of an array with a line for each row that is made on demand
+
+
+class SharedLines(ABC):
+    """The predictions without each row; an array with a line for each row is made of them only where it is small.
+
+    There is one line for the rows in no bag, one for each pattern, and one for each of the rows apart, in this order.
+
+    Parameters
+    ----------
+    patterns : RowPatterns
+        Which rows are in which bags.
+    prediction : ndarray of shape (n_points,) or (n_points, n_classes)
+        The prediction with all rows.
+    """
+
+    def __init__(self, patterns: RowPatterns, prediction: np.ndarray) -> None:
+        self.patterns, self.prediction = patterns, read_only(prediction)
+
+    @abstractmethod
+    def lines(self, points: slice) -> np.ndarray:
+        """Return all lines at some points; shape (n_lines, n_points) or (n_lines, n_points, n_classes)."""
+
+    @abstractmethod
+    def take(self, lines: np.ndarray) -> np.ndarray:
+        """Return some lines at all points."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape that an array with a line for each row has."""
+        return self.patterns.n_samples, *self.prediction.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes that it has."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """How many rows have each line."""
+        apart = np.ones(len(self.patterns.apart), np.int64)
+        return np.concatenate([[self.patterns.n_untouched], self.patterns.counts, apart])
+
+    def line_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the line of each of these rows."""
+        lines = self.patterns.places(rows) + 1
+        there = np.isin(rows, self.patterns.apart)
+        lines[there] = 1 + len(self.patterns) + np.searchsorted(self.patterns.apart, rows[there])
+        return lines
+
+    def rows_of(self, lines: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first k rows of some lines, line by line in this order, and the line of each."""
+        patterns, found, which = self.patterns, [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for line in lines.tolist():
+            if (rest := k - sum(map(len, found))) <= 0:
+                break
+            if line == 0:
+                some = patterns.untouched(rest)
+            elif line <= len(patterns):
+                some = patterns.rows[patterns.ends[line - 1] : patterns.ends[line]][:rest].astype(np.int64)
+            else:
+                some = patterns.apart[[line - len(patterns) - 1]]
+            found.append(some)
+            which.append(np.full(len(some), line))
+        return np.concatenate(found), np.concatenate(which)
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Return the predictions without some rows: a number, a list of numbers or a slice."""
+        if isinstance(rows, tuple):
+            raise TypeError("Take the rows first, and then points of them: left_out[rows][:, points].")
+        if isinstance(rows, slice):
+            rows = range(*rows.indices(len(self)))
+            self.refuse_if_large(len(rows))
+        numbers = np.asarray(rows)
+        if numbers.dtype == bool and numbers.shape == (len(self),):
+            numbers = np.flatnonzero(numbers)
+        if numbers.dtype.kind not in "iu" and numbers.size:
+            raise IndexError(f"Rows are numbers, a mask with one entry for each of the {len(self):,} rows, or a slice.")
+        numbers = numbers.astype(np.int64)
+        if ((numbers < -len(self)) | (numbers >= len(self))).any():
+            raise IndexError(f"A row outside of the {len(self):,} rows was asked for.")
+        return self.take(self.line_of(numbers.ravel() % len(self))).reshape(*numbers.shape, *self.prediction.shape)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return the array with a line for each row, if it is small."""
+        self.refuse_if_large(len(self))
+        array: np.ndarray = self.lines(slice(None))[self.line_of(np.arange(len(self)))]
+        return array if dtype is None else array.astype(dtype)
+
+    def refuse_if_large(self, n_rows: int, n_points: int | None = None) -> None:
+        """Refuse to make an array with a line for each of so many rows if it would be large."""
+        n_points = len(self.prediction) if n_points is None else n_points
+        size = 8 * n_rows * n_points * self.prediction[:1].size
+        if size > MOST_BYTES:
+            raise ValueError(
+                f"An array of {n_rows:,} rows by {n_points:,} points would take {size / 2**30:,.1f} GiB, and no more "
+                f"than {MOST_BYTES / 2**30:g} GiB are made on demand. Summaries over rows need no such array; take "
+                "some rows with left_out[rows], or measure some with leave_one_out(model, X, rows=...)."
+            )
+
+    def table(self, lines: np.ndarray, prediction: np.ndarray) -> "LineTable":
+        """Return other lines of the same rows."""
+        return LineTable(self.patterns, prediction, lines)
+
+
+class LineTable(SharedLines):
+    """Lines that are held as an array.
+
+    Parameters
+    ----------
+    patterns : RowPatterns
+        As in `SharedLines`.
+    prediction : ndarray
+        As in `SharedLines`.
+    held : ndarray of shape (n_lines, n_points) or (n_lines, n_points, n_classes)
+        The lines.
+    """
+
+    def __init__(self, patterns: RowPatterns, prediction: np.ndarray, held: np.ndarray) -> None:
+        super().__init__(patterns, prediction)
+        self._held = read_only(held)
+
+    def lines(self, points: slice) -> np.ndarray:
+        """Return all lines at some points."""
+        some: np.ndarray = self._held[:, points]
+        return some
+
+    def take(self, lines: np.ndarray) -> np.ndarray:
+        """Return some lines at all points."""
+        some: np.ndarray = self._held[lines]
+        return some
+
+
+class BagLines(SharedLines):
+    """Lines that are worked out from what each bag predicts, where they are asked for.
+
+    With f the average of all bags, that without row i is f - sum of w_b (y_b - f) over the bags b with it, divided by
+    the weight of the others. For rows in more than half of the bags, it is f + the same sum over those others, divided
+    by their weight: so no large sum, of which little should be left, is divided by a small number.
+
+    Parameters
+    ----------
+    average : BagAverage
+        How the predictions of all bags become one.
+    raw : ndarray of shape (n_bags, n_points) or (n_bags, n_points, n_classes)
+        What each bag predicts, not yet clipped.
+    """
+
+    def __init__(self, average: BagAverage, raw: np.ndarray) -> None:
+        average.refuse_units_in_every_bag()
+        self._as_probabilities = average.as_probabilities
+        prediction = average.prediction([raw])
+        weights = np.ones(len(average.bags)) if average.drawn else average.weights
+        special = np.unique(np.array(average.special_units, dtype=np.int64))
+        super().__init__(RowPatterns.of(average.bags, special), prediction)
+        outputs = average.outputs(raw)
+        centred = np.where(all_the_same(outputs), 0.0, outputs - prediction)
+        self._centred = centred * weights.reshape(-1, *[1] * prediction.ndim)
+        self._many, self._others = self.patterns.complements()
+        self._outside = weights.sum() - self.patterns.matrix @ weights
+        self._outside[self._many] = self._others @ weights
+        self._apart = np.empty((len(special), *prediction.shape))
+        without = [len(average.bags.without(row)) for row in special.tolist()]
+        for place, row in enumerate(special.tolist()):
+            self._apart[place] = average.left_out_exactly(row, raw, outputs, prediction)
+        # How many bags are without the rows of each line.
+        self.n_without = np.concatenate([[len(average.bags)], len(average.bags) - self.patterns.n_inside, without])
+
+    def lines(self, points: slice) -> np.ndarray:
+        """Return all lines at some points."""
+        prediction = self.prediction[points]
+        result, stop = np.empty((len(self.counts), *prediction.shape)), 1 + len(self.patterns)
+        result[0], result[stop:] = prediction, self._apart[:, points]
+        centred = self._centred[:, points].reshape(len(self._centred), -1)
+        moved = self.patterns.matrix @ centred
+        moved[self._many] = -(self._others @ centred)
+        moved /= self._outside[:, None]
+        np.subtract(prediction, moved.reshape(-1, *prediction.shape), out=result[1:stop])
+        return self._as_probabilities(result)
+
+    def take(self, lines: np.ndarray) -> np.ndarray:
+        """Return some lines at all points."""
+        result = np.repeat(self.prediction[None], len(lines), axis=0)
+        inside = np.flatnonzero((lines > 0) & (lines <= len(self.patterns)))
+        asked, centred = lines[inside] - 1, self._centred.reshape(len(self._centred), -1)
+        moved = self.patterns.matrix[asked] @ centred
+        place = np.searchsorted(self._many, asked)
+        many = np.flatnonzero(np.append(self._many, -1)[place] == asked)
+        moved[many] = -(self._others[place[many]] @ centred)
+        moved /= self._outside[asked, None]
+        result[inside] -= moved.reshape(-1, *self.prediction.shape)
+        apart = np.flatnonzero(lines > len(self.patterns))
+        result[apart] = self._apart[lines[apart] - len(self.patterns) - 1]
+        return self._as_probabilities(result)
+
+
+# -------------------------------------------------------------------------------------------------------- perturbations
+# Perturbations: how far each training row moves each prediction, measured.
 
 _FORMAT = 1  # of files; one that does not say is of the first
 _MOST_STEPS = 1000

@@ -1,4 +1,4 @@
-"""The prediction without each training row, or with it replaced, by refitting any estimator."""
+"""The definition: what refits without a row, or with another in its place, change."""
 
 import itertools
 import math
@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import clone, is_classifier
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_consistent_length
 
 from stablebag._checks import (
@@ -21,37 +24,125 @@ from stablebag._checks import (
     refuse_value,
 )
 from stablebag._seeds import RandomState, Seeds
-from stablebag.learning.asking import Asking
-from stablebag.learning.ensemble import BaggedEnsemble, bagged_in, units_of
-from stablebag.learning.fitting import fit_and_predict_bags, fit_bags, predict_bags
-from stablebag.learning.forgetting import refit_bags, without_units
-from stablebag.learning.job import FitJob
-from stablebag.learning.learners import Surroundings, may_predict, random_state_names, refuse_endless
-from stablebag.learning.models import Models
-from stablebag.learning.parallel import Pace, n_workers, results
-from stablebag.learning.progress import counted
-from stablebag.learning.rows import as_table, fingerprint, index_of, stacked
-from stablebag.learning.strata import with_strata
-from stablebag.learning.targets import are_several, columns_of_numbers, names_of, one_column
-from stablebag.measuring.altered_tables import (
-    for_one_less,
-    names_of_rows,
-    replacing_units,
-    rows_replaced,
-    rows_without,
-    units_for,
+from stablebag.measuring.perturbations import Names, Perturbations, norm
+from stablebag.models.ensemble import BaggedEnsemble, bagged_in, refuse_unequal, units_of, with_strata
+from stablebag.models.fitting import Models, fit_and_predict_bags, fit_bags, predict_bags
+from stablebag.models.forgetting import refit_bags, without_units
+from stablebag.models.learners import Surroundings, may_predict, random_state_names, refuse_endless
+from stablebag.models.parallel import Pace, counted, n_workers, results
+from stablebag.models.rows import (
+    are_several,
+    as_table,
+    columns_of_numbers,
+    fingerprint,
+    index_of,
+    names_of,
+    one_column,
+    stacked,
 )
-from stablebag.measuring.names import Names
-from stablebag.measuring.perturbations import Perturbations
-from stablebag.measuring.summaries import norm
+from stablebag.models.solving import Asking, FitJob
 from stablebag.proving.coupling import ANY
-from stablebag.proving.labels import Labels
+from stablebag.proving.outputs import Labels, length_and_changes
 from stablebag.proving.scope import Quantity, Rerun, Scope
-from stablebag.proving.scopes import length_and_changes
 from stablebag.resampling.bags import Bags
-from stablebag.resampling.scheme import ResolvedScheme
+from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.schemes import as_law
 from stablebag.resampling.units import Units
+
+# ------------------------------------------------------------------------------------------------------- altered tables
+# What refits share: which rows are left when a unit is left out or replaced, and what a bagged estimator is told.
+
+
+def units_for(estimator: Any, X: Any, n_samples: int, row_ids: Any, groups: Any, owner: str) -> Units:
+    """Return what is left out; a fitted model of as many rows knows what its units are."""
+    known = getattr(estimator, "units_", None)
+    if row_ids is None and groups is None and isinstance(known, Units) and known.n_rows == n_samples:
+        return known
+    return units_of(X, n_samples, row_ids, groups, owner)
+
+
+def rows_without(units: Units, unit: int) -> np.ndarray:
+    """Return all rows but those of a unit."""
+    return np.delete(np.arange(units.n_rows), units.rows_of(np.array([unit])))
+
+
+def replacing_units(units: Units, groups: Any, n_rows: int, owner: str) -> Units:
+    """Return the units of the replacements, in the order of what they replace."""
+    if not units.are_groups:
+        if groups is not None:
+            reason = "rows are replaced here. Give groups as well, or leave it out."
+            raise refuse_value("groups_replacement", owner, "None without groups", groups, reason)
+        return units
+    if groups is None:
+        reason = "they tell which rows take the place of which unit."
+        raise refuse_value("groups_replacement", owner, "the unit of each replacement", None, reason)
+    others = Units.of_groups(groups, n_rows, owner)
+    if len(others) != len(units) or any(name not in others.ids for name in units.ids):
+        missing = [name for name in units.ids if name not in others.ids] or ["more units than there are"]
+        reason = f"every unit needs its replacement. Without one, or one too many: {missing[0]!r}."
+        raise refuse_value("groups_replacement", owner, "the same units as groups", len(others), reason)
+    now = np.empty(len(units), dtype=np.intp)
+    now[others.ids.positions(units.ids.names, owner)] = np.arange(len(units))
+    return Units(units.ids, now[others.of_rows], noun=units.noun)
+
+
+def rows_replaced(units: Units, others: Units, unit: int) -> np.ndarray:
+    """Return rows of a table with its replacements below: all, but for a unit the rows that take its place."""
+    own, new = units.rows_of(np.array([unit])), units.n_rows + others.rows_of(np.array([unit]))
+    if len(own) == len(new):
+        rows = np.arange(units.n_rows)
+        rows[own] = new
+        return rows
+    before, after = np.arange(own[0]), np.setdiff1d(np.arange(own[0], units.n_rows), own)
+    return np.concatenate([before, new, after])
+
+
+def names_of_rows(estimator: Any, units: Units, *below: Units, prefix: str = "") -> dict[str, Any]:
+    """Return what tells a bagged model, also as a last step, which rows it gets, so that its bags are matched."""
+    if isinstance(estimator, BaggedEnsemble):
+        names = np.concatenate([part.names_of_rows for part in (units, *below)])
+        return {f"{prefix}{'groups' if units.are_groups else 'row_ids'}": names}
+    if get_config()["enable_metadata_routing"]:
+        # Groups are requested by bagged models; that names are, is for users to say.
+        return names_of_rows(bagged_last(estimator), units, *below) if units.are_groups else {}
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return names_of_rows(last, units, *below, prefix=f"{prefix}{name}__")
+    if isinstance(estimator, TransformedTargetRegressor):
+        return names_of_rows(estimator.regressor, units, *below, prefix=prefix)
+    return {}
+
+
+def bagged_last(estimator: Any) -> Any:
+    """Return the bagged model at the heart of pipelines and target transformers, or else None."""
+    return bagged_in(estimator).get(_path_to_last_step(estimator))
+
+
+def for_one_less(estimator: Any, n_samples: int, owner: str) -> Any:
+    """Return the estimator for n - 1 rows, or units.
+
+    An ensemble that sees all rows (the estimator itself, or the last step of the pipeline around it) uses Q_{n-1}, not
+    its scheme at n - 1. One that sees fewer rows, inside a search or another ensemble, is left as it is.
+    """
+    smaller, bagged, whole = clone(estimator), bagged_in(estimator), _path_to_last_step(estimator)
+    if whole in bagged:
+        refuse_unequal(bagged[whole].scheme, owner, "Draw matched bags, without a pipeline, or use leave_one_out.")
+        smaller.set_params(**{f"{whole}scheme": as_law(bagged[whole].scheme, n_samples, owner).without_one()})
+    return smaller
+
+
+def _path_to_last_step(estimator: Any) -> str:
+    """The name of the estimator at the heart of pipelines and target transformers, which see all rows."""
+    if isinstance(estimator, Pipeline):
+        name, step = estimator.steps[-1]
+        return f"{name}__{_path_to_last_step(step)}"
+    if isinstance(estimator, TransformedTargetRegressor) and estimator.regressor is not None:
+        return f"regressor__{_path_to_last_step(estimator.regressor)}"
+    return ""
+
+
+# --------------------------------------------------------------------------------------------------------------- refits
+# The prediction without each training row, or with it replaced, by refitting any estimator.
 
 _MOST_REPEATS = 1_000_000
 _REFITS_AT_ONCE = 16  # refits of a bagged model whose bags are held at once

@@ -11,14 +11,13 @@ import numpy as np
 from stablebag._checks import check_integer, check_real
 from stablebag._seeds import Seeds
 from stablebag._wording import ROWS, Noun, number, paragraphs, preformatted, printable
-from stablebag.learning.bagged_models import check_bagged
-from stablebag.learning.outputs import one_hot
 from stablebag.measuring.leave_one_out import chosen_rows, left_out_at_rows, perturbations_of
-from stablebag.measuring.left_out_spread import spread_at_rows
-from stablebag.measuring.names import Names
-from stablebag.resampling.bags import Bags
-from stablebag.resampling.patterns import RowPatterns
-from stablebag.resampling.row_ids import plain
+from stablebag.measuring.perturbations import Names
+from stablebag.models.average import spread_at_rows
+from stablebag.models.ensemble import check_bagged
+from stablebag.models.learners import one_hot
+from stablebag.resampling.bags import Bags, RowPatterns
+from stablebag.resampling.units import plain
 
 _NORMAL = 1.4826  # the standard deviation of a normal law, in units of the median distance from its middle
 _ROUNDING = 64 * np.finfo(float).eps  # of a prediction: a smaller change is none

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from stablebag._writing import whole
-from stablebag.paper.results import Result
+from stablebag.paper.experiments import Result
 from stablebag.proving.certificate import Certificate
-from stablebag.resampling.subbagging import Subbagging
+from stablebag.resampling.schemes import Subbagging
 from stablebag.showing.displays.display import as_steps
 from stablebag.showing.displays.phase_diagram import PhaseDiagramDisplay
 

@@ -14,11 +14,9 @@ import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
 from stablebag._checks import check_integer, refuse_value
-from stablebag.learning.classifier import BaggedClassifier
-from stablebag.learning.regressor import BaggedRegressor
-from stablebag.paper.logistic import ScaledLogisticRegression
-from stablebag.paper.networks import QuietNetwork
-from stablebag.resampling.subbagging import Subbagging
+from stablebag.models.estimators import BaggedClassifier, BaggedRegressor
+from stablebag.paper.learners import QuietNetwork, ScaledLogisticRegression
+from stablebag.resampling.schemes import Subbagging
 
 VARIANTS = ("text", "script")
 SCRIPT_SEED = 1234567891

@@ -12,18 +12,14 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import check_flag, check_real, refuse_value
-from stablebag.learning.averaging import BagAverage
-from stablebag.learning.bagged_models import check_bagged, refuse_several_outputs
-from stablebag.learning.output_ranges import diagonal
+from stablebag.models.average import BagAverage
+from stablebag.models.ensemble import check_bagged, refuse_several_outputs
+from stablebag.models.ranges import diagonal
 from stablebag.proving import bounds
-from stablebag.proving.certificate import Certificate
-from stablebag.proving.eigenvalue import largest_eigenvalue
-from stablebag.proving.labels import Labels
-from stablebag.proving.outputs import UnboundedOutputs
-from stablebag.proving.points import PointCertificate
-from stablebag.proving.reused_bags import ReusedBagsCertificate
-from stablebag.proving.scopes import scope_of
-from stablebag.proving.vector import VectorCertificate
+from stablebag.proving.certificate import Certificate, VectorCertificate
+from stablebag.proving.outputs import Labels, UnboundedOutputs, scope_of
+from stablebag.proving.points import PointCertificate, ReusedBagsCertificate
+from stablebag.resampling.covariance import largest_eigenvalue
 
 
 def certify(

@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import check_choice, refuse_type, refuse_value
-from stablebag.resampling.bernoulli import BernoulliSubbagging
-from stablebag.resampling.clusters import ClusterSubbagging
-from stablebag.resampling.poissonized import PoissonizedBagging
-from stablebag.resampling.scheme import ResolvedScheme
-from stablebag.resampling.stratified import StratifiedSubbagging
-from stablebag.resampling.subbagging import Subbagging
+from stablebag.resampling.law import ResolvedScheme
+from stablebag.resampling.schemes import BernoulliSubbagging, PoissonizedBagging, Subbagging
+from stablebag.resampling.unequal import ClusterSubbagging, StratifiedSubbagging
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from stablebag._checks import check_integer, refuse_value
-from stablebag.resampling.classical import ClassicalBagging
-from stablebag.resampling.scheme import ResolvedScheme
+from stablebag.resampling.law import ResolvedScheme
+from stablebag.resampling.schemes import ClassicalBagging
 
 MOST_ROWS = 30_000  # the largest K for which the frontier is worked out: seconds, and the time grows as K^1.5
 _MOST_IN_MEAN = 10_000  # the most rows for which the largest mean is worked out

@@ -1,17 +1,34 @@
-"""What is known about a learner's outputs: the set in which they lie, and which rows can change it.
-
-A certificate takes one of these. All provide what it needs: a `length`, the share `delta_range` of rows that change the
-set and their `reach`, the `shift` due to bags without rows, and words.
-"""
+"""What is known of a learner's outputs: the set in which they lie, and which rows can change it."""
 
 import math
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from stablebag._checks import as_share, check_delta, check_real, refuse_type, refuse_value
+import numpy as np
+
+from stablebag._checks import (
+    as_array,
+    as_reals,
+    as_share,
+    check_delta,
+    check_real,
+    distinct,
+    refuse_type,
+    refuse_value,
+    whole_rows,
+)
 from stablebag._wording import number, rounded_up
-from stablebag.proving.scope import Quantity
-from stablebag.resampling.scheme import ResolvedScheme
+from stablebag.models.ranges import FixedRange, OutputRanges, as_prediction_range, as_units, diagonal
+from stablebag.proving import bounds
+from stablebag.proving.scope import Quantity, Rerun, Scope
+from stablebag.resampling.law import ResolvedScheme
+from stablebag.resampling.units import Units
+
+# -------------------------------------------------------------------------------------------------------------- outputs
+# What is known about a learner's outputs: the set in which they lie, and which rows can change it.
+#
+# A certificate takes one of these. All provide what it needs: a `length`, the share `delta_range` of rows that change
+# the set and their `reach`, the `shift` due to bags without rows, and words.
 
 
 @dataclass(frozen=True)
@@ -207,3 +224,155 @@ def about_empty_bags(shift: float, shifted_share: float, n_samples: int) -> str:
         f"moves the output by up to {rounded_up(shift)}. The bounds include that. Subbagging and classical bagging "
         "have no such bags."
     )
+
+
+# --------------------------------------------------------------------------------------------------------------- labels
+# What class labels say before any learner sees them: how many classes there are, and which units have one alone.
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of a training table.
+
+    Attributes
+    ----------
+    units : Units
+        What is left out: rows, or groups of rows.
+    n_classes : int
+        The number of classes.
+    n_lonely : int
+        The number of units without which a class is gone.
+    n_lost : int
+        The most classes that are gone without one of them; 1 if there is none.
+
+    Examples
+    --------
+    >>> labels = Labels.of(["a", "b", "c", "c"], groups=[7, 7, 8, 9], owner="example")
+    >>> labels.n_classes, labels.n_lonely, labels.n_lost
+    (3, 1, 2)
+    """
+
+    units: Units
+    n_classes: int
+    n_lonely: int = 0
+    n_lost: int = 1
+
+    @classmethod
+    def of(cls, y: Any, groups: Any, owner: str) -> "Labels":
+        """Read labels; `groups` are units, the name of each row's unit, or None."""
+        labels = as_array(y, "y", owner, "a one-dimensional array of at least two labels")
+        if labels.ndim != 1 or len(labels) < 2:
+            raise refuse_value("y", owner, "a one-dimensional array of at least two labels", labels.shape)
+        classes = distinct(labels, "y", owner)
+        units = as_units(groups, labels)
+        lost = [len(gone) for gone in units.classes_lost(labels).values()]
+        return cls(units, len(classes), len(lost), max(lost, default=1))
+
+    @property
+    def share_lonely(self) -> float:
+        """The share of the units without which a class is gone."""
+        return self.n_lonely / len(self.units)
+
+    def shift(self, chance: float, *, vector: bool = False) -> float:
+        """Return how far bags without rows alone can move the average when a class is gone."""
+        return bounds.empty_bags_shift(chance, self.n_classes, self.n_lost, vector=vector)
+
+
+# ---------------------------------------------------------------------------------------------------------- box changes
+# Which rows change the box to which several outputs are clipped, and how far these rows can move a prediction.
+
+
+@dataclass(frozen=True)
+class BoxChanges:
+    """What is known of a box that is taken from the targets of several outputs (docs/proofs.md, 5).
+
+    Parameters
+    ----------
+    share : float
+        The share of rows whose removal changes the range of any output.
+    reach : float
+        The largest distance between a point of the box and one of the box without a row.
+    fixed : bool, default=False
+        Whether the box does not depend on the targets at all.
+
+    Examples
+    --------
+    >>> y = [[0.0, 0.0], [1.0, 4.0], [3.0, 2.0], [0.0, 0.0], [3.0, 4.0], [2.0, 3.0]]
+    >>> units, length, box = BoxChanges.of_targets(y, lambda targets: (0, max(targets)), None, "example")
+    >>> length, box.share
+    (5.0, 0.0)
+    """
+
+    share: float
+    reach: float
+    fixed: bool = False
+
+    def __post_init__(self) -> None:
+        check_delta(self.share, "BoxChanges", name="share")
+        check_real(self.reach, "reach", "BoxChanges")
+
+    @classmethod
+    def of_targets(cls, y: Any, rule: Any, groups: Any, owner: str) -> tuple[Units, float, "BoxChanges"]:
+        """Return what is left out, the diagonal of the box of these targets, and what changes it."""
+        table = as_reals(y, "y", owner, "a table of numbers, one column for each output")
+        if table.ndim != 2 or len(table) < 2 or table.shape[1] < 1:
+            raise refuse_value("y", owner, "a table of at least two rows, one column for each output", table.shape)
+        ranges = rule if isinstance(rule, OutputRanges) else OutputRanges.of(rule, table.shape[1], owner)
+        units, (low, high) = as_units(groups, table[:, 0]), ranges(table)
+        fixed = all(isinstance(each, FixedRange) for each in ranges.ranges)
+        return units, diagonal(high - low), cls(*ranges.change(table, units), fixed)
+
+    def left_of(self, delta: float, n_samples: int, all_bags: bool) -> float:
+        """Return what is left of a share of rows after those that change the box; below zero if nothing is."""
+        if all_bags:
+            return (whole_rows(delta, n_samples) - round(self.share * n_samples)) / n_samples
+        return float(as_share(delta, n_samples) - as_share(self.share, n_samples))
+
+    @property
+    def such(self) -> str:
+        """Which data sets a certificate is about."""
+        return "" if self.fixed else " with these ranges of targets"
+
+    def words(self, n_samples: int) -> str:
+        """Say how many rows change it, in a part of a sentence."""
+        changing = round(self.share * n_samples)
+        return f", the middle of a box that {changing:,} of the rows can change" if changing else ""
+
+
+# --------------------------------------------------------------------------------------------------------------- scopes
+# What a measurement of an average over bags, or a bound on it, is about.
+
+
+def scope_of(average: Any, *, vector: bool = False) -> Scope:
+    """Return the scope of leaving rows out of an average over bags; per class or output, or as a vector of them."""
+    n, classes, n_lost = average.law.n_samples, average.classes, 1
+    shift, length = 0.0, None if average.interval is None else average.interval[1] - average.interval[0]
+    quantity = Quantity.NUMBER
+    if average.y.ndim > 1:
+        quantity = Quantity.OUTPUTS if vector else Quantity.OUTPUT
+        length = None if length is None else diagonal(length)
+    if classes is not None:
+        quantity, length = (Quantity.VECTOR, None) if vector else (Quantity.CLASS, 1.0)
+        labels = Labels.of(average.y, average.units, "scope_of")
+        shift, n_lost = labels.shift(average.empty_without_a_lonely_unit, vector=vector), labels.n_lost
+    rerun, n_bags, which = Rerun.ALL, None, average.law.fingerprint
+    if average.drawn:
+        rerun, n_bags, which = Rerun.REUSED, len(average.bags), average.bags.fingerprint
+    changing = len(average.range_changes) / n
+    about = {"delta_range": changing, "shift": shift, "n_lost": n_lost, "noun": average.units.noun}
+    about["grouping"] = average.units.fingerprint
+    return Scope(n, quantity, rerun, n_bags, which, length, **about)
+
+
+def length_and_changes(rule: Any, y: np.ndarray, units: Units) -> tuple[float, float]:
+    """Return the length of the range that a rule makes of targets, and the share of units that change it.
+
+    Of several outputs it is the diagonal of their box, and the share of units that change any of their ranges.
+    """
+    owner = "leave_one_out_refit"
+    if y.ndim > 1:
+        _, length, box = BoxChanges.of_targets(y, rule, units, owner)
+        return length, box.share
+    rule = as_prediction_range(rule, owner)
+    low, high = rule(y)
+    return high - low, rule.delta(y) if units.are_rows else rule.delta(y, units)

@@ -18,10 +18,8 @@ from stablebag._wording import count_bags, paragraphs, preformatted, rounded_up,
 from stablebag.proving import bounds
 from stablebag.proving.certificate import Certificate, first_step, replace_bags
 from stablebag.proving.coupling import Coupling
-from stablebag.resampling.bernoulli import BernoulliSubbagging
-from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme
-from stablebag.resampling.schemes import SCHEMES, as_law
-from stablebag.resampling.subbagging import Subbagging
+from stablebag.resampling.law import ResamplingScheme, ResolvedScheme
+from stablebag.resampling.schemes import SCHEMES, BernoulliSubbagging, Subbagging, as_law
 
 _NUMBERS = tuple(step * 10**power for power in range(2, 9) for step in (1, 3))  # of bags, for other options
 _MOST_OPTIONS = 5

@@ -1,16 +1,317 @@
-"""The four schemes of the paper by name, and whatever names a law of bags read as one."""
+"""The four schemes of the paper, by class and by name, and a random number of bags."""
 
+import itertools
+import math
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
-from stablebag._checks import refuse_type, refuse_value, shown
-from stablebag.resampling.bernoulli import BernoulliSubbagging
-from stablebag.resampling.classical import ClassicalBagging
-from stablebag.resampling.poissonized import PoissonizedBagging
-from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme
-from stablebag.resampling.sized import SizedScheme
-from stablebag.resampling.subbagging import Subbagging
+import numpy as np
+
+from stablebag._checks import check_integer, check_samples, refuse_type, refuse_value, shown
+from stablebag._seeds import RandomState, Seeds
+from stablebag._wording import probability, written_size
+from stablebag.resampling.bags import WeightedBag
+from stablebag.resampling.drawing import Arrivals, Picked
+from stablebag.resampling.law import (
+    ResamplingScheme,
+    ResolvedScheme,
+    SizedScheme,
+    binomial_law,
+    log_concave_law,
+    orders,
+)
+
+# ----------------------------------------------------------------------------------------------------------- subbagging
+# Subbagging: bags of m distinct rows.
+
+
+@dataclass(frozen=True)
+class Subbagging(SizedScheme):
+    """Bags of m distinct rows, drawn without replacement.
+
+    Parameters
+    ----------
+    bag_size : int or float, default=0.5
+        The number of rows m, or their fraction of all rows, rounded down to whole rows but at least one. It must be
+        smaller than the number of rows, or than 1 as a fraction.
+
+    Examples
+    --------
+    >>> law = Subbagging(bag_size=250).resolve(n_samples=500)
+    >>> law.inclusion_probability, round(law.negative_covariance, 9)
+    (0.5, 0.000501002)
+    >>> law.without_one().bag_size  # m stays the same on n - 1 rows
+    250
+    """
+
+    bag_size: int | float | Fraction = 0.5
+    _of_the_paper: ClassVar[bool] = True
+
+    def fix(self, n_samples: int) -> Self:
+        self.refuse_whole_bags(n_samples, largest=f"{n_samples - 1}")
+        return replace(self, bag_size=self.whole_size(n_samples))
+
+    def pick(self, n_samples: int, arrivals: Arrivals) -> Picked:
+        return arrivals.first_rows(self.whole_size(n_samples))
+
+    def inclusion_probability(self, n_samples: int) -> Fraction:
+        return Fraction(self.whole_size(n_samples), n_samples)
+
+    def negative_covariance(self, n_samples: int) -> Fraction:
+        m = self.whole_size(n_samples)
+        return Fraction(m * (n_samples - m), n_samples**2 * max(1, n_samples - 1))
+
+    def enumerate_bags(self, n_samples: int) -> Iterator[WeightedBag]:
+        probability = Fraction(1, self.count_bags(n_samples))
+        for bag in itertools.combinations(range(n_samples), self.whole_size(n_samples)):
+            yield bag, probability
+
+    def count_bags(self, n_samples: int) -> int:
+        return math.comb(n_samples, self.whole_size(n_samples))
+
+    def count_law(self, n_samples: int, n_rows: int) -> np.ndarray:
+        # Hypergeometric: m draws from n rows of which `n_rows` are watched.
+        m = self.whole_size(n_samples)
+        fewest, most = max(0, m - (n_samples - n_rows)), min(m, n_rows)
+        law, k = np.zeros(n_rows + 1), np.arange(fewest, most, dtype=float)
+        log_ratios = np.log((n_rows - k) * (m - k) / ((k + 1) * (n_samples - n_rows - m + k + 1)))
+        law[fewest : most + 1] = log_concave_law(log_ratios)
+        return law
+
+    def empty_probability(self, n_samples: int) -> float:
+        return 0.0
+
+    def without_one(self, n_samples: int) -> Self:
+        return replace(self, bag_size=self.whole_size(n_samples))
+
+    def expected_size(self, n_samples: int) -> int:
+        return self.whole_size(n_samples)
+
+    def describe(self, n_samples: int) -> str:
+        return f"subbagging, {self.whole_size(n_samples):,} of {n_samples:,} rows"
+
+
+# ------------------------------------------------------------------------------------------------------------ bernoulli
+# Bernoulli subbagging: each row is in a bag with the same probability, independently of the others.
+
+
+@dataclass(frozen=True)
+class BernoulliSubbagging(SizedScheme):
+    """Bags that contain each row independently with probability m/n; their size is random and may be zero.
+
+    Parameters
+    ----------
+    bag_size : int or float, default=0.5
+        The expected number of rows m, or the probability m/n itself. It must be smaller than the number of rows, or
+        than 1 as a probability.
+
+    Examples
+    --------
+    >>> law = BernoulliSubbagging(bag_size=100).resolve(n_samples=400)
+    >>> law.inclusion_probability, law.negative_covariance
+    (0.25, 0.0)
+    >>> law.without_one().bag_size  # the probability stays, so the expected size falls
+    99.75
+    """
+
+    bag_size: int | float | Fraction = 0.5
+    _of_the_paper: ClassVar[bool] = True
+
+    def fix(self, n_samples: int) -> Self:
+        self.refuse_whole_bags(n_samples, largest=f"{n_samples - 1}, or a fraction below 1")
+        return replace(self, bag_size=self.share_of(n_samples))
+
+    def pick(self, n_samples: int, arrivals: Arrivals) -> Picked:
+        return arrivals.rows_within(self.share_of(n_samples))
+
+    def inclusion_probability(self, n_samples: int) -> Fraction:
+        return self.share_of(n_samples)
+
+    def negative_covariance(self, n_samples: int) -> Fraction:
+        return Fraction(0)
+
+    def enumerate_bags(self, n_samples: int) -> Iterator[WeightedBag]:
+        p = self.share_of(n_samples)
+        for size in range(n_samples + 1):
+            probability = p**size * (1 - p) ** (n_samples - size)
+            for bag in itertools.combinations(range(n_samples), size):
+                yield bag, probability
+
+    def count_bags(self, n_samples: int) -> int:
+        return 1 << n_samples
+
+    def count_law(self, n_samples: int, n_rows: int) -> np.ndarray:
+        p = self.share_of(n_samples)
+        return binomial_law(n_rows, float(p), float(1 - p))
+
+    def empty_probability(self, n_samples: int) -> float:
+        return math.exp(n_samples * math.log1p(-float(self.share_of(n_samples))))
+
+    def without_one(self, n_samples: int) -> Self:
+        return replace(self, bag_size=self.share_of(n_samples))
+
+    def expected_size(self, n_samples: int) -> float:
+        return float(self.share_of(n_samples) * n_samples)
+
+    def describe(self, n_samples: int) -> str:
+        share = float(self.share_of(n_samples))
+        return f"Bernoulli subbagging, each of {n_samples:,} rows with probability {probability(share)}"
+
+
+# ------------------------------------------------------------------------------------------------------------ classical
+# Classical bagging: draws with replacement.
+
+_MOST_DRAWN = 2e8  # the largest product of draws and rows for which count_law is worked out
+
+
+@dataclass(frozen=True)
+class ClassicalBagging(SizedScheme):
+    """Bags of m rows drawn with replacement: the bootstrap if m = n.
+
+    Parameters
+    ----------
+    bag_size : int or float, default=1.0
+        The number of draws m, or their ratio to the number of rows, rounded down to whole draws but at least one. It
+        may exceed the number of rows, as it does on n - 1 rows if m = n.
+
+    Examples
+    --------
+    >>> law = ClassicalBagging(bag_size=1.0).resolve(n_samples=500)
+    >>> round(law.inclusion_probability, 9), round(law.negative_covariance, 9)
+    (0.632488745, 0.000270941)
+    """
+
+    bag_size: int | float | Fraction = 1.0
+    _of_the_paper: ClassVar[bool] = True
+    repeats: ClassVar[bool] = True
+
+    def fix(self, n_samples: int) -> Self:
+        return replace(self, bag_size=self.whole_size(n_samples))
+
+    def pick(self, n_samples: int, arrivals: Arrivals) -> Picked:
+        return arrivals.first_arrivals(self.whole_size(n_samples))
+
+    def inclusion_probability(self, n_samples: int) -> float:
+        if n_samples == 1:
+            return 1.0
+        return -math.expm1(self.whole_size(n_samples) * math.log1p(-1 / n_samples))
+
+    def negative_covariance(self, n_samples: int) -> float:
+        # (1 - 1/n)^2m - (1 - 2/n)^m, written so that two nearly equal powers are not subtracted.
+        m = self.whole_size(n_samples)
+        if n_samples <= 2:
+            return math.exp(-m * math.log(4)) if n_samples == 2 else 0.0
+        log_ratio = m * math.log1p(1 / (n_samples * (n_samples - 2)))
+        return -math.exp(2 * m * math.log1p(-1 / n_samples)) * math.expm1(-log_ratio)
+
+    def enumerate_bags(self, n_samples: int) -> Iterator[WeightedBag]:
+        m = self.whole_size(n_samples)
+        for bag in itertools.combinations_with_replacement(range(n_samples), m):
+            yield bag, Fraction(orders(bag), n_samples**m)
+
+    def count_bags(self, n_samples: int) -> int:
+        m = self.whole_size(n_samples)
+        return math.comb(n_samples + m - 1, m)
+
+    def count_law(self, n_samples: int, n_rows: int) -> np.ndarray | None:
+        # Draw by draw: a draw hits one of the watched rows that are not yet in the bag, or changes nothing. All terms
+        # are positive, so nothing cancels.
+        m = self.whole_size(n_samples)
+        if m * (n_rows + 500) > _MOST_DRAWN:
+            return None
+        hit = (n_rows - np.arange(n_rows + 1)) / n_samples
+        law = np.zeros(n_rows + 1)
+        law[0] = 1.0
+        for _ in range(m):
+            moved = law * hit
+            law -= moved
+            law[1:] += moved[:-1]
+        return law
+
+    def empty_probability(self, n_samples: int) -> float:
+        return 0.0
+
+    def without_one(self, n_samples: int) -> Self:
+        return replace(self, bag_size=self.whole_size(n_samples))
+
+    def expected_size(self, n_samples: int) -> int:
+        return self.whole_size(n_samples)
+
+    def describe(self, n_samples: int) -> str:
+        return f"classical bagging, {self.whole_size(n_samples):,} draws from {n_samples:,} rows"
+
+
+# ---------------------------------------------------------------------------------------------------------- poissonized
+# Poissonized bagging: each row is in a bag a Poisson number of times, independently of the others.
+
+
+@dataclass(frozen=True)
+class PoissonizedBagging(SizedScheme):
+    """Bags that contain each row independently Poisson(m/n) times; their size is random and may be zero.
+
+    Parameters
+    ----------
+    bag_size : int or float, default=1.0
+        The expected number of draws m, or the rate m/n itself. It may exceed the number of rows.
+
+    Examples
+    --------
+    >>> law = PoissonizedBagging(bag_size=1.0).resolve(n_samples=500)
+    >>> round(law.inclusion_probability, 9), law.negative_covariance, law.support_size
+    (0.632120559, 0.0, inf)
+    """
+
+    bag_size: int | float | Fraction = 1.0
+    _of_the_paper: ClassVar[bool] = True
+    repeats: ClassVar[bool] = True
+    has_finite_support: ClassVar[bool] = False
+
+    def fix(self, n_samples: int) -> Self:
+        return replace(self, bag_size=self.share_of(n_samples))
+
+    def pick(self, n_samples: int, arrivals: Arrivals) -> Picked:
+        return arrivals.arrivals_within(self.share_of(n_samples))
+
+    def inclusion_probability(self, n_samples: int) -> float:
+        return -math.expm1(-float(self.share_of(n_samples)))
+
+    def negative_covariance(self, n_samples: int) -> Fraction:
+        return Fraction(0)
+
+    def enumerate_bags(self, n_samples: int) -> Iterator[WeightedBag]:
+        m = self.expected_size(n_samples)
+        for size in itertools.count():
+            of_size = math.exp(size * math.log(m) - m - math.lgamma(size + 1))
+            for bag in itertools.combinations_with_replacement(range(n_samples), size):
+                yield bag, of_size * orders(bag) / n_samples**size
+
+    def count_bags(self, n_samples: int) -> float:
+        return math.inf
+
+    def count_law(self, n_samples: int, n_rows: int) -> np.ndarray:
+        rate = float(self.share_of(n_samples))
+        return binomial_law(n_rows, -math.expm1(-rate), math.exp(-rate))
+
+    def empty_probability(self, n_samples: int) -> float:
+        return math.exp(-self.expected_size(n_samples))
+
+    def without_one(self, n_samples: int) -> Self:
+        return replace(self, bag_size=self.share_of(n_samples))
+
+    def expected_size(self, n_samples: int) -> float:
+        return float(self.share_of(n_samples) * n_samples)
+
+    def describe(self, n_samples: int) -> str:
+        number = written_size(self.expected_size(n_samples))
+        draws = "1 draw" if number == "1" else f"{number} draws"
+        return f"Poissonized bagging, {draws} expected from {n_samples:,} rows"
+
+
+# -------------------------------------------------------------------------------------------------------------- schemes
+# The four schemes of the paper by name, and whatever names a law of bags read as one.
 
 SCHEMES: dict[str, type[SizedScheme]] = {
     "subbagging": Subbagging,
@@ -63,3 +364,89 @@ def as_law(scheme: Any, n_samples: int, owner: str) -> ResolvedScheme:
         reason = f"the scheme was resolved for n_samples={known.n_samples}. Resolve it again."
         raise refuse_value("n_samples", owner, "the number of rows of its scheme", n_samples, reason)
     return known
+
+
+# ---------------------------------------------------------------------------------------------------------- random bags
+# A random number of bags, as the theorem about the jackknife+ over bags requires it.
+
+_MOST = 2**40  # bags
+
+
+@dataclass(frozen=True)
+class RandomBags:
+    """A number of bags that was drawn at random, and the law of the bags it was drawn for.
+
+    Made by `random_n_bags`; pass it on as in `BaggedRegressor(n_bags=...)`.
+
+    Attributes
+    ----------
+    number : int
+        The number of bags.
+    law : ResolvedScheme
+        The law of the bags it was drawn for.
+    """
+
+    number: int
+    law: ResolvedScheme
+
+    def __int__(self) -> int:
+        return self.number
+
+    __index__ = __int__
+
+
+def random_n_bags(scheme: Scheme, n_samples: int, n_bags: int, random_state: RandomState = None) -> RandomBags:
+    """Draw the number of bags for which the jackknife+ over bags is proved to cover.
+
+    Kim, Xu and Barber (2020): if bags were drawn from the training rows and the test row together, those without the
+    test row would be a random number of the bags drawn, Binomial(B', 1 - p) with p the chance that a row of n + 1 is in
+    a bag. With such a random number the theorem is exact; with a fixed one it is not. Here the number can be drawn for
+    every scheme whose law on n + 1 rows is known.
+
+    Parameters
+    ----------
+    scheme : ResamplingScheme
+        How bags are drawn.
+    n_samples : int
+        The number of training rows.
+    n_bags : int
+        The expected number of bags.
+    random_state : None, int, RandomState or Generator, default=None
+        The source of randomness, which should be independent of the model's: do not pass the same one.
+
+    Returns
+    -------
+    RandomBags
+        The number of bags, for `BaggedRegressor(n_bags=...)`. It is zero with a chance that vanishes as `n_bags` grows.
+
+    Examples
+    --------
+    >>> from stablebag import Subbagging, random_n_bags
+    >>> random_n_bags(Subbagging(0.5), n_samples=100, n_bags=500, random_state=0).number
+    526
+    """
+    owner = "random_n_bags"
+    n_samples = check_samples(n_samples, owner)
+    n_bags = check_integer(n_bags, "n_bags", owner, minimum=1)
+    if n_bags > _MOST:
+        raise refuse_value("n_bags", owner, f"at most {_MOST:,}", n_bags, "a few thousand will do.")
+    law = as_law(scheme, n_samples, owner)
+    kept = 1 - probability_with_one_more(law)
+    (generator,) = Seeds.from_random_state(random_state, owner).bag_generators(0, 1)
+    return RandomBags(int(generator.binomial(round(n_bags / kept), kept)), law)
+
+
+def probability_with_one_more(law: ResolvedScheme) -> float:
+    """Return the chance p that a row is in a bag under the law on n + 1 rows whose law without one row is this one."""
+    if not law.is_symmetric:
+        raise TypeError(
+            f"The jackknife+ over bags is proved for bags that treat all rows alike, and {law} does not. Use a fixed "
+            "number of bags; nothing is then proved about the coverage."
+        )
+    larger = law.scheme.resolve(law.n_samples + 1)
+    if larger.without_one() != law:
+        raise TypeError(
+            f"A law on {law.n_samples + 1} rows whose law without one row is {law} is not known. Use a fixed number of "
+            "bags instead; the guarantee is then approximate."
+        )
+    return larger.inclusion_probability

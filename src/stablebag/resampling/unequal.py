@@ -1,19 +1,30 @@
-"""Schemes that do not treat all rows alike."""
+"""Schemes that do not treat all rows alike: strata and clusters."""
 
 import copy
 import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar, NoReturn
+import itertools
+import math
+import numbers
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.random import Generator
 
-from stablebag._checks import check_samples, refuse_type
-from stablebag.resampling.assumptions import MOST_CHECKED, WeightedBag
+from stablebag._checks import as_array, as_share, check_samples, is_missing, read_only, refuse_type, refuse_value
+from stablebag.resampling.bags import WeightedBag
 from stablebag.resampling.covariance import given_out, moments, norm_of
-from stablebag.resampling.scheme import ResamplingScheme, ResolvedScheme
-from stablebag.resampling.unequal_assumptions import check_unequal_scheme
+from stablebag.resampling.drawing import Arrivals, Picked, RowKeys
+from stablebag.resampling.law import ResamplingScheme, ResolvedScheme, check_bag_size
+from stablebag.resampling.law_checks import MOST_CHECKED, check_unequal_scheme
+from stablebag.resampling.units import RowIds, Units
+
+# -------------------------------------------------------------------------------------------------------------- unequal
+# Schemes that do not treat all rows alike.
 
 _MOST_TRIES = 10_000  # the most tries to draw a bag without given rows
 
@@ -215,3 +226,567 @@ class _GivenRowsOut(UnequalScheme):
 
     def _renumbered(self, bag: tuple[int, ...]) -> tuple[int, ...]:
         return tuple((np.array(bag, dtype=np.intp) - np.searchsorted(self.gone, bag)).tolist())
+
+
+# ------------------------------------------------------------------------------------------------------------ partition
+# Rows in parts that are told by labels: strata, or clusters.
+
+
+class Partition:
+    """Rows in parts, each told by a label.
+
+    Parameters
+    ----------
+    labels : tuple
+        The labels, all different.
+    codes : ndarray of int, shape (n_samples,)
+        The place in `labels` of each row's label.
+
+    Examples
+    --------
+    >>> parts = Partition.of(["b", "a", "b"], 3, "strata", "fit")
+    >>> parts.labels, parts.codes.tolist(), parts.sizes.tolist()
+    (('a', 'b'), [1, 0, 1], [1, 2])
+    """
+
+    def __init__(self, labels: tuple[Any, ...], codes: np.ndarray) -> None:
+        self.labels, self.codes = labels, read_only(codes)
+
+    @classmethod
+    def of(cls, values: Any, n_samples: int, name: str, owner: str) -> "Partition":
+        """Read one label for each row; `name` is what the parameter is called, and `owner` whose it is."""
+        if isinstance(values, Partition):
+            _check_length(len(values.codes), n_samples, name, owner)
+            return values
+        array = as_array(values, name, owner, "one label for each row")
+        if array.ndim != 1:
+            reason = "for several columns, join them into one label."
+            shown = f"an array of {array.ndim} axes" if array.ndim else values
+            raise refuse_type(name, owner, "one label for each row", shown, reason)
+        _check_length(len(array), n_samples, name, owner)
+        if array.dtype.kind == "O":
+            return cls(*_told_apart(array, name, owner))
+        missing = np.flatnonzero(np.isnat(array) if array.dtype.kind in "mM" else array != array)
+        if len(missing):
+            raise _refuse_missing(array[missing[0]], int(missing[0]), name, owner)
+        labels, codes = np.unique(array, return_inverse=True)
+        return cls(tuple(labels.tolist() if labels.dtype.kind not in "mM" else labels), codes.ravel())
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows."""
+        return len(self.codes)
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """The number of rows of each part."""
+        return read_only(np.bincount(self.codes, minlength=len(self.labels)))
+
+    @cached_property
+    def members(self) -> list[np.ndarray]:
+        """The rows of each part, in order."""
+        return np.split(np.argsort(self.codes, kind="stable"), np.cumsum(self.sizes)[:-1])
+
+    @property
+    def values(self) -> np.ndarray:
+        """The label of each row, as an array of objects."""
+        labels = np.empty(len(self.labels), dtype=object)
+        labels[:] = self.labels
+        return np.asarray(labels[self.codes])
+
+    def keys_of(self, codes: np.ndarray) -> RowKeys:
+        """Return the keys of some of the parts at bags, which depend on their labels alone."""
+        known: dict[bytes, RowKeys] = self.__dict__.setdefault("_keys", {})
+        if (which := codes.tobytes()) not in known:
+            names = [f"part {self.labels[code]!r}" for code in codes.tolist()]
+            known[which] = RowKeys(RowIds(names, len(names)))
+        return known[which]
+
+    def without(self, rows: np.ndarray) -> "Partition":
+        """Return the parts of the rows that are left; a part of which no row is left is gone."""
+        left = np.delete(self.codes, rows)
+        there = np.unique(left)
+        return Partition(tuple(self.labels[code] for code in there), np.searchsorted(there, left))
+
+    def joined(self, more: "Partition") -> "Partition":
+        """Return the parts with more rows at the end, all with labels that are known."""
+        place = {label: code for code, label in enumerate(self.labels)}
+        added = np.array([place[label] for label in more.labels], dtype=np.intp)[more.codes]
+        return Partition(self.labels, np.concatenate([self.codes, added]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what follows from the labels."""
+        return {"labels": self.labels, "codes": self.codes}
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Partition):
+            return False
+        return self.labels == other.labels and bool(np.array_equal(self.codes, other.codes))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{self.n_samples:,} rows: {reprlib.repr(list(self.labels))}>"
+
+
+def _told_apart(array: np.ndarray, name: str, owner: str) -> tuple[tuple[Any, ...], np.ndarray]:
+    """The labels of an array of objects, in order where they have one, and their places."""
+    place: dict[Any, int] = {}
+    codes = np.empty(len(array), dtype=np.intp)
+    for row, value in enumerate(array):
+        value = value.item() if isinstance(value, np.generic) and value.dtype.kind not in "mM" else value
+        if is_missing(value):
+            raise _refuse_missing(value, row, name, owner)
+        try:
+            codes[row] = place.setdefault(value, len(place))
+        except TypeError:
+            raise refuse_type(name, owner, "labels that can be hashed, such as texts", value) from None
+    labels = list(place)
+    try:
+        order = sorted(range(len(labels)), key=labels.__getitem__)
+    except TypeError:  # of several kinds: in order of appearance
+        return tuple(labels), codes
+    return tuple(labels[k] for k in order), np.argsort(order)[codes]
+
+
+def _check_length(length: int, n_samples: int, name: str, owner: str) -> None:
+    if length != n_samples:
+        reason = f"a scheme that keeps its {name} is for one table"
+        reason += "; in a search, give them to fit: fit(X, y, strata=...)." if name == "strata" else "."
+        raise refuse_value(name, owner, f"{n_samples:,} labels, one for each row", length, reason)
+
+
+def _refuse_missing(value: Any, row: int, name: str, owner: str) -> ValueError:
+    reason = f"row {row} has none. Give such rows a label of their own, such as 'unknown', or leave them out."
+    return refuse_value(name, owner, "a label for each row", value, reason)
+
+
+# ----------------------------------------------------------------------------------------------------------- stratified
+# Stratified subbagging: bags with a fixed number of rows of every stratum.
+
+_STRATIFIED = "StratifiedSubbagging"
+
+
+@dataclass(frozen=True, eq=False)
+class StratifiedSubbagging(UnequalScheme):
+    """Bags with a fixed number of distinct rows of every stratum, so that rare strata are in every bag.
+
+    In a `BaggedClassifier` the strata are the classes, unless others are given. Rows of different strata are in bags
+    with different probabilities, so that the theorems for rows that are all alike do not apply; certificates rest on
+    Proposition 5 of Barber and Samworth (2026) instead (docs/proofs.md, 11).
+
+    Parameters
+    ----------
+    bag_size : int, float or mapping, default=0.5
+        A float is the fraction of each stratum, rounded down to whole rows but at least one. An int is the number of
+        rows in all: each stratum has its proportion of them, rounded down, but at least one row and at most all but
+        one; rows that are then left over, or too many, are given or taken one by one where the proportion is missed by
+        most, in a tie in the first stratum. A mapping has a number or a fraction for each stratum.
+    strata : array-like of shape (n_samples,) or None, default=None
+        The label of each row's stratum. None takes what is given to `fit`, or the classes of a classifier.
+
+    Examples
+    --------
+    >>> law = StratifiedSubbagging(0.5, strata=["a"] * 90 + ["b"] * 10).resolve(n_samples=100)
+    >>> str(law), law.bag_size
+    ('stratified subbagging, 50 of 100 rows in 2 strata', 50)
+    >>> bag = law.draw(1, random_state=0)[0]
+    >>> int((bag >= 90).sum())  # of the rare stratum, always five
+    5
+    >>> round(law.constant, 6)  # the largest of (p / (1 - p)) n / (n - 1) over strata, divided by 100
+    0.011111
+    """
+
+    bag_size: int | float | Mapping[Any, Any] = 0.5
+    strata: Any = None
+    such: ClassVar[str] = " in these strata"
+    _in_closed_form: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        sizes = self.bag_size.values() if isinstance(self.bag_size, Mapping) else [self.bag_size]
+        for size in sizes:
+            check_bag_size(size, _STRATIFIED)
+
+    def fix(self, n_samples: int) -> Self:
+        parts = self._parts(n_samples)
+        _refuse_small_strata(parts)
+        sizes = _allotted(self.bag_size, parts)
+        return replace(self, bag_size=dict(zip(parts.labels, sizes, strict=True)), strata=parts)
+
+    def pick(self, n_samples: int, arrivals: Arrivals) -> Picked:
+        parts, sizes = self.layout(n_samples)
+        return arrivals.first_rows_of_each(parts.codes, sizes)
+
+    def layout(self, n_samples: int) -> tuple[Partition, np.ndarray]:
+        """Return the strata, and how many rows of each are in a bag."""
+        fixed = self if isinstance(self.strata, Partition) and _is_worked_out(self.bag_size) else self.fix(n_samples)
+        parts = fixed._parts(n_samples)
+        return parts, np.array([fixed.bag_size[label] for label in parts.labels])  # type: ignore[index]
+
+    def inclusion_probabilities(self, n_samples: int) -> np.ndarray:
+        parts, sizes = self.layout(n_samples)
+        return np.asarray((sizes / parts.sizes)[parts.codes])
+
+    def covariance(self, n_samples: int) -> np.ndarray:
+        parts, sizes = self.layout(n_samples)
+        p = sizes / parts.sizes
+        within = -p * (1 - p) / np.maximum(1, parts.sizes - 1)
+        matrix = np.where(parts.codes == parts.codes[:, None], within[parts.codes], 0.0)
+        np.fill_diagonal(matrix, (p * (1 - p))[parts.codes])
+        return matrix
+
+    def covariance_norm(self, n_samples: int) -> float:
+        return max(self._constants(n_samples))
+
+    def row_constants(self, n_samples: int) -> np.ndarray:
+        return np.asarray(np.array(self._constants(n_samples))[self.layout(n_samples)[0].codes])
+
+    def raggedness(self, n_samples: int) -> float:
+        return 1.0
+
+    def empty_probability(self, n_samples: int) -> float:
+        return 0.0
+
+    def enumerate_bags(self, n_samples: int) -> Iterator[WeightedBag]:
+        parts, sizes = self.layout(n_samples)
+        probability = Fraction(1, self.count_bags(n_samples))
+        each = [itertools.combinations(rows.tolist(), m) for rows, m in zip(parts.members, sizes, strict=True)]
+        for chosen in itertools.product(*each):
+            yield tuple(sorted(itertools.chain(*chosen))), probability
+
+    def count_bags(self, n_samples: int) -> int:
+        parts, sizes = self.layout(n_samples)
+        return math.prod(math.comb(*pair) for pair in zip(parts.sizes.tolist(), sizes.tolist(), strict=True))
+
+    def expected_size(self, n_samples: int) -> int:
+        return int(self.layout(n_samples)[1].sum())
+
+    def without(self, n_samples: int, rows: np.ndarray) -> Self:
+        parts, sizes = self.layout(n_samples)
+        left = parts.sizes - np.bincount(parts.codes[rows], minlength=len(parts.labels))
+        if (left < sizes).any():
+            code = int(np.argmax(left < sizes))
+            raise ValueError(
+                f"Without these rows, stratum {parts.labels[code]!r} has {left[code]:,} left, but every bag has "
+                f"{sizes[code]:,} of them. Leave out fewer, or fit anew with smaller bags."
+            )
+        return replace(self, bag_size=dict(zip(parts.labels, sizes.tolist(), strict=True)), strata=parts.without(rows))
+
+    def with_more(self, n_samples: int, strata: Any) -> Self:
+        """Return the scheme with more rows, of strata that are known, and as many of each stratum in a bag."""
+        parts, sizes = self.layout(n_samples)
+        more = Partition.of(strata, len(strata), "strata", "learn")
+        new = [label for label in more.labels if label not in parts.labels]
+        if new:
+            reason = f"bags have a fixed number of rows of {list(parts.labels[:5])}. Fit anew."
+            raise refuse_value("strata", "learn", "strata that are there already", new[0], reason)
+        return replace(self, bag_size=dict(zip(parts.labels, sizes.tolist(), strict=True)), strata=parts.joined(more))
+
+    def describe(self, n_samples: int) -> str:
+        parts, sizes = self.layout(n_samples)
+        strata = "1 stratum" if len(parts.labels) == 1 else f"{len(parts.labels):,} strata"
+        return f"stratified subbagging, {sizes.sum():,} of {n_samples:,} rows in {strata}"
+
+    def digest(self, n_samples: int) -> str:
+        parts, sizes = self.layout(n_samples)
+        written = np.stack([parts.codes, sizes[parts.codes]]).astype(np.int64).tobytes()
+        return f"strata {hashlib.blake2b(written, digest_size=8).hexdigest()}"
+
+    def __repr__(self) -> str:
+        shown = "" if self.strata is None else f", strata=<{np.size(_values(self.strata)):,} labels>"
+        return f"{type(self).__name__}(bag_size={self.bag_size!r}{shown})"
+
+    def _constants(self, n_samples: int) -> list[float]:
+        """The constant of each stratum; infinite if its rows are in every bag, after another was left out."""
+        parts, sizes = self.layout(n_samples)
+        return [
+            float(Fraction(m * size, (size - m) * (size - 1) * n_samples)) if m < size else math.inf
+            for m, size in zip(sizes.tolist(), parts.sizes.tolist(), strict=True)
+        ]
+
+    def _parts(self, n_samples: int) -> Partition:
+        if self.strata is None:
+            reason = "give them here, or to fit: fit(X, y, strata=...). Without strata use Subbagging."
+            raise refuse_value("strata", _STRATIFIED, "a label for each row", None, reason)
+        return Partition.of(self.strata, n_samples, "strata", _STRATIFIED)
+
+
+def _values(strata: Any) -> Any:
+    return strata.codes if isinstance(strata, Partition) else strata
+
+
+def _is_worked_out(bag_size: Any) -> bool:
+    return isinstance(bag_size, dict) and all(isinstance(m, int) for m in bag_size.values())
+
+
+def _refuse_small_strata(parts: Partition) -> None:
+    """Refuse strata of one row, which would be in every bag."""
+    if len(parts.labels) == parts.n_samples:
+        reason = (
+            "every row is a stratum of its own, and would be in every bag. A stratum is a label that rows share, such "
+            "as a class; a number is cut into a few ranges first. Without strata use Subbagging."
+        )
+        raise refuse_value("strata", _STRATIFIED, "labels that rows share", list(parts.labels), reason)
+    alone = np.flatnonzero(parts.sizes == 1)
+    if len(alone):
+        row, label = int(parts.members[alone[0]][0]), parts.labels[alone[0]]
+        others = f" (and {len(alone) - 1:,} others)" if len(alone) > 1 else ""
+        reason = (
+            f"row {row}{others} is the only one of its stratum and would be in every bag, so that nothing could be "
+            "said without it. Join it with another stratum, fit(X, y, strata=...), or leave it out."
+        )
+        raise refuse_value("strata", _STRATIFIED, "labels with two rows or more", label, reason)
+
+
+def _allotted(bag_size: Any, parts: Partition) -> list[int]:
+    """How many rows of each stratum are in a bag."""
+    sizes = parts.sizes.tolist()
+    if isinstance(bag_size, Mapping):
+        unknown = [label for label in bag_size if label not in parts.labels]
+        missing = [label for label in parts.labels if label not in bag_size]
+        if unknown or missing:
+            reason = f"no row is in stratum {unknown[0]!r}." if unknown else f"stratum {missing[0]!r} has none."
+            expected = f"a number for each of the strata {list(parts.labels[:5])}"
+            raise refuse_value("bag_size", _STRATIFIED, expected, dict(bag_size), reason)
+        each = [_of_stratum(bag_size[label], size) for label, size in zip(parts.labels, sizes, strict=True)]
+        for label, m, size in zip(parts.labels, each, sizes, strict=True):
+            if m >= size:
+                reason = f"it has {size:,} rows, and one at least must stay out. Use at most {size - 1:,}."
+                raise refuse_value(
+                    "bag_size", _STRATIFIED, f"fewer rows of stratum {label!r} than there are", m, reason
+                )
+        return each
+    if not isinstance(bag_size, numbers.Integral):
+        if bag_size >= 1:
+            reason = "every bag would be the whole data set, and no stability can be promised. Try 0.5."
+            raise refuse_value("bag_size", _STRATIFIED, "a fraction below 1, or an int", bag_size, reason)
+        return [_of_stratum(bag_size, size) for size in sizes]
+    n, total, n_strata = parts.n_samples, int(bag_size), len(sizes)
+    if not n_strata <= total <= n - n_strata:
+        reason = f"of each of the {n_strata:,} strata, one row at least is in a bag and one is not. "
+        reason += f"Use {n_strata:,} to {n - n_strata:,} rows" if n >= 2 * n_strata else "Use fewer strata"
+        expected = f"from {n_strata:,} to {n - n_strata:,} for these strata"
+        raise refuse_value("bag_size", _STRATIFIED, expected, total, f"{reason}.")
+    return _in_proportion(total, parts.sizes)
+
+
+def _of_stratum(size: Any, n_rows: int) -> int:
+    if isinstance(size, numbers.Integral):
+        return int(size)
+    return max(1, math.floor(as_share(size, n_rows) * n_rows))
+
+
+def _in_proportion(total: int, sizes: np.ndarray) -> list[int]:
+    """Whole numbers near the proportions, that add up, from one to all but one of each size.
+
+    >>> _in_proportion(10, np.array([90, 7, 3]))  # 9, 0.7 and 0.3: at least one of each
+    [8, 1, 1]
+    """
+    sizes = sizes.astype(np.int64)
+    n = int(sizes.sum())
+    each = np.clip(total * sizes // n, 1, sizes - 1)
+    while (rest := total - int(each.sum())) != 0:
+        missed = total * sizes - n * each  # n times how far below its proportion a stratum is
+        if rest > 0:
+            each[np.argmax(np.where(each < sizes - 1, missed, np.iinfo(np.int64).min))] += 1
+        else:
+            each[np.argmin(np.where(each > 1, missed, np.iinfo(np.int64).max))] -= 1
+    return [int(m) for m in each]
+
+
+def with_labels(scheme: Any, labels: Any, units: Units) -> Any:
+    """Return the scheme with these strata, one label for each row, if it is stratified and has none of its own.
+
+    The strata of units are those that all their rows share. Any other scheme is returned as it is.
+    """
+    if isinstance(scheme, StratifiedSubbagging) and scheme.strata is None:
+        return replace(scheme, strata=units.shared(labels, "strata", "fit"))
+    return scheme
+
+
+def refuse_strata(scheme: Any, strata: Any, owner: str) -> None:
+    """Refuse strata given to a fit whose scheme has no use for them."""
+    reason = "the scheme has strata of its own. Give them once."
+    if not isinstance(scheme, StratifiedSubbagging):
+        reason = "the scheme has no strata. Use StratifiedSubbagging."
+    raise refuse_value("strata", owner, f"None for {type(scheme).__name__}", strata, reason)
+
+
+# ------------------------------------------------------------------------------------------------------------- clusters
+# Cluster subbagging: whole clusters of rows are drawn.
+
+_CLUSTERS = "ClusterSubbagging"
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterSubbagging(UnequalScheme):
+    """Bags of whole clusters, drawn without replacement: if one row of a cluster is in a bag, all are.
+
+    Rows of a cluster may be the visits of a patient, or the pupils of a school. What is certified is still the effect
+    of leaving out one *row*: the bags without it are the bags without its cluster, and the law without it has its
+    cluster in no bag. Rows of one cluster depend on each other, so that the theorems for rows that are all alike do
+    not apply; certificates rest on Proposition 5 of Barber and Samworth (2026) instead (docs/proofs.md, 11).
+
+    Parameters
+    ----------
+    bag_size : int or float, default=0.5
+        The number of *clusters* in a bag, or their fraction of all clusters, rounded down but at least one.
+    clusters : array-like of shape (n_samples,), default=None
+        The label of each row's cluster; it has to be given.
+    barred : tuple, default=()
+        The labels of clusters that are in no bag: in the law without some rows, the clusters that they are from.
+
+    Examples
+    --------
+    >>> law = ClusterSubbagging(2, clusters=["a", "a", "a", "b", "c", "c", "d", "d"]).resolve(n_samples=8)
+    >>> law.draw(1, random_state=0)[0].tolist()
+    [7, 5, 6, 4]
+    >>> law.largest_inclusion, round(law.constant, 6)
+    (0.5, 0.451184)
+    """
+
+    bag_size: int | float | Fraction = 0.5
+    clusters: Any = None
+    barred: tuple[Any, ...] = ()
+    such: ClassVar[str] = " in these clusters"
+    _in_closed_form: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_bag_size(self.bag_size, _CLUSTERS, things="clusters")
+        if not isinstance(self.barred, tuple):
+            raise refuse_type("barred", _CLUSTERS, "a tuple of labels", self.barred)
+
+    def fix(self, n_samples: int) -> Self:
+        parts = self._parts(n_samples)
+        open_to_all = len(parts.labels) - len(set(self.barred) & set(parts.labels))
+        m = self.bag_size
+        if not isinstance(m, numbers.Integral):
+            m = max(1, math.floor(as_share(m, open_to_all) * open_to_all)) if m < 1 else open_to_all
+        if not 1 <= m < open_to_all:
+            reason = "every cluster would be in every bag, and no stability can be promised."
+            reason += f" Use at most {open_to_all - 1:,}." if open_to_all > 1 else " Use two clusters or more."
+            expected = f"smaller than the number of clusters, {open_to_all:,}"
+            raise refuse_value("bag_size", _CLUSTERS, expected, self.bag_size, reason)
+        return replace(self, bag_size=int(m), clusters=parts)
+
+    def pick(self, n_samples: int, arrivals: Arrivals) -> Picked:
+        parts, m, there = self._layout(n_samples)
+        chosen = there[arrivals.of(parts.keys_of(there)).first_rows(m).rows]
+        sizes = parts.sizes[chosen]
+        flat, starts = np.concatenate(parts.members), np.cumsum(parts.sizes) - parts.sizes
+        lengths = sizes.ravel()
+        place = np.repeat(starts[chosen].ravel() - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+        total = sizes.sum(axis=1)
+        rows = np.zeros((len(chosen), int(total.max())), dtype=np.int64)
+        rows[np.arange(rows.shape[1]) < total[:, None]] = flat[place]
+        return Picked(rows, total)
+
+    def inclusion_probabilities(self, n_samples: int) -> np.ndarray:
+        parts, m, there = self._layout(n_samples)
+        by_cluster = np.zeros(len(parts.labels))
+        by_cluster[there] = m / len(there)
+        return np.asarray(by_cluster[parts.codes])
+
+    def covariance(self, n_samples: int) -> np.ndarray:
+        parts, m, there = self._layout(n_samples)
+        p, n_clusters = m / len(there), len(parts.labels)
+        by_cluster = np.zeros((n_clusters, n_clusters))
+        by_cluster[np.ix_(there, there)] = -p * (1 - p) / max(1, len(there) - 1)
+        by_cluster[there, there] = p * (1 - p)
+        return np.asarray(by_cluster[np.ix_(parts.codes, parts.codes)])
+
+    def covariance_norm(self, n_samples: int) -> float:
+        parts, m, there = self._layout(n_samples)
+        if m == (g := len(there)):
+            return math.inf  # every cluster is in every bag, after another was barred
+        return m / (g - m) * g / (g - 1) * largest_eigenvalue(parts.sizes[there]) / n_samples
+
+    def raggedness(self, n_samples: int) -> float:
+        # Outside of a bag are all clusters but m, weighted by one over their chance to be there, and barred ones.
+        parts, m, there = self._layout(n_samples)
+        sizes = np.sort(parts.sizes[there])
+        outside = float(sizes[m:].sum()) / (1 - m / len(there))
+        return (outside + n_samples - float(sizes.sum())) / n_samples
+
+    def empty_probability(self, n_samples: int) -> float:
+        return 0.0
+
+    def enumerate_bags(self, n_samples: int) -> Iterator[WeightedBag]:
+        parts, m, there = self._layout(n_samples)
+        probability = Fraction(1, self.count_bags(n_samples))
+        for chosen in itertools.combinations(there.tolist(), m):
+            rows = np.concatenate([parts.members[code] for code in chosen])
+            yield tuple(np.sort(rows).tolist()), probability
+
+    def count_bags(self, n_samples: int) -> int:
+        _, m, there = self._layout(n_samples)
+        return math.comb(len(there), m)
+
+    def without(self, n_samples: int, rows: np.ndarray) -> Self:
+        parts, m, there = self._layout(n_samples)
+        touched = {parts.labels[code] for code in parts.codes[rows].tolist()}
+        left = parts.without(rows)
+        barred = tuple(label for label in left.labels if label in touched or label in self.barred)
+        if len(there) - len(touched - set(self.barred)) < m:
+            raise ValueError(
+                f"Without these rows, and the clusters that they are from, fewer clusters are left than the {m:,} of "
+                "every bag. Leave out fewer, or fit anew with smaller bags."
+            )
+        return replace(self, bag_size=m, clusters=left, barred=barred)
+
+    def describe(self, n_samples: int) -> str:
+        _, m, there = self._layout(n_samples)
+        return f"cluster subbagging, {m:,} of {len(there):,} clusters, {n_samples:,} rows in all"
+
+    def digest(self, n_samples: int) -> str:
+        parts, m, there = self._layout(n_samples)
+        written = np.concatenate([parts.codes, [m], there]).astype(np.int64).tobytes()
+        return f"clusters {hashlib.blake2b(written, digest_size=8).hexdigest()}"
+
+    def largest_share(self, n_samples: int) -> tuple[int, int, float]:
+        """Return m, the number of clusters, and the rows of the largest one relative to the mean over all of them."""
+        parts, m, there = self._layout(n_samples)
+        return m, len(there), float(parts.sizes[there].max()) * len(there) / n_samples
+
+    def __repr__(self) -> str:
+        codes = self.clusters.codes if isinstance(self.clusters, Partition) else self.clusters
+        barred = f", barred={self.barred!r}" if self.barred else ""
+        return f"{type(self).__name__}(bag_size={self.bag_size!r}, clusters=<{np.size(codes):,} labels>{barred})"
+
+    def _parts(self, n_samples: int) -> Partition:
+        if self.clusters is None:
+            reason = "it tells which rows are drawn together."
+            raise refuse_value("clusters", _CLUSTERS, "a label for each row", None, reason)
+        return Partition.of(self.clusters, n_samples, "clusters", _CLUSTERS)
+
+    def _layout(self, n_samples: int) -> tuple[Partition, int, np.ndarray]:
+        """The clusters, how many are in a bag, and which can be."""
+        fixed = self if isinstance(self.clusters, Partition) else self.fix(n_samples)
+        parts = fixed._parts(n_samples)
+        barred = set(self.barred)
+        there = np.array([code for code, label in enumerate(parts.labels) if label not in barred], dtype=np.intp)
+        return parts, int(fixed.bag_size), there
+
+
+def largest_eigenvalue(sizes: np.ndarray) -> float:
+    """Return the largest eigenvalue of D - d d' / G, for D the diagonal of G sizes and d their roots.
+
+    Proved here (docs/proofs.md, 11): it is the largest size if two clusters have it. Otherwise it lies between the two
+    largest, where the mean of s / (s - x) over the sizes s is one.
+
+    >>> largest_eigenvalue(np.array([2, 2, 2]))
+    2.0
+    >>> round(largest_eigenvalue(np.array([3, 1])), 9)  # 3 - 3/2 and 1 - 1/2 on the diagonal, -sqrt(3)/2 beside it
+    2.0
+    """
+    values = np.sort(np.asarray(sizes, dtype=float))
+    low, high = values[-2:]
+    if low == high:
+        return float(high)
+    top = high
+    while (middle := (low + high) / 2) not in (low, high):
+        if middle == top or np.mean(values / (values - middle)) >= 1:
+            high = middle
+        else:
+            low = middle
+    return float(high)

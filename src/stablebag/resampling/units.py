@@ -1,20 +1,326 @@
-"""What is left out, one at a time: single rows, or groups of rows that belong together, such as a patient's visits.
-
-Bags are drawn over units, and a learner gets all rows of the units in its bag. Every promise is about leaving out one
-unit; n is their number.
-"""
+"""Row IDs, and groups of rows such as patients: what bags are drawn of and what is left out."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Set
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
-from stablebag._checks import as_array, is_missing, read_only, refuse_masked, refuse_type, refuse_value
+from stablebag._checks import (
+    as_array,
+    check_flag,
+    check_integer,
+    is_missing,
+    read_only,
+    refuse_masked,
+    refuse_type,
+    refuse_value,
+)
 from stablebag._wording import ROWS, Noun
 from stablebag.resampling.bags import Bags
-from stablebag.resampling.row_ids import RowIds, plain
+
+# -------------------------------------------------------------------------------------------------------------- row ids
+# The identities of rows: what a row is called, so that it is the same row in another table.
+
+LARGEST_NAME = 2**62  # of whole numbers, and the most rows that can be drawn of
+_KINDS = (str, bytes, int, float, date, time, timedelta, np.datetime64, UUID, Decimal, Fraction)  # of labels
+_SHOWN = 3  # labels in an error message
+_YEARS = range(1678, 2262)  # whose nanoseconds are whole numbers of 64 bits
+
+
+class RowIds:
+    """The names of the rows of a table, in the table's order.
+
+    A row is in a bag or not by its name alone, so that the same row in a shorter, longer or reordered table is in the
+    same bags. Names are whole numbers, or labels: anything hashable that is written the same way in every session.
+
+    Parameters
+    ----------
+    names : None, sequence of int or sequence of labels
+        The names. None is 0, ..., n_samples - 1.
+    n_samples : int
+        The number of rows.
+    owner : str, default="row_ids"
+        Whose parameter it is, for error messages.
+    parameter : str, default="row_ids"
+        What the parameter is called.
+    noun : Noun, default=ROWS
+        What has these names: rows, or units of several rows.
+    any_number : bool, default=False
+        Whether whole numbers below zero, or above 2**62, are names as well.
+
+    Examples
+    --------
+    >>> RowIds(["ann", "bob", "eve"], 3).positions(["eve", "ann"])
+    array([2, 0])
+    >>> RowIds(None, 5).without([1, 3]).names
+    array([0, 2, 4])
+    """
+
+    def __init__(
+        self,
+        names: Any,
+        n_samples: int,
+        owner: str = "row_ids",
+        *,
+        parameter: str = "row_ids",
+        noun: Noun = ROWS,
+        any_number: bool = False,
+    ) -> None:
+        n_samples = check_integer(n_samples, "n_samples", owner, minimum=0)
+        any_number = check_flag(any_number, "any_number", owner)
+        self.n_samples, self._parameter, self._noun = n_samples, parameter, noun
+        self.is_counted = names is None  # 0, ..., n - 1
+        if names is None:
+            self._names: list[Any] | np.ndarray | None = None
+            return
+        values = self._listed(names, owner, parameter)
+        if len(values) != n_samples:
+            reason = "every row has one name."
+            raise refuse_value(parameter, owner, f"{n_samples:,} names, one for each row", len(values), reason)
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and (not any_number or _are_counts(values)):
+            for extreme in (values.min(), values.max()) if n_samples else ():
+                self._check_number(int(extreme), owner)
+            self._names = read_only(values.astype(np.int64))
+        else:
+            labels = [self._label(value, row, owner, any_number=any_number) for row, value in enumerate(values)]
+            whole = all(_is_count(label) for label in labels)
+            self._names = read_only(np.array(labels, dtype=np.int64)) if whole else labels
+        self.is_counted = self.are_numbers and bool(np.array_equal(self._names, np.arange(n_samples)))
+        self._refuse_twice(owner)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what follows from the names."""
+        return {name: self.__dict__[name] for name in ("n_samples", "is_counted", "_names", "_parameter", "_noun")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({"_parameter": "row_ids", "_noun": ROWS, **state})
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RowIds) or len(self) != len(other):
+            return False
+        if self.is_counted or other.is_counted:
+            return self.is_counted and other.is_counted
+        return self.are_numbers == other.are_numbers and all(
+            a == b for a, b in zip(self.names.tolist(), other.names.tolist(), strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        if self.is_counted:
+            return f"RowIds: 0, ..., {self.n_samples - 1:,}"
+        some = ", ".join(repr(name) for name in self.names[:_SHOWN].tolist())
+        return f"RowIds: {some}{', ...' if self.n_samples > _SHOWN else ''} ({self.n_samples:,} rows)"
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether the names are whole numbers."""
+        return not isinstance(self._names, list)
+
+    @property
+    def names(self) -> np.ndarray:
+        """The names, as an array; of type object if they are labels."""
+        if isinstance(self._names, list):
+            array = np.empty(self.n_samples, dtype=object)
+            array[:] = self._names
+            return array
+        return np.arange(self.n_samples) if self._names is None else self._names
+
+    @cached_property
+    def codes(self) -> np.ndarray:
+        """A number of 64 bits for each name: of a label, a hash; of a whole number, itself."""
+        if isinstance(self._names, list):
+            return np.array([name if _is_count(name) else _hash(name) for name in self._names], dtype=np.uint64)
+        return self.names.astype(np.uint64)
+
+    @cached_property
+    def number_rows(self) -> np.ndarray:
+        """The positions of the rows whose names are whole numbers."""
+        if isinstance(self._names, list):
+            return np.flatnonzero([_is_count(name) for name in self._names])
+        return np.arange(self.n_samples)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.names.tolist())
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.names[place]
+
+    def __contains__(self, name: Any) -> bool:
+        return plain(name) in self._places
+
+    def positions(self, names: Any, owner: str = "RowIds.positions") -> np.ndarray:
+        """Return the places of these names in the table; unknown ones are refused."""
+        values = self._listed(names, owner)
+        if self.is_counted and isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+            known = (values >= 0) & (values < self.n_samples)
+            found = values.astype(np.intp)
+        else:
+            place = self._places
+            found = np.array([place.get(self._label(v, k, owner, any_number=True), -1) for k, v in enumerate(values)])
+            found = found.astype(np.intp)
+            known = found >= 0
+        if not known.all():
+            unknown = [plain(values[k]) for k in np.flatnonzero(~known)]
+            more = f" (and {len(unknown) - _SHOWN:,} more)" if len(unknown) > _SHOWN else ""
+            there = ", ".join(repr(name) for name in self.names[:_SHOWN].tolist())
+            one, all_of_them = self._noun.singular, self._noun.plural
+            called = f"{all_of_them.capitalize()} are called {there}{', ...' if len(self) > _SHOWN else ''}."
+            reason = f"no {one} is called so{more}. {called}"
+            raise refuse_value("row_ids", owner, f"names of {all_of_them} that are there", unknown[:_SHOWN], reason)
+        if len(np.unique(found)) < len(found):
+            reason = f"{self._noun.any_one} is named twice."
+            raise refuse_value("row_ids", owner, f"each {self._noun.singular} once", values[:_SHOWN], reason)
+        return found
+
+    def without(self, names: Any, owner: str = "row_ids") -> "RowIds":
+        """Return the names that are left when these rows are gone."""
+        stay = np.ones(self.n_samples, dtype=bool)
+        stay[self.positions(names, owner)] = False
+        return self.take(np.flatnonzero(stay))
+
+    def take(self, positions: np.ndarray) -> "RowIds":
+        """Return the names of some of the rows."""
+        return self.like(self.names[positions], "row_ids")
+
+    def joined(self, more: "RowIds", owner: str = "row_ids") -> "RowIds":
+        """Return these names and then more; none may be there already."""
+        return self.like(np.concatenate([self.names, more.names]), owner)
+
+    def like(self, names: np.ndarray, owner: str) -> "RowIds":
+        """Return other names of the same kind of things."""
+        about: dict[str, Any] = {"parameter": self._parameter, "noun": self._noun}
+        return RowIds(names, len(names), owner, any_number=True, **about)
+
+    @cached_property
+    def _places(self) -> dict[Any, int]:
+        names = self._names if isinstance(self._names, list) else self.names.tolist()
+        return {name: place for place, name in enumerate(names)}
+
+    def _refuse_twice(self, owner: str) -> None:
+        if len(np.unique(self.codes)) == self.n_samples and (self.are_numbers or len(self._places) == self.n_samples):
+            return
+        seen: set[Any] = set()
+        for name in self.names.tolist():
+            if name in seen:
+                one, all_of_them = self._noun.singular, self._noun.plural
+                expected, reason = f"a name of its own for each {one}", f"two {all_of_them} are called so."
+                raise refuse_value(self._parameter, owner, expected, name, reason)
+            seen.add(name)
+        raise ValueError(f"Two labels of {self._noun.plural} have the same hash of 64 bits. Use whole numbers.")
+
+    def _listed(self, names: Any, owner: str, parameter: str = "row_ids") -> Any:
+        """Names as an array, or as a list of labels."""
+        refuse_masked(names, parameter, owner)
+        unordered = isinstance(names, str | bytes | Set | Mapping | Iterator)
+        if unordered or not isinstance(names, Iterable):
+            one = f" For one {self._noun.singular} write [{names!r}]." if isinstance(names, str | int) else ""
+            expected = f"a list of names of {self._noun.plural}"
+            raise refuse_type(parameter, owner, expected, names, f"names have an order.{one}")
+        if not isinstance(names, range | np.ndarray) and not hasattr(names, "to_numpy"):
+            return list(names)
+        array = as_array(names, parameter, owner, f"a list of names of {self._noun.plural}")
+        if array.ndim != 1:
+            raise refuse_value(parameter, owner, "one-dimensional", f"an array of {array.ndim} axes")
+        return array
+
+    def _check_number(self, number: int, owner: str) -> None:
+        if not 0 <= number < LARGEST_NAME:
+            raise refuse_value(self._parameter, owner, "whole numbers from 0 to 2**62 - 1, or labels", number)
+
+    def _label(self, value: Any, row: int, owner: str, *, any_number: bool = False) -> Any:
+        """A name as it is kept; missing and unhashable ones are refused, and numbers that are too large."""
+        value = plain(value)
+        if is_missing(value):
+            raise refuse_value(self._parameter, owner, "a name for each row", value, f"row {row} has none.")
+        if isinstance(value, bool):
+            reason = "it looks like a mask. Use the names of the rows, such as frame.index[mask]."
+            if self._noun != ROWS:
+                reason = "they look like a mask. Use texts: np.where(mask, 'treated', 'control')."
+            raise refuse_type(self._parameter, owner, "names, not True or False", value, reason)
+        if isinstance(value, float) and value.is_integer():
+            reason = "as a float it cannot be told from its neighbours. Use whole numbers or texts."
+            raise refuse_value(self._parameter, owner, "a whole number below 2**53 where it is a float", value, reason)
+        if _is_number(value):
+            if not any_number:
+                self._check_number(value, owner)
+            return value
+        try:
+            hash(value)
+        except TypeError:
+            raise refuse_type(self._parameter, owner, "whole numbers, or labels that can be hashed", value) from None
+        if not _is_written_the_same_way(value):
+            reason = "it may not be written the same way in every session. Use texts or whole numbers."
+            raise refuse_type(self._parameter, owner, "labels such as texts, dates or tuples of them", value, reason)
+        return value
+
+
+def as_row_ids(names: Any, X: Any, n_samples: int, owner: str) -> RowIds:
+    """Read the parameter `row_ids` of `fit`: None, names, or "index" for the index of a data frame."""
+    if isinstance(names, RowIds):
+        if len(names) != n_samples:
+            raise refuse_value("row_ids", owner, f"{n_samples:,} names, one for each row", len(names))
+        return names
+    if isinstance(names, str):
+        if names != "index" or not hasattr(X, "index"):
+            expected = 'None, one name for each row, or "index" with a pandas DataFrame'
+            raise refuse_value("row_ids", owner, expected, names)
+        names = X.index
+    return RowIds(names, n_samples, owner)
+
+
+def _is_number(name: Any) -> bool:
+    return isinstance(name, int) and not isinstance(name, bool)
+
+
+def _is_count(name: Any) -> bool:
+    """Whether a name is a whole number that stands for itself."""
+    return _is_number(name) and 0 <= name < LARGEST_NAME
+
+
+def _are_counts(numbers: np.ndarray) -> bool:
+    return len(numbers) == 0 or (int(numbers.min()) >= 0 and int(numbers.max()) < LARGEST_NAME)
+
+
+def _is_written_the_same_way(value: Any) -> bool:
+    """Whether a label is written the same way in every session, which is known of some kinds."""
+    if isinstance(value, tuple):
+        return all(map(_is_written_the_same_way, value))
+    return isinstance(value, _KINDS) or type(value).__module__.split(".")[0] == "pandas"
+
+
+def plain(value: Any) -> Any:
+    """Return a name without the type of the array that it was in; times are all of one type."""
+    if isinstance(value, datetime) and value.tzinfo is None and not is_missing(value):
+        return np.datetime64(value.isoformat(), "ns") if value.year in _YEARS else value
+    if isinstance(value, np.datetime64):
+        far = np.isnat(value) or value.astype("datetime64[Y]").astype(int) + 1970 not in _YEARS
+        return value if far else value.astype("datetime64[ns]")
+    value = value.item() if isinstance(value, np.generic) else value
+    # pandas makes floats of whole numbers when one is missing.
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
+def _hash(label: Any) -> int:
+    """A hash of 64 bits of a label, the same in every session; equal texts of different kinds differ."""
+    written = f"{type(label).__name__}:{label!r}".encode()
+    return int.from_bytes(hashlib.blake2b(written, digest_size=8).digest(), "little")
+
+
+# ---------------------------------------------------------------------------------------------------------------- units
+# What is left out, one at a time: single rows, or groups of rows that belong together, such as a patient's visits.
+#
+# Bags are drawn over units, and a learner gets all rows of the units in its bag. Every promise is about leaving out one
+# unit; n is their number.
 
 _LISTED = 3  # rows without a group, in an error message
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from stablebag._checks import hold_read_only
 from stablebag._wording import ROUNDING, number, percent
-from stablebag.measuring.bag_spread import BagSpread
 from stablebag.measuring.leave_one_out import perturbations_of
-from stablebag.measuring.perturbations import Perturbations
+from stablebag.measuring.perturbations import BagSpread, Perturbations
 from stablebag.proving.scope import Quantity
 
 _AT_ONCE = 2**22  # predictions without rows that are held at once

@@ -13,7 +13,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils.metaestimators import available_if
 
 from stablebag._wording import Noun, short
-from stablebag.learning.outputs import one_hot
+from stablebag.models.learners import one_hot
 
 REGRESSION = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "r2")
 CLASSIFICATION = ("accuracy", "neg_log_loss")

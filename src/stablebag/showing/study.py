@@ -1,41 +1,415 @@
-"""A study: a learner beside its bagged version on one table, with what is measured, proved and held out."""
+"""A study: one model and its bagged version, measured, proved and compared."""
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
 
-from stablebag._checks import check_integer, check_jobs, refuse_type, refuse_value
+from stablebag._checks import check_integer, check_jobs, hold_read_only, refuse_type, refuse_value
 from stablebag._seeds import Seeds
-from stablebag._wording import Noun
+from stablebag._wording import ROWS, Noun, percent
 from stablebag.deciding.intervals import Intervals, predict_interval
-from stablebag.learning.classifier import BaggedClassifier
-from stablebag.learning.ensemble import units_of
-from stablebag.learning.learners import Copies
-from stablebag.learning.progress import counted, step
-from stablebag.learning.regressor import BaggedRegressor
-from stablebag.learning.rows import n_rows
-from stablebag.learning.sources.source import RowSource
-from stablebag.learning.targets import are_several, one_column
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
-from stablebag.measuring.leave_one_out import leave_one_out
-from stablebag.measuring.perturbations import Perturbations
-from stablebag.measuring.refits import leave_one_out_refit, may_refit_without, refit_without_each, spread_of_a_few
+from stablebag.measuring.leave_one_out import doubtful_blocks, leave_one_out
+from stablebag.measuring.perturbations import Names, Perturbations, flipped
+from stablebag.measuring.refits import (
+    leave_one_out_refit,
+    may_refit_without,
+    refit_without_each,
+    spread_of_a_few,
+)
 from stablebag.measuring.suspects import Suspects, suspects
+from stablebag.models.ensemble import units_of
+from stablebag.models.estimators import BaggedClassifier, BaggedRegressor
+from stablebag.models.learners import Copies
+from stablebag.models.parallel import counted, step
+from stablebag.models.rows import RowSource, are_several, n_rows, one_column
+from stablebag.proving.certificate import StabilityCertificate
 from stablebag.proving.certify import certify, certify_reused
-from stablebag.proving.protocol import StabilityCertificate
-from stablebag.proving.scope import Quantity, refuse_mismatch
-from stablebag.resampling.schemes import Scheme
-from stablebag.resampling.subbagging import Subbagging
+from stablebag.proving.scope import Quantity, Rerun, refuse_mismatch
+from stablebag.resampling.schemes import Scheme, Subbagging
 from stablebag.resampling.units import numbered_groups
 from stablebag.showing.comparison import Comparison, Line, at_first, bagged_by, of_rows
-from stablebag.showing.decisions import Decisions
-from stablebag.showing.proofs import Proof, proofs
-from stablebag.showing.samples import chosen_units, n_points_compared, of_source, rows_to_refit
 from stablebag.showing.scores import Covered, HeldOut, Loss, Ranking, Score, checked_metric
 from stablebag.showing.verdict import NO_BETTER, Verdict, decide
+
+# -------------------------------------------------------------------------------------------------------------- samples
+# Which rows and points a study looks at, where all of them would take too much time or memory.
+
+_MOST_COMPARED = 2**23  # the most predictions of the base learner without rows that are kept
+_MOST_AVERAGED = 2**27  # the most averages without rows that are taken to compare
+_MOST_PREDICTED = 2**24  # the most predictions of single bags that are held for each refit of the bagged model
+
+
+def of_source(source: RowSource, y: Any, groups: Any, n_matched: int | None) -> tuple[np.ndarray, Any]:
+    """Return the targets and units of rows that are not in memory; what a study cannot do with them is refused."""
+    if groups is not None:
+        reason = 'name their column where the table is made: ParquetTable(..., groups="patient").'
+        raise refuse_value("groups", "study", f"None with a {type(source).__name__}", groups, reason)
+    if n_matched:
+        reason = "the bagged model is not refitted to rows that are not in memory."
+        raise refuse_value("n_matched", "study", f"0 with a {type(source).__name__}", n_matched, reason)
+    y, _, units = source.all_of_fit(y, None, None, "study")
+    return y, units
+
+
+def n_points_compared(n_points: int, n_tests: int, n_units: int, n_refits: int, classes: int, n_bags: int = 1) -> int:
+    """Return at how many held-out rows both are compared: all of them, or as many as memory and time allow."""
+    most = min(_MOST_COMPARED // n_refits, _MOST_AVERAGED // n_units, _MOST_PREDICTED // n_bags) // classes
+    return min(n_tests, max(n_points, most))
+
+
+def rows_to_refit(reused: Perturbations, n: int, random_state: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return `n` of the rows without which the base model was refitted, and how many of these each stands for.
+
+    `reused` has what the bags without each of these rows say. Half of the rows are those that seem to change the bagged
+    model most, because few rows may carry most of its change; the others are drawn at random from the rest, and stand
+    for all of it. A mean with these weights is therefore unbiased.
+    """
+    rows, n_rows = np.asarray(reused.rows), len(reused.rows)
+    if n >= n_rows:
+        return rows, np.ones(n_rows)
+    size = reused.values.reshape(n_rows, -1)
+    order = np.argsort(-((size / (size.max(initial=0.0) or 1.0)) ** 2).sum(axis=1), kind="stable")
+    first, rest = order[: n // 2], order[n // 2 :]
+    generator = next(Seeds.from_random_state(random_state, "study").bag_generators(1, 2))
+    drawn = generator.choice(rest, n - len(first), replace=False)
+    weights = np.ones(n_rows)
+    weights[drawn] = len(rest) / len(drawn)
+    chosen = np.sort(np.concatenate([first, drawn]))
+    return rows[chosen], weights[chosen]
+
+
+def chosen_units(n_samples: int, n_refits: int, random_state: int) -> np.ndarray:
+    """Return some of so many rows, or units, drawn by the seed of a study; all of them if there are no more."""
+    if n_refits >= n_samples:
+        return np.arange(n_samples)
+    generator = next(Seeds.from_random_state(random_state, "study").bag_generators(0, 1))
+    return np.sort(generator.choice(n_samples, n_refits, replace=False))
+
+
+# ------------------------------------------------------------------------------------------------------------ decisions
+# Decisions of a classifier that hinge on one row: how many of them, and on which rows, in sentences.
+
+HELD_OUT = Noun("held-out row", "held-out rows")
+POINTS = Noun("point", "points")
+MANY = 0.05  # of the decisions: from so many on that hinge on a row, the advice speaks of them
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """Which decisions, the classes with the highest probability, hinge on one row.
+
+    A decision hinges on a row if refitting the bagged model without that row, with the same seed, flips it. Refits take
+    long, so the bags without each row suggest rows to try first: their average flips some decisions, too, but with more
+    noise than a refit has. What they suggest is counted apart from what refits confirm.
+
+    Attributes
+    ----------
+    by_point : ndarray of int, shape (n_points,)
+        How many refits flip the bagged model's decision at each point.
+    by_row : ndarray of int, shape (n_rows,)
+        How many of these decisions flip when the model is refitted without each row, or group.
+    names : Names
+        What rows are called.
+    noun : Noun
+        What is left out: rows, or groups such as patients.
+    points : Noun
+        What the points are.
+    suggested : ndarray of int, shape (n_suggested, 2)
+        The pairs of a row and a point where the bags without the row decide otherwise.
+    refitted : ndarray of int
+        The rows, or groups, without which the bagged model was refitted.
+    n_confirmed : int, default=0
+        How many of the suggested flips refits confirm.
+    base : ndarray of int or None, default=None
+        How many refits flip the base model's decision at each point.
+    same : ndarray of int or None, default=None
+        How many refits of the bagged model without the same rows do.
+    n_same : int, default=0
+        The number of these rows, or groups, without which both were refitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stablebag import Perturbations
+    >>> from stablebag.showing.study import Decisions
+    >>> left_out = np.array([[[0.4, 0.6], [0.8, 0.2]], [[0.6, 0.4], [0.8, 0.2]]])
+    >>> moved = Perturbations(np.array([[0.55, 0.45], [0.8, 0.2]]), left_out, rows=np.arange(2))
+    >>> Decisions.of_perturbations(moved).conclusion()
+    'Of 2 decisions, 1 hinges on a single training row: refitting without that row flips it.'
+    """
+
+    by_point: np.ndarray
+    by_row: np.ndarray
+    names: Names
+    noun: Noun
+    points: Noun
+    suggested: np.ndarray
+    refitted: np.ndarray
+    n_confirmed: int = 0
+    base: np.ndarray | None = None
+    same: np.ndarray | None = None
+    n_same: int = 0
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+
+    @classmethod
+    def suggested_by(cls, model: Any, X: Any) -> "Decisions":
+        """Find which flips the bags of a fitted classifier suggest at held-out rows; none is checked yet."""
+        pairs = [np.empty((0, 2), dtype=np.intp)]
+        for places, prediction, left_out in doubtful_blocks(model, X):
+            rows, points = np.nonzero(flipped(prediction, left_out))
+            pairs.append(np.stack([rows, places[points]], axis=1))
+        by_point, by_row = np.zeros(n_rows(X), dtype=int), np.zeros(len(model.units_), dtype=int)
+        names, noun, found = Names.of(model.units_), model.units_.noun, np.concatenate(pairs)
+        return cls(by_point, by_row, names, noun, HELD_OUT, found, np.empty(0, dtype=np.intp))
+
+    @classmethod
+    def of_perturbations(cls, bagged: Perturbations, base: Perturbations | None = None) -> "Decisions":
+        """Count the decisions that flip in perturbations of the probabilities of all classes.
+
+        If these are of bags that were used again, they only suggest flips.
+        """
+        rows, points = np.nonzero(bagged.flips())
+        n = int(np.asarray(bagged.rows).max(initial=-1)) + 1 if bagged.scope is None else bagged.scope.n_samples
+        none = np.zeros(len(bagged.prediction), dtype=int), np.zeros(n, dtype=int)
+        pairs = np.stack([np.asarray(bagged.rows)[rows], points], axis=1)
+        made = cls(*none, bagged.names, bagged.noun, POINTS, pairs, np.empty(0, dtype=np.intp))
+        is_reused = bagged.scope is not None and bagged.scope.rerun is Rerun.REUSED
+        return made if is_reused else replace(made.checked(bagged, base), suggested=pairs[:0], n_confirmed=0)
+
+    def to_check(self, most: int, known: np.ndarray) -> np.ndarray:
+        """Return at most so many rows, beside those that are known, which flip most decisions as the bags suggest."""
+        counts = np.bincount(self.suggested[:, 0], minlength=len(self.by_row))
+        counts[known] = 0
+        order = np.argsort(-counts, kind="stable")[:most]
+        return np.sort(order[counts[order] > 0])
+
+    def checked(self, refits: Perturbations, base: Perturbations | None = None) -> "Decisions":
+        """Count what refits of the bagged model flip, and of the base model without those of the same rows."""
+        flips, rows = refits.flips(), np.asarray(refits.rows)
+        by_row = np.zeros(len(self.by_row), dtype=int)
+        by_row[rows] = flips.sum(axis=1)
+        pairs = set(map(tuple, np.stack([rows[np.nonzero(flips)[0]], np.nonzero(flips)[1]], axis=1).tolist()))
+        confirmed = sum(pair in pairs for pair in map(tuple, self.suggested.tolist()))
+        found = {"by_point": flips.sum(axis=0), "by_row": by_row, "refitted": rows, "n_confirmed": confirmed}
+        made = replace(self, **found)
+        if base is None:
+            return made
+        both = np.intersect1d(rows, base.rows)
+        before = base.flips()[np.isin(base.rows, both)].sum(axis=0)
+        return replace(made, base=before, same=flips[np.isin(rows, both)].sum(axis=0), n_same=len(both))
+
+    def __len__(self) -> int:
+        return len(self.by_point)
+
+    @property
+    def n_flipped(self) -> int:
+        """The number of points whose decision flips in some refit without a single row."""
+        return int((self.by_point > 0).sum())
+
+    @property
+    def n_suggested(self) -> int:
+        """The number of points whose decision the bags without some row flip: an estimate, with bagging noise."""
+        return len(np.unique(self.suggested[:, 1]))
+
+    @property
+    def n_checked(self) -> int:
+        """How many of the suggested flips were checked by a refit."""
+        return int(np.isin(self.suggested[:, 0], self.refitted).sum())
+
+    def conclusion(self) -> str:
+        """Say in a sentence how many decisions hinge on one row."""
+        one, that = ("training row", "row") if self.noun == ROWS else (self.noun.singular, self.noun.singular)
+        n, some = len(self), self.n_flipped
+        decisions = "1 decision" if n == 1 else f"{n:,} decisions"
+        if not len(self.refitted):
+            if not self.n_suggested:
+                return f"The bags without each {one} suggest that none of {decisions} hinges on a single one."
+            return (
+                f"The bags without each {one} suggest that {self.n_suggested:,} of {decisions} may hinge on a single "
+                "one. This is an estimate with bagging noise: no refit has checked it."
+            )
+        if not some:
+            many = f"any of the {self.noun.count(len(self.by_row))}"
+            if len(self.refitted) < len(self.by_row):
+                many = f"each of {len(self.refitted):,} of the {self.noun.count(len(self.by_row))}"
+            return f"Refitting without {many} flips none of {decisions}."
+        hinge = f"hinges on a single {one}" if some == 1 else f"hinge on a single {one}"
+        flips = f"refitting without that {that} flips {'it' if some == 1 else 'them'}"
+        if len(self.refitted) >= len(self.by_row):
+            return f"Of {decisions}, {some:,} {hinge}: {flips}."
+        return f"Of {decisions}, at least {some:,} {hinge}: {flips}."
+
+    def checks(self) -> str:
+        """Say in sentences without how many rows the model was refitted, and what of the suggestions that confirmed."""
+        if not len(self.refitted) or len(self.refitted) >= len(self.by_row):
+            return ""
+        refits = (
+            f"The bagged model was refitted without {len(self.refitted):,} of the {self.noun.count(len(self.by_row))}."
+        )
+        total = len(self.suggested)
+        if not total:
+            return f"{refits} Its bags suggest no flip."
+        flips = "1 flip" if total == 1 else f"{total:,} flips"
+        were = "was" if self.n_checked == 1 else "were"
+        return (
+            f"{refits} Its bags suggest {flips} of a decision by a single {self.noun.singular}: {self.n_checked:,} "
+            f"{were} checked by these refits, and {self.n_confirmed:,} confirmed."
+        )
+
+    def beside(self) -> str:
+        """Say in a sentence how many decisions of the base model flip without the same rows; "" if not known."""
+        if self.base is None or self.same is None or not self.n_same:
+            return ""
+        before, after = int((self.base > 0).sum()), int((self.same > 0).sum())
+        without = (
+            f"Without each of the same {self.noun.count(self.n_same)}"
+            if self.n_same > 1
+            else (f"Without the same {self.noun.singular}")
+        )
+        decisions = "decision" if before == 1 else "decisions"
+        return f"{without}, refits flip {before:,} {decisions} of the base model and {after:,} of the bagged model."
+
+    def most_flips(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the rows, or groups, that flip most decisions when left out of a refit are called, and how many.
+
+        Parameters
+        ----------
+        k : int, default=5
+            The number of rows, or groups; fewer if fewer flip any.
+
+        Returns
+        -------
+        names : ndarray
+        counts : ndarray of int
+        """
+        order = np.argsort(-self.by_row, kind="stable")[:k]
+        order = order[self.by_row[order] > 0]
+        return self.names.of_rows(order), self.by_row[order]
+
+    def explain(self) -> str:
+        """Say in sentences how many decisions hinge on one row, how that was checked, and what it is before bagging."""
+        return " ".join(filter(None, [self.conclusion(), self.checks(), self.beside()]))
+
+    def advice(self) -> str:
+        """Say what to do where many decisions hinge on one row; "" if few do."""
+        some = self.n_flipped if len(self.refitted) else self.n_suggested
+        if some < max(1, MANY * len(self)):
+            return ""
+        are = "1 decision is a close call" if some == 1 else f"{some:,} of {len(self):,} decisions are close calls"
+        if not len(self.refitted):
+            are = are.replace(" is ", " may be ").replace(" are ", " may be ")
+        them, sets = ("it", "a set") if some == 1 else ("them", "sets")
+        return f"{are}: have someone review {them}, or answer with {sets} of labels (stablebag sets)."
+
+
+# --------------------------------------------------------------------------------------------------------------- proofs
+# What is proved beside what is measured of the same thing, with the price of finitely many bags.
+
+
+class Proof(NamedTuple):
+    """A line of the table of what is proved.
+
+    Attributes
+    ----------
+    what : str
+        What is bounded: how the row is left out, and over what the number is.
+    measured : float
+        The same, measured; NaN if it was not.
+    proved : float
+        The bound; NaN if nothing is proved beyond the range of the predictions.
+    error : float, default=NaN
+        The standard error of what was measured, if it was for a few rows drawn at random, and not for all.
+    price : float, default=NaN
+        What of the bound is due to drawing finitely many bags; NaN if that is not known, or there is no bound.
+    enough : int or None, default=None
+        How many bags would halve that price; None if that is not known.
+    """
+
+    what: str
+    measured: float
+    proved: float
+    error: float = math.nan
+    price: float = math.nan
+    enough: int | None = None
+
+
+def proofs(
+    bagged: Perturbations,
+    proved: StabilityCertificate,
+    anew: StabilityCertificate | None = None,
+    refitted: Perturbations | None = None,
+    delta: float = 0.05,
+    weights: np.ndarray | None = None,
+) -> list[Proof]:
+    """Put what is proved beside what is measured of the same thing, at the worst of the points.
+
+    Parameters
+    ----------
+    bagged : Perturbations
+        The bagged model's, by all rows, from the bags without each.
+    proved : certificate
+        What is proved about these.
+    anew : certificate or None, default=None
+        What is proved about the bagged model fitted again with the same seed.
+    refitted : Perturbations or None, default=None
+        The bagged model's by some rows drawn at random, without which it was fitted again with the same seed.
+    delta : float, default=0.05
+        A share of the training rows, or units, in [0, 1]: those whose perturbations may be larger.
+    weights : ndarray or None, default=None
+        How many rows that were drawn at random each row of `refitted` stands for; None is one each.
+
+    Returns
+    -------
+    list of Proof
+    """
+    noun = bagged.noun
+    most, reused = f"{percent(1 - delta)} of the {noun.plural}", "by these bags"
+    # What is proved of bags drawn anew is about the average over draws; one draw may be worse.
+    again = "fitted again with the same seed (proved on average over seeds)"
+    lines = [
+        _line(f"{reused}: {most} move it by at most", bagged.epsilon(delta, "max"), proved, delta),
+        Proof(f"{reused}: mean over the {noun.plural}", bagged.mean("max"), _bound(proved, proved.mean())),
+        Proof(f"{reused}: largest of all {noun.plural}", bagged.max("max"), _bound(proved, proved.worst_case())),
+    ]
+    if anew is not None:
+        lines.append(_line(f"{again}: {most} move it by at most", math.nan, anew, delta))
+    if anew is not None and refitted is not None:
+        means = refitted.values.mean(axis=1)  # over points, for each row
+        shares = np.ones(len(means)) if weights is None else weights
+        unit = float(means.max(initial=0.0)) or 1.0  # in which squares stay floats
+        error = unit * float((means / unit).std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
+        n_left_out = round(shares.sum())
+        is_sample = n_left_out < len(bagged.rows)
+        error = error if is_sample and (shares == 1).all() else math.nan
+        of = f"{noun.count(n_left_out)} drawn at random" if is_sample else f"all {noun.count(n_left_out)}"
+        what = f"{again}: mean over points, and {of}"
+        what += f", estimated from {len(means):,} of them" if (shares > 1).any() else ""
+        lines.append(Proof(what, float(np.average(means, weights=shares)), _bound(anew, anew.mean()), error))
+    return lines
+
+
+def _line(what: str, measured: Any, proved: StabilityCertificate, delta: float) -> Proof:
+    bound = _bound(proved, proved.epsilon(delta))
+    if math.isnan(bound) or not hasattr(proved, "price"):
+        return Proof(what, float(measured), bound)
+    price, enough = proved.price(delta)
+    return Proof(what, float(measured), bound, price=price, enough=enough)
+
+
+def _bound(proved: StabilityCertificate, values: Any) -> float:
+    """The bound at the worst point; NaN if it is not below the range, which is known without any proof."""
+    worst = float(np.max(values))
+    return worst if worst < proved.range_length * (1 - 1e-9) else math.nan
+
+
+# ---------------------------------------------------------------------------------------------------------------- study
+# A study: a learner beside its bagged version on one table, with what is measured, proved and held out.
 
 _MOST_KEPT = 2**30  # the most bytes of predictions of all bags at all held-out rows that are kept
 _MOST_ROWS = 10_000  # the most rows of a source at which all bags predict, and that are left out where some are enough

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stablebag import Perturbations
-from stablebag.measuring.bag_spread import BagSpread
+from stablebag.measuring.perturbations import BagSpread
 
 mpl.use("Agg")
 

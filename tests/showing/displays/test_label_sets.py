@@ -4,7 +4,7 @@ from matplotlib.colors import to_rgba
 
 from stablebag import LabelSetDisplay, LabelSets, SelectionStability
 from stablebag._wording import Noun, rounded_down
-from stablebag.measuring.names import Names
+from stablebag.measuring.perturbations import Names
 
 PREDICTION = np.array([[0.8, 0.15, 0.05], [0.1, 0.42, 0.48]])
 

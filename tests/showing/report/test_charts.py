@@ -7,8 +7,7 @@ import pytest
 
 from stablebag import Intervals, Perturbations
 from stablebag._wording import Noun
-from stablebag.measuring.bag_spread import BagSpread
-from stablebag.measuring.names import Names
+from stablebag.measuring.perturbations import BagSpread, Names
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.showing.comparison import Comparison
 from stablebag.showing.report.charts import (

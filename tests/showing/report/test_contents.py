@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from stablebag.measuring.suspects import Farthest, Moving, Suspects
-from stablebag.showing.colophon import Colophon
-from stablebag.showing.report.contents import Contents
-from stablebag.showing.report.rows import Values
+from stablebag.showing.report.page import Colophon, Contents, Values
 from stablebag.showing.study import Study
 
 

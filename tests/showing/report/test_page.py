@@ -18,8 +18,8 @@ from stablebag import (
     leave_one_out,
     predict_interval,
 )
-from stablebag.showing.colophon import Colophon
 from stablebag.showing.report import write
+from stablebag.showing.report.page import Colophon
 from stablebag.showing.study import Study
 
 EVIL = "<script>alert(1)</script>"

@@ -2,8 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stablebag.showing.report.rows import Values, together
-from stablebag.showing.report.tables import Cell
+from stablebag.showing.report.page import Cell, Values, together
 from stablebag.showing.study import Study
 
 

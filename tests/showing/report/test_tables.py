@@ -1,6 +1,6 @@
 import math
 
-from stablebag.showing.report.tables import Cell, Table, cell
+from stablebag.showing.report.page import Cell, Table, cell
 
 
 def test_numbers_are_written_for_people_and_sorted_as_numbers():

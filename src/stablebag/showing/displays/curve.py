@@ -8,7 +8,7 @@ import numpy as np
 from stablebag._checks import check_flag, check_real, refuse_type, refuse_value
 from stablebag._wording import ROWS, Noun
 from stablebag.measuring.perturbations import Perturbations
-from stablebag.proving.protocol import StabilityCertificate
+from stablebag.proving.certificate import StabilityCertificate
 from stablebag.proving.scope import Rerun, refuse_mismatch
 from stablebag.showing.displays.display import (
     MOVES,

@@ -7,7 +7,7 @@ import numpy as np
 from stablebag._checks import as_array, check_integer, refuse_type, refuse_value
 from stablebag._wording import rounded_down
 from stablebag.deciding.label_sets import LabelSets
-from stablebag.deciding.selection_stability import SelectionStability
+from stablebag.deciding.selection import SelectionStability
 from stablebag.showing.displays.display import Display
 
 _MOST = 80  # points side by side that can be told apart

@@ -9,7 +9,7 @@ from stablebag._wording import ROWS, Noun
 from stablebag.proving.bounds import unstable_epsilon
 from stablebag.proving.certificate import Certificate
 from stablebag.proving.frontier import MOST_ROWS, frontier
-from stablebag.resampling.subbagging import Subbagging
+from stablebag.resampling.schemes import Subbagging
 from stablebag.showing.displays.display import BAGGED, MOVES, OTHER, PROVED, Display, as_line, write_numbers
 
 _MOST_EXACT = 10_000  # rows up to which the exact frontier is drawn if there are more

@@ -1,25 +1,746 @@
-"""The page itself: numbers and sentences filled into a template, with every value of the data escaped."""
+"""The report: one HTML page about a study."""
 
 import base64
 import hashlib
 import json
+import math
+import platform
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, time
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy
 import numpy as np
+import sklearn
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag._checks import refuse_type
-from stablebag._wording import ROWS, number, percent, printable
+from stablebag import __version__
+from stablebag._checks import is_missing, refuse_type
+from stablebag._wording import ROW_NUMBERS, ROWS, Noun, number, percent, printable, rounded_up
 from stablebag._writing import write_text
-from stablebag.showing.colophon import Colophon
-from stablebag.showing.data_as_read import DataAsRead
+from stablebag.models.rows import RowSource
+from stablebag.resampling.units import plain
 from stablebag.showing.displays.display import MOVES
 from stablebag.showing.report.charts import Changes, Moves, interactive, interval_picture, label_picture
-from stablebag.showing.report.contents import Contents
-from stablebag.showing.report.rows import Values
+from stablebag.showing.scores import Score
 from stablebag.showing.study import Study
 from stablebag.showing.verdict import AFTER_CHECKS, ALREADY_STABLE, NOT_COMPARED, STABILIZED, UNTIL_CHECKED
+
+# --------------------------------------------------------------------------------------------------------- data as read
+# The data as they were read: what each column was taken for, what is missing, and what was left out and why.
+
+# In the order in which they are told, and in which they matter.
+_ROLES = ("target", "group", "id", "dropped", "constant")
+_NOUNS = {
+    "number": Noun("number", "numbers"),
+    "category": Noun("category", "categories"),
+    "text": Noun("text", "texts"),
+    "date": Noun("date", "dates"),
+    "constant": Noun("constant", "constant"),
+    "id": Noun("id", "ids"),
+    "dropped": Noun("dropped", "dropped"),
+}
+
+
+@dataclass(frozen=True)
+class ColumnAsRead:
+    """A column, as it was read.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    kind : str
+        What it was taken for: number, category, text, date; target, group; id, constant or dropped, which are left
+        out.
+    missing : float
+        The share of the rows in which it is missing.
+    n_values : int or None
+        The number of different values; None if they were not read.
+    example : str
+        The range of numbers and dates; some values of others.
+    remark : str
+        How it is written, or why it was left out; empty if there is nothing to say.
+    """
+
+    name: str
+    kind: str
+    missing: float
+    n_values: int | None
+    example: str
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class DataAsRead:
+    """A table, as it was read.
+
+    Attributes
+    ----------
+    name : str
+        The name of the file.
+    n_rows : int
+        The number of rows with a target.
+    columns : tuple of ColumnAsRead
+        The columns, in the order of the file.
+    said : tuple of str
+        How the file was read, where that is not as usual: "with ';' between columns".
+    noticed : tuple of str
+        Sentences about columns: what looks wrong, and the option that helps.
+    warned : tuple of str
+        Sentences to read before any result: columns that leak the target, and ratings that were taken for classes.
+    row_numbers : str
+        A sentence about where the numbers of rows start; "" if rows are called by their ids, or groups.
+    n_sampled : int or None
+        The number of rows, drawn at random, that the columns were decided from; None if from all.
+    """
+
+    name: str
+    n_rows: int
+    columns: tuple[ColumnAsRead, ...]
+    said: tuple[str, ...] = ()
+    noticed: tuple[str, ...] = ()
+    warned: tuple[str, ...] = ()
+    row_numbers: str = ROW_NUMBERS
+    n_sampled: int | None = None
+
+    def counted(self) -> str:
+        """Say how many columns of which kind there are: "8 numbers, 3 categories; 1 left out (constant)"."""
+        counts = Counter(column.kind for column in self.columns)
+        used = [_NOUNS[kind].count(counts[kind]) for kind in ("number", "category", "text", "date") if counts[kind]]
+        out = [kind for kind in ("constant", "id", "dropped") if counts[kind]]
+        n_out = sum(counts[kind] for kind in out)
+        why = _NOUNS[out[0]].singular if n_out == 1 else ", ".join(_NOUNS[kind].count(counts[kind]) for kind in out)
+        parts = [", ".join(used) or "none to learn from", *[f"{n_out:,} left out ({why})"] * bool(n_out)]
+        return "; ".join(parts)
+
+    def conclusion(self) -> str:
+        """Say in a sentence how many columns there are, and what they were taken for."""
+        others = sum(column.kind not in ("target", "group") for column in self.columns)
+        beside = " and the group" if any(column.kind == "group" for column in self.columns) else ""
+        number = "1 column" if others == 1 else f"{others:,} columns"
+        return f"{number} beside the target{beside}: {self.counted()}."
+
+    @property
+    def title(self) -> str:
+        """What a table of the columns is called."""
+        sampled = "" if self.n_sampled is None else f" in {self.n_sampled:,} rows drawn at random"
+        return f"The columns of {self.name}, as they were read{sampled}"
+
+    def lines(self) -> list[str]:
+        """Return what there is to say in sentences: the conclusion, how the file was read, and what was noticed."""
+        read = [f"The file was read {_joined(self.said)}."] if self.said else []
+        return [self.conclusion(), *read, *self.noticed]
+
+    def shown(self, most: int = 20) -> tuple[ColumnAsRead, ...]:
+        """Return the columns that matter most, in the order of the file.
+
+        They are those that are not simply learned from, then those with a remark or with missing values, then the
+        others; all of them if there are at most that many.
+        """
+
+        def rank(place: int) -> tuple[int, int]:
+            column = self.columns[place]
+            role = _ROLES.index(column.kind) if column.kind in _ROLES else len(_ROLES)
+            return role if role < len(_ROLES) else role + (not column.remark) + (column.missing == 0), place
+
+        first = sorted(range(len(self.columns)), key=rank)[:most]
+        return tuple(self.columns[place] for place in sorted(first))
+
+    def rest(self, most: int = 20) -> str:
+        """Say in a sentence what the columns that are not shown are; "" if all are."""
+        shown = set(self.shown(most))
+        others = Counter(column.kind for column in self.columns if column not in shown)
+        if not others:
+            return ""
+        return f"Not shown: {', '.join(_NOUNS[kind].count(number) for kind, number in others.most_common())}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON takes it."""
+        return {**asdict(self), "conclusion": self.conclusion()}
+
+
+def _joined(parts: tuple[str, ...]) -> str:
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+# ------------------------------------------------------------------------------------------------------------- colophon
+# The colophon of a study: the data, target, learner, bags, seed and versions it is of, and a title that says so.
+
+_NAMES = {
+    "DecisionTree": "a decision tree",
+    "ExtraTree": "a random tree",
+    "ExtraTrees": "a forest of random trees",
+    "GradientBoosting": "gradient boosting",
+    "HistGradientBoosting": "gradient boosting",
+    "KNeighbors": "nearest neighbours",
+    "Lasso": "the lasso",
+    "LinearRegression": "linear regression",
+    "LogisticRegression": "logistic regression",
+    "MLP": "a neural network",
+    "RandomForest": "a random forest",
+    "Ridge": "ridge regression",
+    "SVC": "a support vector machine",
+    "SVR": "a support vector machine",
+}
+_LONGEST_COMMAND = 4000  # letters
+
+
+@dataclass(frozen=True)
+class Colophon:
+    """What a study is of, and what is needed to make it again.
+
+    Attributes
+    ----------
+    data : str or None, default=None
+        What the data are called, such as the name of a file.
+    target : str or None, default=None
+        What the target is called.
+    learner : str or None, default=None
+        The base learner in words; None if it is not known.
+    model : str or None, default=None
+        The base learner as code, with the parameters that are not its defaults.
+    parameters : dict of str to str, number or None, default={}
+        All parameters of the base learner.
+    scheme : str or None, default=None
+        How bags are drawn.
+    n_bags : int or None, default=None
+        The number of bags.
+    seed : int or None, default=None
+        The seed of the bags and the learners.
+    n_rows : int or None, default=None
+        The number of training rows.
+    n_samples : int, default=0
+        The number of what is left out, one at a time: training rows, or units such as patients.
+    noun : Noun, default=ROWS
+        What is left out.
+    command : str or None, default=None
+        The command that makes the study again.
+
+    Examples
+    --------
+    >>> from stablebag.showing.report.page import Colophon
+    >>> Colophon("houses.csv", "price", "a decision tree").title
+    'price from houses.csv, by a decision tree'
+    """
+
+    data: str | None = None
+    target: str | None = None
+    learner: str | None = None
+    model: str | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    scheme: str | None = None
+    n_bags: int | None = None
+    seed: int | None = None
+    n_rows: int | None = None
+    n_samples: int = 0
+    noun: Noun = ROWS
+    command: str | None = None
+
+    @classmethod
+    def of(cls, study: Any, *, data: str | None = None, target: Any = None, command: str | None = None) -> "Colophon":
+        """Return the colophon of a study.
+
+        Parameters
+        ----------
+        study : Study
+            What was studied. What it does not know, as if there is no model in it, is left out.
+        data : str or None, default=None
+            What the data are called, such as the name of a file.
+        target : str or None, default=None
+            What the target is called.
+        command : str or None, default=None
+            The command that makes the study again.
+
+        Returns
+        -------
+        Colophon
+        """
+        model = study.model
+        of_model: dict[str, Any] = {}
+        if model is not None:
+            default = DecisionTreeClassifier() if study.task == "classification" else DecisionTreeRegressor()
+            learner = _last_step(default if model.estimator is None else model.estimator)
+            of_model = {
+                "learner": in_words(learner),
+                "model": _code(learner),
+                "parameters": {name: _written(value) for name, value in learner.get_params(deep=False).items()},
+                "scheme": study.noun.in_place_of_rows(str(model.scheme_)),
+                "n_bags": len(model.bags_),
+                "seed": _written(model.random_state),
+                "n_rows": model.units_.n_rows,
+            }
+        return cls(
+            data=None if data is None else printable(data),
+            target=None if target is None else printable(target),
+            n_samples=study.n_samples,
+            noun=study.noun,
+            command=None if command is None else printable(command, _LONGEST_COMMAND),
+            **of_model,
+        )
+
+    @property
+    def title(self) -> str:
+        """What is predicted, from what and by what; less of it where less is known."""
+        parts = [self.target or ("a target" if self.data else ""), f"from {self.data}" if self.data else ""]
+        what = " ".join(filter(None, parts))
+        if not what:
+            return "Stability report" if self.learner is None else f"The stability of {self.learner}"
+        return what if self.learner is None else f"{what}, by {self.learner}"
+
+    @property
+    def called(self) -> str:
+        """The target's own name; "target" if it is not known."""
+        return self.target or "target"
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Return what is known, each with its name, for people."""
+        counted = {
+            "training rows": None if self.n_rows is None else f"{self.n_rows:,}",
+            self.noun.plural: None if self.noun == ROWS else f"{self.n_samples:,}",
+        }
+        bags = None if self.n_bags is None else f"{self.n_bags:,}"
+        known = {
+            "data": self.data,
+            "target": self.target,
+            **counted,
+            "model": None if self.model is None else printable(self.model, _LONGEST_COMMAND),
+            "scheme": self.scheme,
+            "bags": bags,
+            "seed": None if self.seed is None else str(self.seed),
+            "versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
+        }
+        return [(name, value) for name, value in known.items() if value is not None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is known as a dictionary for JSON, with the versions of what it was made by."""
+        known = {**asdict(self), "noun": self.noun.singular, "versions": versions()}
+        known["unit"] = known.pop("noun")
+        return known
+
+
+def in_words(learner: Any) -> str:
+    """Return what a learner is called in a sentence.
+
+    >>> from sklearn.linear_model import HuberRegressor, Ridge
+    >>> in_words(Ridge()), in_words(HuberRegressor())
+    ('ridge regression', 'HuberRegressor')
+    """
+    name = type(learner).__name__
+    short = name.removesuffix("Regressor").removesuffix("Classifier")
+    return _NAMES.get(short, name)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what a study is made by."""
+    return {
+        "stablebag": __version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": numpy.__version__,
+        "Python": platform.python_version(),
+    }
+
+
+def _last_step(learner: Any) -> Any:
+    """The learner at the end of a pipeline, however deep."""
+    while getattr(learner, "steps", None):
+        learner = learner.steps[-1][1]
+    return learner
+
+
+def _written(value: Any) -> Any:
+    """A parameter that JSON takes."""
+    value = plain(value)
+    simple = value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
+    return value if simple else _code(value)
+
+
+def _code(value: Any) -> str:
+    """An object as code, on one line and without its place in memory, which differs every time."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(value).split()))
+
+
+# --------------------------------------------------------------------------------------------------------------- tables
+# The report's tables: cells that show a text and are sorted by a number.
+
+
+class Cell(NamedTuple):
+    """What a cell shows, and the number by which it is sorted; None if it is sorted as a text."""
+
+    text: str
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the report.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the page.
+    caption : str
+        What it shows.
+    head : tuple of str
+        What its columns are.
+    lines : tuple of tuple of Cell
+        Its lines; the first cell of each names it.
+    sorted_by : int or None, default=None
+        For a table that readers can sort, the column by which it is sorted.
+    ascending : bool, default=False
+        Whether it is sorted with the smallest first.
+    texts : tuple of int, default=()
+        The columns, beside the first one, that have texts and not numbers.
+    """
+
+    name: str
+    caption: str
+    head: tuple[str, ...]
+    lines: tuple[tuple[Cell, ...], ...]
+    sorted_by: int | None = None
+    ascending: bool = False
+    texts: tuple[int, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        caption: str,
+        head: Sequence[str],
+        lines: Sequence[Sequence[Cell | float | str]],
+        *,
+        sorted_by: int | None = None,
+        ascending: bool = False,
+        texts: Sequence[int] = (),
+    ) -> "Table":
+        """Make a table of cells, numbers and texts.
+
+        >>> Table.of("t", "A table", ["what", "size"], [["a house", 1234567.0]]).lines[0][1]
+        Cell(text='1,234,567', value=1234567.0)
+        """
+        cells = tuple(tuple(map(cell, line)) for line in lines)
+        return cls(name, caption, tuple(head), cells, sorted_by, ascending, tuple(texts))
+
+
+def cell(value: Cell | float | str) -> Cell:
+    """Return what is to be shown as a cell."""
+    if isinstance(value, Cell):
+        return value
+    if isinstance(value, str):
+        return Cell(value)
+    return Cell(number(value), None if math.isnan(value) else float(value))
+
+
+# ----------------------------------------------------------------------------------------------------------------- rows
+# The rows, or units, that the report names, with the values of their rows in cells.
+
+_MOST_COLUMNS_SHOWN = 12  # the most columns of a row, or unit, that are shown
+MOST_NAMED = 15  # rows, or units, of a table
+_FEW = 3  # different texts of one unit that fit in a cell
+_GROUPED = 10_000  # numbers of the data from which thousands are set apart: years are not
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The values of the rows of what is named.
+
+    Attributes
+    ----------
+    columns : list of str
+        The columns that are shown.
+    hidden : int
+        How many more there are.
+    known : bool
+        Whether the rows of what is named are known.
+    """
+
+    columns: list[str]
+    hidden: int
+    known: bool
+    _rows: Any
+    _rows_of: Callable[[int], list[int]] | None
+    _targets: Any
+    _by_index: bool
+    _places: dict[int, int] | None = None  # of the rows that were read from a source
+
+    @classmethod
+    def of(cls, study: Study, rows: Any) -> "Values":
+        """Take the values from the training rows of a study, which may be None; from a source, of those named alone."""
+        rows_of, places, source = _rows_of(study), None, rows
+        if isinstance(rows, RowSource):
+            needed = np.unique([row for each in _named(study) for row in ([] if rows_of is None else rows_of(each))])
+            rows, places = rows.take(needed.astype(np.int64)), {int(row): place for place, row in enumerate(needed)}
+            rows = rows if hasattr(rows, "iloc") else None
+        shown = [] if rows is None or rows_of is None else list(rows.columns)[:_MOST_COLUMNS_SHOWN]
+        hidden = max(0, len(rows.columns) - _MOST_COLUMNS_SHOWN) if shown else 0
+        targets = None if study.model is None else study.model.y_
+        by_index = rows is not None and study.noun == ROWS and source is rows
+        names = [printable(name) for name in shown]
+        return cls(names, hidden, rows_of is not None, rows, rows_of, targets, by_index, places)
+
+    def called(self, position: int, name: Any) -> str:
+        """What the row, or unit, of this number is called."""
+        return printable(self._rows.index[position] if self._by_index else name)
+
+    def cells(self, position: int, counted: bool, targets: bool) -> list[Cell]:
+        """How many rows the unit of this number has and their target, if asked, and the columns that are shown."""
+        its = [] if self._rows_of is None else self._rows_of(position)
+        count = [Cell(f"{len(its):,}", len(its))] if counted else []
+        target = [together(self._targets[its]) if its else Cell("")] if targets else []
+        at = its if self._places is None else [self._places[row] for row in its]
+        return [*count, *target, *(together(self._rows.iloc[at, place]) for place in range(len(self.columns)))]
+
+
+def together(values: Iterable[Any]) -> Cell:
+    """Return the values of all rows of a unit in one cell: the one that they share, their range, or how many there are.
+
+    Parameters
+    ----------
+    values : sequence of objects
+        The values of the rows.
+
+    Returns
+    -------
+    Cell
+    """
+    all_values = np.asarray(values, dtype=object).tolist()
+    different = {_text(value): value for value in all_values if not is_missing(value)}
+    if len(different) < 2:
+        text, value = next(iter(different.items()), (_text(all_values[0]), None))
+        return Cell(text, float(value) if value is not None and _is_number(value) else None)
+    if all(map(_is_number, different.values())) or all(isinstance(value, datetime) for value in different.values()):
+        low, high = min(different.values()), max(different.values())
+        return Cell(f"{_text(low)} to {_text(high)}", float(low) if _is_number(low) else low.timestamp())
+    return Cell(printable(" / ".join(different)) if len(different) <= _FEW else f"{len(different)} values")
+
+
+def _named(study: Study) -> list[int]:
+    """The numbers of the rows, or units, that tables may name."""
+    if study.suspects is None:
+        return [int(number) for number in study.ranked(MOST_NAMED)[0]]
+    listed = (*study.suspects.farthest[:MOST_NAMED], *study.suspects.moving[:MOST_NAMED])
+    return [one[0] for one in listed]
+
+
+def _rows_of(study: Study) -> Callable[[int], list[int]] | None:
+    """What gives the rows of a unit by its number; None if that is not known."""
+    if study.noun == ROWS:
+        return lambda position: [position]
+    if study.model is None:
+        return None
+    units = study.model.units_
+    return lambda position: units.rows_of(np.array([position])).tolist()
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and not is_missing(value)
+
+
+def _text(value: Any) -> str:
+    if is_missing(value):
+        return "missing"
+    if isinstance(value, datetime) and value.time() == time():
+        return value.date().isoformat()
+    if not _is_number(value):
+        return printable(value)
+    if float(value).is_integer():
+        return f"{value:,.0f}" if abs(value) >= _GROUPED else f"{value:.0f}"
+    return number(value) if abs(value) >= _GROUPED else f"{value:.6g}"
+
+
+# ------------------------------------------------------------------------------------------------------------- contents
+# What the report's tables say: moves, scores, suspicious rows, decisions, proofs, and the data as they were read.
+
+_MOST_COLUMNS = 40  # of the data as they were read
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """The tables of a report; each is None if there is nothing to show.
+
+    Attributes
+    ----------
+    study : Study
+        What was measured and proved.
+    colophon : Colophon
+        What the data and the target are called.
+    values : Values
+        The values of the rows that are named.
+    data : DataAsRead or None
+        What each column of the table was taken for.
+    delta : float
+        A share of the training rows, or units: those that may move the predictions further than the tables say.
+    """
+
+    study: Study
+    colophon: Colophon
+    values: Values
+    data: DataAsRead | None
+    delta: float
+
+    @property
+    def comparison(self) -> Table:
+        """How far predictions move, before and after bagging."""
+        lines = [
+            (line.what, line.base, line.bagged if math.isnan(line.noise) else f"below the noise ({number(line.noise)})")
+            for line in self.study.comparison(self.delta)
+        ]
+        caption = f"Changes without {self.study.compared.where()}"
+        head, shown = self._without_base(("over all of these", "base model", "bagged"), lines)
+        return Table.of("comparison", caption, head, shown)
+
+    @property
+    def scores(self) -> Table | None:
+        """Scores on the held-out rows, beside those of a constant."""
+        lines = [
+            (f"{score.name} ({'lower' if score.lower_is_better else 'higher'} is better)", *_cells(score))
+            for score in self.study.scores
+        ]
+        head, shown = self._without_base(("score", "base model", "bagged", "a constant"), lines)
+        return Table.of("scores", "On held-out rows", head, shown) if lines else None
+
+    @property
+    def proofs(self) -> Table:
+        """What is proved, beside what is measured of the same thing."""
+        lines, scale = [], self.study.compared.scale
+        for line in self.study.proofs(self.delta):
+            off = "" if math.isnan(line.error) else f" ± {number(float(f'{line.error:.2g}'))}"
+            measured = Cell("not measured") if math.isnan(line.measured) else Cell(number(line.measured, scale) + off)
+            proved = "no more than the range" if math.isnan(line.proved) else rounded_up(line.proved, scale)
+            price = number(line.price, scale)
+            if price and line.enough is not None:
+                price += f" ({line.enough:,} bags halve it)"
+            lines.append((line.what, measured, proved, Cell(price)))
+        head = ("what", "measured", "proved: at most", "of it, for finitely many bags")
+        caption = f"At the worst of {len(self.study.bagged.prediction):,} test points, unless a line says otherwise"
+        return Table.of("proofs", caption, head, lines)
+
+    @property
+    def flips(self) -> Table | None:
+        """The rows, or units, without which refits flip most decisions, with how many."""
+        decisions, noun = self.study.decisions, self.study.noun
+        if decisions is None or not decisions.n_flipped:
+            return None
+        names, counts = decisions.most_flips(MOST_NAMED)
+        lines = [(printable(name), Cell(f"{count:,}", int(count))) for name, count in zip(names, counts, strict=True)]
+        refitted = f"Decisions, of {len(decisions):,}, that flip when the model is refitted without one {noun.singular}"
+        caption = f"{refitted}{self._counted}"
+        return Table.of("flips", caption, (noun.singular, "decisions"), lines)
+
+    @property
+    def farthest(self) -> Table | None:
+        """The rows, or units, that are farthest from what the others predict."""
+        suspects = self.study.suspects
+        if suspects is None or not suspects.farthest:
+            return None
+        head = ("off by", "usual size", "times the usual size")
+        if self.study.task == "classification":
+            head = ("probability of its class", "usual in its class", "distance")
+        lines = [
+            (each.number, each.name, Cell(number(each.value), abs(each.value)), each.usual, each.distance)
+            for each in suspects.farthest[:MOST_NAMED]
+        ]
+        caption = f"{self._many(len(suspects.farthest))} to look at{suspects.among}"
+        return self._named("farthest", caption, head, lines, sorted_by=3)
+
+    @property
+    def moving(self) -> Table | None:
+        """The rows, or units, that move the predictions beyond bagging noise; where no test was made, most."""
+        if self.study.suspects is None:
+            numbers, effects = self.study.ranked(MOST_NAMED)
+            kept = effects > 0
+            names = self.study.bagged.names.of_rows(numbers)
+            lines = [
+                (number, name, effect, self.noise)
+                for number, name, effect in zip(numbers[kept].tolist(), names[kept], effects[kept], strict=True)
+            ]
+            caption = f"{self._many(len(lines))} that move the predictions most"
+        else:
+            total, found = len(self.study.suspects.moving), self.study.suspects.moving[:MOST_NAMED]
+            lines = [(each.number, each.name, each.change, each.noise) for each in found]
+            beyond = " beyond bagging noise" if self.noise > 0 else ""
+            caption = f"{self._many(total)} moving the predictions{beyond}"
+        return self._named("moving", caption, ("moves them by", "bagging noise"), lines) if lines else None
+
+    @property
+    def noise(self) -> float:
+        """The bagging noise in how far a row moves the predictions; NaN if it is not known."""
+        if self.study.suspects is not None:
+            return self.study.suspects.noise
+        moved = self.study.bagged
+        return float(np.sqrt(np.mean(moved.noise**2))) if moved.noise_known else math.nan
+
+    @property
+    def columns(self) -> Table | None:
+        """What each column of the table was taken for."""
+        if self.data is None:
+            return None
+        lines = [
+            (printable(column.name), column.kind,
+             Cell("" if not column.missing else percent(column.missing), column.missing),
+             Cell("" if column.n_values is None else f"{column.n_values:,}", column.n_values),
+             printable(column.example), printable(column.remark, 300))
+            for column in self.data.shown(_MOST_COLUMNS)
+        ]  # fmt: skip
+        head = ("column", "taken for", "missing", "values", "range, or some of them", "remark")
+        sampled = "" if self.data.n_sampled is None else f"; what columns are, from {self.data.n_sampled:,} of them"
+        caption = f"{printable(self.data.name)}: {self.data.n_rows:,} rows with a target{sampled}"
+        return Table.of("columns", caption, head, lines, texts=(1, 4, 5))
+
+    @property
+    def rest(self) -> str:
+        """What the columns that are not shown are."""
+        return "" if self.data is None else self.data.rest(_MOST_COLUMNS)
+
+    @property
+    def _counted(self) -> str:
+        """Where the numbers of rows start, for a caption; "" if rows have names."""
+        if self.study.noun != ROWS:
+            return ""
+        said = "Rows are numbered from 0." if self.data is None else self.data.row_numbers
+        return f"; {said[0].lower()}{said[1:].rstrip('.')}" if said else ""
+
+    def _without_base(self, head: Sequence[str], lines: Sequence[Any]) -> tuple[Sequence[str], Sequence[Any]]:
+        """A table without its second column, which is the base learner's, if that was not measured."""
+        if self.study.compared.base is not None:
+            return head, lines
+        return (head[0], *head[2:]), [(line[0], *line[2:]) for line in lines]
+
+    def _many(self, total: int) -> str:
+        noun = self.study.noun
+        words = f"{total:,} training {'row' if total == 1 else 'rows'}" if noun == ROWS else noun.count(total)
+        return words if total <= MOST_NAMED else f"The first {MOST_NAMED} of {words}"
+
+    def _named(self, name: str, caption: str, head: Sequence[str], lines: Sequence[Any], sorted_by: int = 1) -> Table:
+        """A table of rows, or units, with their values."""
+        values, of_units = self.values, self.study.noun != ROWS and self.values.known
+        if of_units:
+            caption += f"; where the rows of {self.study.noun.any_one} differ, a cell has the range of their values"
+        caption += self._counted
+        if values.hidden:
+            caption += f"; {values.hidden} more columns are not shown"
+        of_target = [] if self.study.model is None else [self.colophon.called]
+        titles = (self.study.noun.singular, *head, *(["rows"] if of_units else []), *of_target, *values.columns)
+        shown = [
+            (values.called(position, name), *numbers, *values.cells(position, of_units, bool(of_target)))
+            for position, name, *numbers in lines
+        ]
+        return Table.of(name, caption, titles, shown, sorted_by=sorted_by)
+
+
+def _cells(score: Score) -> list[Cell]:
+    """The three numbers of a score as they are read, each sorted by its value."""
+    values = (score.base, score.bagged, score.constant)
+    return [Cell(text, None if math.isnan(value) else value) for text, value in zip(score.shown(), values, strict=True)]
+
+
+# ----------------------------------------------------------------------------------------------------------------- page
+# The page itself: numbers and sentences filled into a template, with every value of the data escaped.
 
 _LONGEST_NOTE = 2000  # letters
 

@@ -1,0 +1,150 @@
+"""`stablebag interval`: predictions for the rows of a table, with intervals from the bags."""
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.console import Console
+
+from stablebag._wording import percent
+from stablebag._writing import refuse_unwritable, whole
+from stablebag.cli.options import keep_option, save_option, table_options
+from stablebag.cli.printing import open_console, progress, say
+from stablebag.tables.text import paths_of
+
+METHODS = ("jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife")
+_OF_RANDOM_BAGS = ("jackknife+", "jackknife-minmax")  # proved for a number of bags that is drawn at random
+
+
+@click.command()
+@table_options
+@click.option("--test", type=click.Path(path_type=Path), required=True, help="The rows to predict.")
+@click.option("--confidence", type=float, default=0.9, show_default=True, help="The level of the intervals.")
+@click.option("--method", type=click.Choice(METHODS), default="jackknife+", show_default=True,
+              help="How intervals are made.")  # fmt: skip
+@click.option("--locally-weighted", is_flag=True, help="Make intervals as wide as the bags differ at each row.")
+@keep_option
+@click.option(
+    "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where to write them (CSV)."
+)
+@save_option
+def interval(
+    test: Path,
+    confidence: float,
+    method: str,
+    locally_weighted: bool,
+    keep: tuple[str, ...],
+    output: Path,
+    save: Path | None,
+    **options: Any,
+) -> None:
+    """Predict the rows of a table, with intervals from the bags.
+
+    With --group, they are intervals for rows of new units, such as patients of whom no row was trained on.
+
+    \b
+    Example:
+      stablebag interval patients.csv --target outcome --test new.csv --output intervals.csv
+      stablebag interval visits.csv --target outcome --group patient_id --test new.csv --output intervals.csv
+      stablebag interval homes.csv --target price --test new.csv --locally-weighted --keep address --output i.csv
+    """
+    from stablebag.cli import training as groups
+    from stablebag.cli.saving import Saving
+    from stablebag.cli.training import TwoTables, about_bags, check_level, spoken_warnings
+    from stablebag.deciding.intervals import predict_interval
+    from stablebag.models.estimators import BaggedRegressor
+    from stablebag.tables.columns import about_copies_to_predict
+
+    check_level(confidence, "--confidence")
+    for path in (output, save):
+        refuse_unwritable(path, *paths_of(options["table"]), test)
+    saving, console = Saving.order(save, options), open_console()
+    with progress(console, "Reading"):
+        data = TwoTables.read(options, test, "regression")
+    for warning in data.data.as_read.warned:
+        say(console, warning)
+    new, kept = data.new, data.new.kept(keep)
+    check_method(method, locally_weighted, confidence, data.groups, len(data.y))
+    model = data.model(console, BaggedRegressor, random_number=method in _OF_RANDOM_BAGS)
+    _check_stable(model, data.y, confidence, method)
+    with progress(console, "Fitting"):
+        model.fit(**data.to_fit)
+    with spoken_warnings(console):
+        found = predict_interval(
+            model, new.X, confidence_level=confidence, method=method, locally_weighted=locally_weighted
+        )
+    say_intervals(console, found, data.y, locally_weighted, about_bags(model))
+    for note in data.notes:
+        say(console, note)
+    if data.groups is not None:
+        many = groups.noun(data.groups).plural
+        say(console, f"Trained on {groups.counted(data.groups)}; the intervals are for rows of other {many}.")
+        if known := groups.seen_before(data.groups, new.groups):
+            say(console, f"{known} The guarantee is not about these rows.")
+    elif noticed := data.suggestion:
+        say(console, noticed)
+    if new.y is not None:
+        say(console, f"{percent(found.coverage(new.y))} of the known targets are inside.")
+    for noticed in about_copies_to_predict(data.X, data.y, new):
+        say(console, noticed)
+    with whole(output) as partial:
+        new.beside(columns_of(found), kept, "interval").to_csv(partial, index=False)
+    say(console, f"{len(found):,} intervals are in {output}.")
+    if saving is not None:
+        say(console, saving.carry_out(model, data.data.reading))
+
+
+def columns_of(found: Any) -> dict[str, Any]:
+    """Return the columns that are written of intervals."""
+    return {"prediction": found.prediction, "lower": found.lower, "upper": found.upper}
+
+
+def say_intervals(console: Console, found: Any, y: np.ndarray, locally_weighted: bool, about_bags: str = "") -> None:
+    """Say what the intervals are and what is proved of them, and what could be done about negative ones."""
+    first, *rest = found.explain().split("\n")
+    say(console, " ".join([first, *rest, *[about_bags] * bool(about_bags)]))
+    below = int((found.lower < 0).sum())
+    if below and np.isfinite(found.lower).all() and y.min() >= 0:
+        begin = f"{below:,} of {len(found):,} intervals begin below zero, and no target in the training table is."
+        way = "" if locally_weighted else "--locally-weighted makes them as wide as the bags differ at each row. "
+        say(console, f"{begin} {way}If none can be, cut them off at zero; no coverage is lost.")
+
+
+def check_method(method: str, locally_weighted: bool, confidence: float, units: Any, n_rows: int) -> None:
+    """Refuse a method that is not for these rows or units, and levels at which every interval would be infinite."""
+    from stablebag._wording import ROWS
+    from stablebag.cli import training as groups
+    from stablebag.cli.training import TableError
+    from stablebag.deciding.jackknife import quantile_rank
+
+    noun = ROWS if units is None else groups.noun(units)
+    if units is not None and not units.is_unique and method == "stable-jackknife":
+        raise TableError(
+            f"The stable-jackknife is proved for rows, and --group leaves out {noun.plural}. Use jackknife+."
+        )
+    if method == "stable-jackknife":
+        if locally_weighted:
+            raise TableError(
+                "--locally-weighted is not for the stable-jackknife, which is proved for one width. Use jackknife+."
+            )
+        return
+    n = n_rows if units is None else int(units.nunique())
+    if quantile_rank(confidence, n) > n:
+        needed = math.ceil(1 / (1 - Fraction(str(confidence)))) - 1
+        most = math.floor(100 * Fraction(n, n + 1)) / 100
+        raise TableError(
+            f"At level {confidence:g} every interval of {noun.count(n)} would be infinite: it takes {needed:,} "
+            f"{noun.plural}. Use more of them, or --confidence {most:g} at the most."
+        )
+
+
+def _check_stable(model: Any, y: np.ndarray, confidence: float, method: str) -> None:
+    """Refuse a stable jackknife that is not defined for these rows, before anything is fitted."""
+    from stablebag._checks import as_fraction
+    from stablebag.deciding.stable_jackknife import StableJackknife
+
+    if method == StableJackknife.name:
+        StableJackknife.of_estimator(model, y, as_fraction(confidence), None, "best", "stablebag interval")

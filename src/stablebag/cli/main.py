@@ -1,0 +1,112 @@
+"""The command `stablebag`: commands that say what is wrong in one sentence, and end at once when they are told to."""
+
+import signal
+import sys
+import threading
+import traceback
+import warnings
+from importlib import import_module
+from typing import Any
+
+from stablebag import __version__
+from stablebag._wording import visible
+
+try:
+    import click
+    from rich.console import Console
+except ImportError as error:  # pragma: no cover
+    raise SystemExit("The command line needs click and rich: pip install 'stablebag[cli]'.") from error
+
+
+# Each command is a function in a file of its own, which is loaded when it is called.
+_COMMANDS = {
+    "certify": "certify",
+    "plan": "plan_command",
+    "measure": "measure",
+    "interval": "interval",
+    "sets": "sets",
+    "predict": "predict",
+    "demo": "demo",
+    "reproduce": "reproduce",
+}
+_LONG = {"measure", "interval", "sets", "predict", "demo", "reproduce"}  # these say from the start what they do
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends commands as Ctrl-C does."""
+
+
+class _Commands(click.Group):
+    """Says what is wrong in one sentence and exits with status 2; --debug shows the traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"stablebag.cli.{cmd_name}"), _COMMANDS[cmd_name])
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        console = Console(stderr=True, force_terminal=sys.stderr.isatty())
+        if "scipy" in sys.modules or {"-h", "--help"} & set(args) or not args or args[0] not in _LONG:
+            return super().resolve_command(ctx, args)
+        if not console.is_terminal:
+            console.print("Loading scikit-learn ...")
+            return super().resolve_command(ctx, args)
+        with console.status("Loading scikit-learn"):  # which takes seconds
+            return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        here = threading.current_thread() is threading.main_thread()
+        before = signal.signal(signal.SIGTERM, _terminate) if here else None
+        try:
+            return super().invoke(ctx)
+        except click.ClickException as error:
+            error.message = visible(error.message)  # which may have a path in it
+            raise
+        except (click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt as interrupt:
+            warnings.simplefilter("ignore")  # of what was given up there is nothing more to say
+            how, code = ("Terminated", 143) if isinstance(interrupt, _Terminated) else ("Interrupted", 130)
+            click.echo(f"{how}. {interrupt}".strip(), err=True)
+            ctx.exit(code)
+        except Exception as error:
+            if ctx.params.get("debug"):
+                traceback.print_exc()
+            lines = str(error).strip().splitlines() or [type(error).__name__]
+            click.echo(f"Error: {visible(lines[0])}", err=True)
+            ctx.exit(2)
+        finally:
+            if here:
+                signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(number: int, frame: Any) -> None:
+    raise _Terminated
+
+
+def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from stablebag.fast.native.library import why_not
+
+        speed = f"scikit-learn's speed, because {why_not()}" if why_not() else "compiled solvers"
+        click.echo(f"stablebag {__version__} ({speed})")
+        ctx.exit()
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version,
+              help="Show the version and exit.")  # fmt: skip
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def main(debug: bool) -> None:
+    """Algorithmic stability you can install: how far training rows move predictions, measured and bounded.
+
+    \b
+    Example:
+      stablebag demo
+    Shell completion for bash, for your ~/.bashrc:
+      eval "$(_STABLEBAG_COMPLETE=bash_source stablebag)"
+    """

@@ -1,0 +1,211 @@
+"""Fitted models in files, by skops: saved with what a table has to have, and loaded without running what is in them.
+
+A file is skops' own, with one more member, stablebag.json: the target, the task, the columns, the versions. It is read
+first, and as text. Of the model only types that are known are made; skops runs no code of the file, unlike pickle.
+"""
+
+import json
+import platform
+import warnings
+import zipfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stablebag import __version__
+from stablebag._writing import refuse_unwritable, whole
+from stablebag.cli.training import Reading
+from stablebag.tables.text import TableError, name_of
+
+_ABOUT = "stablebag.json"
+_FORMAT = 1
+# What a model of a table is made of, beside what skops trusts by itself: all estimators of scikit-learn, and arrays.
+TRUSTED = frozenset(
+    {
+        "fractions.Fraction",
+        "numpy.dtype",
+        "sklearn.compose._column_transformer._RemainderColsList",  # a list of columns, in scikit-learn 1.6
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.metrics._dist_metrics.EuclideanDistance64",
+        "sklearn.neighbors._kd_tree.KDTree",
+        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+        "sklearn.tree._tree.Tree",
+        "stablebag._seeds.Seeds",
+        "stablebag._wording.Noun",
+        "stablebag.tables.columns.as_categories",
+        "stablebag.tables.columns.as_text",
+        "stablebag.tables.text.date_parts",
+        "stablebag.models.average.BagAverage",
+        "stablebag.models.estimators.BaggedClassifier",
+        "stablebag.models.kept_rows.KeptRows",
+        "stablebag.models.fitting.Models",
+        "stablebag.models.ranges.OutputRanges",
+        "stablebag.models.ranges.FixedRange",
+        "stablebag.models.ranges.ObservedRange",
+        "stablebag.models.estimators.BaggedRegressor",
+        "stablebag.models.solving.Choice",
+        "stablebag.fast.reader.ReadTreeStructure",
+        "stablebag.models.rows.Output",
+        "stablebag.resampling.bags.Bags",
+        "stablebag.resampling.schemes.BernoulliSubbagging",
+        "stablebag.resampling.schemes.ClassicalBagging",
+        "stablebag.resampling.schemes.PoissonizedBagging",
+        "stablebag.resampling.schemes.RandomBags",
+        "stablebag.resampling.units.RowIds",
+        "stablebag.resampling.law.ResolvedScheme",
+        "stablebag.resampling.schemes.Subbagging",
+        "stablebag.resampling.units.Units",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Saving:
+    """An order to save a model that is not fitted yet; whether it can be is checked before.
+
+    Attributes
+    ----------
+    path : Path
+        Where it goes.
+    options : dict
+        The options of the command line: the table, the target, the group.
+    """
+
+    path: Path
+    options: dict[str, Any]
+
+    @classmethod
+    def order(cls, path: Path | None, options: dict[str, Any]) -> "Saving | None":
+        """Return the order, or None if there is no path."""
+        if path is None:
+            return None
+        refuse_unwritable(path)
+        _skops()
+        return cls(path, options)
+
+    def carry_out(self, model: Any, reading: Reading) -> str:
+        """Save a fitted model with how its table was read; return a sentence that says so."""
+        skops = _skops()
+        about = {
+            "format": _FORMAT,
+            "table": name_of(self.options["table"]),
+            "reading": reading.to_dict(),
+            "n_rows": len(model.y_),
+            "versions": _versions(),
+        }
+        with whole(self.path) as partial:
+            try:
+                skops.dump(model, partial, compression=zipfile.ZIP_DEFLATED)
+            except OSError:
+                raise
+            except Exception as error:
+                raise TableError(f"The model cannot be saved by skops: {_first_line(error)}.") from error
+            with zipfile.ZipFile(partial, "a") as file:
+                file.writestr(_ABOUT, json.dumps(about, indent=1))
+        return f"The model of {len(model.y_):,} rows is in {self.path}; stablebag predict uses it."
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A model from a file, and what is known of the table it was fitted to.
+
+    Attributes
+    ----------
+    model : BaggedRegressor or BaggedClassifier
+        The fitted model.
+    reading : Reading
+        How its table was read.
+    note : str
+        What is to be said of other versions; "" if it was saved by the same.
+    """
+
+    model: Any
+    reading: Reading
+    note: str = ""
+
+    @classmethod
+    def load(cls, path: Path, trust: Iterable[str] = ()) -> "SavedModel":
+        """Load a model; a file with types that are neither known nor named in `trust` is refused."""
+        from stablebag.models.ensemble import BaggedEnsemble, OtherVersionWarning
+
+        about, skops = _about(path), _skops()
+        try:
+            types = set(skops.get_untrusted_types(file=path))
+            unknown = sorted(types - TRUSTED - set(trust))
+            if unknown:
+                ways = " ".join(f"--trust {name}" for name in unknown)
+                raise TableError(
+                    f"The file {path} has {_types(unknown)}, which stablebag does not know. If you trust who made the "
+                    f"file, add {ways}."
+                )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", OtherVersionWarning)  # the note says it
+                model = skops.load(path, trusted=sorted(types))
+        except TableError:
+            raise
+        except Exception as error:
+            reason = _first_line(error)
+            raise TableError(f"The model in {path} cannot be loaded ({reason}). {_other_versions(about)}") from error
+        if not isinstance(model, BaggedEnsemble):
+            raise TableError(f"The file {path} holds a {type(model).__name__}, and no model of stablebag.")
+        return cls(model, about["reading"], _other_versions(about))
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """What a file says of its model, as text."""
+    if not path.is_file():
+        raise TableError(f"There is no file {path}.")
+    try:
+        with zipfile.ZipFile(path) as file:
+            about: dict[str, Any] = json.loads(file.read(_ABOUT))
+        if about["format"] != _FORMAT:
+            version = about["versions"]["stablebag"]
+            raise TableError(f"The file {path} was saved by another version of stablebag, {version}. Fit anew.")
+        about["reading"] = Reading.from_dict(about["reading"])
+    except TableError:
+        raise
+    except Exception:  # whatever a damaged archive can raise
+        raise TableError(
+            f"The file {path} is not a model that stablebag has saved. Save one with stablebag measure --save."
+        ) from None
+    return about
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError:
+        raise TableError("Saving and loading models needs skops: pip install skops.") from None
+    return skops.io
+
+
+def _versions() -> dict[str, str]:
+    import numpy
+    import sklearn
+
+    return {
+        "stablebag": __version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": numpy.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def _other_versions(about: dict[str, Any]) -> str:
+    """Say which versions differ from those that saved a model, if the first two numbers of one do."""
+    now = _versions()
+    others = [
+        f"{name} {version} (here {now[name]})"
+        for name, version in about["versions"].items()
+        if name in now and version.split(".")[:2] != now[name].split(".")[:2]
+    ]
+    return f"It was saved with {', '.join(others)}; predictions may differ." if others else ""
+
+
+def _types(names: list[str]) -> str:
+    return f"{'a type' if len(names) == 1 else 'types'} {', '.join(names)}"
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

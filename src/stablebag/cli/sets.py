@@ -1,0 +1,193 @@
+"""`stablebag sets`: sets of labels for the rows of a table, from the bags."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.markup import escape
+from rich.table import Table
+
+from stablebag._wording import NUMBER_OF_ROW, percent, visible
+from stablebag._writing import refuse_unwritable, whole
+from stablebag.cli.options import keep_option, save_option, table_options
+from stablebag.cli.printing import open_console, progress, say
+from stablebag.tables.text import paths_of
+
+_SHOWN = 5  # rows in the terminal
+_CLASSES = 12
+_METHODS = ("inflated-argmax", "margin", "jackknife+")
+
+
+@click.command()
+@table_options
+@click.option("--test", type=click.Path(path_type=Path), required=True, help="The rows to predict.")
+@click.option("--method", type=click.Choice(_METHODS), default="inflated-argmax", show_default=True,
+              help="How sets are made: the first two are stable, the last covers the true label.")  # fmt: skip
+@click.option("--delta", type=float, help="For stable sets: the share of the training rows without which a set may "
+              "have no label in common with this one.  [default: 0.05]")  # fmt: skip
+@click.option("--confidence", type=float, help="For jackknife+: the level of the sets.  [default: 0.9]")
+@click.option("--by-class/--overall", default=None, help="For jackknife+: cover each class at this level, or rows of "
+              "all classes together and perhaps none of a rare one.  [default: --by-class]")  # fmt: skip
+@keep_option
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write them (CSV).")
+@save_option
+def sets(
+    test: Path,
+    method: str,
+    delta: float | None,
+    confidence: float | None,
+    by_class: bool | None,
+    keep: tuple[str, ...],
+    output: Path | None,
+    save: Path | None,
+    **options: Any,
+) -> None:
+    """Predict sets of labels for the rows of a table: one label where it leads clearly, several where it does not.
+
+    Without most single training rows, the set still has a label in common with this one, and that is proved. With
+    --group, whole groups are left out in place of rows, such as all visits of a patient. With --method jackknife+, the
+    sets cover the true label instead, and each class as often as promised.
+
+    \b
+    Example:
+      stablebag sets patients.csv --target diagnosis --test new.csv --output sets.csv
+      stablebag sets visits.csv --target diagnosis --group patient_id --test new.csv
+      stablebag sets patients.csv --target diagnosis --test new.csv --method jackknife+ --confidence 0.9
+    """
+    from stablebag.cli import training as groups
+    from stablebag.cli.saving import Saving
+    from stablebag.cli.training import TwoTables, about_bags, check_level, check_share, spoken_warnings
+    from stablebag.deciding.label_sets import predict_set
+    from stablebag.models.estimators import BaggedClassifier
+    from stablebag.tables.columns import about_copies_to_predict
+
+    covers = method == "jackknife+"
+    if covers and delta is not None:
+        raise ValueError("--delta is for stable sets. Leave it out, or use --method inflated-argmax.")
+    if not covers and confidence is not None:
+        raise ValueError(
+            "--confidence is for sets that cover the true label. Leave it out, or use --method jackknife+."
+        )
+    if not covers and by_class is not None:
+        raise ValueError(
+            "--by-class and --overall are for sets that cover the true label. Leave them out, or use --method "
+            "jackknife+."
+        )
+    about: dict[str, Any]
+    if covers:
+        about = {"confidence_level": 0.9 if confidence is None else confidence, "by_class": by_class is not False}
+        check_level(about["confidence_level"], "--confidence")
+    else:
+        about = {"delta": 0.05 if delta is None else delta}
+        check_share(about["delta"], "--delta")
+    for path in (output, save):
+        refuse_unwritable(path, *paths_of(options["table"]), test)
+    saving, console = Saving.order(save, options), open_console()
+    with progress(console, "Reading"):
+        data = TwoTables.read(options, test, "classification")
+    for warning in data.data.as_read.warned:
+        say(console, warning)
+    new, kept = data.new, data.new.kept(keep)
+    model = data.model(console, BaggedClassifier, random_number=covers)
+    with progress(console, "Fitting"):
+        model.fit(**data.to_fit)
+    with spoken_warnings(console, {"by_class=False": "--overall", "by_class=True": "--by-class"}):
+        found = predict_set(model, new.X, method=method, **about)
+    say(console, conclusion(found))
+    say(console, f"{found.guarantee} {about_bags(model)}".strip())
+    if not covers and not (found.sizes == 1).any():
+        say(console, "More training rows, more bags or a larger --delta give smaller sets.")
+    console.print(_table(found))
+    known = new.y if new.y is not None and set(new.y) & set(data.y) else None
+    if found.training_coverage is not None or known is not None:
+        console.print(_classes(found, known))
+    for note in data.notes:
+        say(console, note)
+    if data.groups is not None:
+        say(console, f"Trained on {groups.counted(data.groups)}.")
+        seen = groups.seen_before(data.groups, new.groups)
+        if covers and seen:
+            say(console, f"{seen} The guarantee is not about these rows.")
+    elif noticed := data.suggestion:
+        say(console, noticed)
+    if known is not None:
+        one = f"{percent(found.correct_singletons(known))} have it as the only one"
+        say(console, f"{percent(found.coverage(known))} of the known labels are in their sets; {one}.")
+        for noticed in about_copies_to_predict(data.X, data.y, new):
+            say(console, noticed)
+    if output is not None:
+        with whole(output) as partial:
+            new.beside(columns_of(found), kept, "set").to_csv(partial, index=False)
+        say(console, f"{len(found):,} sets are in {output}.")
+    if saving is not None:
+        say(console, saving.carry_out(model, data.data.reading))
+
+
+def conclusion(found: Any) -> str:
+    """Say in a sentence how many rows get one label, several or none."""
+    one, none = int((found.sizes == 1).sum()), int((found.sizes == 0).sum())
+    several = len(found) - one - none
+    rest = [f"{several:,} get{'s' if several == 1 else ''} several"] * bool(several)
+    if none:
+        why = f"the model is too unsure to back any label, so treat {'it' if none == 1 else 'them'} as undecided"
+        rest.append(f"{none:,} get{'s' if none == 1 else ''} none: {why}")
+    number = "1 row" if len(found) == 1 else f"{len(found):,} rows"
+    return "; ".join([f"Of {number}, {one:,} get{'s' if one == 1 else ''} one label", *rest]) + "."
+
+
+def _table(found: Any) -> Table:
+    """Some sets, those of several labels first, with the probabilities of the two labels that lead."""
+    more = f", several labels first; {len(found) - _SHOWN:,} more rows are not shown" if len(found) > _SHOWN else ""
+    shown = np.argsort(found.sizes == 1, kind="stable")[:_SHOWN] if more else range(len(found))
+    listed = found.to_list()
+    table = Table(title=f"Sets of labels{more}")
+    table.add_column(NUMBER_OF_ROW, justify="right")
+    table.add_column("labels")
+    table.add_column("probabilities of the first two")
+    for row in shown:
+        labels = listed[row]
+        first = np.argsort(-found.prediction[row], kind="stable")[:2]
+        likely = ", ".join(f"{found.labels[k]} {found.prediction[row, k]:.3g}" for k in first)
+        table.add_row(str(row), escape(visible(joined(labels))), escape(visible(likely)))
+    return table
+
+
+def _classes(found: Any, y: Any) -> Table:
+    """What each class gets, the rarest first: how many sets have it, and which share of its rows is covered."""
+    labels, sizes = found.labels.tolist(), [0] * len(found.labels)
+    columns = {"sets that have it": [f"{share:.1%}" for share in found.members.mean(axis=0)]}
+    if found.training_coverage is not None:
+        sizes = found.training_rows.tolist()
+        shares = zip(found.training_coverage, sizes, strict=True)
+        columns["training rows covered\n(estimate)"] = [
+            f"no estimate ({size:,})" if np.isnan(share) else f"{share:.1%} of {size:,}" for share, size in shares
+        ]
+    if y is not None:
+        by_class = found.coverage_by_class(y)
+        labels = [*labels, *(label for label in by_class if label not in labels)]  # not in the training table
+        counts = [int((y == label).sum()) for label in labels]
+        sizes = [*(sizes if any(sizes) else counts), *counts[len(sizes) :]]
+        known = zip(labels, counts, strict=True)
+        columns["new rows covered"] = [f"{by_class[label]:.1%} of {n:,}" if n else "" for label, n in known]
+    order = sorted(range(len(labels)), key=lambda k: sizes[k])
+    more = f", the rarest first; {len(order) - _CLASSES:,} more are not shown" if len(order) > _CLASSES else ""
+    table = Table(title=f"What each class gets{more}")
+    table.add_column("class")
+    for name in columns:
+        table.add_column(name, justify="right")
+    for k in order[:_CLASSES]:
+        cells = [column[k] if k < len(column) else "" for column in columns.values()]
+        table.add_row(escape(visible(str(labels[k]))), *cells)
+    return table
+
+
+def joined(labels: list[Any]) -> str:
+    """Return the labels of a set as one text."""
+    return " | ".join(map(str, labels))
+
+
+def columns_of(found: Any) -> dict[str, Any]:
+    """Return the columns that are written of sets."""
+    columns: dict[str, Any] = {"labels": [joined(labels) for labels in found.to_list()], "n_labels": found.sizes}
+    return columns | {f"probability of {label}": found.prediction[:, k] for k, label in enumerate(found.labels)}

@@ -1,0 +1,1 @@
+"""The compiled library: C without Python's interface, called through ctypes."""

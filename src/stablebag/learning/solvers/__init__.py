@@ -1,1 +1,0 @@
-"""Solvers for learners whose structure is known, behind one interface."""

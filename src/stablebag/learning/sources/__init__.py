@@ -1,1 +1,0 @@
-"""Tables whose rows are not in memory, read by portions of bags."""

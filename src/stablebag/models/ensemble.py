@@ -1,0 +1,1309 @@
+"""What the two estimators share: preparing a job, fitting it, predicting, and what follows from a fit."""
+
+import copy
+import inspect
+import math
+import types
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import joblib
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.pipeline import Pipeline
+from sklearn.utils import assert_all_finite, check_consistent_length, get_tags
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from stablebag import __version__
+from stablebag._checks import (
+    as_reals,
+    check_flag,
+    check_integer,
+    check_jobs,
+    hold_read_only,
+    is_missing,
+    read_only,
+    refuse_type,
+    refuse_value,
+)
+from stablebag._seeds import RandomState, Seeds
+from stablebag._wording import ROWS
+from stablebag.fast.neighbours import NEIGHBOURS, AllBagsOfNeighbours
+from stablebag.models.average import NAMES, BagAverage, check_score, keep_score
+from stablebag.models.fitting import Models, fit_bags, predict_bags, ready
+from stablebag.models.kept_rows import packed, unpacked
+from stablebag.models.learners import Subspaces, check_max_features, has_callbacks, may_predict, refuse_endless
+from stablebag.models.parallel import counted, unlogged
+from stablebag.models.ranges import PredictionRange
+from stablebag.models.rows import (
+    Output,
+    RowSource,
+    fingerprint,
+    in_memory,
+    index_of,
+    kept,
+    n_rows,
+    one_column,
+    same_table,
+    take_rows,
+    validated_rows,
+)
+from stablebag.models.solving import (
+    BY_ROW,
+    CONSTANT,
+    Asking,
+    Choice,
+    FitJob,
+    NotCovered,
+    Structure,
+    check_wanted,
+    chosen,
+)
+from stablebag.resampling.bags import Bags
+from stablebag.resampling.law import ResamplingScheme, ResolvedScheme
+from stablebag.resampling.schemes import SCHEMES, RandomBags, Scheme, as_law, as_scheme
+from stablebag.resampling.unequal import Partition, StratifiedSubbagging, refuse_strata, with_labels
+from stablebag.resampling.units import Units, as_row_ids
+
+# -------------------------------------------------------------------------------------------------------------- routing
+# What travels to the learner beside rows and points: to its `fit`, and to the method that is asked for predictions.
+
+_ASKED = ("predict", "predict_proba", "predict_log_proba", "decision_function")
+
+
+class Routing:
+    """How an ensemble passes metadata on to its learner, by scikit-learn's metadata routing if it is on."""
+
+    estimator: Any
+    _estimator_type_wanted: str
+    _default_learner: Callable[[], Any]
+    _learner: Callable[[], Any]
+
+    def _routed(
+        self, learner: Any, n_samples: int, sample_weight: Any, fit_params: dict[str, Any], groups: Any = None
+    ) -> dict[str, Any]:
+        """The parameters for the learner's fit, by metadata routing if it is on; it may ask for groups, too."""
+        if sample_weight is not None:
+            sample_weight = as_reals(sample_weight, "sample_weight", f"{type(self).__name__}.fit")
+            if sample_weight.ndim == 0:
+                sample_weight = np.full(n_samples, sample_weight)
+            if sample_weight.ndim != 1:
+                raise ValueError(
+                    f"Sample weights must be 1D array or scalar. Got an array of {sample_weight.ndim} axes."
+                )
+            check_consistent_length(sample_weight, np.empty(n_samples))
+            assert_all_finite(sample_weight, input_name="sample_weight")
+            fit_params = {"sample_weight": sample_weight, **fit_params}
+        routing = get_config()["enable_metadata_routing"]
+        if routing and groups is not None:
+            fit_params = {"groups": groups, **fit_params}
+        if not fit_params:
+            return {}
+        if routing:
+            routed: dict[str, Any] = dict(process_routing(self, "fit", **fit_params)["estimator"]["fit"])
+            return routed
+        if sample_weight is not None and not _takes_weights(learner):
+            raise ValueError(
+                f"The learner {type(learner).__name__} does not take sample_weight. Leave it out, pass it under the "
+                "name of a pipeline's step (step__sample_weight), or switch on scikit-learn's metadata routing."
+            )
+        return fit_params
+
+    def _routed_to_predict(self, caller: str, params: dict[str, Any]) -> dict[str, Any]:
+        """What a learner's method is passed beside the points, by metadata routing."""
+        if not params:
+            return {}
+        if not get_config()["enable_metadata_routing"]:
+            raise TypeError(
+                f"{type(self).__name__}.{caller} got {', '.join(params)}, which would be for the learner. Switch on "
+                "scikit-learn's metadata routing, and let the learner request it; or leave it out."
+            )
+        routed = process_routing(self, caller, **params)["estimator"]
+        return dict(routed[self._asked_for(caller)])
+
+    def _asked_for(self, caller: str) -> str:
+        """The method of the learner that a method of the ensemble calls."""
+        if caller == "decision_function" or self._estimator_type_wanted != "classifier":
+            return caller
+        return "predict_proba" if self.learner_has("predict_proba") else "predict"
+
+    def learner_has(self, method: str) -> bool:
+        """Whether the learner has a method: as it was fitted to the first bag that reached it, or as it is."""
+        models = getattr(self, "estimators_", Models([], np.empty(0)))
+        first = (models[place] for place, model in enumerate(models.kept) if not isinstance(model, CONSTANT))
+        return hasattr(next(first, self._default_learner() if self.estimator is None else self.estimator), method)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return the metadata routing: all metadata go to the learner, to its `fit` or to what is asked of it."""
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        for caller in _ASKED:
+            if hasattr(type(self), caller):
+                mapping.add(caller=caller, callee=self._asked_for(caller))
+        return MetadataRouter(owner=self).add_self_request(self).add(estimator=self._learner(), method_mapping=mapping)
+
+
+def _takes_weights(learner: Any) -> bool:
+    """Whether the learner's fit takes sample_weight or passes on keywords; a pipeline needs the name of a step."""
+    passes_on = any(p.kind is p.VAR_KEYWORD for p in inspect.signature(learner.fit).parameters.values())
+    return has_fit_parameter(learner, "sample_weight") or (passes_on and not hasattr(learner, "steps"))
+
+
+# -------------------------------------------------------------------------------------------------------------- members
+# A fitted ensemble as a sequence of its bags' models, with the rows and the columns that each of them saw.
+
+
+class Members:
+    """What gives an ensemble a length, places and members: the fitted models, in bag order."""
+
+    n_bags: Any
+    estimators_: Models
+    bags_: Bags
+    units_: Units
+    n_features_in_: int
+
+    def __len__(self) -> int:
+        """Return the number of fitted models: one for each bag, and none where all bags are averaged in closed form."""
+        check_is_fitted(self)
+        return len(self.estimators_)
+
+    def __bool__(self) -> bool:
+        """Return True: a model is there before it is fitted, too, when it has no length yet."""
+        return True
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return the fitted model of a bag, or a list of those of some bags."""
+        check_is_fitted(self)
+        return self.estimators_[place]
+
+    def __iter__(self) -> Iterator[Any]:
+        check_is_fitted(self)
+        return iter(self.estimators_)
+
+    @property
+    def n_estimators(self) -> int:
+        """The number of bags, as scikit-learn calls it: of the fit, or else as `n_bags` asks for."""
+        if hasattr(self, "estimators_"):
+            return len(self.estimators_)
+        if isinstance(self.n_bags, str):
+            raise AttributeError(f"n_bags={self.n_bags!r}: how many bags there are is known after fit.")
+        return int(self.n_bags)
+
+    @property
+    def estimators_samples_(self) -> list[np.ndarray]:
+        """The positions of the rows of each bag, in the order and with the repeats in which its learner saw them."""
+        check_is_fitted(self)
+        return list(self.units_.rows_of_bags(self.bags_))
+
+    @property
+    def estimators_features_(self) -> list[np.ndarray]:
+        """The columns that each bag's learner saw: all, or those that were drawn for it."""
+        check_is_fitted(self)
+        drawn = self.estimators_.subspaces
+        if drawn is None:
+            return [np.arange(self.n_features_in_) for _ in range(len(self.estimators_))]
+        return [drawn.of(int(seed)) for seed in self.estimators_.seeds]
+
+
+# --------------------------------------------------------------------------------------------------------- frozen parts
+# Parameters of an estimator's frozen parts, such as ``scheme__bag_size``: set by putting another part in its place.
+
+
+class FrozenParts(BaseEstimator):
+    """An estimator whose scheme and prediction range have parameters, too, though they cannot change.
+
+    scikit-learn sets the parameters of a part in the part itself. A scheme is frozen, because laws and models are made
+    of it, so here it is replaced by one that differs in these parameters.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters of this estimator.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to return those of its parts as well: of the learner, the scheme and the prediction range.
+
+        Returns
+        -------
+        dict
+        """
+        params: dict[str, Any] = super().get_params(deep=deep)
+        for name, part in self._frozen_parts().items() if deep else ():
+            params |= {f"{name}__{field}": getattr(part, field) for field in _fields(part)}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of this estimator and of its parts, such as ``scheme__bag_size=0.3``.
+
+        Parameters
+        ----------
+        **params : dict
+            The parameters by name.
+
+        Returns
+        -------
+        self
+        """
+        nested: dict[str, dict[str, Any]] = {}
+        for name in list(params):
+            part, separator, field = name.partition("__")
+            if separator and part in ("scheme", "prediction_range"):
+                nested.setdefault(part, {})[field] = params.pop(name)
+        super().set_params(**params)
+        for name, changes in nested.items():
+            before = self._frozen_parts().get(name)
+            known = [] if before is None else _fields(before)
+            for field in changes:
+                if field not in known:
+                    held = getattr(self, name, None)
+                    expected = f"one of those of {held!r}, {known}" if known else f"left out: {held!r} has none"
+                    raise refuse_value(f"{name}__{field}", type(self).__name__, expected, changes[field])
+            super().set_params(**{name: replace(before, **changes)})  # type: ignore[type-var]
+        return self
+
+    def _frozen_parts(self) -> dict[str, Any]:
+        """The parts that can be replaced by others of their kind; the name of a scheme stands for that scheme."""
+        parts = {name: getattr(self, name, None) for name in ("scheme", "prediction_range")}
+        if isinstance(parts["scheme"], str) and parts["scheme"] in SCHEMES:
+            parts["scheme"] = SCHEMES[parts["scheme"]]()  # type: ignore[call-arg]
+        kinds = ResamplingScheme | PredictionRange
+        return {name: part for name, part in parts.items() if isinstance(part, kinds) and is_dataclass(part)}
+
+
+def _fields(part: Any) -> list[str]:
+    return [field.name for field in fields(part) if field.init]
+
+
+# ---------------------------------------------------------------------------------------------------------- predictions
+# The predictions of every bag's model at some points: made once, used by several functions.
+
+
+@dataclass(frozen=True, eq=False)
+class BagPredictions:
+    """The predictions of every bag's model at some points, not yet clipped.
+
+    Made by the method `predict_once` of a fitted model. Functions of that model accept it in place of the points.
+
+    Attributes
+    ----------
+    raw : ndarray of shape (n_bags, n_points) or (n_bags, n_points, n_classes or n_outputs)
+        What each bag's model predicts.
+    bags : Bags
+        The bags of the model.
+    points : str
+        The fingerprint of the points.
+    index : pandas Index or None
+        The index of the frame of points, if it names them.
+    output : Output or None
+        Of which output of several they are, if of one.
+    """
+
+    raw: np.ndarray
+    bags: Bags
+    points: str = ""
+    index: Any = None
+    output: Output | None = None
+
+    def __post_init__(self) -> None:
+        hold_read_only(self)
+
+    def __len__(self) -> int:
+        return int(self.raw.shape[1])
+
+    def __getitem__(self, points: slice) -> "BagPredictions":
+        """Return the predictions at some of the points."""
+        index = None if self.index is None else self.index[points]
+        about = f"{self.points}[{points.indices(len(self))}]", index, self.output
+        return BagPredictions(self.raw[:, points], self.bags, *about)
+
+    def of(self, model: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield everything as one block if it is from this model, or what is of its output; otherwise refuse."""
+        if model.bags_ is not self.bags and model.bags_ != self.bags:
+            raise ValueError("These predictions are from another model, or from an earlier fit of it. Predict anew.")
+        wanted = getattr(model, "output_", None)
+        if self.output == wanted:
+            yield slice(0, len(self)), self.raw
+        elif self.output is None and isinstance(wanted, Output):  # of all outputs
+            yield slice(0, len(self)), wanted.column(self.raw)
+        else:
+            assert self.output is not None
+            raise ValueError(
+                f"These predictions are of the output {self.output.name!r} alone. Use those of all outputs, "
+                "model.predict_once(X), or predict with the one that is asked."
+            )
+
+
+# ------------------------------------------------------------------------------------------------------------- versions
+# Models in files carry the version that made them, and one from another version says so when it is loaded.
+
+_NAME = "_stablebag_version"
+
+
+class OtherVersionWarning(InconsistentVersionWarning):
+    """A model was made by another version of stablebag; whoever listens to scikit-learn's warning hears this one, too.
+
+    Parameters
+    ----------
+    name : str
+        The class of the model.
+    made_by : str or None
+        The version that made it; None if that was before models carried one.
+    """
+
+    def __init__(self, *, name: str, made_by: str | None) -> None:
+        self.name, self.made_by = name, made_by
+
+    def __str__(self) -> str:
+        before = f"stablebag {self.made_by}" if self.made_by else "an early stablebag that did not say its version"
+        return (
+            f"This {self.name} was made by {before}, and this is {__version__}. Its predictions may differ, and what "
+            "is new may fail. Fit it again, or load it with the version that made it."
+        )
+
+
+def stamped(state: dict[str, Any]) -> dict[str, Any]:
+    """Return the state of a model with this version in it.
+
+    >>> list(stamped({}))
+    ['_stablebag_version']
+    """
+    return {**state, _NAME: __version__}
+
+
+def unstamped(state: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the state without the version, with a warning if it is another one."""
+    made_by = state.get(_NAME)
+    if made_by != __version__:
+        warnings.warn(OtherVersionWarning(name=name, made_by=made_by), stacklevel=4)
+    return {key: value for key, value in state.items() if key != _NAME}
+
+
+# --------------------------------------------------------------------------------------------------------------- strata
+# Strata of a fit: the law of the bags, where it depends on which stratum each row is in.
+
+
+def law_of_rows(scheme: Any, y: np.ndarray, strata: Any, units: Units, owner: str, *, by_class: bool) -> ResolvedScheme:
+    """Return the law of a scheme for these rows; strata that it lacks are those given, or the classes.
+
+    Parameters
+    ----------
+    scheme : ResamplingScheme, ResolvedScheme or the name of a scheme
+        How bags are drawn.
+    y : ndarray of shape (n_samples,)
+        The targets.
+    strata : array-like of shape (n_samples,) or None
+        What was given to `fit`.
+    units : Units
+        What bags are drawn of. If it is units of several rows, the strata are of units.
+    owner : str
+        Whose fit it is, for error messages.
+    by_class : bool
+        Whether the targets are classes, which are the strata if none are given.
+
+    Returns
+    -------
+    ResolvedScheme
+    """
+    lacks_them = isinstance(scheme, StratifiedSubbagging) and scheme.strata is None
+    if strata is not None and not lacks_them:
+        refuse_strata(scheme.scheme if isinstance(scheme, ResolvedScheme) else scheme, strata, f"{owner}.fit")
+    if lacks_them and strata is None and not by_class:
+        reason = "a regressor has no classes to take their place. Give a label for each row: fit(X, y, strata=...)."
+        raise refuse_value("strata", f"{owner}.fit", "given for stratified bags", None, reason)
+    labels = y if strata is None else Partition.of(strata, len(y), "strata", f"{owner}.fit").values
+    scheme = with_labels(scheme, labels, units)
+    try:
+        return as_law(scheme, len(units), owner)
+    except ValueError as error:
+        if units.noun == ROWS:
+            raise
+        # What is said of rows is meant of units.
+        raise ValueError(units.noun.in_place_of_rows(str(error))) from error
+
+
+def with_strata(estimator: Any, y: np.ndarray, units: Units) -> Any:
+    """Return an estimator that is to be fitted without some rows, with the strata that it has of all of them."""
+    scheme = getattr(estimator, "scheme", None)
+    if not isinstance(scheme, StratifiedSubbagging) or scheme.strata is not None:  # also of what is not bagged
+        return estimator
+    if hasattr(estimator, "y_") and np.array_equal(estimator.y_, y):  # a fitted model knows its strata
+        return clone(estimator).set_params(scheme=estimator.scheme_.scheme)
+    if not is_classifier(estimator):
+        reason = "give them to the scheme: StratifiedSubbagging(bag_size, strata=...)."
+        raise refuse_value("strata", type(estimator).__name__, "known before it is fitted again", None, reason)
+    return clone(estimator).set_params(scheme=with_labels(scheme, y, units))
+
+
+def refuse_unequal(scheme: Any, owner: str, instead: str) -> None:
+    """Refuse a scheme that does not treat all rows alike, and say what to use instead."""
+    scheme = scheme.scheme if isinstance(scheme, ResolvedScheme) else scheme
+    if isinstance(scheme, ResamplingScheme) and not scheme.is_symmetric:
+        reason = f"the law of bags without a row depends on which row it is. {instead}"
+        raise refuse_value("scheme", owner, "one that treats all rows alike", scheme, reason)
+
+
+def law_with_more(
+    law: ResolvedScheme, units: Units, y_before: np.ndarray, y: np.ndarray, strata: Any
+) -> ResolvedScheme | None:
+    """Return the law with more rows, and as many of each stratum in a bag; None if it is not stratified."""
+    scheme = law.scheme
+    if type(scheme) is StratifiedSubbagging and not units.are_rows:
+        return None  # and then it is refused
+    if type(scheme) is not StratifiedSubbagging:
+        if strata is not None:
+            refuse_strata(scheme, strata, "learn")
+        return None
+    if strata is None:
+        before = scheme.layout(law.n_samples)[0].values
+        if not all(a == b for a, b in zip(before.tolist(), np.asarray(y_before).tolist(), strict=True)):
+            reason = "the rows before had strata other than their targets."
+            raise refuse_value("strata", "learn", "a label for each of the new rows", None, reason)
+        strata = y
+    elif len(strata) != len(y):
+        raise refuse_value("strata", "learn", f"{len(y):,} labels, one for each of the new rows", len(strata))
+    return scheme.with_more(law.n_samples, strata).resolve(law.n_samples + len(y))
+
+
+# ------------------------------------------------------------------------------------------------------------- ensemble
+# What bagged regressors and classifiers share: drawing bags, fitting and keeping one model per bag, averaging.
+
+try:  # scikit-learn 1.9 and later
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in where scikit-learn has no callbacks yet."""
+
+    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
+        """Leave the method as it is."""
+        return method
+
+
+_MOST_BAGS = 100_000  # the most that "all" lists; beyond that, drawing some is the better idea
+_BLOCK_BYTES = 2**28  # the size of the predictions of all bags that are held at once
+
+
+class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members, FrozenParts):
+    """What bagged regressors and classifiers share; use `BaggedRegressor` or `BaggedClassifier`."""
+
+    estimator: Any
+    scheme: Scheme
+    n_bags: Any
+    n_jobs: int | None
+    warm_start: bool
+    keep_rows: bool = True  # also of models from before there was a choice
+    solver: str = "auto"
+    max_features: Any = 1.0
+    oob_score: Any = False
+    random_state: RandomState
+
+    estimator_: Any
+    solver_: Choice
+    average_: Any  # a BagAverage, or AllBagsOfNeighbours, which answers the same
+    bag_weights_: np.ndarray
+    scheme_: ResolvedScheme
+    derandomized_: bool
+    has_random_n_bags_: bool
+    X_: Any
+    y_: np.ndarray
+    _estimator_type_wanted: str
+
+    # Weights are for the learner, which says itself whether it wants them; names and units are for the ensemble.
+    __metadata_request__fit = {"sample_weight": UNUSED, "groups": True}  # noqa: RUF012
+
+    @with_callbacks
+    @unlogged()
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        row_ids: Any = None,
+        groups: Any = None,
+        strata: Any = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Draw the bags and fit a clone of the learner to each.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_samples, n_features), or RowSource
+            The training rows. A data frame reaches the learner as a data frame; NaN is allowed if the learner takes it.
+            A source such as `ParquetTable` has rows that are not in memory: those of some bags at a time are read.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            The targets of the training rows, for a regressor one or several each; None with a source, which has them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Passed to the learner: each bag gets the weights of its rows. The bags are drawn without regard to them.
+        row_ids : None, "index", or sequence of int or labels, default=None
+            What the rows are called: whole numbers, or labels such as texts, one for each row and all different.
+            "index" takes the index of a data frame; None is 0, ..., n_samples - 1. Which bags a row is in depends on
+            its name and on `random_state`, not on where it is in the table: with a row less, the bags without it are
+            the same.
+        groups : sequence of int or labels, of length n_samples, default=None
+            The unit that each row belongs to, such as the patient of a visit. Bags are then drawn over units: `scheme`
+            counts units, a learner gets all rows of the units in its bag, and everything that is measured or proved is
+            about leaving out a unit. The name of a series says what a unit is: "patient_id" makes sentences about
+            patients. None leaves out rows.
+        strata : array-like of shape (n_samples,) or None, default=None
+            For `StratifiedSubbagging` without strata of its own: the label of each row's stratum. None is the class of
+            each row in a classifier.
+        **fit_params : dict
+            Passed to the learner's `fit`; arrays with one entry per training row are sliced by bag.
+
+        Returns
+        -------
+        self
+        """
+        about = {"row_ids": row_ids, "groups": groups, "strata": strata}
+        job = self.prepare(X, y, sample_weight=sample_weight, **about, **fit_params)
+        before = getattr(self, "estimators_", None)  # of a warm start; a fresh fit has forgotten them
+        models = [] if before is None else list(before.kept)
+        new = job if job.choice is not None else job.part(len(models), len(job))
+        choice, structure = Choice() if job.choice is None else job.choice, None
+        callbacks = CallbackTasks(self, new, sample_weight)
+        with counted(len(new)) as count:
+            for part in ready(replace(new, tasks=callbacks.tasks_of_learner)):
+                choice, structure = part.choice.without_rows(), structure or part.choice.structure
+                for model in fit_bags(part, self.n_jobs):
+                    models.append(model)
+                    count.one()
+                    callbacks.end_bag(partial(self._so_far, job, models, choice, structure))
+                del part  # before the rows of the next are read
+        self._hold(job, models, choice, structure, self if before is not None else None)
+        callbacks.end_fit()
+        return self
+
+    def _so_far(
+        self, job: FitJob, models: list[Any], choice: Choice, structure: Structure | None
+    ) -> dict[str, Any] | None:
+        """What makes a copy of this model one of the bags that are fitted so far; None where bags have weights."""
+        if self.derandomized_:
+            return None
+        if structure is None and hasattr(self, "estimators_"):  # of a warm start, whose models may be arrays
+            structure = self.estimators_.structure
+        count = len(models)
+        weights = read_only(np.full(count, 1 / count))
+        average = replace(job.average, bags=job.average.bags[:count], weights=weights)
+        fitted = Models(models, job.seeds[:count], structure, job.subspaces)
+        shared = {"bags_": average.bags, "bag_weights_": weights, "y_": job.y, "estimator_": job.learner}
+        return {"estimators_": fitted, "average_": average, "solver_": choice.of(fitted), **shared}
+
+    def _hold(self, job: FitJob, models: list[Any], choice: Choice, structure: Structure | None,
+              before: Self | None = None) -> Self:  # fmt: skip
+        """Keep what was fitted, some of it perhaps by a model before: this one, if it goes on."""
+        goes_on = before is self
+        # If a bag or none was added there is no solver; the others may still be arrays.
+        if before is not None and structure is None and any(map(before.estimators_.is_array, models)):
+            structure, choice = before.estimators_.structure, before.solver_
+        self.estimators_, self.average_ = Models(models, job.seeds, structure, job.subspaces), job.average
+        self.solver_ = choice.of(self.estimators_)
+        self.bags_, self.y_, self.estimator_ = job.average.bags, job.y, clone(job.learner)
+        self.bag_weights_ = job.average.weights if isinstance(job.average, BagAverage) else np.empty(0)
+        for name in NAMES:
+            self.__dict__.pop(name, None)
+        if self.oob_score:
+            keep_score(self, job.X)
+        if goes_on:
+            return self
+        if self.keep_rows:
+            self.X_ = kept(job.X) if self.has_single_bags else job.X  # a copy that later changes do not reach
+            self._fit_params = copy.deepcopy(dict(job.fit_params or {}))
+        else:
+            self._table = fingerprint(job.X)
+        return self
+
+    def refitted(self, X: Any, y: np.ndarray, units: Units, law: ResolvedScheme, fit_params: dict[str, Any],
+                 changed: Callable[[Bags], np.ndarray]) -> Self:  # fmt: skip
+        """Return a new model of other rows, from the same seeds, in which only the bags that changed are fitted.
+
+        It is what a fit to these rows with ``scheme=law.scheme`` would give. `changed` tells, of the new bags, the
+        numbers of those that are not as they were.
+        """
+        self._refuse_changed_parameters()
+        model: Self = clone(self).set_params(scheme=law.scheme)
+        model.__dict__.update({name: value for name, value in vars(self).items() if name == "output_names_"})
+        job = model._prepared(X, y, units, fit_params, self._seeds)
+        if job.choice is not None:  # in closed form there is nothing to fit
+            return model._hold(job, [], job.choice, None)
+        # Arrays refer to the classes by their place, which a class that is gone or new changes.
+        same_classes = job.classes is None or np.array_equal(job.classes, self.average_.classes)
+        models = list(self.estimators_.kept if same_classes else self.estimators_)
+        if self.derandomized_:  # there are other bags now: they are told by their rows
+            places = dict(zip(units.ids.names.tolist(), range(len(units)), strict=True))
+            now = np.array([places.get(name, -1) for name in self.units_.ids.names.tolist()])
+            known = {tuple(now[bag].tolist()): fitted for bag, fitted in zip(self.bags_, models, strict=True)}
+            models = [known.get(tuple(bag.tolist())) for bag in job.average.bags]
+            new = np.array([number for number, fitted in enumerate(models) if fitted is None], dtype=np.intp)
+            new = np.union1d(new, changed(job.average.bags))
+        else:
+            new = changed(job.average.bags)
+        # What a bag without rows predicts depends on the range or the classes.
+        new = np.union1d(new, np.flatnonzero(job.bags.sizes == 0))
+        structure = self.estimators_.structure
+        if structure is not None and structure.holds_rows:  # which have other positions now
+            new = np.arange(len(job))
+        changed_bags = chosen(job.only(new)) if len(new) else job
+        with counted(len(new)) as count:
+            for number, fitted in zip(new, fit_bags(changed_bags, self.n_jobs) if len(new) else [], strict=True):
+                models[number] = fitted
+                count.one()
+        choice = changed_bags.choice or self.solver_
+        return model._hold(job, models, choice, choice.structure, self)
+
+    def _refuse_changed_parameters(self) -> None:
+        """Refuse to fit some bags with other parameters than the rest."""
+        now, before = self._what_must_stay({}), self._settings
+        changed = {name for name in now if name != "keep_rows" and now[name] != before.get(name)}
+        if _fingerprint(BY_ROW) not in (now["solver"], before["solver"]):
+            changed.discard("solver")  # all others give the same bits
+        if changed:
+            last = [name for name in sorted(changed) if not any(other.startswith(f"{name}__") for other in changed)]
+            names = ", ".join(name for name in last if not name.endswith("__steps")) or last[0]
+            raise ValueError(f"Bags that stay were fitted with other parameters: {names} changed. Fit anew.")
+
+    def training_data(self, X: Any = None, **fit_params: Any) -> tuple[Any, dict[str, Any]]:
+        """Return the training rows and what was passed to the learner's fit: those kept, or those given again."""
+        check_is_fitted(self)
+        if isinstance(getattr(self, "X_", X), RowSource):
+            raise ValueError(
+                "This model was fitted to rows that are not in memory, and its bags cannot be fitted again from there. "
+                "Fit a model anew, to files with other rows; or fit it in memory: fit(*table.to_memory())."
+            )
+        if hasattr(self, "X_"):
+            if X is not None or fit_params:
+                raise ValueError("This model has kept its training rows. Leave X and the fit parameters out.")
+            return self.X_, self._fit_params
+        if X is None:
+            raise ValueError(
+                "This model has kept no training rows (keep_rows=False). Give them again, as they were in fit: X=..."
+            )
+        X = validated_rows(self, X, reset=False, ensure_min_samples=2)
+        params = self._routed(self._learner(), n_rows(X), fit_params.pop("sample_weight", None), fit_params)
+        now, before = self._what_must_stay(params), self._settings
+        changed = [name for name in now | before if "fit parameter" in name and now.get(name) != before.get(name)]
+        if fingerprint(X) != self._table or changed:
+            what = "rows" if not changed else ", ".join(name.removeprefix("the fit parameter ") for name in changed)
+            raise ValueError(
+                f"The {what} are not those that the model was fitted to. Give them as they were in fit, in the same "
+                "order; after forgetting rows, without these."
+            )
+        return X, params
+
+    def prepare(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        row_ids: Any = None,
+        groups: Any = None,
+        strata: Any = None,
+        **fit_params: Any,
+    ) -> FitJob:
+        """Do everything up to the fitting itself: check the data, draw the bags and the learners' seeds.
+
+        What it learns from the data is kept on the model, which stays unfitted. `fit` fits the job; other functions
+        stream it, or fit it in portions.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_samples, n_features)
+            The training rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The targets of the training rows.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in `fit`.
+        row_ids : None, "index", or sequence of int or labels, default=None
+            As in `fit`.
+        groups : sequence of int or labels, of length n_samples, default=None
+            As in `fit`.
+        strata : array-like of shape (n_samples,) or None, default=None
+            As in `fit`.
+        **fit_params : dict
+            As in `fit`.
+
+        Returns
+        -------
+        FitJob
+            All bags, including those of an earlier fit in a warm start.
+        """
+        self._check_parameters()
+        learner = self._learner()
+        X, y = (in_memory(table, name, type(self).__name__) for table, name in ((X, "X"), (y, "y")))
+        resumes = self._resumes()
+        # A fitted model stays as it is if they are refused; what is no table is refused below.
+        is_table = hasattr(X, "shape") or hasattr(X, "__len__")
+        if isinstance(X, RowSource):
+            y, row_ids, groups = X.all_of_fit(y, row_ids, groups, type(self).__name__)
+        units = units_of(X, n_rows(X), row_ids, groups, type(self).__name__) if is_table else None
+        if not resumes:
+            self._forget()
+        X, y = self._validated(X, y, reset=not resumes)
+        units = units_of(X, len(y), row_ids, groups, type(self).__name__) if units is None else units
+        params = self._routed(learner, len(y), sample_weight, fit_params, groups)
+        if resumes:
+            law = self._law(y, strata, units)
+            self._check_resumed(law, X, y, units, params)
+            return self._job(learner, X, y, law, params)
+        return self._prepared(X, y, units, params, None, strata)
+
+    def _law(self, y: np.ndarray, strata: Any, units: Units) -> ResolvedScheme:
+        by_class = self._estimator_type_wanted == "classifier"
+        return law_of_rows(self.scheme, y, strata, units, type(self).__name__, by_class=by_class)
+
+    def _prepared(self, X: Any, y: np.ndarray, units: Units, params: dict[str, Any], seeds: Seeds | None,
+                  strata: Any = None) -> FitJob:  # fmt: skip
+        """The job of a fit that begins anew, from its own seeds or from given ones; data and names are checked."""
+        if seeds is not None:
+            X, y = self._validated(X, y, reset=True)
+        law = self._law(y, strata, units)
+        self._seeds = Seeds.from_random_state(self.random_state, type(self).__name__) if seeds is None else seeds
+        self._settings, self.units_ = self._what_must_stay(params), units
+        return self._job(self._learner(), X, y, law, params)
+
+    def _job(self, learner: Any, X: Any, y: np.ndarray, law: ResolvedScheme, params: dict[str, Any]) -> FitJob:
+        """Draw the bags and the learners' seeds."""
+        self.scheme_, self.derandomized_ = law, isinstance(self.n_bags, str)
+        self.has_random_n_bags_ = isinstance(self.n_bags, RandomBags) and self.n_bags.law == law
+        rule, classes = self._learn_targets(y)
+        subspaces = Subspaces.read(self.max_features, self.n_features_in_, type(self).__name__)
+        limit = self._limit(learner, X, y, law, rule, classes, params, subspaces)
+        if isinstance(limit, AllBagsOfNeighbours):
+            none = Bags([], law.n_samples), np.empty(0, dtype=np.int64)
+            return FitJob(learner, limit.X, y, *none, classes, params, limit, choice=Choice(limit.name))
+        bags, weights = self._draw(law, learner, limit)
+        units = self.units_
+        about = classes, units, getattr(self, "output_names_", None)
+        average = BagAverage(law, bags, read_only(weights), not self.derandomized_, y, rule, *about)
+        if self.oob_score:  # better now than after all fits
+            average.refuse_units_in_every_bag()
+        seeds = self._seeds.learner_seeds(0, len(bags))
+        if self.derandomized_:  # one seed for all bags, which makes the learner one fixed function
+            seeds = np.repeat(seeds[:1], len(bags))
+            if subspaces is not None:
+                subspaces.warn_of_one(stacklevel=6)
+        rows, empty = units.rows_of_bags(bags), average.empty_value
+        job = FitJob(learner, X, y, rows, seeds, classes, params, average, empty, solver_wanted=self.solver)
+        return replace(job, subspaces=subspaces)
+
+    def _limit(self, learner: Any, X: Any, y: np.ndarray, law: ResolvedScheme, rule: Any,
+               classes: np.ndarray | None, params: dict[str, Any],
+               subspaces: Subspaces | None) -> AllBagsOfNeighbours | str:  # fmt: skip
+        """The average over all bags in closed form, or why there is none."""
+        if not self.derandomized_ or params or self.solver == "scikit-learn" or type(learner) not in NEIGHBOURS:
+            return ""
+        if isinstance(X, RowSource):
+            return "the rows are not in memory"
+        if subspaces is not None:
+            return "max_features draws columns"
+        if not self.units_.are_rows:
+            return f"bags are drawn over {self.units_.noun.plural}"
+        try:
+            return AllBagsOfNeighbours(clone(learner), kept(X), y, law, rule, classes, self.units_)
+        except NotCovered as reason:
+            return str(reason)
+
+    @property
+    def has_single_bags(self) -> bool:
+        """Whether bags were drawn or listed, in place of an average over all of them in closed form."""
+        return isinstance(self.average_, BagAverage)
+
+    def bag_predictions(self, X: Any) -> np.ndarray:
+        """Return what is averaged: the prediction of each bag's model, clipped to the range if there is one.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points at which to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_bags, n_points) or (n_bags, n_points, n_classes or n_outputs)
+        """
+        raw = self.predict_once(X).raw
+        outputs: np.ndarray = self.average_.outputs(raw)
+        return outputs
+
+    def predict_once(self, X: Any) -> BagPredictions:
+        """Predict with every bag's model at some points, and keep the predictions.
+
+        `leave_one_out`, `certify`, `certify_reused` and `predict_interval` accept the result in place of the points,
+        so that the models predict only once even if several of these are used.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points at which to predict.
+
+        Returns
+        -------
+        BagPredictions
+            It takes 8 bytes per bag, point and class or output.
+        """
+        check_is_fitted(self)
+        if not self.has_single_bags:
+            raise ValueError(
+                "All bags are averaged in closed form, so there are no predictions of single bags. Draw some bags "
+                '(n_bags=500), or list them all (solver="scikit-learn").'
+            )
+        points = self.checked_points(X)
+        about = fingerprint(points), index_of(points), getattr(self, "output_", None)
+        return BagPredictions(self._raw(points), self.bags_, *about)
+
+    def _raw(self, points: Any, how: Asking | None = None) -> np.ndarray:
+        """The predictions of all bags at some points."""
+        return np.concatenate(list(self._asked(points, how)))
+
+    def _asked(self, points: Any, how: Asking | None = None) -> Iterator[np.ndarray]:
+        """Ask all bags for their predictions at some points, in blocks."""
+        return predict_bags(self.estimators_, points, self.average_.classes, self.n_jobs, how=how)
+
+    def raw(self, X: Any) -> Any:
+        """Return the predictions of all bags, not yet clipped; in closed form, what takes their place."""
+        if isinstance(self.average_, AllBagsOfNeighbours):
+            return self.average_.ranked(self.checked_points(X))
+        blocks = [raw for _, raw in self.raw_blocks(X)]
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+
+    def raw_blocks(self, X: Any, how: Asking | None = None,
+                   wanted: Callable[[slice], np.ndarray] | None = None) -> Iterator[tuple[slice, Any]]:  # fmt: skip
+        """Yield blocks of points that fit into memory, as a slice, with every bag's predictions, not yet clipped.
+
+        `wanted` says which points of a block each bag's model has to predict; what a block has elsewhere means nothing.
+        """
+        check_is_fitted(self)
+        if isinstance(X, BagPredictions):
+            yield from X.of(self)
+            return
+        points = self.checked_points(X)
+        if isinstance(self.average_, AllBagsOfNeighbours):
+            yield from self.average_.blocks(points)
+            return
+        n_points, step = n_rows(points), max(1, _BLOCK_BYTES // (8 * len(self.bags_) * self.average_.n_numbers))
+
+        def asked(first: int, some: Any) -> tuple[slice, np.ndarray]:
+            block = slice(first, first + n_rows(some))
+            of_block = how if wanted is None else replace(how or Asking(), wanted=wanted(block))
+            return block, self._raw(some, of_block)
+
+        if isinstance(points, RowSource):
+            for number, some in enumerate(points.blocks(step)):  # cut as a table in memory is: the same bits
+                yield asked(number * step, some)
+            return
+        for first in range(0, n_points, step):
+            stop = min(first + step, n_points)
+            some = points if stop - first == n_points else take_rows(points, np.arange(first, stop))
+            yield asked(first, some)
+
+    def fingerprint_of(self, X: Any) -> str:
+        """Return a hash that identifies test points, or the points of BagPredictions."""
+        return X.points if isinstance(X, BagPredictions) else fingerprint(self.checked_points(X))
+
+    def index_of(self, X: Any) -> Any:
+        """Return the index that names test points, or the points of BagPredictions; None if they are only counted."""
+        return X.index if isinstance(X, BagPredictions) else index_of(X)
+
+    def checked_points(self, X: Any) -> Any:
+        """Return test points, checked as far as possible without the learner."""
+        return validated_rows(self, X, reset=False, ensure_min_samples=1)
+
+    def remembered(self, what: str, make: Callable[[], Any]) -> Any:
+        """Return what `make` works out from the fit, kept under the name `what` until the model is fitted again."""
+        average, memory = self.__dict__.get("_memory", (None, {}))
+        if average is not self.average_:
+            memory = {}
+            self._memory = (self.average_, memory)
+        if what not in memory:
+            memory[what] = make()
+        return memory[what]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        tables = {name: packed(state[name]) for name in ("X_", "_fit_params") if name in state}
+        return stamped({name: value for name, value in (state | tables).items() if name != "_memory"})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = unstamped(state, type(self).__name__)
+        super().__setstate__(state | {name: unpacked(state[name]) for name in ("X_", "_fit_params") if name in state})
+
+    # ------------------------------------------------------------------------------------------ what the two differ in
+
+    def _default_learner(self) -> Any:
+        raise TypeError("A bagged ensemble is a BaggedRegressor or a BaggedClassifier.")
+
+    def _learn_targets(self, y: np.ndarray) -> tuple[Any, np.ndarray | None]:
+        """Keep what is needed from the targets; return the rule for the range and the classes, if there are any."""
+        return None, None
+
+    def _read_targets(self, y: Any) -> np.ndarray:
+        return one_column(y, type(self).__name__, "use one column of it, and a model for each.")
+
+    def _check_targets(self, y: np.ndarray) -> np.ndarray:
+        return y
+
+    # --------------------------------------------------------------------------------------------------------- the fit
+
+    def _predicted(self, X: Any, caller: str, params: dict[str, Any], *, decisions: bool = False) -> np.ndarray:
+        """The average over bags at some points, added up bag by bag so that only the sum is held."""
+        check_is_fitted(self)
+        how = Asking(decisions, self._routed_to_predict(caller, params))
+        if isinstance(X, RowSource):
+            if how.params:
+                raise ValueError(f"{caller} passes nothing along for points that are not in memory. Read them first.")
+            return np.concatenate([self._averaged([raw], decisions) for _, raw in self.raw_blocks(X, how)])
+        raw: Iterator[Any] = (block for _, block in self.raw_blocks(X))
+        if self.has_single_bags:
+            raw = self._asked(self.checked_points(X), how)
+        return self._averaged(raw, decisions)
+
+    def _averaged(self, raw: Iterable[Any], decisions: bool) -> np.ndarray:
+        average: Any = self.average_
+        averaged: np.ndarray = average.prediction(raw, clip=False) if decisions else average.prediction(raw)
+        return averaged
+
+    def _check_parameters(self) -> None:
+        name, reason = type(self).__name__, 'use a whole number, or "all" for derandomized bagging.'
+        if isinstance(self.n_bags, str):
+            if self.n_bags != "all":
+                raise refuse_value("n_bags", name, 'an integer >= 1 or "all"', self.n_bags, reason)
+        elif isinstance(self.n_bags, RandomBags):
+            check_integer(int(self.n_bags), "n_bags", name, minimum=1, reason="draw another number.")
+        else:
+            check_integer(self.n_bags, "n_bags", name, minimum=1, reason=reason)
+        as_scheme(self.scheme, name)
+        check_wanted(self.solver, name)
+        check_jobs(self.n_jobs, name)
+        check_max_features(self.max_features, name)
+        check_score(self.oob_score, name)
+        check_flag(self.warm_start, "warm_start", name)
+        check_flag(self.keep_rows, "keep_rows", name)
+
+    def _learner(self) -> Any:
+        learner = self._default_learner() if self.estimator is None else self.estimator
+        refuse_endless(learner, type(self).__name__)
+        usable = hasattr(learner, "fit") and hasattr(learner, "get_params") and not isinstance(learner, type)
+        if not usable or not may_predict(learner):
+            expected = "an unfitted scikit-learn estimator, or FunctionRegressor or FunctionClassifier of a function"
+            raise refuse_type("estimator", type(self).__name__, expected, learner)
+        tags, own = get_tags(learner) if hasattr(learner, "__sklearn_tags__") else None, self._estimator_type_wanted
+        if tags is not None and tags.estimator_type not in (own, None):
+            reason = f"it is a {tags.estimator_type}. Use the other of BaggedRegressor and BaggedClassifier."
+            raise refuse_type("estimator", type(self).__name__, f"a {own}", learner, reason)
+        return learner
+
+    def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
+        X = validated_rows(self, X, reset=reset, ensure_min_samples=2)
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        y = self._read_targets(y)
+        if not isinstance(X, RowSource):
+            y = np.array(y)  # a copy, because it is kept and the caller's may change
+        if y.dtype.kind == "O" and any(map(is_missing, y.ravel())):
+            raise ValueError("Input y contains NaN or missing values. Remove those rows.")
+        y = read_only(self._check_targets(y))
+        check_consistent_length(X, y)
+        return X, y
+
+    def _resumes(self) -> bool:
+        """Return whether a warm start continues with the bags that are already fitted."""
+        return self.warm_start and hasattr(self, "bags_") and self.n_bags != "all" and not self.derandomized_
+
+    def _check_resumed(self, law: ResolvedScheme, X: Any, y: np.ndarray, units: Units, params: dict[str, Any]) -> None:
+        """Refuse a warm start whose result would not equal that of a cold one."""
+        fitted = len(self.bags_)
+        if int(self.n_bags) < fitted:
+            reason = f"with warm_start=True there are already {fitted} bags. Raise n_bags or fit a clone."
+            raise refuse_value("n_bags", type(self).__name__, f"at least {fitted}", self.n_bags, reason)
+        same = same_table(X, self.X_) if hasattr(self, "X_") else fingerprint(X) == self._table
+        before = getattr(self, "units_", None)
+        if units != before:
+            what = "row_ids" if units.are_rows and (before is None or before.are_rows) else "groups"
+            raise ValueError(
+                f"warm_start=True adds bags of the same rows, but {what} changed since the first fit. Fit a clone, or "
+                "set warm_start=False."
+            )
+        if law != self.scheme_ or not np.array_equal(y, self.y_) or not same:
+            raise ValueError(
+                "warm_start=True adds bags of the same data and scheme, but the data or scheme changed since the first "
+                "fit. Fit a clone, or set warm_start=False."
+            )
+        now = self._what_must_stay(params)
+        changed = sorted(name for name in now | self._settings if now.get(name) != self._settings.get(name))
+        if changed:
+            raise ValueError(
+                f"warm_start=True adds bags to the same ensemble, but {', '.join(changed)} changed since the first "
+                "fit. Fit a clone, or set warm_start=False."
+            )
+        if int(self.n_bags) == fitted:
+            warnings.warn("Warm-start fitting without raising n_bags does not fit new bags.", stacklevel=5)
+
+    def _what_must_stay(self, fit_params: dict[str, Any]) -> dict[str, Any]:
+        """Fingerprints of what all bags share besides the rows and targets, which are kept."""
+        free = {"n_bags", "n_jobs", "warm_start", "scheme", "oob_score"}
+        parts = "scheme__", "prediction_range__"  # the parts themselves are compared
+        params = {name: value for name, value in self.get_params(deep=True).items() if not name.startswith(parts)}
+        shared = {name: value for name, value in params.items() if name not in free}
+        shared |= {f"the fit parameter {name}": value for name, value in fit_params.items()}
+        prints = {name: _fingerprint(value) for name, value in shared.items()}
+        if isinstance(self.random_state, np.random.Generator | np.random.RandomState):
+            prints["random_state"] = self.random_state  # itself: its state changes whenever something is drawn
+        return prints
+
+    def _forget(self) -> None:
+        """Remove everything of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
+        fitted = (
+            "bags_",
+            "estimators_",
+            "average_",
+            "bag_weights_",
+            "scheme_",
+            "solver_",
+            "units_",
+            "X_",
+            "y_",
+            "estimator_",
+        )
+        for name in (*fitted, *NAMES, "_memory", "_fit_params", "_table"):
+            self.__dict__.pop(name, None)
+
+    def _draw(self, law: ResolvedScheme, learner: Any, no_closed_form: str) -> tuple[Bags, np.ndarray]:
+        """The bags, and the weight of each in the average."""
+        if not self.derandomized_:
+            bags = law.draw(int(self.n_bags), self._seeds, row_ids=self.units_.ids)
+            return bags.called(self.units_.noun), np.full(len(bags), 1 / len(bags))
+        parameters = {"order_matters": getattr(learner, "order_matters", False), **learner.get_params(deep=True)}
+        ordered = any(value is True for name, value in parameters.items() if name.split("__")[-1] == "order_matters")
+        # There are at least as many bags as rows; for very many rows, even counting the bags would take long.
+        size: int | float = law.n_samples
+        if size <= _MOST_BAGS:
+            size = law.count_support(ordered=ordered, limit=_MOST_BAGS)
+        if size > _MOST_BAGS:
+            reason = f"{law} has {_many(size)} bags, but at most {_MOST_BAGS:,} are listed. Draw some: n_bags=10000."
+            reason += f" There is no closed form, because {no_closed_form}." if no_closed_form else ""
+            raise refuse_value("n_bags", type(self).__name__, "an integer for this scheme", "all", reason)
+        sequences, probabilities = zip(*law.support(ordered=ordered), strict=True)
+        bags = Bags(sequences, law.n_samples).called(self.units_.noun)
+        return bags, np.array(probabilities, dtype=float)
+
+    # ------------------------------------------------------------------------------------------ scikit-learn's contract
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        theirs = self._learner_tags()
+        if theirs is None:
+            return tags
+        for name in ("sparse", "allow_nan", "categorical", "string", "positive_only"):
+            setattr(tags.input_tags, name, getattr(theirs.input_tags, name))
+        tags.target_tags.positive_only = theirs.target_tags.positive_only
+        tags.non_deterministic = theirs.non_deterministic
+        return tags
+
+    def _learner_tags(self) -> Any:
+        """The learner's tags; None if it does not inherit from scikit-learn and has none."""
+        learner = self._default_learner() if self.estimator is None else self.estimator
+        return get_tags(learner) if hasattr(learner, "__sklearn_tags__") else None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "bags_")
+
+
+class CallbackTasks:
+    """The tasks of a fit for scikit-learn's callbacks, if this version has them: every bag is one.
+
+    Parameters
+    ----------
+    model : BaggedEnsemble
+        The model.
+    job : FitJob
+        The bags that are to be fitted.
+    sample_weight : array-like or None
+        The weights that were passed to fit.
+    """
+
+    def __init__(self, model: BaggedEnsemble, job: FitJob, sample_weight: Any) -> None:
+        self.root: Any = None
+        self.tasks: Iterator[Any] = iter(())
+        self.tasks_of_learner: list[Any] | None = None
+        if not hasattr(model, "_init_callback_context"):
+            return
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self.about = {"estimator": model, "X": job.X, "y": job.y, "metadata": metadata}
+        self.root = model._init_callback_context(max_subtasks=len(job))
+        self.root.call_on_fit_task_begin(**self.about)
+        tasks = [self.root.subcontext(task_name="bag") for _ in range(len(job))]
+        self.tasks = iter(tasks)
+        if hasattr(job.learner, "set_callbacks") and has_callbacks(job.learner):
+            self.tasks_of_learner = tasks
+            for task in tasks:  # callbacks that go on to learners are called by these, perhaps in another process
+                with task.propagate_callback_context(clone(job.learner)):
+                    pass
+
+    def end_bag(self, fitted: Callable[[], dict[str, Any] | None]) -> None:
+        """Tell of the next bag; `fitted` is what makes a copy of the model one of the bags so far."""
+        if self.root is None:
+            return
+        task = next(self.tasks)
+        task.call_on_fit_task_begin(**self.about)
+        if task.call_on_fit_task_end(**self.about, reconstruction_attributes=fitted):
+            raise ValueError(
+                "A callback asked to stop before all bags were fitted. A certificate is about a number of bags "
+                "fixed in advance, so fitting cannot stop early. Remove the callback, or lower n_bags."
+            )
+
+    def end_fit(self) -> None:
+        """Tell of the whole fit, of which the model is now the result."""
+        if self.root is not None:
+            self.root.call_on_fit_task_end(**self.about, reconstruction_attributes={})
+
+
+def units_of(X: Any, n_samples: int, row_ids: Any, groups: Any, owner: str) -> Units:
+    """Return what bags are drawn of: the units that groups name, or rows, called as they are in the table."""
+    if groups is None:
+        ids = as_row_ids(row_ids, X, n_samples, owner)
+        labels = X.labels() if isinstance(X, RowSource) else index_of(X)
+        return Units(ids, labels=labels if row_ids is None else None)
+    if row_ids is not None:
+        reason = "with groups, units have names and rows have none. Leave row_ids out."
+        raise refuse_value("row_ids", owner, "None beside groups", row_ids, reason)
+    _refuse_another_order(X, groups, owner)
+    return Units.of_groups(groups, n_samples, owner)
+
+
+def _refuse_another_order(X: Any, groups: Any, owner: str) -> None:
+    """Refuse groups whose index has the labels of the table's index in another order: they go by position."""
+    index, theirs = index_of(X), index_of(groups)
+    if index is None or theirs is None or len(index) != len(theirs) or index.equals(theirs):
+        return
+    if index.is_unique and theirs.is_unique and theirs.isin(index).all():
+        reason = "groups are taken by position. Use groups.loc[X.index]."
+        raise refuse_value("groups", owner, "in the order of the rows of X", theirs[:3].tolist(), reason)
+
+
+def bagged_in(estimator: Any) -> dict[str, BaggedEnsemble]:
+    """Return the bagged ensembles in an estimator, by the prefix of their parameters."""
+    inner = {"": estimator, **{f"{k}__": v for k, v in estimator.get_params(deep=True).items()}}
+    return {prefix: part for prefix, part in inner.items() if isinstance(part, BaggedEnsemble)}
+
+
+def _fingerprint(value: Any) -> Any:
+    """Something equal for equal values that does not change when they do; for what cannot be hashed, itself."""
+    if isinstance(value, types.FunctionType):  # another one of the same name may do something else
+        given = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
+        return (value.__module__, value.__qualname__, _code(value.__code__), tuple(map(_given, given)))
+    try:
+        return joblib.hash(value)
+    except Exception:
+        return type(value) if hasattr(value, "get_params") else value  # its parameters are compared separately
+
+
+def _given(value: Any) -> Any:
+    """A default of a function by value; for a function, its code."""
+    if isinstance(value, types.FunctionType):
+        return _code(value.__code__)
+    try:
+        return joblib.hash(value)
+    except Exception:
+        return type(value)
+
+
+def _code(code: types.CodeType) -> Any:
+    """What code does, the same in every process: functions inside of it are told by their code, not their address."""
+    constants = [_code(each) if isinstance(each, types.CodeType) else repr(each) for each in code.co_consts]
+    return (code.co_code, tuple(constants), code.co_names, code.co_varnames, code.co_freevars, code.co_flags)
+
+
+def _many(number: int | float) -> str:
+    if number == math.inf:
+        return "infinitely many"
+    return f"{number:,}" if number < 10**15 else f"about 10^{math.log10(number):.0f}"
+
+
+# -------------------------------------------------------------------------------------------------------- bagged models
+# Which models the functions of a bagged model take, and what to pass in place of a pipeline or search around one.
+
+_KINDS = "BaggedRegressor or BaggedClassifier"
+
+
+def check_bagged(
+    model: Any,
+    owner: str,
+    *,
+    kind: type | None = None,
+    fitted: bool = True,
+    reason: str = "",
+    outputs: str = "one",
+) -> None:
+    """Refuse what is not a bagged model, or not one of a kind, or not a fitted one.
+
+    A pipeline or a search with one inside is refused as well. Its earlier steps were fitted to all rows, and its
+    parameters chosen by all rows, so that what is measured and proved without a row is true of the bagged model alone;
+    the sentence says how to pass that.
+
+    Parameters
+    ----------
+    model : object
+        What was passed as a model.
+    owner : str
+        The function it was passed to.
+    kind : type or None, default=None
+        `BaggedRegressor` or `BaggedClassifier`, if only one of them will do.
+    fitted : bool, default=True
+        Whether it has to be fitted.
+    reason : str, default=""
+        What to say of a model that has nothing bagged inside.
+    outputs : {"one", "any", "all"}, default="one"
+        What a fitted regressor of several outputs is asked about: one of them, as `model.output(name)` gives it, either
+        that or all together, or nothing but all together.
+    """
+    if not isinstance(model, kind or BaggedEnsemble):
+        expected = f"a {'fitted ' if fitted else ''}{kind.__name__ if kind else _KINDS}"
+        raise refuse_type("model", owner, expected, model, _around(model, kind or BaggedEnsemble) or reason)
+    if not fitted:
+        return
+    check_is_fitted(model)
+    if outputs == "one":
+        refuse_several_outputs(model, owner)
+    if outputs == "all" and hasattr(model, "output_"):
+        name, way = model.output_.name, f"{owner}(model, ...).output({model.output_.name!r})"
+        reason = f"this is its output {name!r} alone, and rows belong to all outputs. Use {way}."
+        raise refuse_value("model", owner, "the whole model", model, reason)
+
+
+def refuse_several_outputs(model: Any, owner: str, way: str = "") -> None:
+    """Refuse a regressor of several outputs, of which one has to be named; `way` is another way out."""
+    if hasattr(model, "output_names_"):
+        names = model.output_names_.tolist()
+        reason = f"the model has {len(names)} outputs. Use model.output({names[0]!r}){way}."
+        raise refuse_value("model", owner, "about one output", model, reason)
+
+
+def _around(model: Any, kind: type) -> str:
+    """What to pass in place of a model that has a bagged one of this kind inside; "" if it has none."""
+    path, notes, inner = "", [], model
+    while not isinstance(inner, kind):
+        if isinstance(inner, Pipeline):
+            notes.append(_PIPELINE.format(path or "pipeline"))
+            path, inner = f"{path or 'pipeline'}[-1]", inner.steps[-1][1]
+        elif hasattr(inner, "best_estimator_"):
+            notes.append(_SEARCH)
+            path, inner = f"{path or 'search'}.best_estimator_", inner.best_estimator_
+        elif isinstance(inner, TransformedTargetRegressor) and hasattr(inner, "regressor_"):
+            notes.append(_TARGETS)
+            path, inner = f"{path or 'model'}.regressor_", inner.regressor_
+        else:
+            return ""
+    return f"pass {path}. {' '.join(notes)}"
+
+
+_PIPELINE = (
+    "Give it rows as {0}[:-1].transform(X) makes them; what is said is then about the last step alone, because steps "
+    "before it have seen all rows. To cover them, too, bag the whole pipeline."
+)
+_SEARCH = "What is said is then about the parameters as they were chosen, and not about the choice, which saw all rows."
+_TARGETS = "What is said is then about the transformed targets."

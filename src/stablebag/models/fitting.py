@@ -1,0 +1,565 @@
+"""Fitting: a job goes in, one model per bag comes out, in bag order and in parallel."""
+
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
+from stablebag._checks import refuse_value
+from stablebag.models.caching import KeptFits
+from stablebag.models.learners import Subspaces, Surroundings
+from stablebag.models.parallel import BagError, Pace, n_workers, on_this_machine, one_thread, results, unlogged
+from stablebag.models.rows import Points, RowSource
+from stablebag.models.solving import (
+    Asking,
+    Choice,
+    FitJob,
+    General,
+    Structure,
+    bags_for_solvers,
+    chosen,
+    converted,
+    warns_of_many_classes,
+)
+from stablebag.resampling.bags import Bags
+
+# --------------------------------------------------------------------------------------------------------------- models
+# The fitted models of all bags: arrays where a solver made them, which become estimators when one asks for them.
+
+
+class Models(Sequence[Any]):
+    """The model of each bag, as a sequence of fitted estimators.
+
+    Where a solver has fitted a bag, its model is kept as arrays and the estimator is built on access: a new one each
+    time, with all the attributes that scikit-learn's own fit would have given it. Pickling keeps the arrays.
+
+    Parameters
+    ----------
+    kept : iterable
+        The model of each bag as it is kept: as arrays, or as an estimator.
+    seeds : ndarray of int
+        The learner's seed in each bag.
+    structure : Structure or None, default=None
+        What models that are kept as arrays have in common.
+    subspaces : Subspaces or None, default=None
+        The columns that each model saw and is to be asked about; None is all.
+    """
+
+    subspaces: Subspaces | None = None  # also of models from before there were any
+
+    def __init__(
+        self,
+        kept: Iterable[Any],
+        seeds: np.ndarray,
+        structure: Structure | None = None,
+        subspaces: Subspaces | None = None,
+    ) -> None:
+        self.kept, self.seeds, self.structure, self.subspaces = list(kept), seeds, structure, subspaces
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    @overload
+    def __getitem__(self, place: int) -> Any: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Any]: ...
+    def __getitem__(self, place: Any) -> Any:
+        """Return the estimator of a bag, or a list of those of some bags."""
+        if isinstance(place, slice):
+            return [self[number] for number in range(*place.indices(len(self)))]
+        number = range(len(self))[place]
+        model = self.kept[number]
+        if not self.is_array(model):
+            return model
+        assert self.structure is not None
+        with unlogged():
+            return self.structure.estimator(model, int(self.seeds[number]))
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[number] for number in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__} of {len(self):,} bags, {self.n_arrays:,} of them kept as arrays"
+
+    def is_array(self, model: Any) -> bool:
+        """Return whether a model is kept as arrays."""
+        return self.structure is not None and type(model) is self.structure.model_type
+
+    @property
+    def n_arrays(self) -> int:
+        """The number of models that are kept as arrays."""
+        return len(self._numbers)
+
+    @cached_property
+    def _numbers(self) -> list[int]:
+        """The numbers of the bags whose models are arrays."""
+        return [number for number, model in enumerate(self.kept) if self.is_array(model)]
+
+    @cached_property
+    def _stacked(self) -> Any:
+        assert self.structure is not None
+        return self.structure.stacked([self.kept[number] for number in self._numbers])
+
+    def runs(self, first: int, stop: int) -> Iterator[tuple[range, bool]]:
+        """Yield runs of bags that are kept alike: their numbers, and whether they are arrays."""
+        while first < stop:
+            array, end = self.is_array(self.kept[first]), first + 1
+            if len(self._numbers) == len(self):
+                end = stop
+            while end < stop and self.is_array(self.kept[end]) == array:
+                end += 1
+            yield range(first, end), array
+            first = end
+
+    def together(self, numbers: range) -> Any:
+        """Return a run of arrays as what predicts for all of them at once."""
+        place = bisect_left(self._numbers, numbers.start)
+        return self._stacked[place : place + len(numbers)]
+
+    @cached_property
+    def may_run_beside_others(self) -> bool:
+        """Whether several of the estimators may run in threads at once."""
+        kinds = {type(model): number for number, model in enumerate(self.kept)}
+        return all(Surroundings(self[number]).may_run_beside_others for number in kinds.values())
+
+    # ------------------------------------------------------------------------------------------------------- pickling
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Put the arrays of all bags end to end: a few large ones instead of thousands."""
+        inside = np.array([self.is_array(model) for model in self.kept], dtype=bool)
+        arrays = [model for model in self.kept if self.is_array(model)]
+        return {
+            "estimators": [model for model in self.kept if not self.is_array(model)],
+            "inside": inside,
+            "seeds": self.seeds,
+            "structure": self.structure,
+            "packed": [_packed(values) for values in zip(*arrays, strict=True)],
+            "subspaces": self.subspaces,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.seeds, self.structure, self.subspaces = state["seeds"], state["structure"], state.get("subspaces")
+        estimators, n_arrays = iter(state["estimators"]), int(np.sum(state["inside"]))
+        columns = [_unpacked(packed, n_arrays) for packed in state["packed"]]
+        kind = None if self.structure is None else self.structure.model_type
+        arrays = (kind(*values) for values in zip(*columns, strict=True)) if kind is not None else iter(())
+        self.kept = [next(arrays) if inside else next(estimators) for inside in state["inside"]]
+
+
+def _packed(values: tuple[Any, ...]) -> dict[str, Any]:
+    """One field of many models: arrays end to end with their shapes, or numbers in an array."""
+    if not isinstance(values[0], np.ndarray):
+        return {"numbers": np.array(values)}
+    flat = np.concatenate([value.ravel() for value in values])
+    return {"flat": flat, "shapes": np.array([value.shape for value in values])}
+
+
+def _unpacked(packed: dict[str, Any], count: int) -> Iterable[Any]:
+    if "numbers" in packed:
+        return list(packed["numbers"].tolist())
+    shapes = packed["shapes"].reshape(count, -1)
+    ends = np.cumsum(shapes.prod(axis=1, dtype=np.int64))
+    starts = ends - shapes.prod(axis=1, dtype=np.int64)
+    flat = packed["flat"]
+    flat.flags.writeable = False
+    return [flat[a:b].reshape(shape) for a, b, shape in zip(starts, ends, shapes.tolist(), strict=True)]
+
+
+# ------------------------------------------------------------------------------------------------------------- portions
+# Portions of bags whose rows have room in memory: one pass over a source fills each, and the bags are fitted as ever.
+#
+# A learner gets the very rows, in the very order, that it would get from a table in memory: the same bits come out.
+
+_OF_A_ROW = 16  # bytes: its number in the table, and its target
+_OF_AN_ENTRY = 24  # bytes of a row in a bag: its number, sorted with its place, and its new number
+
+
+def portions(job: FitJob) -> Iterator[FitJob]:
+    """Yield a job of rows that are in a source as jobs of rows in memory, each of as many bags as have room."""
+    source: RowSource = job.X
+    for first, stop in cuts(job.bags, source):
+        yield gathered(job.part(first, stop), len(job))
+
+
+class NoRoomError(ValueError):
+    """The distinct rows of a bag have no room in the memory of their source."""
+
+    bag: int
+    n_rows: int
+    megabytes: int  # with which they would
+
+    @classmethod
+    def of(cls, source: RowSource, bag: int, n_rows: int, megabytes: int) -> "NoRoomError":
+        """Return the error with its sentence."""
+        reason = f"bag {bag} has {n_rows:,} distinct rows. Give it {megabytes:,}MB, or draw smaller bags."
+        given = f"{source.max_memory:,} bytes"
+        error = cls(*refuse_value("max_memory", type(source).__name__, "enough for one bag", given, reason).args)
+        error.bag, error.n_rows, error.megabytes = bag, n_rows, megabytes
+        return error
+
+
+def gathered(job: FitJob, n_bags: int) -> FitJob:
+    """Return the job with the rows of its bags, and no others, in memory; `n_bags` are those of the whole job."""
+    return replace(job.on_own_rows(lambda source, rows: source.take(rows)), gathered_of=n_bags)
+
+
+def cuts(bags: Bags, source: RowSource) -> Iterator[tuple[int, int]]:
+    """Yield the first bag of each portion and the one after its last, so that its distinct rows have room."""
+    per_row, n = source.bytes_per_row + _OF_A_ROW, bags.n_samples
+    memory = max(source.max_memory - source.bytes_to_read, source.max_memory / 2)
+    total = int(bags.sizes.sum())
+    if min(total, n) * per_row <= memory and total * _OF_AN_ENTRY <= memory:
+        yield 0, len(bags)
+        return
+    first, held, entries = 0, 0, 0
+    seen = np.zeros(
+        n if n <= memory // 8 else 0, dtype=bool
+    )  # if there is no room for it, rows of two bags count twice
+    for number, bag in enumerate(bags):
+        rows = _distinct(bag)
+        new = rows[~seen[rows]] if len(seen) else rows
+        entries += len(bag)
+        full = (held + len(new)) * per_row > memory or entries * _OF_AN_ENTRY > memory
+        if full and number > first:
+            yield first, number
+            seen[:] = False
+            first, held, entries, new = number, 0, len(bag), rows
+        if len(new) * per_row > memory:
+            raise NoRoomError.of(source, number, len(new), int((len(new) * per_row + source.bytes_to_read) / 1e6) + 1)
+        if len(seen):
+            seen[new] = True
+        held += len(new)
+    if first < len(bags):
+        yield first, len(bags)
+
+
+def _distinct(bag: np.ndarray) -> np.ndarray:
+    """The rows of a bag, each once, in order; sorting takes a tenth of the time of numpy's table of hashes."""
+    rows = np.sort(bag)
+    new = np.ones(len(rows), dtype=bool)
+    np.not_equal(rows[1:], rows[:-1], out=new[1:])
+    return rows[new]
+
+
+# -------------------------------------------------------------------------------------------------------------- fitting
+# The one seam where learners are fitted: a job goes in, one model per bag comes out, in bag order.
+#
+# A learner sees exactly the rows of its bag, in bag order and with repeats; rows outside the bag do not reach it, not
+# even with weight zero, and nothing that it does reaches another learner. The same numbers come out, to the last bit,
+# for any number of jobs, backend and batching: every bag is fitted by one thread, from its own rows and its own seed.
+
+_BLOCK_BYTES = 2**26
+_SMALL_PREDICTION = 100_000  # bags times points below which threads cost more than they save
+_NEARLY_ALL = 0.9  # of the points, from which on taking them out costs more than it spares
+_AT_ONCE = 0.02  # seconds of fits by a solver after which they are handed over
+
+
+def ready(job: FitJob) -> Iterator[FitJob]:
+    """Yield the job with rows in memory and the solver that fits its bags: at once, or in portions, if from a source.
+
+    The solver is chosen by the first portion in which a bag reaches one.
+    """
+    if not isinstance(job.X, RowSource):
+        yield chosen(job)
+        return
+    settled: Choice | None = None
+    for part in portions(job):
+        part = chosen(part) if settled is None else replace(part, choice=settled)
+        yield part
+        if settled is None and (part.choice.why or next(bags_for_solvers(part), None) is not None):
+            settled = part.choice.without_rows()
+        del part  # before the rows of the next are read
+
+
+def fit_bags(job: FitJob, n_jobs: int | None = None) -> Iterator[Any]:
+    """Yield the fitted model of each bag as `Models` keeps it, in bag order; close the iterator to stop early.
+
+    Of a job for which no solver was chosen, these are estimators.
+    """
+    with closing(_one_by_one(_fit_each, job, n_jobs)) as models:
+        yield from models
+
+
+def fit_and_predict_bags(job: FitJob, X: Any, n_jobs: int | None = None) -> Iterator[np.ndarray]:
+    """Fit one model per bag, yield its prediction at the points X, and forget it; only a batch is alive at a time."""
+    points = Points(X)
+    for part in ready(job):
+        with closing(_one_by_one(_fit_and_predict_each, part, n_jobs, points)) as predictions:
+            yield from predictions
+        del part  # before the rows of the next are read
+
+
+def predict_bags(
+    models: Models, X: Any, classes: np.ndarray | None = None, n_jobs: int | None = None, *, how: Asking | None = None
+) -> Iterator[np.ndarray]:
+    """Yield the predictions of the bags' models at the points X, in blocks with one line per bag, in bag order.
+
+    What a model draws at random while it predicts depends on the seed of its bag. They are asked for numbers, or for
+    probabilities or votes, unless `how` says otherwise. It may also name the points that each model has to predict.
+    """
+    try:
+        yield from _predict_all(models, Points(X), classes, n_jobs, how or Asking())
+    except BagError as failure:
+        learner = type(models[failure.number]).__name__
+        raise failure.explained(f"{learner} failed to predict with the model of") from failure.cause
+
+
+# ----------------------------------------------------------------------------------------------------- one bag's worth
+
+
+class _Fit:
+    """Fits the bags of a job, by their place in it: by a solver, if one was chosen, or else by the learner itself."""
+
+    def __init__(self, job: FitJob) -> None:
+        self.job = job
+        self.solver = None if job.choice is None else job.choice.solver_of(job)
+        self.general: General | None = None
+
+    def __call__(self, place: int) -> Any:
+        try:
+            rows, seed = self.job.bags[place], int(self.job.seeds[place])
+            model = _model_without_learner(self.job, rows)
+            if model is None and self.solver is not None and not warns_of_many_classes(self.job, rows):
+                model = self.solver.fit(rows, seed)
+            if model is None:
+                if self.general is None:
+                    self.general = General(self.job)
+                model = self.general.fit(rows, seed, None if self.job.tasks is None else self.job.tasks[place])
+            return model
+        except Exception as error:
+            raise BagError.of(self.job.first + place, "fit", error) from error
+
+    @property
+    def structure(self) -> Structure | None:
+        return None if self.solver is None else self.solver.structure
+
+
+class _Ask:
+    """Asks models for their predictions at some points."""
+
+    def __init__(self, points: Points, classes: np.ndarray | None, structure: Structure | None, how: Asking) -> None:
+        self.points, self.classes, self.how = points, classes, how
+        self.predictor = structure.predictor(points) if structure is not None and how.is_plain else None
+        self.surroundings: dict[type, Surroundings] = {}
+
+    def __call__(self, models: Models, first: int, stop: int) -> Iterator[np.ndarray]:
+        """Yield the predictions of some bags, in blocks."""
+        for numbers, solved in models.runs(first, stop):
+            block = self.predictor(models.together(numbers)) if solved and self.predictor is not None else None
+            if block is not None and not np.isnan(block).any():
+                yield block
+            else:  # if it was NaN, the estimator says so
+                yield np.stack([self._of_estimator(models, b) for b in numbers])
+
+    def _of_estimator(self, models: Models, number: int) -> np.ndarray:
+        if self.how.wanted is None:
+            return self._answer(models, number, self.points)
+        places = np.flatnonzero(self.how.wanted[number])
+        if len(places) > _NEARLY_ALL * self.points.n_points:
+            return self._answer(models, number, self.points)
+        line = np.zeros((self.points.n_points, *self._numbers_at_a_point))
+        if len(places):
+            line[places] = self._answer(models, number, self.points.some(places))
+        return line
+
+    @property
+    def _numbers_at_a_point(self) -> tuple[int, ...]:
+        if self.classes is not None:
+            return (len(self.classes),)
+        return () if self.how.n_outputs is None else (self.how.n_outputs,)
+
+    def _answer(self, models: Models, number: int, points: Points) -> np.ndarray:
+        model, seed = models[number], int(models.seeds[number])
+        if models.subspaces is not None:
+            points = Points(models.subspaces.take(points.X, seed), points.places)
+        surroundings = self.surroundings.get(type(model))
+        if surroundings is None:
+            surroundings = self.surroundings[type(model)] = Surroundings(model)
+        harmless = surroundings.harmless
+        try:
+            # A learner about which little is known might have changed the number of threads, too.
+            with nullcontext() if harmless else one_thread(), surroundings(seed, 1):
+                return self.how.answer(model, points, self.classes, harmless=harmless)
+        except Exception as error:
+            raise BagError.of(number, "predict", error) from error
+
+
+def _fit_each(job: FitJob) -> Iterator[Any]:
+    """Yield the model of each bag, as it is kept."""
+    fit = _Fit(job)
+    return _one_after_another(fit, len(job), several=fit.solver is not None)
+
+
+def _fit_and_predict_each(job: FitJob, points: Points) -> Iterator[np.ndarray]:
+    """Yield the prediction of each bag's model."""
+    fit = _Fit(job)
+    with one_thread():
+        asked = _Ask(points, job.classes, fit.structure, Asking(n_outputs=job.n_outputs))
+
+    def predicted(place: int) -> np.ndarray:
+        model = Models([fit(place)], job.seeds[place : place + 1], fit.structure, job.subspaces)
+        try:
+            (block,) = asked(model, 0, 1)
+        except BagError as failure:
+            failure.number = job.first + place
+            raise
+        line: np.ndarray = block[0]
+        return line
+
+    return _one_after_another(predicted, len(job), several=fit.solver is not None)
+
+
+def _one_after_another(task: Callable[[int], Any], count: int, *, several: bool) -> Iterator[Any]:
+    """Yield what a task returns for each place, on one thread; several may share the setting of that.
+
+    Setting it takes longer than a solver's fit.
+    """
+    place = 0
+    while place < count:
+        found, failure, stop = list[Any](), None, time.monotonic() + (_AT_ONCE if several else 0)
+        with one_thread():
+            while place < count and not (found and time.monotonic() >= stop):
+                try:
+                    found.append(task(place))
+                except BagError as error:
+                    failure = error
+                    break
+                place += 1
+        yield from found
+        if failure is not None:
+            raise failure
+
+
+def _model_without_learner(job: FitJob, rows: np.ndarray) -> Any:
+    """The constant model of a bag without rows or with a single class, which a learner might refuse; else None."""
+    y, classes = job.y[rows], job.classes
+    if classes is None:
+        if len(y):
+            return None
+        return DummyRegressor(strategy="constant", constant=job.empty_value).fit([[0.0]], np.zeros((1, *y.shape[1:])))
+    if len(y) == 0:
+        return DummyClassifier(strategy="uniform", random_state=0).fit(np.zeros((len(classes), 1)), classes)
+    return DummyClassifier(strategy="prior").fit([[0.0]], y[:1]) if (y == y[0]).all() else None
+
+
+# ------------------------------------------------------------------------------------------------------------ all bags
+
+
+def _one_by_one(
+    each: Callable[..., Iterator[Any]], job: FitJob, n_jobs: int | None, *more: Any
+) -> Generator[Any, None, None]:
+    """Yield what `each` yields for all bags, in bag order; what is kept from before is not made again."""
+    kept = KeptFits.of(job, each.__name__, more)
+    if kept is None:
+        yield from _from_workers(each, job, n_jobs, *more)
+        return
+    places = kept.places
+    missing = np.array([place for place in range(len(job)) if place not in places], dtype=np.intp)
+    with closing(_from_workers(each, job.only(missing) if places else job, n_jobs, *more)) as made:
+        for place in range(len(job)):
+            found = kept.read(place) if place in places else None
+            if found is None:
+                (found,) = (
+                    [next(made)] if place not in places else _from_workers(each, job.only(np.array([place])), 1, *more)
+                )
+                kept.write(place, found)
+            yield found
+
+
+def _from_workers(
+    each: Callable[..., Iterator[Any]], job: FitJob, n_jobs: int | None, *more: Any
+) -> Generator[Any, None, None]:
+    """Yield what `each` yields for all bags, in bag order, from as many workers as there are."""
+    if not len(job):
+        return
+    solved = job.choice is not None and job.choice.kind is not None
+    job = job if solved else converted(job)
+    threads = solved and job.choice.kind.releases_lock
+    beside_others = Surroundings(job.learner).may_run_beside_others
+    workers = n_workers(n_jobs, threads=threads, beside_others=beside_others)
+    workers = 1 if len(job) == 1 and on_this_machine() else workers  # starting another process takes longer
+    pace = Pace(workers)
+    batches = ((each, *sent, *more) for sent in _sent(job, pace, on_this_machine=on_this_machine()))
+    try:
+        if workers == 1:
+            yield from each(job, *more)
+            return
+        done = 0
+        with results(_fit_remotely, batches, n_jobs, pace, prefer="threads" if threads else None) as found:
+            for item in found:
+                done += 1
+                yield item
+        if done != len(job):
+            raise RuntimeError(f"Only {done} of {len(job)} fits came back from the workers. Fit again.")
+    except BagError as failure:
+        what = f"{type(job.learner).__name__} failed to {failure.doing} on"
+        about = _about(job.bags[failure.number - job.first], job)
+        if job.numbers is not None:
+            failure.number = int(job.numbers[failure.number - job.first])
+        raise failure.explained(what, about) from failure.cause
+
+
+def _sent(job: FitJob, pace: Pace, *, on_this_machine: bool) -> Iterator[tuple[Any, np.ndarray, FitJob]]:
+    """What travels to a worker with each batch of bags: rows and targets, and the rest of the job.
+
+    X and y are separate arguments, because there backends look for large ones to send only once. Workers of this
+    machine share them. To those of others a batch takes the rows of its bags, and no more, unless models refer to the
+    rows by their positions in the table.
+    """
+    light, structure = job.without_rows(), None if job.choice is None else job.choice.structure
+    whole = on_this_machine or (structure is not None and structure.holds_rows)
+    for ends in pace.batches(len(job)):
+        if whole:
+            yield job.X, job.y, light.part(*ends)
+        else:
+            part = job.part(*ends).on_own_rows()
+            yield part.X, part.y, part.without_rows()
+
+
+def _fit_remotely(
+    each: Callable[..., Iterator[Any]], X: Any, y: np.ndarray, light: FitJob, *more: Any
+) -> Iterator[Any]:
+    return each(replace(light, X=X, y=y), *more)
+
+
+def _predict_all(
+    models: Models, points: Points, classes: np.ndarray | None, n_jobs: int | None, how: Asking
+) -> Iterator[np.ndarray]:
+    small = len(models) * points.n_points < _SMALL_PREDICTION
+    workers = 1 if small else n_workers(n_jobs, threads=True, beside_others=models.may_run_beside_others)
+    bytes_per_bag = 8 * points.n_points * ((how.n_outputs or 1) if classes is None else len(classes))
+    step = max(1, min(_BLOCK_BYTES // bytes_per_bag, len(models) // (4 * workers)))
+    with one_thread():
+        asked = _Ask(points, classes, models.structure, how)
+
+    def predict_some(first: int) -> Iterator[np.ndarray]:
+        with one_thread():
+            yield from asked(models, first, min(first + step, len(models)))
+
+    starts = [(first,) for first in range(0, len(models), step)]
+    if workers == 1:
+        for start in starts:
+            yield from list(predict_some(*start))  # threads are limited within a block, but not between blocks
+        return
+    # Threads share the models; processes would have to be sent all of them.
+    with results(predict_some, starts, n_jobs, require="sharedmem") as found:
+        yield from found
+
+
+def _about(rows: np.ndarray, job: FitJob) -> str:
+    """The size and the classes or outputs of a bag."""
+    if job.n_outputs is not None:
+        return (
+            f" ({len(rows)} rows with {job.n_outputs} outputs; a learner of one output goes into MultiOutputRegressor)"
+        )
+    if job.classes is None:
+        return f" ({len(rows)} rows)"
+    seen = np.unique(job.y[rows]).tolist()
+    names = ", ".join(map(str, seen[:5])) + (" and others" if len(seen) > 5 else "")
+    return f" ({len(rows)} rows; classes {names})"

@@ -1,0 +1,356 @@
+"""Functions as learners, and functions of the data that find something other than predictions."""
+
+import inspect
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_consistent_length
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from stablebag._checks import as_array, as_reals, refuse_masked, refuse_type, refuse_value
+from stablebag._seeds import RandomState, Seeds
+from stablebag.models.ensemble import BaggedEnsemble
+from stablebag.models.learners import one_hot
+from stablebag.models.ranges import PredictionRange
+from stablebag.models.rows import are_several, as_column, columns, unmasked, validated_rows
+from stablebag.resampling.schemes import Scheme, Subbagging
+from stablebag.resampling.unequal import StratifiedSubbagging
+
+# ------------------------------------------------------------------------------------------------------------ functions
+# Any algorithm A(D; seed) as a learner: a function that takes rows and returns a function that predicts.
+
+
+class FunctionLearner(BaseEstimator):
+    """What both function learners share: they call the algorithm and keep the predict function that it returns."""
+
+    def __init__(self, algorithm: Callable[..., Any], *, order_matters: bool = False, random_state: Any = None) -> None:
+        self.algorithm = algorithm
+        self.order_matters = order_matters
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Run the algorithm on these rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_rows, n_features)
+            The rows, passed to the algorithm as they are.
+        y : array-like of shape (n_rows,) or (n_rows, n_outputs)
+            The targets of the rows.
+
+        Returns
+        -------
+        self
+        """
+        if not callable(self.algorithm):
+            expected = "a function from (X, y, seed) to a predict function"
+            raise refuse_type("algorithm", type(self).__name__, expected, self.algorithm)
+        X = validated_rows(self, X, reset=True, ensure_min_samples=1)
+        y = self._check_targets(self._read_targets(y))
+        check_consistent_length(X, y)
+        seed = self.random_state
+        if not isinstance(seed, Integral):
+            seed = int(Seeds.from_random_state(seed).learner_seeds(0, 1)[0])
+        predict = self.algorithm(X, y, int(seed))
+        if not callable(predict):
+            raise TypeError(f"The algorithm must return a function from points to predictions. Got {predict!r}.")
+        self.predict_ = predict
+        return self
+
+    def _call(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return np.asarray(unmasked(self.predict_(validated_rows(self, X, reset=False, ensure_min_samples=1))))
+
+    def _read_targets(self, y: Any) -> np.ndarray:
+        return as_column(y, "y", type(self).__name__)
+
+    def _check_targets(self, y: np.ndarray) -> np.ndarray:
+        return y
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Nothing is known about the function, which itself refuses what it does not take.
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
+        tags.input_tags.string = tags.input_tags.categorical = True
+        tags.target_tags.required = True
+        return tags
+
+
+class FunctionRegressor(RegressorMixin, FunctionLearner):
+    """Any algorithm A(D; seed) as a regressor: a function that takes rows and returns a function that predicts.
+
+    Parameters
+    ----------
+    algorithm : callable
+        ``algorithm(X, y, seed)`` returns a function from points to predictions. X is passed as it came, y as an array,
+        and the seed as an integer. If y has several columns, the function returns as many for each point.
+    order_matters : bool, default=False
+        Whether the algorithm depends on the order of the rows. If so, derandomized bagging (``n_bags="all"``) lists
+        each bag in every order.
+    random_state : None, int, RandomState or Generator, default=None
+        The source of the seed; an integer is the seed itself.
+
+    Examples
+    --------
+    >>> from stablebag import BaggedRegressor, FunctionRegressor, Subbagging
+    >>> def mean(X, y, seed):
+    ...     return lambda points: [y.mean()] * len(points)
+    >>> model = BaggedRegressor(FunctionRegressor(mean), scheme=Subbagging(2), n_bags="all")
+    >>> model.fit([[0], [1], [2], [3]], [0.0, 1.0, 2.0, 5.0]).predict([[7]])
+    array([2.])
+    """
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return what the predict function returns.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points at which to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_points,) or (n_points, n_outputs)
+        """
+        return self._call(X).astype(float)
+
+    def _read_targets(self, y: Any) -> np.ndarray:
+        return columns(y) if are_several(y) else super()._read_targets(y)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _check_targets(self, y: np.ndarray) -> np.ndarray:
+        return y if y.dtype.kind in "biuf" else as_reals(y, "y", type(self).__name__, "numbers")
+
+
+class FunctionClassifier(ClassifierMixin, FunctionLearner):
+    """Any algorithm A(D; seed) as a classifier: a function that takes rows and returns a function that predicts.
+
+    Parameters
+    ----------
+    algorithm : callable
+        ``algorithm(X, y, seed)`` returns a function from points to labels, or to an array of probabilities with one
+        column per label in ``np.unique(y)``. X is passed as it came, y as an array, and the seed as an integer.
+    order_matters : bool, default=False
+        Whether the algorithm depends on the order of the rows. If so, derandomized bagging (``n_bags="all"``) lists
+        each bag in every order.
+    random_state : None, int, RandomState or Generator, default=None
+        The source of the seed; an integer is the seed itself.
+
+    Examples
+    --------
+    >>> from stablebag import BaggedClassifier, FunctionClassifier
+    >>> def first_label(X, y, seed):
+    ...     return lambda points: [y[0]] * len(points)
+    >>> model = BaggedClassifier(FunctionClassifier(first_label, order_matters=True), n_bags="all")
+    >>> model.fit([[0], [1], [2], [3]], ["a", "b", "b", "b"]).predict_proba([[7]])
+    array([[0.25, 0.75]])
+    """
+
+    classes_: np.ndarray
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the label with the highest probability.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points at which to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+        """
+        best = self.predict_proba(X).argmax(axis=1)
+        labels: np.ndarray = self.classes_[best]
+        return labels
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities that the predict function returns, or one-hot votes if it returns labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse array or data frame of shape (n_points, n_features)
+            The points at which to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_points, n_classes)
+        """
+        given = self._call(X)
+        if given.ndim == 2 and given.shape[1] == len(self.classes_) != 1:
+            return given.astype(float)
+        return one_hot(given, self.classes_)
+
+    def _check_targets(self, y: np.ndarray) -> np.ndarray:
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        return y
+
+
+# ------------------------------------------------------------------------------------------------------------- findings
+# What a function of the data finds in every bag, where that is no prediction: a choice, or scores of some items.
+
+
+class Finder(BaseEstimator):
+    """A function of rows and targets as a learner that is fitted to bags; what it returns is kept in `found_`.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(X, y)``, or ``function(X, y, seed)`` if its third parameter has no default or is called seed.
+    has_targets : bool, default=True
+        Whether there are targets; otherwise the function gets None for y.
+    random_state : int or None, default=None
+        The seed.
+    """
+
+    def __init__(self, function: Any, has_targets: bool = True, random_state: Any = None) -> None:
+        self.function = function
+        self.has_targets = has_targets
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Call the function.
+
+        Parameters
+        ----------
+        X : array, sparse array or data frame
+            The rows of a bag.
+        y : ndarray
+            Their targets.
+
+        Returns
+        -------
+        self
+        """
+        arguments = (X, y if self.has_targets else None)
+        seed = {} if self.random_state is None else {"seed": int(self.random_state)}
+        self.found_ = self.read(call_with_seed(self.function, *arguments, **seed))
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Refuse: there is nothing to predict."""
+        raise TypeError(f"A {type(self).__name__} finds something in rows, and predicts nothing.")
+
+    def read(self, found: Any) -> Any:
+        """Return what was found as it is kept; subclasses check it here, so that an error names the bag."""
+        return found
+
+
+def call_with_seed(function: Callable[..., Any], X: Any, y: Any, seed: int = 0) -> Any:
+    """Call a function of (X, y), or of (X, y, seed) if its third parameter has no default or is called seed.
+
+    >>> call_with_seed(lambda X, y, seed: seed, None, None, 7), call_with_seed(lambda X, y, k=3: k, None, None, 7)
+    (7, 3)
+    """
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # some functions written in C have none
+        return function(X, y)
+    by_place = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if any(p.name == "seed" and p.kind is not p.POSITIONAL_ONLY for p in parameters[2:]):
+        return function(X, y, seed=seed)
+    if len(by_place) > 2 and by_place[2].default is inspect.Parameter.empty:
+        return function(X, y, seed)
+    return function(X, y)
+
+
+class BaggedFindings(BaggedEnsemble):
+    """What a function finds in every bag: fitted as any bagged learner is, but not averaged here.
+
+    Seeds, workers, progress, units and errors that name the bag are those of `BaggedRegressor`. Rows are not kept.
+
+    Parameters
+    ----------
+    estimator : Finder
+        The function.
+    scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
+        How bags are drawn.
+    n_bags : int, RandomBags or "all", default=500
+        As in `BaggedRegressor`.
+    n_jobs : int or None, default=None
+        The number of bags to work on in parallel.
+    random_state : None, int, RandomState or Generator, default=None
+        The source of bags and seeds.
+
+    Examples
+    --------
+    >>> def largest(X, y):
+    ...     return int(y.max())
+    >>> BaggedFindings(Finder(largest), scheme=Subbagging(2), n_bags="all").fit([[0], [1], [2]], [4, 5, 6]).found
+    [5, 6, 6]
+    """
+
+    _estimator_type_wanted = "finder"
+    warm_start = False
+    keep_rows = False
+
+    def __init__(
+        self,
+        estimator: Finder,
+        *,
+        scheme: Scheme = Subbagging(0.5),  # noqa: B008 (frozen)
+        n_bags: Any = 500,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.scheme = scheme
+        self.n_bags = n_bags
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def found(self) -> list[Any]:
+        """What was found in each bag; None in one without rows, which the function does not see."""
+        return [getattr(model, "found_", None) for model in self.estimators_]
+
+    def _learn_targets(self, y: np.ndarray) -> tuple[PredictionRange | None, np.ndarray | None]:
+        return None, None
+
+
+def find_in_bags(
+    finder: Finder,
+    X: Any,
+    y: Any,
+    owner: str,
+    *,
+    scheme: Scheme,
+    n_bags: Any,
+    groups: Any,
+    n_jobs: int | None,
+    random_state: RandomState,
+    row_ids: Any = None,
+    name: str = "function",
+) -> BaggedFindings:
+    """Draw bags and call a function on each; without targets, the function gets None in their place."""
+    if not callable(finder.function):
+        raise refuse_type(name, owner, "a function of X and y", finder.function)
+    if isinstance(scheme, StratifiedSubbagging) and scheme.strata is None:
+        reason = "there are no classes to take their place. Give them: StratifiedSubbagging(bag_size, strata=...)."
+        raise refuse_value("scheme", owner, "stratified by labels of its own", scheme, reason)
+    reason = "bags are drawn from its rows. Make it an array, a list of rows or a data frame."
+    refuse_masked(X, "X", owner)
+    table = X if hasattr(X, "shape") else as_array(X, "X", owner, "a table with two rows or more", reason)
+    if len(table.shape) == 0:
+        raise refuse_type("X", owner, "a table with two rows or more", X, reason)
+    if y is None:
+        y = np.zeros(X.shape[0] if hasattr(X, "shape") else len(X))
+    about: dict[str, Any] = {"scheme": scheme, "n_bags": n_bags, "n_jobs": n_jobs, "random_state": random_state}
+    try:
+        model: BaggedFindings = BaggedFindings(finder, **about).fit(X, y, groups=groups, row_ids=row_ids)
+    except (TypeError, ValueError) as error:
+        if BaggedFindings.__name__ not in str(error):
+            raise
+        # What is said of the class is meant of the function that the user has called.
+        words = str(error).replace(f"{BaggedFindings.__name__}.fit", owner).replace(BaggedFindings.__name__, owner)
+        raise type(error)(words) from error
+    return model

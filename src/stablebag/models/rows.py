@@ -1,0 +1,607 @@
+"""Rows of any kind of table, their targets, and rows that are not in memory."""
+
+import copy
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from numbers import Real
+from typing import Any, NamedTuple, TypeVar
+
+import joblib
+import numpy as np
+from scipy import sparse
+from sklearn.utils import (
+    _safe_indexing,  # private, but scikit-learn's own way to take rows of any frame
+    column_or_1d,
+)
+from sklearn.utils.validation import validate_data
+
+from stablebag._checks import as_array, read_only, refuse_masked, refuse_type, refuse_value, shown
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+# --------------------------------------------------------------------------------------------------------------- source
+# Rows that are not in memory: what has to be known of a table to fit bags of its rows.
+
+
+class RowSource(ABC):
+    """A table whose rows are read when they are needed, each with its target; rows are numbered from 0.
+
+    `fit` of the bagged estimators accepts one in place of X and y. It draws the bags, and asks for the distinct rows of
+    as many bags at a time as `max_memory` has room for. Your own source defines the abstract methods; whatever rows are
+    asked for, the same row must come with the same types, or the models will depend on how bags are put together.
+
+    Attributes
+    ----------
+    max_memory : int
+        How many bytes of rows are held at once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stablebag import BaggedRegressor, RowSource
+    >>> class Squares(RowSource):
+    ...     max_memory, bytes_per_row, n_features, n_samples = 100_000, 8, 1, 1000
+    ...     part_sizes = (1000,)
+    ...     def take(self, rows):
+    ...         return rows[:, None] / 1000
+    ...     def read(self, part, n_rows):
+    ...         return (self.take(np.arange(k, min(k + n_rows, 1000))) for k in range(0, 1000, n_rows))
+    ...     def targets(self):
+    ...         return (np.arange(1000) / 1000) ** 2
+    >>> BaggedRegressor(n_bags=20, random_state=0).fit(Squares()).predict([[0.5]]).round(2)
+    array([0.25])
+    """
+
+    max_memory: int
+
+    @property
+    @abstractmethod
+    def n_samples(self) -> int:
+        """The number of rows."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """The number of columns, without the target."""
+
+    @property
+    @abstractmethod
+    def part_sizes(self) -> tuple[int, ...]:
+        """The number of rows of each part, such as a file; they add up to `n_samples`."""
+
+    @property
+    @abstractmethod
+    def bytes_per_row(self) -> float:
+        """About how many bytes a row takes in memory, without its target."""
+
+    @property
+    def bytes_to_read(self) -> float:
+        """About how many bytes it takes to read rows, beside those that are kept."""
+        return 0.0
+
+    @abstractmethod
+    def take(self, rows: np.ndarray) -> Any:
+        """Return the rows with these numbers, which increase, as a matrix or a data frame."""
+
+    @abstractmethod
+    def read(self, part: int, n_rows: int) -> Iterator[Any]:
+        """Yield the rows of a part in order, as tables of `n_rows` rows; the last may have fewer."""
+
+    @abstractmethod
+    def targets(self) -> np.ndarray:
+        """Return the targets of all rows."""
+
+    def row_ids(self) -> Any:
+        """Return the names of all rows; None if they are numbered."""
+        return None
+
+    def groups(self) -> Any:
+        """Return the unit of each row; None if every row is a unit of its own."""
+        return None
+
+    def labels(self) -> Any:
+        """Return what rows are called for people, as an array; None if by their numbers. Bags do not depend on it."""
+        return None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows, and the number of features."""
+        return self.n_samples, self.n_features
+
+    def blocks(self, n_rows: int) -> Iterator[Any]:
+        """Yield all rows in order, as tables of `n_rows` rows; the last may have fewer."""
+        for first in range(0, self.n_samples, n_rows):
+            yield self.take(np.arange(first, min(first + n_rows, self.n_samples)))
+
+    def fingerprint(self) -> str:
+        """Return a text that identifies the rows; it must not change while they stay the same."""
+        return f"{type(self).__module__}.{type(self).__qualname__} {self.shape} {self.part_sizes}"
+
+    def equals(self, other: Any) -> bool:
+        """Return whether another source has the same rows."""
+        return type(self) is type(other) and self.fingerprint() == other.fingerprint()
+
+    def all_of_fit(self, y: Any, row_ids: Any, groups: Any, owner: str) -> tuple[np.ndarray, Any, Any]:
+        """Return what `fit` takes beside the rows: the targets, and names or units where they are not given."""
+        if y is not None:
+            reason = "the table has its targets. Leave y out: fit(table)."
+            raise refuse_value("y", f"{owner}.fit", f"None with a {type(self).__name__}", y, reason)
+        of_rows, of_units = self.row_ids(), self.groups()
+        for name, given, own in (("row_ids", row_ids, of_rows), ("groups", groups, of_units)):
+            if given is not None and own is not None:
+                raise refuse_value(name, f"{owner}.fit", "left out, because the table has some", given, "use one.")
+        row_ids, groups = of_rows if row_ids is None else row_ids, of_units if groups is None else groups
+        return self.targets(), row_ids, groups
+
+
+def as_bytes(value: Any, name: str, owner: str) -> int:
+    """Read an amount of memory: a number of bytes, or a text such as "500MB", "1.5 GB" or "2GiB".
+
+    >>> as_bytes("1.5 GB", "max_memory", "ParquetTable"), as_bytes("2MiB", "max_memory", "ParquetTable")
+    (1500000000, 2097152)
+    """
+    number: Any = value
+    if isinstance(value, str):
+        units = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+        units |= {"B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+        digits = value.strip().rstrip("KMGTIBkmgtib").strip()
+        unit = value.strip()[len(value.strip().rstrip("KMGTIBkmgtib")) :].upper()
+        try:
+            number = float(digits) * units[unit]
+        except (KeyError, ValueError):
+            number = None
+    whole = isinstance(number, int | float | np.integer) and not isinstance(number, bool)
+    if not whole or not 1 <= number < 2**62:
+        reason = "it is the memory for rows that are held at once."
+        raise refuse_value(name, owner, 'a number of bytes, or a text such as "500MB" or "1GB"', value, reason)
+    return int(number)
+
+
+# ----------------------------------------------------------------------------------------------------------------- rows
+# Rows of any kind of table: taken, stacked, and shown to learners so that none can change what another sees.
+
+_COMPUTE = {"polars": "collect", "narwhals": "collect", "dask": "compute", "pyspark": "toPandas", "ibis": "to_pandas"}
+_IMMUTABLE = (str, bytes, bool, int, float, complex, type(None), np.generic, np.datetime64)
+
+
+def in_memory(X: Any, name: str, owner: str) -> Any:
+    """Return a table as it is, and of narwhals the one that it wraps; one that is not computed yet is refused."""
+    package = type(X).__module__.partition(".")[0]
+    if package not in _COMPUTE or not hasattr(X, _COMPUTE[package]):
+        return X.to_native() if package == "narwhals" and hasattr(X, "to_native") else X
+    # Arrays and columns have one dtype, and numpy computes them; but rows that are not counted yet are NaN in number.
+    if hasattr(X, "dtype") and not isinstance(X.shape[0], float):
+        return X
+    raise TypeError(
+        f"{owner} got a {package} {type(X).__name__} as {name}, whose rows are not computed yet. Use "
+        f"{name}.{_COMPUTE[package]}()."
+    )
+
+
+def n_rows(X: Any) -> int:
+    """Return the number of rows of a table."""
+    X = in_memory(X, "X", "stablebag")
+    if getattr(X, "shape", None) == ():
+        raise ValueError(f"Expected 2D array, got a single value: {shown(X)}. A table has rows and columns.")
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def as_table(X: Any, name: str, owner: str) -> Any:
+    """Return a table as it is, or an array of what is none yet; what has no rows and columns is refused."""
+    refuse_masked(X, name, owner)
+    X = in_memory(X, name, owner)
+    table = X if hasattr(X, "shape") else as_array(X, name, owner, "a table with as many columns in every row")
+    if len(table.shape) != 2:
+        reason = "For one row use [row]."
+        raise ValueError(f"Expected 2D array as {name} of {owner}, got an array of shape {table.shape}. {reason}")
+    return table
+
+
+def as_column(y: Any, name: str, owner: str, *, warn: bool = True) -> np.ndarray:
+    """Return one value for each row, as an array; what is masked, comes one by one or has several columns is refused.
+
+    >>> as_column([[1.0], [2.0]], "y", "fit", warn=False)
+    array([1., 2.])
+    """
+    refuse_masked(y, name, owner)
+    given = y = in_memory(y, name, owner)
+    if not hasattr(y, "iloc") or y.ndim != 1:
+        y = as_array(y, name, owner, "one value for each row")
+    if y.ndim == 0 or sparse.issparse(given):
+        raise refuse_type(name, owner, "an array with one value for each row", given)
+    column: np.ndarray = column_or_1d(y, warn=warn)
+    if column.dtype.kind == "O" and any(isinstance(entry, list | np.ndarray) for entry in column):
+        raise refuse_type(name, owner, "one value for each row, and no lists of them", given)
+    return column
+
+
+def index_of(X: Any) -> Any:
+    """Return the index of a pandas frame, which names its rows; None of other tables, and if it only counts them."""
+    if not hasattr(X, "iloc"):
+        return None
+    names = X.index.to_numpy()
+    counts = names.dtype.kind in "iu" and np.array_equal(names, np.arange(len(names)))
+    return None if counts else X.index
+
+
+def take_rows(X: Any, rows: np.ndarray) -> Any:
+    """Return these rows of an array, a sparse array or a data frame, in this order, as a new table of the same kind.
+
+    >>> take_rows(np.array([[1, 2], [3, 4]]), np.array([1, 1, 0]))
+    array([[3, 4],
+           [3, 4],
+           [1, 2]])
+    """
+    if isinstance(X, np.ndarray):
+        return X[rows]
+    if type(X).__module__.startswith("pyarrow."):  # which older versions of scikit-learn do not index
+        return X.take(rows)
+    taken = _safe_indexing(X, rows)
+    if sparse.issparse(taken):
+        taken.sort_indices()  # within a column of "csc", they are in the order of the table
+    if hasattr(taken, "iloc") and np.array_equal(rows, np.arange(n_rows(X))):
+        return taken.copy()  # all rows in order are a view in pandas, and scikit-learn writes to it where copy=False
+    return taken
+
+
+def is_per_row(value: Any, n_samples: int) -> bool:
+    """Whether a fit parameter has one entry per training row: an array, a column or a list of that length."""
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return len(shape) >= 1 and shape[0] == n_samples
+    return isinstance(value, list | tuple) and len(value) == n_samples
+
+
+def stacked(X: Any, more: Any) -> Any:
+    """Put two tables of the same kind one below the other."""
+    if hasattr(X, "iloc"):
+        import pandas as pd
+
+        return pd.concat([X, more])
+    if hasattr(X, "vstack"):
+        import polars as pl
+
+        return pl.concat([X, more], how="vertical_relaxed")
+    if sparse.issparse(X):
+        return sparse.vstack([X, more]).asformat("csc" if X.format == "csc" else "csr")
+    return np.concatenate([np.asarray(X), np.asarray(more)])
+
+
+def kept(X: Any) -> Any:
+    """Return a copy of a table that later changes by the caller do not reach; a source stays where it is."""
+    if isinstance(X, RowSource):
+        return X
+    table = _deep(X)
+    return read_only(table) if isinstance(table, np.ndarray) else table
+
+
+def has_mutable_cells(X: Any) -> bool:
+    """Return whether a table has mutable objects in its cells, such as lists, which copies would share."""
+    if isinstance(X, np.ndarray):
+        return X.dtype.kind == "O" and not all(isinstance(value, _IMMUTABLE) for value in X.ravel())
+    if hasattr(X, "iloc"):
+        columns = [X.iloc[:, place] for place in range(X.shape[1]) if X.dtypes.iloc[place].kind == "O"]
+        return any(has_mutable_cells(column.to_numpy()) for column in columns)
+    return False
+
+
+def with_own_cells(X: Any) -> Any:
+    """Return a copy of a table that shares nothing with it, not even mutable cells, which pandas would share."""
+    table = copy.deepcopy(X)
+    for place in range(table.shape[1]) if hasattr(table, "iloc") else ():
+        if table.dtypes.iloc[place].kind == "O":
+            cells = np.empty(len(table), dtype=object)
+            cells[:] = [copy.deepcopy(cell) for cell in table.iloc[:, place]]
+            table.isetitem(place, cells)
+    return table
+
+
+def fingerprint(X: Any) -> str:
+    """Return a hash that identifies a table, whatever the order of its bytes, and also if its floats are objects.
+
+    >>> fingerprint(np.array([[0.5, 2]], dtype=object)) == fingerprint(np.array([[0.5, 2]], dtype=">f8"))
+    True
+    """
+    if isinstance(X, RowSource):
+        return X.fingerprint()
+    if not hasattr(X, "shape"):
+        X = np.asarray(X)
+    if isinstance(X, np.ndarray):
+        X = _as_floats(X) if X.dtype.kind == "O" else X.astype(X.dtype.newbyteorder("="), copy=False)
+    if isinstance(X, np.ndarray) and X.dtype.kind != "O":
+        head = f"{X.shape} {X.dtype}".encode()
+        return hashlib.blake2b(head + np.ascontiguousarray(X).tobytes(), digest_size=16).hexdigest()
+    if sparse.issparse(X):  # what scipy remembers about an array does not count
+        entries = sparse.csr_array(X, copy=True)
+        entries.sum_duplicates()
+        return str(joblib.hash((type(X).__name__, X.shape, entries.data, entries.indices, entries.indptr)))
+    if hasattr(X, "iloc") and X.ndim == 2:  # how pandas has put columns together does not count; it changes in use
+        columns = [X.iloc[:, place] for place in range(X.shape[1])]
+        parts = [(str(column.dtype), np.asarray(column) if _is_numpy(column) else column.array) for column in columns]
+        return str(
+            joblib.hash((type(X).__name__, X.shape, list(X.columns), list(X.index.names), np.asarray(X.index), parts))
+        )
+    return str(joblib.hash(X))
+
+
+def _as_floats(X: np.ndarray) -> np.ndarray:
+    """Objects as floats if they are real numbers, and none of them changes by it; as they are otherwise."""
+    entries = X.ravel().tolist()
+    if not all(isinstance(entry, Real) for entry in entries):
+        return X
+    try:
+        floats: np.ndarray = X.astype(np.float64)
+    except OverflowError:
+        return X
+    kept = (number == entry or entry != entry for number, entry in zip(floats.ravel().tolist(), entries, strict=True))
+    return floats if all(kept) else X
+
+
+def _is_numpy(column: Any) -> bool:
+    return isinstance(column.dtype, np.dtype)
+
+
+def same_table(X: Any, other: Any) -> bool:
+    """Return whether two tables of the same kind have the same entries; NaN equals NaN."""
+    if type(X) is not type(other) or X.shape != other.shape:
+        return False
+    if hasattr(X, "equals"):
+        return bool(X.equals(other))
+    if hasattr(X, "tocsr"):
+        return all(same_table(getattr(X, name), getattr(other, name)) for name in ("data", "indices", "indptr"))
+    return X.dtype == other.dtype and fingerprint(X) == fingerprint(other)
+
+
+def validated_rows(estimator: Any, X: Any, *, reset: bool, ensure_min_samples: int) -> Any:
+    """Check X as far as possible without the learner, to which sparse data and NaN are left; a frame stays a frame."""
+    refuse_masked(X, "X", type(estimator).__name__)
+    X = in_memory(X, "X", type(estimator).__name__)
+    if isinstance(X, RowSource):  # all of its rows are alike
+        few = X.take(np.arange(min(X.n_samples, ensure_min_samples)))
+        validated_rows(estimator, few, reset=reset, ensure_min_samples=ensure_min_samples)
+        return X
+    if hasattr(X, "columns") and hasattr(X, "shape"):
+        _refuse_twice(X, type(estimator).__name__)
+        X = validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if X.shape[0] < ensure_min_samples:
+            raise ValueError(
+                f"Found array with {X.shape[0]} sample(s) (shape={X.shape}) while a minimum of {ensure_min_samples} is "
+                f"required by {type(estimator).__name__}."
+            )
+        return X
+    if not hasattr(X, "shape"):
+        X = as_array(X, "X", type(estimator).__name__, "a table with as many columns in every row")
+    if X.shape == ():
+        value = shown(X.item())
+        raise ValueError(f"Expected 2D array, got scalar array instead: {value}. A table has rows and columns.")
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        dtype=None,
+        ensure_all_finite=False,
+        accept_sparse=("csr", "csc"),
+        ensure_min_samples=ensure_min_samples,
+    )
+
+
+def _refuse_twice(X: Any, owner: str) -> None:
+    """Refuse two columns of one name: which is meant, learners decide in different ways."""
+    names = list(X.columns)
+    if len(set(map(str, names))) < len(names):
+        twice = next(name for place, name in enumerate(names) if str(name) in map(str, names[:place]))
+        raise refuse_value("X", owner, "a table whose columns have names of their own", twice, "rename one of them.")
+
+
+class Points:
+    """Points at which many learners predict: each sees them, but none can change them.
+
+    A learner that is known to be harmless sees an array or a sparse array read-only. If it has to write to it, as
+    scikit-learn's transformers with ``copy=False`` may, it gets a copy, and so do those after it. Any other learner
+    gets its own copy. Points taken out of others for one learner, which have `places` there, are its own.
+    """
+
+    def __init__(self, X: Any, places: np.ndarray | None = None) -> None:
+        self.X, self.places = X, places
+        self.n_points = n_rows(X)
+        self.copies = False  # whether some learner had to write to them
+
+    @cached_property
+    def as_float32(self) -> np.ndarray | None:
+        """Row-major float32, as scikit-learn's trees convert any X; None if they should check the points themselves."""
+        converted = as_float32(self.X)
+        return None if converted is None else read_only(converted)
+
+    @cached_property
+    def _have_mutable_cells(self) -> bool:
+        return has_mutable_cells(self.X)
+
+    def some(self, places: np.ndarray) -> "Points":
+        """Return the points at these places, for one learner."""
+        taken = take_rows(self.X, places)
+        return Points(with_own_cells(taken) if self._have_mutable_cells else taken, places)
+
+    def ask(self, model: Any, method: str, *, harmless: bool, **params: Any) -> Any:
+        """Call a method of a fitted model with the points, and with what is passed along."""
+        if self.places is not None:
+            return getattr(model, method)(self.X, **params)
+        shown = _shown(self.X) if harmless and not self.copies and not _writes_to_frames(model, self.X) else None
+        if shown is None:
+            return getattr(model, method)(_deep(self.X), **params)
+        try:
+            return getattr(model, method)(shown, **params)
+        except Exception:
+            # Perhaps it failed because the points are read-only. If not, a copy does not help either.
+            answer = getattr(model, method)(_deep(self.X), **params)
+            self.copies = True
+            return answer
+
+
+def as_float32(X: Any) -> np.ndarray | None:
+    """Return an array of numbers as row-major float32; None if X is not one, or if a number is then not finite."""
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "biuf":
+        return None
+    with np.errstate(over="ignore"):
+        converted = np.ascontiguousarray(X, dtype=np.float32)
+    return converted if np.isfinite(converted).all() else None
+
+
+def _writes_to_frames(model: Any, X: Any) -> bool:
+    """Whether a model may write to a frame: scikit-learn takes the right to, if it is told not to copy."""
+    if not hasattr(X, "iloc") or not hasattr(model, "get_params"):
+        return False
+    parameters = model.get_params(deep=True)
+    return any(value is False for name, value in parameters.items() if name.split("__")[-1].startswith("copy"))
+
+
+def _shown(X: Any) -> Any:
+    """The same rows, read-only or such that writing to them reaches no one else; None if neither is possible."""
+    if isinstance(X, np.ndarray):
+        return None if X.dtype.kind == "O" else read_only(X)
+    if sparse.issparse(X) and X.format in ("csr", "csc"):
+        buffers = (read_only(X.data), read_only(X.indices), read_only(X.indptr))
+        return type(X)(buffers, shape=X.shape, copy=False)
+    if hasattr(X, "iloc"):
+        import pandas as pd
+
+        writes_copy = int(pd.__version__.split(".")[0]) >= 3
+        return X.copy(deep=not writes_copy)
+    return X.clone() if hasattr(X, "clone") else None  # polars, whose columns cannot be written to
+
+
+def _deep(X: Any) -> Any:
+    """A copy that shares nothing mutable."""
+    if has_mutable_cells(X):
+        return with_own_cells(X)
+    if hasattr(X, "clone") and not hasattr(X, "copy"):
+        return X.clone()
+    return X.copy() if hasattr(X, "copy") else copy.deepcopy(X)
+
+
+def unmasked(given: Any) -> Any:
+    """Return what was given, but refuse it if some of it is masked."""
+    if isinstance(given, np.ma.MaskedArray) and np.ma.getmaskarray(given).any():
+        raise ValueError("its prediction is masked at some points.")
+    return given
+
+
+# -------------------------------------------------------------------------------------------------------------- targets
+# What is to be predicted at each row: one number or label, or several numbers with a name for each column.
+
+
+class Output(NamedTuple):
+    """One output of several.
+
+    Attributes
+    ----------
+    name : object
+        What it is called: a column of the targets, or its number.
+    number : int
+        Its place among the outputs.
+    of : int
+        How many outputs there are.
+    """
+
+    name: Any
+    number: int
+    of: int
+
+    def column(self, block: np.ndarray) -> np.ndarray:
+        """Return this output of the predictions of all, which are along the last axis."""
+        return np.ascontiguousarray(block[..., self.number])
+
+
+def are_several(y: Any) -> bool:
+    """Return whether there are several targets for each row.
+
+    >>> are_several([[1, 2], [3, 4]]), are_several([[1], [3]]), are_several([1, 3])
+    (True, False, False)
+    """
+    if isinstance(y, range):  # one number for each row, and perhaps more of them than memory holds
+        return False
+    try:
+        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    except ValueError:  # rows of different lengths, of which more is said where they are read
+        return False
+    return len(shape) == 2 and shape[1] > 1
+
+
+def one_column(y: Any, owner: str, instead: str, *, warn: bool = True) -> np.ndarray:
+    """Return targets of which there is one for each row; several are refused, with what to do instead."""
+    if are_several(y):
+        expected = "one target for each row"
+        raise refuse_value("y", owner, expected, f"a table of {y_width(y)} columns", instead)
+    return as_column(y, "y", owner, warn=warn)
+
+
+def y_width(y: Any) -> int:
+    """Return the number of columns of a table of targets."""
+    return int((y.shape if hasattr(y, "shape") else np.asarray(y).shape)[1])
+
+
+def columns(y: Any) -> np.ndarray:
+    """Return a table of targets as an array, with the targets of a row beside each other in memory."""
+    if hasattr(y, "toarray"):
+        raise refuse_value("y", "fit", "a dense table of targets", y, "use y.toarray().")
+    table = np.asarray(unmasked_targets(y))
+    if table.ndim != 2:
+        raise refuse_value("y", "fit", "a table of numbers, one column for each output", f"a {type(y).__name__}")
+    return np.ascontiguousarray(table)
+
+
+def columns_of_numbers(y: Any) -> np.ndarray:
+    """Return a table of targets as an array of floats."""
+    try:
+        return columns(y).astype(float)
+    except (TypeError, ValueError) as error:
+        why = str(error).strip().split("\n")[0].rstrip(".")
+        raise ValueError(f"Input y must be a table of numbers without missing values: {why}.") from error
+
+
+def unmasked_targets(y: Any) -> Any:
+    """Return the targets, but refuse them if some are masked."""
+    try:
+        return unmasked(y)
+    except ValueError:
+        raise ValueError("Input y has masked targets. Remove those rows.") from None
+
+
+def names_of(y: Any, owner: str) -> np.ndarray | None:
+    """Return the names of the columns of a frame of targets; None for an array, whose columns are counted."""
+    if not hasattr(y, "columns"):
+        return None
+    names = np.empty(y_width(y), dtype=object)
+    for place, name in enumerate(y.columns):
+        names[place] = name
+    twice = [name for place, name in enumerate(names) if name in names[:place].tolist()]
+    if twice:
+        reason = "an output is asked for by its name. Rename one of them."
+        raise refuse_value("y", owner, "a table whose columns have different names", twice[0], reason)
+    return names
+
+
+def output_of(name: Any, names: np.ndarray, owner: str) -> Output:
+    """Return the output of this name; where no name is a number, a number counts the outputs from 0."""
+    known = names.tolist()
+    for number, each in enumerate(known):
+        if (type(each) is type(name) and each == name) or _same_number(each, name):
+            return Output(each, number, len(known))
+    if _is_number(name) and 0 <= name < len(known) and not any(map(_is_number, known)):
+        return Output(known[name], int(name), len(known))
+    raise refuse_value("name", owner, f"one of {', '.join(map(repr, known))}", name)
+
+
+def _is_number(name: Any) -> bool:
+    return isinstance(name, int | np.integer) and not isinstance(name, bool)
+
+
+def _same_number(one: Any, other: Any) -> bool:
+    return _is_number(one) and _is_number(other) and int(one) == int(other)
+
+
+def row_by_row(function: _Function) -> _Function:
+    """Declare, as a decorator, that a function makes of each row of a table what it would make of that row alone."""
+    function.is_row_by_row = True  # type: ignore[attr-defined]
+    return function

@@ -1,0 +1,703 @@
+"""Solvers: the protocol, the registry, and the check that the first bag comes out the same."""
+
+import importlib
+import pickle
+import types
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, fields, replace
+from itertools import islice
+from typing import Any, ClassVar
+
+import numpy as np
+import sklearn
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor
+
+from stablebag._checks import refuse_value
+from stablebag._wording import count_bags
+from stablebag.models import learners as outputs
+from stablebag.models.learners import (
+    Copies,
+    LabelCodes,
+    Subspaces,
+    Surroundings,
+    has_callbacks,
+    isolated,
+    torch_is_there,
+    without_callbacks,
+)
+from stablebag.models.parallel import one_thread
+from stablebag.models.rows import Points, as_float32, has_mutable_cells, is_per_row, take_rows, with_own_cells
+from stablebag.resampling.bags import Bags
+
+# ------------------------------------------------------------------------------------------------------------------ job
+# One fit job: the data, the bags and the seeds that fitting needs, and how the bags are averaged.
+
+
+@dataclass(frozen=True, eq=False)
+class FitJob:
+    """What to fit: one clone of a learner to the rows of each bag.
+
+    Made by the method `prepare` of an ensemble. Refits without some row are a job as well, with one bag per refit.
+
+    Parameters
+    ----------
+    learner : estimator
+        The learner, unfitted. It is cloned for every bag.
+    X : array, sparse array or data frame
+        The training rows.
+    y : ndarray
+        The targets of the training rows; of several outputs, a column for each.
+    bags : Bags
+        The rows of each fit, in order and with repeats.
+    seeds : ndarray of int
+        The learner's seed in each bag.
+    classes : ndarray or None, default=None
+        The class labels in order; None for regression.
+    fit_params : mapping or None, default=None
+        Passed to the learner's `fit`; arrays with one entry per training row are sliced by bag.
+    average : BagAverage, AllBagsOfNeighbours or None, default=None
+        How the bags are averaged, if they are; in closed form there are no bags.
+    empty_value : float or ndarray of shape (n_outputs,), default=0.0
+        What a bag without rows predicts in regression. In classification it gives all classes the same probability.
+    first : int, default=0
+        The number of the first of these bags, for error messages.
+    numbers : ndarray of int or None, default=None
+        The numbers of the bags, if they do not follow on each other.
+    solver_wanted : str, default="auto"
+        As the parameter `solver` of the ensembles.
+    choice : Choice or None, default=None
+        Which solver fits the bags, once that is decided; None is the learner itself.
+    by_row : frozenset of str or None, default=None
+        The names of the fit parameters that have one entry per training row; None finds them by their lengths.
+    gathered_of : int or None, default=None
+        If this is a portion of a job, whose rows alone are in memory, the number of bags of the whole job.
+    subspaces : Subspaces or None, default=None
+        The columns that each bag's learner sees, drawn from its seed; None is all.
+    tasks : sequence of CallbackContext or None, default=None
+        The place of each bag in the fit, for callbacks of scikit-learn that the learner has; None if it has none.
+    """
+
+    learner: Any
+    X: Any
+    y: np.ndarray
+    bags: Bags
+    seeds: np.ndarray
+    classes: np.ndarray | None = None
+    fit_params: Mapping[str, Any] | None = None
+    average: Any = None
+    empty_value: Any = 0.0
+    first: int = 0
+    numbers: np.ndarray | None = None
+    solver_wanted: str = "auto"
+    choice: Any = None
+    by_row: frozenset[str] | None = None
+    gathered_of: int | None = None
+    subspaces: Subspaces | None = None
+    tasks: Sequence[Any] | None = None
+
+    def __len__(self) -> int:
+        return len(self.bags)
+
+    @property
+    def n_outputs(self) -> int | None:
+        """How many numbers a regressor of several outputs predicts at each point; None for one output."""
+        return None if self.y.ndim == 1 else int(self.y.shape[1])
+
+    def part(self, first: int, stop: int) -> "FitJob":
+        """Return the job of the bags from `first` to `stop - 1`."""
+        tasks = None if self.tasks is None else self.tasks[first:stop]
+        bags, seeds = self.bags[first:stop], self.seeds[first:stop]
+        return replace(self, bags=bags, seeds=seeds, tasks=tasks, first=self.first + first)
+
+    def only(self, numbers: np.ndarray) -> "FitJob":
+        """Return the job of some of the bags."""
+        named = numbers + self.first if self.numbers is None else self.numbers[numbers]
+        tasks = None if self.tasks is None else [self.tasks[number] for number in numbers]
+        return replace(self, bags=self.bags.take(numbers), seeds=self.seeds[numbers], numbers=named, tasks=tasks)
+
+    def params_by_row(self) -> frozenset[str]:
+        """Return the names of the fit parameters that have one entry per training row."""
+        if self.by_row is not None:
+            return self.by_row
+        given = self.fit_params or {}
+        return frozenset(name for name, value in given.items() if is_per_row(value, len(self.y)))
+
+    def on_own_rows(self, take: Callable[[Any, np.ndarray], Any] = take_rows) -> "FitJob":
+        """Return the same job with the rows of its bags alone, so that no others have to travel with it or be read."""
+        rows, bags = self.bags.compacted()
+        if not len(rows):  # all bags are empty; a table of no rows is more than some libraries take
+            rows = np.zeros(1, np.int64)
+        by_row, given = self.params_by_row(), self.fit_params or {}
+        params = {name: take_rows(value, rows) if name in by_row else value for name, value in given.items()}
+        parts = {"X": take(self.X, rows), "y": self.y[rows], "bags": bags, "fit_params": params, "by_row": by_row}
+        choice = None if self.choice is None else self.choice.without_rows()  # a solver has the rows of the whole table
+        return replace(self, **parts, choice=choice)
+
+    def without_rows(self) -> "FitJob":
+        """Return the job without the data, which are sent separately."""
+        return replace(self, X=None, y=np.empty(0), average=None)
+
+
+# ----------------------------------------------------------------------------------------------------------- conversion
+# What scikit-learn's learners convert anew in every bag, converted once: rows and points for trees, sparse formats.
+
+_TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
+
+
+def is_tree(learner: Any) -> bool:
+    """Return whether it is a tree of scikit-learn itself, but not of a class that inherits from it."""
+    return type(learner) in _TREES
+
+
+def converted(job: FitJob) -> FitJob:
+    """Return the job with rows that the learner need not convert in every bag."""
+    if is_tree(job.learner) and job.learner.criterion != "poisson":  # "poisson" checks y together with X
+        X = as_float32(job.X)
+        if X is not None:  # trees are told that they need not check the rows
+            return replace(job, X=X, fit_params={**(job.fit_params or {}), "check_input": False})
+    if sparse.issparse(job.X) and job.X.format not in ("csr", "csc"):  # rows of the others cannot be taken
+        return replace(job, X=job.X.tocsr())
+    return job
+
+
+def ask(model: Any, method: str, points: Points, *, harmless: bool, **params: Any) -> Any:
+    """Return what a method of a fitted model returns at the points; the model may be known to be harmless."""
+    if is_tree(model) and points.as_float32 is not None:
+        return getattr(model, method)(points.as_float32, **{"check_input": False, **params})
+    return points.ask(model, method, harmless=harmless, **params)
+
+
+# --------------------------------------------------------------------------------------------------------------- asking
+# What a fitted model is asked at some points, what is passed along, and what is made of its answer.
+
+CONSTANT = (DummyClassifier, DummyRegressor)  # of bags that do not reach a learner
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What the models of all bags are asked.
+
+    Parameters
+    ----------
+    decisions : bool, default=False
+        Whether classifiers are asked for their decision functions; otherwise for probabilities, or votes.
+    params : mapping or None, default=None
+        What is passed to the method that is asked, as it is; constants of bags that reach no learner get nothing.
+    n_outputs : int or None, default=None
+        How many numbers regressors of several outputs predict at each point; None is one, in no list of its own.
+    wanted : ndarray of bool, shape (n_bags, n_points), or None, default=None
+        Which points each bag's model has to predict; None is all. Elsewhere its line may have anything finite.
+    """
+
+    decisions: bool = False
+    params: Mapping[str, Any] | None = None
+    n_outputs: int | None = None
+    wanted: np.ndarray | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is what every function asks, and no more, so that solvers may answer."""
+        return not self.decisions and not self.params
+
+    def answer(self, model: Any, points: Points, classes: np.ndarray | None, *, harmless: bool) -> np.ndarray:
+        """Return what is averaged of a bag's model: numbers, probabilities, votes, or decision functions."""
+        n_points, constant = points.n_points, isinstance(model, CONSTANT)
+        given = {} if constant else self.params or {}
+        params = {name: isolated(name, value) for name, value in given.items()}
+
+        def asked(method: str) -> Any:
+            return ask(model, method, points, harmless=harmless, **params)
+
+        if classes is None:
+            return outputs.numbers(asked("predict"), n_points, self.n_outputs, points.places)
+        if self.decisions:
+            if constant:
+                return outputs.undecided(n_points, classes)
+            if _compares_pairs(model) and len(classes) > 2:
+                raise ValueError('its decision_function_shape="ovo" scores pairs of classes. Use "ovr".')
+            return outputs.decisions(asked("decision_function"), n_points, model.classes_, classes)
+        if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
+            return outputs.probabilities(asked("predict_proba"), n_points, model.classes_, classes, points.places)
+        return outputs.votes(asked("predict"), n_points, classes)
+
+
+def _compares_pairs(model: Any) -> bool:
+    """Whether a model, or the last step of a pipeline, has one score for each pair of classes."""
+    parameters = model.get_params(deep=True) if hasattr(model, "get_params") else {}
+    shapes = [value for name, value in parameters.items() if name.split("__")[-1] == "decision_function_shape"]
+    return "ovo" in shapes
+
+
+# --------------------------------------------------------------------------------------------------------------- solver
+# The interface of solvers: they fit bags without scikit-learn's bookkeeping, and its own models come out.
+
+Predictor = Callable[[Any], np.ndarray]
+
+
+class NotCovered(Exception):  # noqa: N818 (it is no error)
+    """Why a solver is not for some job, in words that complete "scikit-learn, because ..."."""
+
+
+class Structure(ABC):
+    """What the models of all bags share: how arrays become a scikit-learn estimator, and how they predict.
+
+    It is a frozen dataclass. A model is a NamedTuple of arrays and numbers, without what is the same in all bags.
+    """
+
+    model_type: ClassVar[Any]  # the NamedTuple
+    holds_rows: ClassVar[bool] = False  # whether models refer to the training rows, by their position
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]  # a dataclass
+
+    @abstractmethod
+    def estimator(self, model: Any, seed: int) -> Any:
+        """Return the fitted estimator that scikit-learn would have made of the bag, with this seed."""
+
+    def stacked(self, models: list[Any]) -> Any:
+        """Return models put together so that they predict quickly: something that is sliced like a list of them."""
+        return models
+
+    @abstractmethod
+    def predictor(self, points: Points) -> Predictor | None:
+        """Return a function from some models, stacked, to their predictions at the points, with one line per model.
+
+        It may be called by several threads at once. A line does not depend on the other models. None means that these
+        points are for the estimators themselves.
+        """
+
+
+class Solver(ABC):
+    """Fits one bag after the other, for learners whose structure is known.
+
+    Making one from a job does what is common to all bags; it raises `NotCovered` if the job is not for it.
+    """
+
+    name: ClassVar[str]
+    learners: ClassVar[tuple[type, ...]]  # exact types: a class that inherits from one may do anything
+    versions: ClassVar[tuple[str, ...]]  # of scikit-learn, for which it was verified
+    releases_lock: ClassVar[bool] = False  # whether threads can fit at the same time
+    orders_ties: ClassVar[bool] = False  # whether its models are others with ties in row order
+
+    structure: Structure
+
+    @classmethod
+    def takes(cls, learner: Any) -> bool:
+        """Return whether it is for learners such as this one, at a first look."""
+        return type(learner) in cls.learners
+
+    @abstractmethod
+    def __init__(self, job: FitJob) -> None:
+        pass
+
+    @abstractmethod
+    def fit(self, rows: np.ndarray, seed: int) -> Any | None:
+        """Return the model of a bag as arrays; None hands the bag back to scikit-learn.
+
+        A bag has at least one row and, in classification, at least two classes.
+        """
+
+
+# ----------------------------------------------------------------------------------------------------------- parameters
+# Which parameters of a learner a solver covers; the others must have their default values.
+
+Allowed = tuple[Any, ...] | Callable[[Any], bool]
+
+
+def anything(value: Any) -> bool:
+    """Allow every value that scikit-learn allows."""
+    return True
+
+
+def check_parameters(learner: Any, **allowed: Allowed) -> None:
+    """Raise `NotCovered` about the first parameter that has neither an allowed value nor its default.
+
+    >>> from sklearn.linear_model import Ridge
+    >>> check_parameters(Ridge(alpha=2.0), alpha=anything)
+    >>> check_parameters(Ridge(positive=True), alpha=anything)
+    Traceback (most recent call last):
+        ...
+    stablebag.models.solving.NotCovered: Ridge(positive=True) is not covered
+    """
+    plain = type(learner)()
+    parameters, defaults = learner.get_params(deep=False), plain.get_params(deep=False)
+    if extra := sorted(vars(learner).keys() - vars(plain).keys()):
+        raise NotCovered(f"this {type(learner).__name__} has the attribute {extra[0]}")
+    for name, value in parameters.items():
+        fine = allowed.get(name, (defaults[name],))
+        if not (fine(value) if callable(fine) else _is_among(value, fine)):
+            raise NotCovered(f"{type(learner).__name__}({name}={value!r}) is not covered")
+
+
+def _is_among(value: Any, values: tuple[Any, ...]) -> bool:
+    """Whether it is one of the values; True is not 1."""
+    return any(type(value) is type(other) and value == other for other in values)
+
+
+# ----------------------------------------------------------------------------------------------------------------- same
+# Whether two fitted models are the same, to the last bit.
+
+_PLAIN = (bool, int, str, bytes, slice, type(None))
+
+
+def same_model(one: Any, other: Any) -> bool:
+    """Return whether two models have the same attributes, with the same bits in all arrays.
+
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = [[0.0], [1.0], [3.0]], [1.0, 2.0, 0.0]
+    >>> same_model(Ridge().fit(X, y), Ridge().fit(X, y)), same_model(Ridge().fit(X, y), Ridge().fit(X, [1, 2, 0.1]))
+    (True, False)
+    """
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, np.ndarray):
+        return _same_array(one, other)
+    if isinstance(one, float | np.generic):  # also of numbers the sign of zero counts, and NaN is itself
+        return _same_array(np.asarray(one), np.asarray(other))
+    if isinstance(one, _PLAIN):
+        return bool(one == other)
+    if isinstance(one, np.dtype):
+        return bool(one == other)
+    if isinstance(one, np.random.RandomState):
+        return same_model(one.get_state(), other.get_state())
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same_model(one[name], other[name]) for name in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same_model, one, other))
+    if isinstance(one, type | types.FunctionType | types.BuiltinFunctionType):
+        return one is other
+    if isinstance(one, BaseEstimator):
+        return same_model(vars(one), vars(other))
+    return same_model(one.__getstate__(), other.__getstate__())  # what pickling keeps
+
+
+def _same_array(one: np.ndarray, other: np.ndarray) -> bool:
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    if one.dtype.names is not None:  # the bytes between fields do not count
+        return all(_same_array(one[name], other[name]) for name in one.dtype.names)
+    if one.dtype.kind == "O":
+        return all(map(same_model, one.ravel().tolist(), other.ravel().tolist()))
+    return one.tobytes() == other.tobytes()
+
+
+# --------------------------------------------------------------------------------------------------------------- tables
+# The training rows as scikit-learn would see them: a matrix of numbers, with the names of its columns.
+
+
+def as_matrix(X: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return a dense table as a matrix, with the names of its features if it has any.
+
+    A frame is covered if scikit-learn converts any rows of it in the same way: its columns are plain numbers.
+
+    >>> as_matrix(np.eye(2))
+    (array([[1., 0.],
+           [0., 1.]]), None)
+    """
+    if isinstance(X, np.ndarray):
+        if type(X) not in (np.ndarray, np.memmap) or X.ndim != 2 or X.dtype.kind not in "iuf" or X.dtype.itemsize > 8:
+            raise NotCovered(f"an array of type {X.dtype} with {X.ndim} axes is not covered")
+        return np.asarray(X), None  # a worker may have it as a memory map
+    if not hasattr(X, "columns"):
+        raise NotCovered(f"a table of type {type(X).__name__} is not covered")
+    names = list(X.columns)
+    if not all(type(name) is str for name in names) or len(set(names)) != len(names):
+        raise NotCovered("columns without a name, or with the same, are not covered")
+    kinds = {str(kind) for kind in X.dtypes}
+    if hasattr(X, "iloc") and not kinds <= {"float64", "float32", "int64", "int32"}:
+        raise NotCovered(f"a frame with columns of type {', '.join(sorted(kinds))} is not covered")
+    if not hasattr(X, "iloc") and not kinds <= {"Float64", "Float32", "Int64", "Int32"}:
+        raise NotCovered(f"a frame with columns of type {', '.join(sorted(kinds))} is not covered")
+    matrix = X.to_numpy()
+    if matrix.dtype.kind not in "iuf" or (hasattr(X, "null_count") and matrix.dtype.kind == "f" and _has_nulls(X)):
+        raise NotCovered("a frame with missing values is not covered")
+    return matrix, np.array(names, dtype=object)
+
+
+def _has_nulls(frame: Any) -> bool:
+    """Whether a polars frame has nulls, which become NaN or objects."""
+    return bool(frame.null_count().to_numpy().any())
+
+
+# -------------------------------------------------------------------------------------------------------------- general
+# The general way: one fit of the learner itself per bag, whatever it is.
+
+
+class General:
+    """Fits a fresh copy of the learner to the rows of each bag; nothing that it does reaches another copy."""
+
+    def __init__(self, job: FitJob) -> None:
+        job = converted(job)
+        self.X, self.y = job.X, job.y
+        self.fresh, self.surroundings = Copies(job.learner), Surroundings(job.learner)
+        self.given = job.fit_params or {}
+        self.by_row = job.params_by_row()
+        self.validated, self.mutable = False, has_mutable_cells(job.X)
+        self.has_callbacks = has_callbacks(job.learner)
+        self.subspaces, self.predicts_late = job.subspaces, not hasattr(job.learner, "predict")
+
+    def fit(self, rows: np.ndarray, seed: int, task: Any = None) -> Any:
+        """Return the model of a bag; the learner's callbacks are told that it is this task of the whole fit."""
+        seedable = torch_is_there()
+        model = self._fitted(rows, seed, task)
+        if not seedable and torch_is_there():  # its fit imported torch, whose generators were not seeded yet
+            model = self._fitted(rows, seed, task)
+        self.validated = self.fresh.validated_once
+        if self.predicts_late and not hasattr(model, "predict"):
+            raise TypeError("it has no method predict, not even now that it is fitted.")
+        model = without_callbacks(model) if self.has_callbacks else model
+        return _as_after_a_journey(model.as_fitted() if isinstance(model, LabelCodes) else model)
+
+    def _fitted(self, rows: np.ndarray, seed: int, task: Any) -> Any:
+        model = self.fresh.copy(seed)
+        params = {k: take_rows(v, rows) if k in self.by_row else isolated(k, v) for k, v in self.given.items()}
+        X, y = take_rows(self.X, rows), self.y[rows]
+        X = X if self.subspaces is None else self.subspaces.take(X, seed)
+        within = nullcontext() if task is None else task.propagate_callback_context(model)
+        with self.surroundings(seed), _validation_skipped() if self.validated else nullcontext(), within:
+            model.fit(with_own_cells(X) if self.mutable else X, y, **params)  # fit may return nothing
+        return model
+
+
+def _validation_skipped() -> AbstractContextManager[None]:
+    context: AbstractContextManager[None] = config_context(skip_parameter_validation=True)
+    return context
+
+
+def _as_after_a_journey(model: Any) -> Any:
+    """The model as it would come back from another process, where strided arrays become contiguous ones."""
+    if not _has_strided_arrays(model, depth=8):
+        return model
+    try:
+        return pickle.loads(pickle.dumps(model))
+    except Exception:  # what cannot be pickled does not come back from another process at all
+        return model
+
+
+def _has_strided_arrays(part: Any, depth: int) -> bool:
+    if isinstance(part, np.ndarray):
+        return not (part.flags.c_contiguous or part.flags.f_contiguous)
+    if depth == 0:
+        return False
+    if isinstance(part, list | tuple):
+        return len(part) < 100 and any(_has_strided_arrays(item, depth - 1) for item in part)
+    return hasattr(part, "get_params") and any(_has_strided_arrays(item, depth - 1) for item in vars(part).values())
+
+
+# --------------------------------------------------------------------------------------------------------------- choice
+# The choice of a solver: by the learner's exact type and parameters, and only if the first bag comes out the same.
+
+BY_ROW = "ties-in-row-order"
+WANTED = ("auto", "scikit-learn", BY_ROW)
+SOLVERS: list[type[Solver]] = []  # `stablebag.fast` registers its own, when a solver is first looked for
+_TRIES = 10  # bags that are tried until one is not handed back
+_POINTS = 100  # at which predictions are compared
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which solver fits the bags of a model, and why it is not another.
+
+    Attributes
+    ----------
+    name : str
+        The solver; "scikit-learn" is one fit of the learner itself per bag.
+    why : str
+        Why the learner itself is fitted, if it is.
+    n_handed_back : int
+        The number of bags that the solver left to the learner itself.
+    """
+
+    name: str = "scikit-learn"
+    why: str = ""
+    n_handed_back: int = 0
+    solver: Solver | None = field(default=None, repr=False, compare=False)
+    kind: type[Solver] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def structure(self) -> Structure | None:
+        """What the models have in common that the solver makes."""
+        return None if self.solver is None else self.solver.structure
+
+    def solver_of(self, job: FitJob) -> Solver | None:
+        """Return the solver, made from the job if it was chosen in another process; None if it is not for this part."""
+        if self.solver is not None or self.kind is None:
+            return self.solver
+        try:
+            return self.kind(job)
+        except NotCovered as reason:  # the learner itself gives the same bits
+            _refuse_other_ties(self.kind, job, str(reason))
+            return None
+
+    def without_rows(self) -> "Choice":
+        """Return the choice without the solver, which is made anew for other rows."""
+        return replace(self, solver=None)
+
+    def of(self, models: Any) -> "Choice":
+        """Return the choice without the solver, and with the number of bags that were handed back."""
+        others = [model for model in models.kept if not models.is_array(model)]
+        back = 0 if self.why else sum(not isinstance(model, CONSTANT) for model in others)
+        return replace(self, n_handed_back=back, solver=None, kind=None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "solver": None}  # it refers to all rows
+
+    def __str__(self) -> str:
+        if self.why:
+            return f"{self.name}, because {self.why}"
+        if self.n_handed_back:
+            return f"{self.name}; {count_bags(self.n_handed_back)} by scikit-learn"
+        return self.name
+
+
+def register(kind: type[Solver]) -> type[Solver]:
+    """Add a solver for learners of one's own, as a decorator of its class."""
+    SOLVERS.append(kind)
+    return kind
+
+
+def chosen(job: FitJob) -> FitJob:
+    """Return the job with the solver that fits its bags."""
+    return job if job.choice is not None else replace(job, choice=_choice(job))
+
+
+def check_wanted(wanted: Any, owner: str) -> None:
+    """Refuse a solver that does not exist."""
+    if not isinstance(wanted, str) or wanted not in WANTED:
+        raise refuse_value("solver", owner, f"one of {', '.join(map(repr, WANTED))}", wanted)
+
+
+class _LearnerError(Exception):
+    """Why the learner itself will fail; it says so again, and better."""
+
+
+def _choice(job: FitJob) -> Choice:
+    if job.solver_wanted == "scikit-learn":
+        return Choice(why="the parameter solver says so")
+    importlib.import_module("stablebag.fast")
+    kind = next((kind for kind in SOLVERS if kind.takes(job.learner)), None)
+    if kind is None:
+        return Choice(why=f"there is no solver for {type(job.learner).__name__}")
+    try:
+        _check_call(kind, job)
+        _refuse_invalid(job.learner)
+        job = replace(job, learner=clone(job.learner))  # what is kept of it does not change with the caller's
+        solver = kind(job)
+        if job.gathered_of is not None and solver.structure.holds_rows:
+            raise NotCovered("its models are made of all rows, which are not in memory")
+        # With ties in row order a tree is not scikit-learn's: the same program is verified with its order of ties.
+        same = solver if job.solver_wanted == "auto" else kind(replace(job, solver_wanted="auto"))
+        with one_thread():  # as bags are fitted
+            _verify_or_doubt(same, job)
+    except _LearnerError as reason:
+        return Choice(why=str(reason))
+    except NotCovered as reason:
+        _refuse_other_ties(kind, job, str(reason))
+        return Choice(why=str(reason))
+    return Choice(kind.name, solver=solver, kind=kind)
+
+
+def _refuse_other_ties(kind: type[Solver], job: FitJob, why: str) -> None:
+    """Refuse to take scikit-learn's order of ties where that of the rows was asked for.
+
+    What stands against a solver may be a single row; bags without it would get other trees when it is forgotten.
+    """
+    if job.solver_wanted == BY_ROW and kind.orders_ties:
+        owner = "BaggedRegressor" if job.classes is None else "BaggedClassifier"
+        reason = f'the trees cannot be grown so, because {why}. Use solver="auto".'
+        raise refuse_value("solver", owner, "'auto' or 'scikit-learn' here", BY_ROW, reason) from None
+
+
+def _check_call(kind: type[Solver], job: FitJob) -> None:
+    """Raise `NotCovered` because of what is around the learner and its rows."""
+    version = ".".join(sklearn.__version__.split(".")[:2])
+    if version not in kind.versions:
+        solver, verified = f"the solver for {type(job.learner).__name__}", " and ".join(kind.versions)
+        raise NotCovered(f"{solver} was verified for version {verified}, and this is {version}")
+    n_bags = job.gathered_of or len(job)
+    if n_bags < 2 and job.solver_wanted == "auto":  # verifying takes as long, and the bits are the same
+        raise NotCovered("there is only one bag")
+    if job.n_outputs is not None:
+        raise NotCovered("there are several outputs")
+    if job.fit_params:
+        raise NotCovered(f"{next(iter(job.fit_params))} was passed to fit")
+    if has_callbacks(job.learner):
+        raise NotCovered("it has callbacks")
+    if job.subspaces is not None:
+        raise NotCovered("max_features draws columns for each bag")
+    if sklearn.get_config()["array_api_dispatch"]:
+        raise NotCovered("array_api_dispatch is switched on")
+
+
+def _refuse_invalid(learner: Any) -> None:
+    """Raise `_LearnerError` for parameters that scikit-learn will refuse when it fits."""
+    parts = [learner, *learner.get_params(deep=True).values()]
+    try:
+        for part in parts:
+            if hasattr(part, "_parameter_constraints"):
+                part._validate_params()
+    except ValueError as error:
+        raise _LearnerError("it has a parameter that it will refuse") from error
+
+
+def _verify_or_doubt(solver: Solver, job: FitJob) -> None:
+    """Verify a solver; whatever goes wrong with that is a reason not to use it."""
+    try:
+        _verify(solver, job)
+    except (NotCovered, _LearnerError):
+        raise
+    except Exception as error:
+        raise NotCovered(f"it could not be verified ({type(error).__name__}: {error})") from error
+
+
+def _verify(solver: Solver, job: FitJob) -> None:
+    """Raise `NotCovered` unless the model of the first bag is that of scikit-learn, to the last bit."""
+    first = list(islice(bags_for_solvers(job), _TRIES))
+    if not first:  # and none will reach it
+        return
+    solved = ((b, solver.fit(job.bags[b], int(job.seeds[b]))) for b in first)
+    bag, model = next(((b, model) for b, model in solved if model is not None), (None, None))
+    if bag is None:
+        raise NotCovered("none of the first bags is for a solver")
+    rows, seed = job.bags[bag], int(job.seeds[bag])
+    general = General(job)
+    try:
+        theirs = general.fit(rows, seed)
+    except Exception as error:
+        raise _LearnerError(f"it fails on bag {bag}") from error
+    if not same_model(solver.structure.estimator(model, seed), theirs):
+        raise NotCovered(f"the model of bag {bag} did not come out the same")
+    points = Points(take_rows(job.X, rows[:_POINTS]))
+    predictor = solver.structure.predictor(points)
+    if predictor is None:
+        return
+    asked = "predict" if job.classes is None else "predict_proba"
+    expected = np.asarray(ask(theirs, asked, points, harmless=True))
+    found = predictor(solver.structure.stacked([model]))[0]
+    if job.classes is not None:
+        found = found[:, np.isin(job.classes, theirs.classes_)]
+    if not np.array_equal(found, expected):
+        raise NotCovered(f"the predictions of bag {bag} did not come out the same")
+
+
+def bags_for_solvers(job: FitJob) -> Iterator[int]:
+    """Yield the bags that reach a solver: they have rows and, in classification, more than one class."""
+    for number, rows in enumerate(job.bags):
+        y = job.y[rows]
+        several = job.classes is None or not (y == y[:1]).all()
+        if len(y) and several and not warns_of_many_classes(job, rows):
+            yield number
+
+
+def warns_of_many_classes(job: FitJob, rows: np.ndarray) -> bool:
+    """Return whether scikit-learn warns that a bag has nearly as many classes as rows; it is left to warn itself."""
+    most = round(0.5 * len(rows))
+    if job.classes is None or len(rows) <= 20 or len(job.classes) <= most:
+        return False
+    return len(np.unique(job.y[rows])) > most

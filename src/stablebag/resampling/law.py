@@ -1,0 +1,671 @@
+"""The law of bags: a scheme, and what it is for n rows: p, q, exact support, drawing, and the law without a row."""
+
+import copy
+import math
+import numbers
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from scipy.stats import hypergeom
+
+from stablebag._checks import (
+    as_positions,
+    as_share,
+    check_flag,
+    check_integer,
+    check_real,
+    check_samples,
+    read_only,
+    refuse_type,
+    refuse_value,
+)
+from stablebag._seeds import RandomState, Seeds
+from stablebag.resampling.bags import Bags, Probability, WeightedBag
+from stablebag.resampling.covariance import symmetric_norm
+from stablebag.resampling.drawing import Arrivals, Picked, RowKeys, batches
+from stablebag.resampling.law_checks import MOST_CHECKED, MOST_LISTED, check_inclusion, check_own_scheme
+from stablebag.resampling.units import LARGEST_NAME, RowIds, as_row_ids
+
+# ------------------------------------------------------------------------------------------------------------- counting
+# Laws of counts, and the orderings of a bag.
+
+
+def binomial_law(n: int, p: float, not_p: float) -> np.ndarray:
+    """Return the probabilities of 0, ..., n successes."""
+    k = np.arange(n, dtype=float)
+    return log_concave_law(np.log((n - k) / (k + 1)) + math.log(p) - math.log(not_p))
+
+
+def log_concave_law(log_ratios: np.ndarray) -> np.ndarray:
+    """Return the probabilities whose successive ratios have these decreasing logs, summed outwards from the mode."""
+    mode = int((log_ratios > 0).sum())
+    below, above = -np.cumsum(log_ratios[:mode][::-1])[::-1], np.cumsum(log_ratios[mode:])
+    weights = np.exp(np.concatenate([below, [0.0], above]))
+    return np.asarray(weights / weights.sum())
+
+
+def thinned(law: np.ndarray, n_rows: int) -> np.ndarray:
+    """Return the law of how many of `n_rows` given rows are in a bag, from the law of how many of all rows are.
+
+    As all rows are alike, the number of given rows among the s of n rows in a bag is hypergeometric.
+
+    >>> thinned(np.array([0.0, 0.0, 1.0, 0.0]), 1)  # two of three rows, of which one is watched
+    array([0.33333333, 0.66666667])
+    """
+    n = len(law) - 1
+    inside, watched = np.arange(n + 1)[:, None], np.arange(n_rows + 1)[None, :]
+    return np.asarray(law @ hypergeom.pmf(watched, n, inside, n_rows))
+
+
+def orders(bag: tuple[int, ...]) -> int:
+    """Count the distinct orderings of a bag."""
+    return math.factorial(len(bag)) // math.prod(math.factorial(k) for k in Counter(bag).values())
+
+
+def orderings(counts: "Counter[int]") -> Iterator[tuple[int, ...]]:
+    """List the distinct orderings of a bag that has each row as often as it is counted."""
+    if not counts:
+        yield ()
+    for row in sorted(counts):
+        for rest in orderings(counts - Counter([row])):
+            yield row, *rest
+
+
+# --------------------------------------------------------------------------------------------------------------- scheme
+# Resampling schemes, and the law Q_n of the bags that a scheme draws from n rows.
+#
+# A scheme is a rule for any number of rows. `resolve` fixes that number and returns the law Q_n, which knows its
+# inclusion probability p and negative covariance q, draws bags, lists its support, and gives Q_{n-1}.
+
+_MOST_DRAWN = 2**42  # the most rows that bags can have together
+_MOST_TRIES = 10_000  # the most tries to draw a bag without a given row
+_MOST_THINNED = 3_000  # the most rows for which the counts of a user's scheme are worked out
+
+
+class ResamplingScheme:
+    """A symmetric way to draw bags of training rows.
+
+    Your own scheme defines `draw_bag` or `pick`, and either `inclusion_probability` and `negative_covariance`, or
+    `enumerate_bags`, from which both follow. It must treat all rows alike (Assumption 5 of the paper), and put each row
+    into some bags but not into others (0 < p < 1). `resolve` refuses a scheme that declares otherwise, or whose draws
+    disagree with what it declares. A scheme in which the presence of one row makes that of another more likely (q < 0)
+    is outside the paper's Assumption 7; its guarantees are weaker, but they still hold (docs/proofs.md, 1). A scheme
+    that does not treat all rows alike is an `UnequalScheme`.
+
+    `resolve` keeps a copy of the scheme, so changing the scheme afterwards does not change a law made from it.
+
+    Examples
+    --------
+    This scheme draws one row or all but one, each half of the time, so that the presence of one row makes that of
+    another more likely.
+
+    >>> import itertools
+    >>> from fractions import Fraction
+    >>> from stablebag import ResamplingScheme
+    >>> class OneOrMost(ResamplingScheme):
+    ...     def draw_bag(self, n_samples, generator):
+    ...         size = generator.choice([1, n_samples - 1])
+    ...         return generator.choice(n_samples, size, replace=False)
+    ...     def enumerate_bags(self, n_samples):
+    ...         for size in (1, n_samples - 1):
+    ...             for bag in itertools.combinations(range(n_samples), size):
+    ...                 yield bag, Fraction(1, 2 * n_samples)
+    >>> law = OneOrMost().resolve(n_samples=6)
+    >>> law.inclusion_probability, round(law.negative_covariance, 6)
+    (0.5, -0.083333)
+    """
+
+    has_finite_support: ClassVar[bool] = True
+    is_symmetric: ClassVar[bool] = True  # whether all rows are alike
+    such: ClassVar[str] = ""  # what rows a data set must have, if they are not
+
+    def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
+        """Draw one bag: row numbers in [0, n_samples), in order and with repeats."""
+        if type(self).pick is ResamplingScheme.pick:
+            raise TypeError(f"{type(self).__name__} defines neither draw_bag nor pick, so it draws nothing.")
+        arrivals = Arrivals(RowKeys(RowIds(None, n_samples)), Seeds.from_random_state(generator), 0, 1)
+        return arrivals.in_order(self.pick(n_samples, arrivals))[0]
+
+    def pick(self, n_samples: int, arrivals: Arrivals) -> Picked:
+        """Take the rows of some bags as they arrive: *matched* bags, which change little when a row is gone.
+
+        It is in place of `draw_bag`. With one row less, and the scheme that `without_one` returns, a bag that did not
+        have the row must stay as it is; `resolve` tries that out. The order in which a learner sees the rows is not
+        chosen here. Certificates of matched bags are sharper (``coupling="matched"``).
+
+        Parameters
+        ----------
+        n_samples : int
+            The number of rows.
+        arrivals : Arrivals
+            Asked for `first_rows`, `rows_within`, `first_arrivals`, `arrivals_within`, or `uniforms`.
+
+        Returns
+        -------
+        Picked
+        """
+        raise NotImplementedError
+
+    def inclusion_probability(self, n_samples: int) -> Probability:
+        """Return p, the chance that a given row is in a bag."""
+        return _moments(self, n_samples)[0]
+
+    def negative_covariance(self, n_samples: int) -> Probability:
+        """Return q, minus the covariance of "row i is in the bag" and "row j is in the bag"."""
+        return _moments(self, n_samples)[1]
+
+    def inclusion_probabilities(self, n_samples: int) -> np.ndarray:
+        """Return the chance of each row to be in a bag."""
+        return np.full(n_samples, float(self.inclusion_probability(n_samples)))
+
+    def covariance_norm(self, n_samples: int) -> float:
+        """Return the norm of Cov(i in bag, j in bag) / (n (1 - pi_i) (1 - pi_j)): the bagging constant c."""
+        return symmetric_norm(n_samples, self.inclusion_probability(n_samples), self.negative_covariance(n_samples))
+
+    def row_constants(self, n_samples: int) -> np.ndarray:
+        """Return a constant for each row, none above `covariance_norm`, which is always one (docs/proofs.md, 11)."""
+        return np.full(n_samples, self.covariance_norm(n_samples))
+
+    def enumerate_bags(self, n_samples: int) -> Iterable[WeightedBag] | None:
+        """Yield every bag up to order with its probability, or return None if these are not known."""
+        return None
+
+    def count_bags(self, n_samples: int) -> int | float:
+        """Return how many bags there are up to order."""
+        return sum(1 for _ in _listed(self, n_samples))
+
+    def count_law(self, n_samples: int, n_rows: int) -> np.ndarray | None:
+        """Return the probabilities that 0, 1, ..., `n_rows` of so many given rows are in a bag; None if unknown.
+
+        Your own scheme is asked only for ``n_rows == n_samples``; the other laws follow from that one.
+        """
+        if self.enumerate_bags(n_samples) is None or self.count_bags(n_samples) > MOST_CHECKED:
+            return None
+        law = np.zeros(n_rows + 1)
+        for bag, probability in _listed(self, n_samples):
+            law[sum(row < n_rows for row in set(bag))] += float(probability)
+        return law
+
+    def empty_probability(self, n_samples: int) -> float:
+        """Return the chance that a bag has no rows; for your own scheme it is taken from `count_law` instead."""
+        return 0.0
+
+    def without_one(self, n_samples: int) -> "ResamplingScheme":
+        """Return the scheme that, on n_samples - 1 rows, draws from Q_n given that the last row is out."""
+        return _GivenLastRowOut(self, n_samples)
+
+    def expected_size(self, n_samples: int) -> int | float:
+        """Return the expected number of rows in a bag, counting repeats."""
+        return float(sum(len(bag) * weight for bag, weight in _listed(self, n_samples)))
+
+    def digest(self, n_samples: int) -> str:
+        """Return a text that tells this law from others that are described in the same words."""
+        law = ResolvedScheme(self, n_samples)
+        return f"p = {law.inclusion_probability!r}, q = {law.negative_covariance!r}"
+
+    def describe(self, n_samples: int) -> str:
+        """Describe in a few words what is drawn from how many rows."""
+        return f"{type(self).__name__} on {n_samples:,} rows"
+
+    def fix(self, n_samples: int) -> "ResamplingScheme":
+        """Return the same scheme with everything that depends on the number of rows worked out."""
+        return self
+
+    def resolve(self, n_samples: int) -> "ResolvedScheme":
+        """Fix the number of training rows.
+
+        Parameters
+        ----------
+        n_samples : int
+            The number of training rows, at least 2.
+
+        Returns
+        -------
+        ResolvedScheme
+            The law Q_n of the bags.
+        """
+        n_samples = check_samples(n_samples, f"{type(self).__name__}.resolve")
+        for name in ("draw_bag", "pick", "inclusion_probability", "negative_covariance", "enumerate_bags"):
+            if not callable(getattr(self, name)):
+                raise refuse_type(name, type(self).__name__, "a method of n_samples", getattr(self, name))
+        law = ResolvedScheme(self.fix(n_samples), n_samples)
+        who = f"{type(self).__name__} at n_samples={n_samples}"
+        if law.is_of_the_paper:
+            check_inclusion(who, law.inclusion_probability)
+        else:
+            law = ResolvedScheme(copy.deepcopy(law.scheme), n_samples)
+            check_own_scheme(law, who)
+        return law
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return False
+        mine, theirs = vars(self), vars(other)
+        # Values may be arrays, whose comparison is not a single bool.
+        return mine.keys() == theirs.keys() and all(np.array_equal(mine[name], theirs[name]) for name in mine)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __call__(self, n_samples: int) -> "ResolvedScheme":
+        """Fix the number of training rows: a scheme is a function from n to Q_n."""
+        return self.resolve(n_samples)
+
+    def _known_bags(self, n_samples: int) -> Iterable[WeightedBag]:
+        bags = self.enumerate_bags(n_samples)
+        if bags is None:
+            raise TypeError(
+                f"The bags of {type(self).__name__} cannot be listed, because it does not define enumerate_bags. For "
+                "certificates it is enough to define inclusion_probability and negative_covariance."
+            )
+        return bags
+
+
+@dataclass(frozen=True)
+class ResolvedScheme:
+    """The law Q_n of the bags of `n_samples` rows; made by `ResamplingScheme.resolve`.
+
+    Examples
+    --------
+    >>> from stablebag import Subbagging
+    >>> law = Subbagging(bag_size=0.5).resolve(n_samples=4)
+    >>> law.bag_size, law.inclusion_probability, law.support_size
+    (2, 0.5, 6)
+    >>> [(bag.tolist(), str(probability)) for bag, probability in law.support()][:2]
+    [([0, 1], '1/6'), ([0, 2], '1/6')]
+    >>> law.draw(3, random_state=0) == law.draw(5, random_state=0)[:3]
+    True
+    """
+
+    scheme: ResamplingScheme
+    n_samples: int
+
+    @property
+    def is_of_the_paper(self) -> bool:
+        """Whether the scheme is exactly one of the paper's four, which meet the assumptions and cannot change."""
+        return "_of_the_paper" in vars(type(self.scheme))  # and not in those of a parent class
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether all rows are alike (Assumption 5 of the paper)."""
+        return self.scheme.is_symmetric
+
+    @property
+    def is_matched(self) -> bool:
+        """Whether bags are matched: with the same seed and one row less, those that did not have it are the same."""
+        return _picks(self.scheme)
+
+    @property
+    def fingerprint(self) -> str:
+        """A text that identifies this law."""
+        return f"{self}: {self.scheme.digest(self.n_samples)}"
+
+    @property
+    def bag_size(self) -> int | float:
+        """The number of rows in a bag (m); the expected number if it is random."""
+        return self.scheme.expected_size(self.n_samples)
+
+    @cached_property
+    def inclusion_probability(self) -> float:
+        """The chance p that a given row is in a bag."""
+        return float(self._moment("inclusion_probability"))
+
+    @cached_property
+    def negative_covariance(self) -> float:
+        """The number q: minus the covariance of "row i is in the bag" and "row j is in the bag"."""
+        return float(self._moment("negative_covariance"))
+
+    @cached_property
+    def inclusion_probabilities(self) -> np.ndarray:
+        """The chance of each row to be in a bag."""
+        return read_only(np.asarray(self.scheme.inclusion_probabilities(self.n_samples), dtype=float))
+
+    @property
+    def largest_inclusion(self) -> float:
+        """The largest chance of a row to be in a bag: p, if all rows are alike."""
+        return self.inclusion_probability if self.is_symmetric else float(self.inclusion_probabilities.max())
+
+    @property
+    def mean_inclusion(self) -> float:
+        """The mean over rows of the chance to be in a bag: p, if all rows are alike."""
+        return self.inclusion_probability if self.is_symmetric else float(self.inclusion_probabilities.mean())
+
+    @cached_property
+    def constant(self) -> float:
+        """The bagging constant c: the norm of Cov(i in bag, j in bag) / (n (1 - pi_i) (1 - pi_j))."""
+        if self.is_symmetric:
+            return symmetric_norm(self.n_samples, *self.p_and_q)
+        return float(self.scheme.covariance_norm(self.n_samples))
+
+    @cached_property
+    def row_constants(self) -> np.ndarray:
+        """A constant c_i for each row: the sum of L_i^2 / (n c_i) is at most the variance of the output over bags."""
+        return read_only(np.asarray(self.scheme.row_constants(self.n_samples), dtype=float))
+
+    @cached_property
+    def p_and_q(self) -> tuple[Probability, Probability]:
+        """The numbers p and q, exact where they are rational; one that rounding has put just below zero is zero."""
+        return self._moment("inclusion_probability"), self._moment("negative_covariance")
+
+    def _moment(self, name: str) -> Probability:
+        value: Any = getattr(self.scheme, name)(self.n_samples)
+        if not isinstance(value, numbers.Real) or math.isnan(value):
+            raise TypeError(f"The {name} of {type(self.scheme).__name__} must be a number. Got {value!r}.")
+        number: Probability = value  # type: ignore[assignment]
+        return 0.0 if -1e-15 <= number < 0 else number
+
+    def count_law(self, n_rows: int) -> np.ndarray | None:
+        """Return the law of how many of `n_rows` given rows are in a bag.
+
+        Parameters
+        ----------
+        n_rows : int
+            The number of given rows, at most `n_samples`. As all rows are alike, it does not matter which.
+
+        Returns
+        -------
+        ndarray of shape (n_rows + 1,) or None
+            The probabilities of 0, 1, ..., n_rows. None if they are not known, or would take too long to work out.
+        """
+        n_rows = check_integer(n_rows, "n_rows", "count_law", minimum=0)
+        if n_rows > self.n_samples:
+            raise refuse_value("n_rows", "count_law", f"at most n_samples={self.n_samples}", n_rows)
+        if self.is_of_the_paper:
+            return self.scheme.count_law(self.n_samples, n_rows)
+        # The law for fewer rows is derived from the law for all rows, so that a scheme cannot contradict itself.
+        law = self._count_law_of_all
+        return None if law is None else thinned(law, n_rows)
+
+    @cached_property
+    def _count_law_of_all(self) -> np.ndarray | None:
+        law = self.scheme.count_law(self.n_samples, self.n_samples) if self.n_samples <= _MOST_THINNED else None
+        return None if law is None else np.asarray(law, dtype=float)
+
+    @cached_property
+    def empty_probability(self) -> float:
+        """The chance that a bag has no rows, or an upper bound on it if it is not known."""
+        if self.is_of_the_paper or not self.is_symmetric:
+            return self.scheme.empty_probability(self.n_samples)
+        law = self._count_law_of_all
+        return 1 - self.inclusion_probability if law is None else float(law[0])
+
+    @property
+    def empty_without_a_row(self) -> float:
+        """The chance that a bag has no rows given that a row is not in it, or an upper bound on it."""
+        return min(1.0, self.empty_probability / (1 - self.largest_inclusion))
+
+    @property
+    def support_size(self) -> int | float:
+        """The number of bags up to order; ``math.inf`` for Poissonized bagging."""
+        return self.scheme.count_bags(self.n_samples)
+
+    def count_support(self, *, ordered: bool = False, limit: float = math.inf) -> int | float:
+        """Count the bags up to order, or in every order; stop counting the latter beyond `limit`.
+
+        Parameters
+        ----------
+        ordered : bool, default=False
+            Whether two orders of the same rows are two bags.
+        limit : float, default=inf
+            If there are more bags than this, the number returned is also larger, but need not be exact.
+
+        Returns
+        -------
+        int or math.inf
+        """
+        size = self.support_size
+        if not ordered or size > limit:
+            return size
+        total = 0
+        for bag, _ in self.scheme._known_bags(self.n_samples):
+            total += orders(tuple(bag))
+            if total > limit:
+                break
+        return total
+
+    def support(self, mass: float = 1.0, *, ordered: bool = False) -> Iterator[tuple[np.ndarray, Probability]]:
+        """List the bags up to order with their probabilities, exact fractions where the law is rational.
+
+        Parameters
+        ----------
+        mass : float, default=1.0
+            Stop once this much probability is listed. Poissonized bagging has infinitely many bags and needs
+            a mass below 1.
+        ordered : bool, default=False
+            Whether to list each bag in all its orders, which are equally likely, for learners that depend on the order.
+
+        Yields
+        ------
+        bag : ndarray of int
+            The rows of the bag, with repeats; in increasing order unless `ordered`.
+        probability : Fraction or float
+            The chance of drawing this bag in any order, or in this one if `ordered`.
+        """
+        mass = check_real(mass, "mass", "support", high=1.0)
+        if not self.scheme.has_finite_support and mass > 1 - 1e-9:
+            reason = "it has infinitely many bags. Use a smaller mass, such as 0.999999."
+            raise refuse_value("mass", f"support of {type(self.scheme).__name__}", "at most 1 - 1e-9", mass, reason)
+        return self._walk_support(mass, check_flag(ordered, "ordered", "support"))
+
+    def _walk_support(self, mass: float, ordered: bool) -> Iterator[tuple[np.ndarray, Probability]]:
+        listed: Probability = Fraction(0)
+        for bag, probability in self.scheme._known_bags(self.n_samples):
+            if ordered:
+                each = probability / orders(tuple(bag))
+                for order in orderings(Counter(bag)):
+                    yield np.array(order, dtype=np.intp), each
+            else:
+                yield np.array(bag, dtype=np.intp), probability
+            listed += probability
+            if mass < 1.0 and listed >= mass:
+                return
+
+    def draw(self, n_bags: int, random_state: RandomState = None, *, first: int = 0, row_ids: Any = None) -> Bags:
+        """Draw bags; bag b depends only on (random_state, b), and on the names of the rows.
+
+        Parameters
+        ----------
+        n_bags : int
+            The number of bags to draw.
+        random_state : None, int, RandomState or Generator, default=None
+            The source of randomness; an integer makes the bags reproducible.
+        first : int, default=0
+            The number of the first bag drawn: ``draw(100, 0, first=100)`` is ``draw(200, 0)[100:]``.
+
+        row_ids : None, sequence of int or sequence of labels, default=None
+            What the rows are called; None is 0, ..., n_samples - 1. With a row less, or more, or in another order, the
+            bags without that row are the same. A scheme of your own that does not define `pick` makes no use of it.
+
+        Returns
+        -------
+        Bags
+        """
+        owner = f"{type(self.scheme).__name__}.draw"
+        n_bags = check_integer(n_bags, "n_bags", owner, minimum=1, reason="an average needs at least one bag.")
+        first = check_integer(first, "first", owner, minimum=0)
+        seeds = Seeds.from_random_state(random_state, owner)
+        if self.n_samples > LARGEST_NAME:
+            reason = "rows are counted by whole numbers of 64 bits. Certificates and plans have no such limit."
+            raise refuse_value("n_samples", owner, "at most 2**62 where bags are drawn", self.n_samples, reason)
+        self._refuse_too_many(n_bags, first, owner)
+        ids = as_row_ids(row_ids, None, self.n_samples, owner)
+        if self.is_matched:
+            return self._draw_matched(ids, seeds, first, first + n_bags)
+        generators = seeds.bag_generators(first, first + n_bags)
+        return Bags((self.scheme.draw_bag(self.n_samples, generator) for generator in generators), self.n_samples)
+
+    def _refuse_too_many(self, n_bags: int, first: int, owner: str) -> None:
+        """Refuse more bags than any memory holds, before any is drawn."""
+        each = max(1.0, self.n_samples * float(self.mean_inclusion))
+        if n_bags > _MOST_DRAWN / each or first > _MOST_DRAWN:
+            expected = f"at most {_MOST_DRAWN / each:,.0f} for bags of about {each:,.0f} rows"
+            name, value = ("n_bags", n_bags) if first <= _MOST_DRAWN else ("first", first)
+            raise refuse_value(name, owner, expected, value, "no memory holds as many. A few thousand will do.")
+
+    def _draw_matched(self, ids: RowIds, seeds: Seeds, first: int, stop: int) -> Bags:
+        kind = np.min_scalar_type(self.n_samples - 1)
+        size = float(self.bag_size if self.is_of_the_paper else self.n_samples * self.mean_inclusion)
+        flat, sizes = np.empty(0, kind), [np.zeros(1, dtype=np.int64)]
+        for arrivals in batches(ids, seeds, first, stop, size):
+            rows, how_many = arrivals.in_order(self.scheme.pick(self.n_samples, arrivals))
+            flat.resize(len(flat) + len(rows), refcheck=False)  # grows where it is: there are never two of them
+            flat[len(flat) - len(rows) :] = rows
+            sizes.append(how_many)
+        return Bags.from_flat(flat, np.cumsum(np.concatenate(sizes)), self.n_samples)
+
+    def without_one(self) -> "ResolvedScheme":
+        """Return Q_{n-1}: the law of a bag given that the last row is not in it, on n_samples - 1 rows."""
+        if self.n_samples < 2 or self.largest_inclusion >= 1:
+            why = "it is the only one" if self.n_samples < 2 else "it is in every bag"
+            raise ValueError(f"{self} has no law without one row, because {why}. Use more rows or smaller bags.")
+        return ResolvedScheme(self.scheme.without_one(self.n_samples), self.n_samples - 1)
+
+    def without(self, rows: Any) -> "ResolvedScheme":
+        """Return the law of a bag given that none of these rows is in it, on the rows that are left.
+
+        Parameters
+        ----------
+        rows : sequence of int
+            The numbers of the rows, each once. If all rows are alike, only how many there are matters.
+
+        Returns
+        -------
+        ResolvedScheme
+        """
+        expected = f"numbers of rows from 0 to {self.n_samples - 1}, each once and not all"
+        given = as_positions(rows, "rows", "without", expected)
+        gone = np.unique(given)
+        if len(gone) != len(given) or len(gone) >= self.n_samples or ((gone < 0) | (gone >= self.n_samples)).any():
+            raise refuse_value("rows", "without", expected, rows)
+        if self.is_symmetric:
+            law = self
+            for _ in gone:
+                law = law.without_one()
+            return law
+        return ResolvedScheme(self.scheme.without(self.n_samples, gone), self.n_samples - len(gone))  # type: ignore[attr-defined]
+
+    def __str__(self) -> str:
+        return self.scheme.describe(self.n_samples)
+
+
+def _picks(scheme: ResamplingScheme) -> bool:
+    """Whether a scheme takes rows as they arrive; one that draws in a way of its own, further down, does not."""
+    names = [next(kind for kind in type(scheme).__mro__ if name in vars(kind)) for name in ("pick", "draw_bag")]
+    return names[0] is not ResamplingScheme and issubclass(*names)
+
+
+@dataclass(frozen=True)
+class _GivenLastRowOut(ResamplingScheme):
+    """Q_{n-1} of a user's scheme: Q_n given that the last row is not in the bag."""
+
+    scheme: ResamplingScheme
+    n_before: int
+
+    def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
+        for _ in range(_MOST_TRIES):
+            bag = np.asarray(self.scheme.draw_bag(self.n_before, generator))
+            if not (bag == n_samples).any():
+                return bag
+        raise ValueError(
+            f"{type(self.scheme).__name__}.draw_bag put the last row into {_MOST_TRIES:,} bags in a row, although its "
+            f"inclusion_probability is {float(self.scheme.inclusion_probability(self.n_before)):g}. Make them agree."
+        )
+
+    def inclusion_probability(self, n_samples: int) -> Probability:
+        # P(i in, n out) / P(n out), and P(i in, n in) = p^2 - q.
+        p = self.scheme.inclusion_probability(self.n_before)
+        return p + self.scheme.negative_covariance(self.n_before) / (1 - p)
+
+    def negative_covariance(self, n_samples: int) -> Probability:
+        if self.scheme.enumerate_bags(self.n_before) is None:
+            raise TypeError(
+                f"The negative covariance of {type(self.scheme).__name__} without one row is not known, because it "
+                "does not define enumerate_bags. Define that, or without_one."
+            )
+        return super().negative_covariance(n_samples)
+
+    def enumerate_bags(self, n_samples: int) -> Iterable[WeightedBag] | None:
+        bags = self.scheme.enumerate_bags(self.n_before)
+        if bags is None:
+            return None
+        kept = 1 - self.scheme.inclusion_probability(self.n_before)
+        return ((bag, probability / kept) for bag, probability in bags if n_samples not in bag)
+
+
+def _listed(scheme: ResamplingScheme, n_samples: int) -> Iterator[WeightedBag]:
+    """Yield the bags of a user's scheme, and refuse if there are too many."""
+    for number, weighted in enumerate(scheme._known_bags(n_samples)):
+        if number == MOST_LISTED:
+            raise ValueError(
+                f"{type(scheme).__name__} at n_samples={n_samples} lists more than {MOST_LISTED:,} bags. Define "
+                "inclusion_probability, negative_covariance and count_bags in addition to enumerate_bags."
+            )
+        yield weighted
+
+
+def _moments(scheme: ResamplingScheme, n_samples: int) -> tuple[Probability, Probability]:
+    """Work out p and q from the listed bags, looking at the first two rows."""
+    first: Probability = Fraction(0)
+    second, both = first, first
+    for bag, probability in _listed(scheme, n_samples):
+        first += probability * (0 in bag)
+        second += probability * (1 in bag)
+        both += probability * (0 in bag and 1 in bag)
+    return first, first * second - both
+
+
+# ---------------------------------------------------------------------------------------------------------------- sized
+# What the four schemes of the paper share: a bag size, given as a number of rows or as a fraction of them.
+
+_LARGEST_BAG = 2**64
+
+
+@dataclass(frozen=True)
+class SizedScheme(ResamplingScheme):
+    """What the four schemes of the paper share: a bag size, given as a number of rows or as a fraction of them."""
+
+    bag_size: int | float | Fraction
+    repeats: ClassVar[bool] = False  # whether a row can be in a bag more than once
+
+    def __post_init__(self) -> None:
+        check_bag_size(self.bag_size, type(self).__name__, repeats=self.repeats)
+
+    def share_of(self, n_samples: int) -> Fraction:
+        """Return m / n, exactly."""
+        if isinstance(self.bag_size, numbers.Integral):
+            return Fraction(int(self.bag_size), n_samples)
+        return self.bag_size if isinstance(self.bag_size, Fraction) else as_share(self.bag_size, n_samples)
+
+    def whole_size(self, n_samples: int) -> int:
+        """Return m as a whole number of rows, at least one."""
+        if isinstance(self.bag_size, int):
+            return self.bag_size
+        return max(1, math.floor(self.share_of(n_samples) * n_samples))
+
+    def refuse_whole_bags(self, n_samples: int, largest: str) -> None:
+        """Refuse a bag of all rows, or of more, in the schemes that draw without replacement."""
+        if self.share_of(n_samples) >= 1:
+            whole = self.share_of(n_samples) == 1
+            size = "every bag would be the whole data set (p = 1)" if whole else "there are not that many rows"
+            reason = f"{size}, and no stability can be promised. Use at most {largest}, or ClassicalBagging."
+            expected = f"smaller than n_samples={n_samples}, and smaller than 1 as a fraction"
+            raise refuse_value("bag_size", type(self).__name__, expected, self.bag_size, reason)
+
+
+def check_bag_size(size: Any, owner: str, *, repeats: bool = False, things: str = "rows") -> None:
+    """Refuse what is neither a number of rows nor a fraction of them; with repeats, it may be more than all."""
+    expected = f"a positive number of {things} (int) or fraction of the {things} (float)"
+    if not isinstance(size, numbers.Real) or isinstance(size, bool):
+        raise refuse_type("bag_size", owner, expected, size)
+    number: Any = size if isinstance(size, numbers.Rational) else float(size)
+    if not 0 < number < _LARGEST_BAG:  # refuses NaN as well
+        raise refuse_value("bag_size", owner, expected, size, "a bag needs rows to learn from. Try 0.5.")
+    if number > 1 and not repeats and not isinstance(size, numbers.Integral):
+        reason = f"a float is a fraction of the {things}. For a number of {things} write {math.floor(float(size))}."
+        raise refuse_value("bag_size", owner, "a fraction below 1, or an int", size, reason)

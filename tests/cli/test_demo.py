@@ -1,0 +1,41 @@
+import pytest
+
+from stablebag.cli import studying
+from stablebag.showing.study import study
+
+
+@pytest.fixture
+def studied(monkeypatch):
+    """The studies that are made, each smaller than it was ordered."""
+    made = []
+
+    def smaller(learner, X, y, X_test, y_test, **options):
+        made.append((len(X), len(X_test), options["n_bags"], options["n_refits"], options["random_state"]))
+        fewer = {**options, "n_bags": 20, "n_refits": 2, "n_points": 3}
+        return study(learner, X, y, X_test, y_test, **fewer)
+
+    monkeypatch.setattr(studying, "study", smaller)
+    return made
+
+
+def test_the_demo_writes_a_report_of_numbers_and_one_of_classes(run, studied, tmp_path):
+    folder = tmp_path / "new" / "folder"
+    result = run("demo", "--output", folder, "--jobs", 1, "--seed", 3)
+    assert result.exit_code == 0, result.output
+    assert studied == [(353, 89, 500, 150, 3), (455, 114, 500, 150, 3)]
+    assert sorted(path.name for path in folder.iterdir()) == ["breast-cancer.html", "diabetes.html"]
+    assert "<h2>Prediction intervals</h2>" in (folder / "diabetes.html").read_text()
+    cancer = (folder / "breast-cancer.html").read_text()
+    assert "<title>diagnosis from scikit-learn&#39;s breast-cancer data, by a decision tree</title>" in cancer
+    assert "stablebag demo --seed 3" in cancer
+    words = " ".join(result.output.split())
+    assert "scikit-learn's diabetes data: trained on 353 rows, held out 89." in words
+    assert "accuracy (higher is better)" in words
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(run, studied, tmp_path):
+    (tmp_path / "taken").write_text("")
+    result = run("demo", "--output", tmp_path / "taken")
+    assert result.exit_code == 2
+    assert "is a file" in " ".join(result.output.split())
+    assert studied == []

@@ -1,0 +1,70 @@
+import click
+import pytest
+from click.testing import CliRunner
+
+from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
+from stablebag.cli.options import run_options, scheme_of, table_options
+
+
+@pytest.mark.parametrize(("name", "size", "scheme"), [
+    ("subbagging", None, Subbagging(0.5)), ("subbagging", "250", Subbagging(250)), ("subbagging", "1", Subbagging(1)),
+    ("subbagging", "0.25", Subbagging(0.25)), ("subbagging", "5e-2", Subbagging(0.05)),
+    ("classical", "1.0", ClassicalBagging(1.0)), ("bernoulli", "0.3", BernoulliSubbagging(0.3)),
+    ("poissonized", "40", PoissonizedBagging(40)),
+])  # fmt: skip
+def test_a_whole_number_is_rows_and_a_number_with_a_point_a_fraction(name, size, scheme):
+    assert scheme_of(name, size) == scheme
+    assert scheme_of(name, size).resolve(1000) == scheme.resolve(1000)
+
+
+@pytest.mark.parametrize("size", ["half", "one", "", "nan", "inf", "1,000"])
+def test_sizes_that_are_no_numbers_are_refused(size):
+    with pytest.raises(ValueError, match="--bag-size is a number of rows, or a fraction of them"):
+        scheme_of("subbagging", size)
+
+
+def read(options, *arguments):
+    """What a command with these options is called with."""
+    seen = {}
+    command = click.command()(options(lambda **values: seen.update(values)))
+    result = CliRunner().invoke(command, [str(argument) for argument in arguments])
+    return seen, result
+
+
+def test_a_table_needs_a_target_and_everything_else_has_a_default():
+    seen, _ = read(table_options, "t.csv", "--target", "y", "--param", "a=1", "--param", "b=2")
+    assert (str(seen["table"]), seen["target"], seen["task"], seen["parameters"]) == (
+        "t.csv",
+        "y",
+        None,
+        ("a=1", "b=2"),
+    )
+    assert (seen["model"], seen["n_bags"], seen["scheme"], seen["bag_size"]) == ("tree", None, "subbagging", None)
+    assert seen["time_limit"] == 180.0
+    assert (seen["jobs"], seen["seed"]) == (2, 0)
+    seen, result = read(table_options, "t.csv")
+    assert (seen, result.exit_code) == ({}, 2)
+    assert "Missing option '--target'" in result.output
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, "1.5"])
+def test_seeds_that_are_none_are_refused(seed):
+    assert read(run_options, "--seed", 2**32 - 1)[0]["seed"] == 2**32 - 1
+    seen, result = read(run_options, "--seed", seed)
+    assert (seen, result.exit_code) == ({}, 2)
+    assert "--seed" in result.output
+
+
+def test_no_fits_in_parallel_are_refused():
+    seen, result = read(run_options, "--jobs", "0")
+    assert (seen, result.exit_code) == ({}, 2)
+    assert "0 fits in parallel are none. Use 1, or -1 for all processors." in " ".join(result.output.split())
+
+
+def test_columns_can_be_named_several_times():
+    arguments = ("--drop", "a", "--drop", "b,c", "--id", "d", "--kind", "e=text", "--sep", "tab", "--decimal", ",")
+    seen, _ = read(table_options, "t.csv", "--target", "y", *arguments, "--encoding", "cp1252")
+    assert (seen["drop"], seen["ids"], seen["kinds"]) == (("a", "b,c"), ("d",), ("e=text",))
+    assert (seen["sep"], seen["decimal"], seen["encoding"]) == ("tab", ",", "cp1252")
+    seen, result = read(table_options, "t.csv", "--target", "y", "--decimal", ";")
+    assert (seen, result.exit_code) == ({}, 2)

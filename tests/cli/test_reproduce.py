@@ -1,0 +1,56 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from paper.small import small
+from stablebag.cli.main import main
+from stablebag.paper import experiments
+from stablebag.paper.settings import SETTINGS
+
+
+def test_the_command_writes_figures_numbers_and_the_table_of_claims(tmp_path, monkeypatch):
+    monkeypatch.setitem(SETTINGS, 4, small(4, n=60))
+    done = CliRunner().invoke(
+        main, ["reproduce", "--setting", "4", "--n-bags", "40", "--jobs", "1", "--output", str(tmp_path)]
+    )
+    assert done.exit_code == 0, done.output
+    assert "The paper's claims" in done.output
+    assert "2 of 2 claims agree with the paper." in done.output
+    assert (tmp_path / "figure3.svg").exists()
+    assert json.loads((tmp_path / "numbers.json").read_text())[0]["n_bags"] == 40
+
+
+def test_the_command_keeps_what_is_done_when_interrupted(tmp_path, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiments, "run", interrupted)
+    done = CliRunner().invoke(main, ["reproduce", "--quick", "--output", str(tmp_path)])
+    assert done.exit_code == 130
+    assert "continues from there" in done.output.replace("\n", " ")
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["--quick", "--n-bags", "10"], "--quick and --n-bags both set the number"),
+    (["--setting", "5"], "5 is not in the range"),
+    (["--n-bags", "2"], "never left out, so there is no prediction without them"),
+    (["--jobs", "0"], "--jobs"), (["--n-bags", "1" + 20 * "0"], "is not in the range"),
+    (["--n-bags", "1"], "1 is not in the range"), (["--variant", "paper"], "'paper' is not one of"),
+])  # fmt: skip
+def test_bad_options_end_with_two_and_a_sentence_before_any_work(arguments, words, tmp_path):
+    done = CliRunner().invoke(main, ["reproduce", *arguments, "--output", str(tmp_path / "new")])
+    assert done.exit_code == 2
+    assert words in done.output
+    assert "Traceback" not in done.output
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("place", ["file.txt/new", "file.txt/new/folder"])
+def test_a_folder_that_cannot_be_is_refused_before_any_work(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(experiments, "run", lambda *arguments, **options: pytest.fail("there was work"))
+    (tmp_path / "file.txt").write_text("mine")
+    done = CliRunner().invoke(main, ["reproduce", "--quick", "--output", str(tmp_path / place)])
+    assert done.exit_code == 2
+    assert "is a file, so that there can be no folder" in done.output.replace("\n", " ")
+    assert (tmp_path / "file.txt").read_text() == "mine"

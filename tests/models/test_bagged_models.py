@@ -1,0 +1,126 @@
+import re
+
+import numpy as np
+import pytest
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    certify,
+    certify_reused,
+    forget,
+    learn,
+    leave_one_out,
+    leave_one_out_error,
+    predict_interval,
+    predict_set,
+    selection_stability,
+    stream_leave_one_out,
+    suspects,
+)
+from stablebag.models.ensemble import check_bagged
+
+X, y = load_diabetes(return_X_y=True)
+X, y = X[:50], y[:50]
+LABELS = np.where(y > 120, "high", "low")
+OF_NUMBERS = {
+    "predict_interval": lambda model: predict_interval(model, X),
+    "leave_one_out": lambda model: leave_one_out(model, X),
+    "certify": certify,
+    "certify at points": lambda model: certify(model, X),
+    "certify_reused": certify_reused,
+    "leave_one_out_error": leave_one_out_error,
+    "forget": lambda model: forget(model, [1]),
+    "learn": lambda model: learn(model, X[:1], y[:1]),
+    "stream_leave_one_out": lambda model: stream_leave_one_out(model, X, y, X),
+}
+OF_CLASSES = {
+    "predict_set": lambda model: predict_set(model, X),
+    "selection_stability": lambda model: selection_stability(model, X),
+}
+
+
+@pytest.fixture(scope="module")
+def regressor():
+    return make_pipeline(StandardScaler(), BaggedRegressor(Ridge(), n_bags=30, random_state=0)).fit(X, y)
+
+
+@pytest.fixture(scope="module")
+def classifier():
+    bagged = BaggedClassifier(LogisticRegression(), n_bags=30, random_state=0)
+    return make_pipeline(StandardScaler(), bagged).fit(X, LABELS)
+
+
+@pytest.mark.parametrize("function", [*OF_NUMBERS, *OF_CLASSES])
+def test_every_function_of_a_model_says_what_to_pass_of_a_pipeline(function, regressor, classifier):
+    ask, model = (OF_NUMBERS | OF_CLASSES)[function], classifier if function in OF_CLASSES else regressor
+    sentence = "pass pipeline[-1]. Give it rows as pipeline[:-1].transform(X) makes them; what is said is then about"
+    with pytest.raises(TypeError, match=re.escape(sentence)):
+        ask(model)
+
+
+def test_what_the_sentence_says_works(regressor, classifier):
+    rows = regressor[:-1].transform(X)
+    assert len(predict_interval(regressor[-1], rows)) == 50
+    assert leave_one_out(regressor[-1], rows).left_out.shape == (50, 50)
+    assert len(predict_set(classifier[-1], classifier[:-1].transform(X))) == 50
+    whole = BaggedRegressor(make_pipeline(StandardScaler(), Ridge()), n_bags=30, random_state=0).fit(X, y)
+    assert len(predict_interval(whole, X)) == 50
+
+
+def test_of_a_search_it_is_the_best_estimator():
+    search = GridSearchCV(BaggedRegressor(Ridge(), n_bags=30, random_state=0), {"estimator__alpha": [1, 2]}, cv=2)
+    with pytest.raises(TypeError, match=r"must be a fitted BaggedRegressor. Got .*: for other regressors use"):
+        predict_interval(search, X)
+    search.fit(X, y)
+    sentence = r"pass search.best_estimator_. What is said is then about the parameters as they were chosen"
+    with pytest.raises(TypeError, match=sentence):
+        predict_interval(search, X)
+    assert len(predict_interval(search.best_estimator_, X)) == 50
+
+
+def test_searches_of_pipelines_and_transformed_targets_are_looked_through(regressor):
+    search = GridSearchCV(regressor, {"baggedregressor__scheme__bag_size": [0.4, 0.5]}, cv=2).fit(X, y)
+    with pytest.raises(TypeError, match=re.escape("pass search.best_estimator_[-1]. What is said")) as error:
+        certify(search)
+    assert "rows as search.best_estimator_[:-1].transform(X) makes them" in str(error.value)
+    logs = TransformedTargetRegressor(regressor, func=np.log, inverse_func=np.exp).fit(X, y)
+    with pytest.raises(TypeError, match=re.escape("pass model.regressor_[-1]. What is said is then about the transf")):
+        leave_one_out(logs, X)
+
+
+def test_what_has_nothing_bagged_inside_is_refused_for_its_own_reason():
+    with pytest.raises(
+        TypeError, match=r"a fitted BaggedRegressor or BaggedClassifier. Got .*: for other estimators use"
+    ):
+        leave_one_out(make_pipeline(StandardScaler(), Ridge()).fit(X, y), X)
+    with pytest.raises(TypeError, match=r"must be a BaggedRegressor or BaggedClassifier. Got None instead."):
+        check_bagged(None, "it", fitted=False)
+    with pytest.raises(TypeError, match=r"a fitted BaggedClassifier. Got .*: regressors have intervals"):
+        predict_set(BaggedRegressor(n_bags=3).fit(X, y), X)
+
+
+def test_a_bagged_model_has_to_be_fitted():
+    with pytest.raises(NotFittedError):
+        predict_interval(BaggedRegressor(), X)
+    check_bagged(BaggedRegressor(), "it", fitted=False)
+
+
+def test_functions_of_one_output_ask_for_it():
+    both = BaggedRegressor(Ridge(), n_bags=5, random_state=0).fit(X, np.column_stack([y, -y]))
+    for function in (predict_interval, suspects):
+        with pytest.raises(ValueError, match=r"about one output.*the model has 2 outputs\. Use model\.output\(0\)"):
+            function(both, X)
+    with pytest.raises(TypeError, match="a fitted BaggedClassifier"):
+        predict_set(both, X)
+    check_bagged(both, "certify", outputs="any")
+    check_bagged(both.output(1), "predict_interval")
+    with pytest.raises(ValueError, match="this is its output 1 alone"):
+        check_bagged(both.output(1), "forget", outputs="all")

@@ -1,0 +1,256 @@
+import copy
+import datetime
+import pickle
+from decimal import Decimal
+from uuid import UUID
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from stablebag import BaggedClassifier, BaggedRegressor, forget, leave_one_out_error, predict_interval
+from stablebag.fast.native.library import library
+from stablebag.models.kept_rows import KeptRows, packed, unpacked
+
+skops = pytest.importorskip("skops.io")
+
+NUMBERS = pd.DataFrame(
+    {"a": [1.0, -0.0, np.nan, 4.0, np.inf], "b": np.arange(5), "c": [True, False, True, True, False]}
+)
+DAYS = pd.date_range("2020", periods=5, freq="D", name="day")
+TEXTS = ["a", "zero at the end\0", "", None, "ü\U0001f600"]
+
+
+class Special(pd.DataFrame):
+    """A frame that is more than a frame."""
+
+
+def numbered(**columns):
+    return pd.DataFrame(columns)
+
+
+FRAMES = {
+    "numbers": NUMBERS,
+    "small numbers": NUMBERS.astype({"a": np.float32, "b": np.int8}),
+    "labels as index": NUMBERS.set_index(pd.Index(list("vwxyz"), name="key")),
+    "a range as index": NUMBERS.set_index(pd.RangeIndex(3, 13, 2, name="odd")),
+    "numbers as index": NUMBERS.set_index(pd.Index([5, 3, 9, 1, 0])),
+    "days as index": NUMBERS.set_index(DAYS),
+    "days in Berlin as index": NUMBERS.set_index(DAYS.tz_localize("Europe/Berlin", ambiguous="infer")),
+    "two levels": NUMBERS.set_index(pd.MultiIndex.from_product([["a"], range(5)], names=["k", None])),
+    "categories as index": NUMBERS.set_index(pd.CategoricalIndex(list("abcab"), categories=list("cbad"))),
+    "no columns": pd.DataFrame(index=range(5)),
+    "columns by number": pd.DataFrame(np.eye(5)),
+    "columns of one name": pd.DataFrame(np.eye(5), columns=list("aabbc")),
+    "columns of mixed names": pd.DataFrame(np.eye(5), columns=["a", 1, 2.5, None, True]),
+    "columns in two levels": pd.DataFrame(np.eye(4), columns=pd.MultiIndex.from_product([["a", "b"], [1, 2]])),
+    "categories": numbered(
+        c=pd.Categorical(["x", "y", None, "x"], categories=["z", "y", "x"], ordered=True),
+        i=pd.Categorical([3, 1, 3, 1]),
+    ),
+    "texts": numbered(s=TEXTS),
+    "texts of pandas": numbered(s=pd.array(TEXTS, dtype="string"), t=pd.array(TEXTS, dtype=pd.StringDtype("python"))),
+    "texts as objects": numbered(s=pd.Series(TEXTS, dtype=object)),
+    "plain objects": numbered(
+        o=pd.Series([1, 2.5, None, True, b"\xff\0", float("nan")], dtype=object),
+        p=pd.Series([pd.NA, -(10**30), datetime.date(2020, 2, 29), Decimal("1.10"), "a", False], dtype=object),
+    ),
+    "nullable": numbered(
+        i=pd.array([1, None, 3], dtype="Int64"), u=pd.array([1, None, 3], dtype="UInt8"),
+        f=pd.array([1.5, None, 3], dtype="Float32"), b=pd.array([True, None, False], dtype="boolean"),
+    ),
+    "times": numbered(
+        d=DAYS, s=DAYS.as_unit("s"), z=DAYS.tz_localize("Europe/Berlin"), u=DAYS.tz_localize("UTC"),
+        o=DAYS.tz_localize("+02:00"), t=pd.to_timedelta([1, 2, 3, 4, None], unit="s"),
+    ),
+    "periods and intervals": numbered(
+        p=pd.period_range("2020", periods=5, freq="M"),
+        i=pd.cut(np.arange(5), 3),
+        j=pd.IntervalIndex.from_breaks(range(6)),
+    ),
+    "notes": NUMBERS.copy(),
+    "Arrow": pl.DataFrame({"a": [1, None, 3], "s": ["x", None, "z"]}).to_pandas(use_pyarrow_extension_array=True),
+    "polars": pl.DataFrame({
+        "a": [1, None, 3],
+        "f": [1.0, float("nan"), None],
+        "s": ["x", "y", None],
+        "c": pl.Series(["a", "b", "a"], dtype=pl.Categorical),
+        "e": pl.Series(["a", "b", "a"], dtype=pl.Enum(["b", "a", "z"])),
+        "d": [datetime.date(2020, 1, 1)] * 3,
+        "t": pl.Series([datetime.datetime(2020, 1, 1)] * 3).dt.replace_time_zone("Europe/Berlin"),
+        "l": [[1], [2, 3], []],
+    }),
+}  # fmt: skip
+FRAMES["notes"].attrs = {"who": "me", "scale": [1, 2.5, None]}
+
+REFUSED = {
+    "sparse": (numbered(a=pd.arrays.SparseArray([0.0, 0.0, 1.0])), r"column 'a': its type is Sparse"),
+    "lists": (numbered(b=[[1], [2]]), "column 'b': it holds a list"),
+    "any objects": (numbered(b=[object()]), "column 'b': it holds a object"),
+    "numpy's scalars": (
+        numbered(b=pd.Series([np.float64(1.0), "a"], dtype=object)),
+        "column 'b': it holds a numpy.float64",
+    ),
+    "odd labels": (pd.DataFrame([[1]], index=[frozenset({1})]), "the index: it holds a frozenset"),
+    "odd columns": (pd.DataFrame([[1]], columns=[frozenset({1})]), "the labels of the columns: it holds a frozenset"),
+    "more than a frame": (Special(NUMBERS), "a Special: it is not a plain pandas DataFrame"),
+    "objects in polars": (pl.DataFrame({"a": pl.Series([object()], dtype=pl.Object)}), "this polars frame: "),
+}
+
+
+def through_skops(value):
+    file = skops.dumps({"X": packed(value)})
+    assert skops.get_untrusted_types(data=file) == ["stablebag.models.kept_rows.KeptRows"]
+    return unpacked(skops.loads(file, trusted=["stablebag.models.kept_rows.KeptRows"])["X"])
+
+
+def assert_same(one, other):
+    assert type(one) is type(other)
+    if isinstance(one, pl.DataFrame):
+        assert one.schema == other.schema
+        assert one.equals(other)
+        return
+    pd.testing.assert_frame_equal(one, other, check_exact=True, check_column_type=True, check_index_type=True)
+    assert one.attrs == other.attrs
+    assert [type(label) for label in one.columns] == [type(label) for label in other.columns]
+    for place in np.flatnonzero([dtype.kind == "O" for dtype in one.dtypes]):
+        assert [type(cell) for cell in one.iloc[:, place]] == [type(cell) for cell in other.iloc[:, place]]
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_a_frame_comes_back_exactly_and_needs_trust_in_one_type(frame):
+    assert_same(through_skops(frame), frame)
+
+
+def test_a_series_comes_back_as_well():
+    for series in (pd.Series([1.0, 2.0], index=list("ab"), name="w"), pd.Series(["a", None]), pd.Series([], dtype=int)):
+        pd.testing.assert_series_equal(through_skops(series), series, check_exact=True)
+    weights = through_skops(pl.Series("w", [1.0, None]))
+    assert weights.name == "w"
+    assert weights.to_list() == [1.0, None]
+
+
+@pytest.mark.parametrize(("frame", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_kept_exactly_says_so_and_names_ways_out(frame, sentence):
+    with pytest.raises(TypeError, match=f"skops cannot keep {sentence}.*pickle or joblib.*keep_rows=False"):
+        skops.dumps(packed(frame))
+
+
+def test_notes_that_are_not_plain_are_refused():
+    frame = NUMBERS.copy()
+    frame.attrs = {"where": (1, 2)}
+    with pytest.raises(TypeError, match="skops cannot keep the attrs of this frame"):
+        skops.dumps(packed(frame))
+
+
+def test_a_table_that_would_come_back_otherwise_is_refused(monkeypatch):
+    monkeypatch.setattr("stablebag.models.kept_rows._table", lambda state: NUMBERS)
+    with pytest.raises(TypeError, match="it would not come back exactly as it is"):
+        skops.dumps(packed(NUMBERS + 1))
+
+
+def test_pickling_and_copying_pass_tables_on_as_they_are():
+    for frame, _ in REFUSED.values():
+        wrapped = packed(frame)
+        assert isinstance(wrapped, KeptRows)
+        assert type(pickle.loads(pickle.dumps(packed(NUMBERS)))) is pd.DataFrame
+        assert unpacked(copy.copy(wrapped)) is frame
+        assert unpacked(wrapped) is frame
+    assert type(pickle.loads(pickle.dumps(packed(REFUSED["lists"][0])))) is pd.DataFrame
+
+
+def test_other_values_stay_themselves():
+    for value in (np.eye(2), None, [1, 2], "text"):
+        assert packed(value) is value
+        assert unpacked(value) is value
+    wrapped = packed({"w": NUMBERS["a"], "n": 3})
+    assert isinstance(wrapped["w"], KeptRows)
+    assert unpacked(wrapped)["w"] is wrapped["w"].table
+    assert unpacked(wrapped)["n"] == 3
+
+
+# -------------------------------------------------------------------------------------------------------- whole models
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(RNG.normal(size=(40, 3)), columns=list("abc"))
+MIXED = TABLE.assign(kind=RNG.choice(["u", "v", "w"], 40), c=pd.Categorical(RNG.choice(["x", "y"], 40)))
+MIXED.index = pd.Index([f"row {number}" for number in range(40)], name="who")
+TARGET = RNG.normal(size=40)
+ENCODED = make_column_transformer((OneHotEncoder(), ["kind", "c"]), (StandardScaler(), ["a", "b"]))
+MODELS = {
+    "trees": (DecisionTreeRegressor(), TABLE, {}),
+    "linear": (Ridge(), TABLE, {}),
+    "neighbours": (KNeighborsRegressor(3), TABLE, {}),
+    "mixed columns": (make_pipeline(ENCODED, Ridge()), MIXED, {"row_ids": "index"}),
+    "polars": (DecisionTreeRegressor(), pl.from_pandas(TABLE), {}),
+    "weights in a series": (Ridge(), TABLE, {"sample_weight": pd.Series(np.linspace(1, 2, 40))}),
+    "labels": (Ridge(), TABLE.to_numpy(), {"row_ids": [f"row {number}" for number in range(40)]}),
+    "numbers as labels": (Ridge(), TABLE.to_numpy(), {"row_ids": 7 * np.arange(40)}),
+    "mixed labels": (Ridge(), TABLE, {"row_ids": [*range(38), "last but one", 0.5]}),
+    "days": (Ridge(), TABLE.set_index(pd.date_range("2020", periods=40)), {"row_ids": "index"}),
+    "identifiers": (Ridge(), TABLE, {"row_ids": [UUID(int=number) for number in range(40)]}),
+}
+
+
+@pytest.mark.parametrize(("learner", "X", "settings"), MODELS.values(), ids=MODELS)
+def test_models_fitted_on_frames_survive_skops_and_pickle(learner, X, settings):
+    model = BaggedRegressor(learner, n_bags=14, random_state=0).fit(X, TARGET, **settings)
+    file = skops.dumps(model)
+    trusted = skops.get_untrusted_types(data=file)
+    known = {"uuid.UUID", "datetime.datetime"}
+    if library() is None:  # trees are kept as scikit-learn's, which skops does not trust
+        known |= {"sklearn.tree._tree.Tree"}
+    own = ("stablebag.",) if model.solver_.solver is not None else ("stablebag.", "sklearn.")  # its own fitted models
+    assert all(name.startswith(own) or name in known for name in trusted)
+    row = model.units_.ids.names[3]
+    for again in (skops.loads(file, trusted=trusted), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert type(again.X_) is type(model.X_)
+        if not isinstance(X, np.ndarray):
+            assert_same(again.X_, model.X_)
+        assert again.units_.ids == model.units_.ids
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        np.testing.assert_array_equal(predict_interval(again, X).lower, predict_interval(model, X).lower)
+    again = skops.loads(file, trusted=trusted)
+    np.testing.assert_array_equal(forget(again, [row]).predict(X), forget(model, [row]).predict(X))
+
+
+def test_a_classifier_of_texts_survives_skops():
+    labels = np.where(TARGET > 0, "up", "down").astype(object)
+    model = BaggedClassifier(LogisticRegression(), n_bags=14, random_state=0).fit(TABLE, labels)
+    file = skops.dumps(model)
+    again = skops.loads(file, trusted=skops.get_untrusted_types(data=file))
+    assert again.predict(TABLE).tolist() == model.predict(TABLE).tolist()
+    assert leave_one_out_error(again).value == leave_one_out_error(model).value
+
+
+def test_a_model_with_rows_that_skops_cannot_keep_can_do_without_them():
+    frame = TABLE.assign(a=pd.Series(list(TABLE["a"].to_numpy()), dtype=object))
+    model = BaggedRegressor(Ridge(), n_bags=14, random_state=0).fit(frame, TARGET)
+    with pytest.raises(TypeError, match="skops cannot keep column 'a'"):
+        skops.dumps(model)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(frame), model.predict(frame))
+    without = model.set_params(keep_rows=False).fit(frame, TARGET)
+    file = skops.dumps(without)
+    again = skops.loads(file, trusted=skops.get_untrusted_types(data=file))
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+    for impossible in (lambda: predict_interval(again, frame), lambda: leave_one_out_error(again)):
+        with pytest.raises(ValueError, match=r"has kept none of them\. Fit it with keep_rows=True"):
+            impossible()
+    with pytest.raises(ValueError, match="has kept no training rows"):
+        forget(again, [0])
+    assert len(forget(again, [0], X=frame).y_) == 39
+
+
+def test_all_bags_of_neighbours_of_a_frame_survive_skops():
+    model = BaggedRegressor(KNeighborsRegressor(3), n_bags="all").fit(TABLE, TARGET)
+    file = skops.dumps(model)
+    again = skops.loads(file, trusted=skops.get_untrusted_types(data=file))
+    np.testing.assert_array_equal(again.predict(TABLE), model.predict(TABLE))
+    assert_same(again.X_, TABLE)

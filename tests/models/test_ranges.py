@@ -1,0 +1,123 @@
+import math
+
+import numpy as np
+import pytest
+
+from stablebag import FixedRange, FunctionRange, ObservedRange, PredictionRange, TrimmedRange
+from stablebag.models.ranges import as_prediction_range
+
+
+def test_a_fixed_range_never_changes():
+    assert FixedRange(-1, 2.5).interval([5.0, 6.0]) == (-1.0, 2.5)
+    assert FixedRange(-1, 2.5).delta([5.0, 6.0]) == 0
+
+
+def test_distinct_targets_change_the_observed_range_twice_and_the_trimmed_one_twice_its_rank():
+    y = np.random.default_rng(0).normal(size=50)
+    assert ObservedRange().delta(y) == 2 / 50
+    for rank in (1, 2, 10, 25):
+        assert TrimmedRange(rank).delta(y) == 2 * rank / 50
+
+
+def test_ties_make_delta_smaller():
+    assert ObservedRange().delta([1, 1, 2, 3, 3]) == 0
+    assert ObservedRange().delta([0, 1, 2, 3, 3]) == 1 / 5
+    assert TrimmedRange(2).delta([0, 1, 1, 3, 4, 5]) == 2 / 6
+    assert TrimmedRange(2).delta([7] * 6) == 0
+
+
+def test_a_constant_target_gives_an_interval_of_no_length():
+    assert ObservedRange().interval([3, 3]) == TrimmedRange(1).interval([3, 3]) == (3.0, 3.0)
+    assert FixedRange(3, 3).interval([]) == (3.0, 3.0)
+
+
+def test_a_range_is_a_function_of_the_targets():
+    assert ObservedRange()([1, 5, 3]) == (1.0, 5.0)
+    assert as_prediction_range(lambda y: (min(y), 10), "test")([1, 5, 3]) == (1.0, 10.0)
+    assert as_prediction_range(ObservedRange(), "test") == ObservedRange()
+
+
+def test_a_range_of_ones_own_needs_only_an_interval():
+    class AroundMedian(PredictionRange):
+        def interval(self, y):
+            return float(np.median(y)) - 1, float(np.median(y)) + 1
+
+    assert AroundMedian().delta([1.0, 2.0, 3.0, 4.0, 5.0]) == 0.8  # without 3.0 the median stays
+    assert AroundMedian().delta([1.0, 3.0, 3.0, 3.0, 5.0]) == 0.0
+
+
+def test_reach_is_the_length_unless_the_interval_moves_away():
+    y = [0.0, 1.0, 2.0, 30.0, 40.0]
+    assert ObservedRange().reach(y) == 40.0
+    assert TrimmedRange(2).reach(y) == 29.0
+    assert FixedRange(0, 1).reach(y) == 1.0
+    # The median is 2, and 16 without one of the first three rows: an interval of no length that moves by 14.
+    assert FunctionRange(lambda values: (np.median(values), np.median(values))).reach(y) == 14.0
+
+
+def test_a_range_of_ones_own_that_gives_no_interval_is_told_so():
+    class Five(PredictionRange):
+        def interval(self, y):
+            return 5
+
+    with pytest.raises(ValueError, match="Got 5 from Five"):
+        Five().delta([1.0, 2.0])
+
+
+@pytest.mark.parametrize("bad", [0.05, 1.0, np.float64(2)])
+def test_a_fractional_rank_is_refused_with_the_reason(bad):
+    with pytest.raises(TypeError, match="a different rank for n and for n - 1 rows"):
+        TrimmedRange(bad)
+
+
+@pytest.mark.parametrize(("bad", "error"), [(0, ValueError), (-1, ValueError), ("2", TypeError), (True, TypeError)])
+def test_a_rank_that_is_none_is_refused(bad, error):
+    with pytest.raises(error, match="'rank' parameter of TrimmedRange must be an integer >= 1"):
+        TrimmedRange(bad)
+
+
+@pytest.mark.parametrize(("low", "high", "error", "words"), [
+    (2, 1, ValueError, r"the interval \[2.0, 1.0\] is empty"),
+    (math.nan, 1, ValueError, "'low' parameter of FixedRange"),
+    (0, math.inf, ValueError, "'high' parameter of FixedRange"),
+    ("0", 1, TypeError, "'low' parameter of FixedRange"),
+])  # fmt: skip
+def test_an_impossible_fixed_range_is_refused(low, high, error, words):
+    with pytest.raises(error, match=words):
+        FixedRange(low, high)
+
+
+@pytest.mark.parametrize("result", [(2, 1), (0, math.nan), 3, "ab", (1, 2, 3), None, (0, math.inf)])
+def test_a_function_that_gives_no_interval_is_refused(result):
+    with pytest.raises(ValueError, match="must be a pair"):
+        FunctionRange(lambda y: result).interval([1.0])
+
+
+def test_what_is_no_range_is_refused():
+    with pytest.raises(TypeError, match="'function' parameter of FunctionRange"):
+        FunctionRange((0, 1))
+    for bad in ((0, 1), ObservedRange, "observed"):
+        with pytest.raises(TypeError, match="'prediction_range' parameter of test"):
+            as_prediction_range(bad, "test")
+
+
+@pytest.mark.parametrize("make", [ObservedRange, lambda: TrimmedRange(2), lambda: FunctionRange(lambda y: (0, 1))])
+@pytest.mark.parametrize(
+    "bad", [[1, math.nan, 2, 3], [1, math.inf, 2, 3], [[1, 2], [3, 4]], ["a", "b", "c", "d"], 3.0, [1j, 2, 3, 4]]
+)
+def test_targets_that_are_no_numbers_are_refused(make, bad):
+    with pytest.raises(ValueError, match=r"[Tt]arget"):
+        make().interval(bad)
+
+
+def test_too_few_targets_are_refused():
+    with pytest.raises(ValueError, match=r"Too few targets for rank 2: at least 3 needed. Got 2"):
+        TrimmedRange(2).interval([1, 2])
+    with pytest.raises(
+        ValueError, match=r"Too few targets for rank 2, one row being left out: at least 4 needed. Got 3"
+    ):
+        TrimmedRange(2).delta([1, 2, 3])
+    with pytest.raises(ValueError, match="Got 0"):
+        ObservedRange().interval([])
+    with pytest.raises(ValueError, match="Got 1"):
+        FixedRange(0, 1).delta([1.0])

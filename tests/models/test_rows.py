@@ -1,0 +1,311 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from learners import RowRecorder
+from marks import since
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    FunctionRegressor,
+    forget,
+    learn,
+    leave_one_out,
+    leave_one_out_refit,
+)
+from stablebag.models.rows import (
+    Points,
+    as_column,
+    as_float32,
+    fingerprint,
+    has_mutable_cells,
+    kept,
+    same_table,
+    stacked,
+    take_rows,
+)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "age": rng.integers(20, 70, 120), "city": rng.choice(["Bern", "Rom"], 120), "odd column!": rng.normal(size=120),
+    })  # fmt: skip
+    return frame, (frame["age"] > 45).to_numpy().astype(int)
+
+
+def by_name():
+    columns = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["city"]), remainder="passthrough")
+    return make_pipeline(columns, DecisionTreeClassifier())
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_frames_reach_the_learner_as_frames_with_their_columns(table, n_jobs):
+    X, y = table
+    model = BaggedClassifier(by_name(), n_bags=10, n_jobs=n_jobs, random_state=0).fit(X, y)
+    assert model.feature_names_in_.tolist() == ["age", "city", "odd column!"]
+    assert (model.predict(X) == y).mean() > 0.95
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(X.rename(columns={"age": "years"}))
+
+
+@since("scikit-learn", "1.8", "its ColumnTransformer passes no columns of polars on beside a sparse matrix")
+def test_polars_frames_with_column_names(table):
+    polars = pytest.importorskip("polars")
+    X, y = table
+    same = polars.DataFrame({name: X[name].tolist() for name in X.columns})
+    model = BaggedClassifier(by_name(), n_bags=5, random_state=0).fit(same, y)
+    expected = BaggedClassifier(by_name(), n_bags=5, random_state=0).fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(model.predict_proba(same), expected)
+
+
+def test_missing_values_pass_where_the_learner_takes_them(iris):
+    X, y = iris[0].copy(), iris[1]
+    X[::7, 1] = np.nan
+    model = BaggedClassifier(HistGradientBoostingClassifier(max_iter=3), n_bags=3, random_state=0).fit(X, y)
+    assert (model.predict(X) == y).mean() > 0.9
+    with pytest.raises(ValueError, match=r"SVC failed to fit on bag 0 .*contains NaN"):
+        BaggedClassifier(SVC(), n_bags=3).fit(X, y)
+
+
+def test_object_arrays_and_lists_are_taken():
+    X = np.array([["a", 1], ["b", 2], ["a", 3], ["b", 4]] * 5, dtype=object)
+    y = [0, 1, 0, 1] * 5
+    model = BaggedClassifier(make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression()), n_bags=5)
+    assert (model.fit(X, y).predict(X) == y).all()
+    assert BaggedRegressor(n_bags=3).fit([[0], [1], [2]], [0, 1, 2]).predict([[1]]).shape == (1,)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array])
+def test_sparse_tables(make, iris):
+    X, y = iris
+    expected = BaggedClassifier(n_bags=5, random_state=0).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(
+        BaggedClassifier(n_bags=5, random_state=0).fit(make(X), y).predict_proba(make(X)), expected
+    )
+
+
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize("scheme", ["subbagging", "classical"])
+def test_sparse_rows_and_points_reach_the_learner_as_they_came(make, scheme, data):
+    X, y = data
+    X = X * (X % 3 > 0)
+    seen = []
+
+    def mean(rows, targets, seed):
+        seen.append(rows)
+        return lambda points: seen.append(points) or np.full(points.shape[0], targets.mean())
+
+    model = BaggedRegressor(FunctionRegressor(mean), scheme=scheme, n_bags=3, random_state=0).fit(make(X), y)
+    for bag, rows in zip(model.bags_, seen, strict=True):
+        assert type(rows) is make
+        assert rows.has_canonical_format
+        np.testing.assert_array_equal(rows.toarray(), X[bag])
+    model.predict(make(X))
+    assert [type(points) for points in seen[3:]] == [make] * 3
+    np.testing.assert_array_equal(seen[3].toarray(), X)
+    assert type(forget(model, [3]).X_) is make
+    assert type(learn(model, make(X[:2]), y[:2]).X_) is make
+
+
+@pytest.fixture
+def data():
+    return np.arange(60.0).reshape(30, 2), np.random.default_rng(0).normal(size=30)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_matrix, sparse.coo_array, pd.DataFrame])
+def test_rows_of_any_table_are_taken_in_order(make, data):
+    X, y = data
+    table = make(X)
+    model = BaggedRegressor(RowRecorder(), n_bags=4, random_state=0).fit(table, y)
+    for bag, learner in zip(model.bags_, model.estimators_, strict=True):
+        seen = learner.X_
+        seen = seen.toarray() if sparse.issparse(seen) else np.asarray(seen)
+        np.testing.assert_array_equal(seen, X[bag])
+
+
+def test_polars_frames_stay_polars_frames(data):
+    polars = pytest.importorskip("polars")
+    X, y = data
+    model = BaggedRegressor(RowRecorder(), n_bags=2, random_state=0).fit(polars.DataFrame(X, schema=["a", "b"]), y)
+    assert isinstance(model.estimators_[0].X_, polars.DataFrame)
+    np.testing.assert_array_equal(model.estimators_[0].X_.to_numpy(), X[model.bags_[0]])
+
+
+def test_a_frame_of_narwhals_is_the_frame_that_it_wraps(data):
+    narwhals, polars = pytest.importorskip("narwhals"), pytest.importorskip("polars")
+    X, y = data
+    for frame in (pd.DataFrame(X, columns=["a", "b"]), polars.DataFrame(X, schema=["a", "b"])):
+        wrapped, target = narwhals.from_native(frame), narwhals.from_native(polars.Series(y), series_only=True)
+        model = BaggedRegressor(RowRecorder(), n_bags=30, random_state=0).fit(wrapped, target)
+        assert type(model.estimators_[0].X_) is type(model.X_) is type(frame)
+        expected = BaggedRegressor(RowRecorder(), n_bags=30, random_state=0).fit(frame, y)
+        np.testing.assert_array_equal(model.predict(wrapped), expected.predict(frame))
+        np.testing.assert_array_equal(leave_one_out(model, wrapped).left_out, leave_one_out(expected, frame).left_out)
+
+
+@pytest.mark.parametrize("package", ["polars", "narwhals", "dask"])
+def test_tables_that_are_not_computed_yet_are_refused_with_what_computes_them(package, data):
+    polars = pytest.importorskip("polars")
+    X, y = data
+    frame, lazy = pd.DataFrame(X, columns=["a", "b"]), polars.DataFrame(X, schema=["a", "b"]).lazy()
+    if package == "dask":
+        lazy = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=2)
+    if package == "narwhals":
+        lazy = pytest.importorskip("narwhals").from_native(lazy)
+    verb = "compute" if package == "dask" else "collect"
+    way = f"{package} .*Frame as X, whose rows are not computed yet. Use X.{verb}"
+    model = BaggedRegressor(RowRecorder(), n_bags=2, random_state=0).fit(frame, y)
+    for call in (
+        lambda: BaggedRegressor(n_bags=2).fit(lazy, y),
+        lambda: model.predict(lazy),
+        lambda: leave_one_out(model, lazy),
+        lambda: learn(model, lazy, y),
+        lambda: leave_one_out_refit(DecisionTreeRegressor(), lazy, y, X),
+    ):
+        with pytest.raises(TypeError, match=way):
+            call()
+    with pytest.raises(TypeError, match="as y, whose rows are not computed yet"):
+        BaggedRegressor(n_bags=2).fit(X, lazy)
+    same, again = getattr(lazy, verb)(), BaggedRegressor(RowRecorder(), n_bags=2, random_state=0)  # as it says
+    np.testing.assert_array_equal(again.fit(same, y).predict(same), model.predict(frame))
+
+
+def test_arrays_and_columns_of_dask_are_computed(data):
+    array = pytest.importorskip("dask.array")
+    frames = pytest.importorskip("dask.dataframe")
+    X, y = data
+    model = BaggedRegressor(n_bags=2, random_state=0).fit(
+        array.from_array(X), frames.from_pandas(pd.Series(y), npartitions=1)
+    )
+    np.testing.assert_array_equal(model.predict(array.from_array(X)),
+                                  BaggedRegressor(n_bags=2, random_state=0).fit(X, y).predict(X))  # fmt: skip
+    unknown = frames.from_pandas(pd.DataFrame(X), npartitions=2).to_dask_array()  # whose rows nobody has counted
+    with pytest.raises(TypeError, match=r"dask Array as X, whose rows are not computed yet. Use X.compute\(\)"):
+        model.predict(unknown)
+
+
+@pytest.mark.parametrize("backend", ["numpy_nullable", "pyarrow"])
+def test_frames_of_nullable_columns_and_tables_of_pyarrow_are_taken(backend, data):
+    arrow = pytest.importorskip("pyarrow")
+    frame, y = pd.DataFrame(data[0], columns=["a", "b"]), pd.Series(data[1])
+    expected = BaggedRegressor(n_bags=2, random_state=0).fit(frame, y).predict(frame)
+    for table in (frame.convert_dtypes(dtype_backend=backend), arrow.Table.from_pandas(frame)):
+        model = BaggedRegressor(n_bags=2, random_state=0).fit(table, y.convert_dtypes(dtype_backend=backend))
+        np.testing.assert_array_equal(model.predict(table), expected)
+
+
+def test_take_rows_of_a_list():
+    assert take_rows(["a", "b", "c"], np.array([2, 0, 2])) == ["c", "a", "c"]
+
+
+# ------------------------------------------------------------------------------------------------- tables by themselves
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_array, pd.DataFrame])
+def test_tables_are_stacked_as_what_they_are(make):
+    both = stacked(make(np.array([[1.0, 2.0]])), make(np.array([[3.0, 4.0], [5.0, 6.0]])))
+    assert sparse.issparse(both) == sparse.issparse(make(np.eye(2)))
+    assert isinstance(both, pd.DataFrame) == (make is pd.DataFrame)
+    values = both.toarray() if sparse.issparse(both) else np.asarray(both)
+    assert values.tolist() == [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+
+
+def test_tables_are_the_same_where_their_entries_and_types_are():
+    table = np.array([[1.0, np.nan], [2.0, 3.0]])
+    assert same_table(table, table.copy())
+    assert not same_table(table, np.where(table == 2, 2.5, table))
+    assert not same_table(table, table.astype(np.float32))
+    assert not same_table(table, table[:1])
+    assert not same_table(table, pd.DataFrame(table))
+    assert fingerprint(np.zeros((2, 3))) != fingerprint(np.zeros((3, 2)))
+
+
+def test_the_same_numbers_as_objects_or_in_another_order_of_bytes_are_the_same_table():
+    table = np.array([[0.5, -0.0], [np.nan, 2.0]])
+    assert fingerprint(table) == fingerprint(table.astype(">f8")) == fingerprint(table.astype(object))
+    assert fingerprint([[1, 2]]) == fingerprint(np.array([[1, 2]], dtype=">i8"))
+    assert fingerprint(np.array([["a", "b"]])) == fingerprint(np.array([["a", "b"]], dtype=">U1"))
+
+
+def test_other_objects_are_other_tables():
+    entries = [2**53, 2**53 + 1, 10**400, 0.0, -0.0, np.nan, "1", None, 1]
+    tables = [np.array([[entry]], dtype=object) for entry in entries]
+    assert len({fingerprint(table) for table in tables}) == len(entries)
+    assert fingerprint(np.float32([[0.5]])) != fingerprint(np.float64([[0.5]]))
+
+
+def test_a_kept_table_is_out_of_reach():
+    table = np.array([[1.0], [2.0]])
+    held = kept(table)
+    table[0] = 7.0
+    assert held.tolist() == [[1.0], [2.0]]
+    with pytest.raises(ValueError, match="read-only"):
+        held[0] = 7.0
+    lists = np.empty((1, 1), dtype=object)
+    lists[0, 0] = [1]
+    held = kept(lists)
+    lists[0, 0].append(2)
+    assert held[0, 0] == [1]
+
+
+def test_cells_that_can_be_changed_are_noticed():
+    assert not has_mutable_cells(np.array([["a", 1, None, 2.5]], dtype=object))
+    assert has_mutable_cells(pd.DataFrame({"a": [1, 2], "b": [[1], [2]]}))
+    assert not has_mutable_cells(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}))
+
+
+def test_numbers_too_large_for_float32_are_left_alone():
+    assert as_float32(np.array([[1, 2]])).dtype == np.float32
+    for table in (np.array([[1e300]]), np.array([[np.nan]]), np.array([["a"]], dtype=object), sparse.eye_array(2)):
+        assert as_float32(table) is None
+
+
+class Scribbler:
+    """Writes to the points that it is shown."""
+
+    def predict(self, X):
+        X[:] = 0.0
+        return np.zeros(len(X))
+
+
+@pytest.mark.parametrize("harmless", [True, False])
+def test_no_learner_can_change_the_points_of_the_next(harmless):
+    points = Points(np.array([[1.0], [2.0]]))
+    assert points.ask(Scribbler(), "predict", harmless=harmless).tolist() == [0.0, 0.0]
+    assert points.X.tolist() == [[1.0], [2.0]]
+    assert points.copies == harmless  # those after it get a copy at once
+
+
+def test_a_frame_is_the_same_however_its_columns_are_put_together():
+    columns = {"a": [1.0, np.nan], "b": ["x", None], "c": [2, 3], "d": pd.Categorical(["u", "v"])}
+    frame = pd.DataFrame(columns)
+    apart = pd.DataFrame({"a": columns["a"]})
+    for name in "bcd":
+        apart[name] = columns[name]
+    assert fingerprint(frame) == fingerprint(apart) == fingerprint(frame.copy())
+    others = [frame.assign(a=[1.0, 2.0]), frame.rename(columns={"a": "A"}), frame.set_axis([5, 6]), frame[list("bacd")]]
+    others += [frame.astype({"c": float}), frame.assign(d=pd.Categorical(["u", "v"], ["v", "u"])), frame[:1]]
+    assert len({fingerprint(one) for one in [frame, *others]}) == 8
+
+
+@pytest.mark.parametrize("y", [pl.Series([[1], [2, 3]]), pl.DataFrame({"y": [[1], [2, 3]]})])
+def test_targets_that_are_lists_are_refused(y):
+    with pytest.raises(TypeError, match="The 'y' parameter of fit must be one value for each row, and no lists"):
+        as_column(y, "y", "fit", warn=False)

@@ -1,0 +1,494 @@
+import os
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import parquet_files
+from marks import solver_chosen
+from parquet_files import LAYOUTS, one_file, rows
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    ClassicalBagging,
+    FunctionRegressor,
+    ParquetTable,
+    PoissonizedBagging,
+    Subbagging,
+    leave_one_out_error,
+    predict_interval,
+    stream_leave_one_out,
+)
+from stablebag.models.fitting import cuts
+
+NUMBERS = ["x", "z", "whole"]
+ALL = ["x", "z", "whole", "number", "flag", "town", "level", "day"]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """The same rows in every layout, by its name."""
+    made = {layout.__name__: tmp_path_factory.mktemp(layout.__name__) for layout in LAYOUTS}
+    for layout in LAYOUTS:
+        layout(made[layout.__name__], rows())
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path):
+    one_file(tmp_path, rows())
+    return tmp_path
+
+
+# --------------------------------------------------------------------------------------------------- a worked example
+
+
+def test_rows_are_numbered_by_sorted_paths_and_then_by_the_order_of_the_file(tmp_path):
+    for name, values in {"b": [3, 4], "a": [1, 2], "c/a": [5]}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        pq.write_table(pa.table({"x": values, "y": [10.0 * v for v in values]}), tmp_path / f"{name}.parquet")
+    table = ParquetTable(tmp_path, target="y")
+    X, y = table.to_memory()
+    assert X["x"].tolist() == [1, 2, 3, 4, 5]
+    assert y.tolist() == [10, 20, 30, 40, 50]
+    assert table.part_sizes == (2, 2, 1)
+    assert [block["x"].tolist() for block in table.read(1, 1)] == [[3], [4]]
+    assert [block["x"].tolist() for block in table.blocks(2)] == [[1, 2], [3, 4], [5]]
+    given = [tmp_path / "c" / "a.parquet", str(tmp_path / "b.parquet"), tmp_path / "a.parquet"]
+    assert ParquetTable(given, target="y").take([4, 0, 0])["x"].tolist() == [5, 1, 1]
+
+
+def test_rows_without_a_target_are_left_out_and_counted_before_anything_is_numbered(tmp_path):
+    pq.write_table(pa.table({"x": [0, 1, 2], "y": [None, 1.0, float("nan")]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"x": [3, 4], "y": pa.array([None, None], pa.float64())}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"x": [5, 6, 7], "y": [5.0, None, 7.0]}), tmp_path / "2.parquet")
+    table = ParquetTable(tmp_path, target="y")
+    assert (table.n_samples, table.n_missing_targets_, table.part_sizes) == (3, 5, (1, 0, 2))
+    assert table.to_memory()[0]["x"].tolist() == [1, 5, 7]
+    assert table.take([1, 2])["x"].tolist() == [5, 7]
+    assert table.take([0, 2]).index.tolist() == [0, 2]
+    assert list(table.read(1, 5)) == []
+
+
+# ------------------------------------------------------------------------------------------------------ the same bits
+
+
+def encoded(learner):
+    texts = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore"))
+    whole = make_column_transformer((texts, ["level", "town"]), (SimpleImputer(), ["x", "number", "flag", "whole"]))
+    return make_pipeline(whole, learner)
+
+
+def by_index(X, y, seed):
+    """A learner that looks at everything that a frame has: index, types and categories."""
+    told = float(hash((tuple(X.index), tuple(map(str, X.dtypes)), tuple(X["town"].cat.categories), seed)) % 1000)
+    return lambda points: np.full(len(points), told + X["number"].isna().sum())
+
+
+CASES = {
+    "trees": (BaggedRegressor(DecisionTreeRegressor()), {"columns": NUMBERS}),
+    "a matrix": (BaggedRegressor(DecisionTreeRegressor()), {"columns": NUMBERS, "as_frame": False}),
+    "missing numbers": (BaggedRegressor(), {"columns": [*NUMBERS, "number", "flag"], "as_frame": False}),
+    "ridge": (BaggedRegressor(Ridge(), prediction_range=None), {"columns": ["x", "whole"]}),
+    "neighbours": (BaggedRegressor(KNeighborsRegressor()), {"columns": NUMBERS}),
+    "a pipeline": (BaggedRegressor(encoded(Ridge())), {"columns": ALL}),
+    "a function": (BaggedRegressor(FunctionRegressor(by_index), prediction_range=None), {"columns": ALL}),
+    "classes": (BaggedClassifier(DecisionTreeClassifier()), {"columns": NUMBERS, "target": "kind"}),
+    "classes in a pipeline": (
+        BaggedClassifier(encoded(DecisionTreeClassifier(max_depth=3))),
+        {"columns": ALL, "target": "kind"},
+    ),
+    "patients": (BaggedRegressor(scheme=Subbagging(0.3)), {"columns": NUMBERS, "groups": "patient"}),
+    "named rows": (BaggedRegressor(scheme=Subbagging(0.2)), {"columns": NUMBERS, "row_ids": "name"}),
+    "repeats": (BaggedRegressor(scheme=ClassicalBagging(60)), {"columns": NUMBERS}),
+    "empty bags": (BaggedRegressor(scheme=PoissonizedBagging(2)), {"columns": NUMBERS}),
+    "ties": (BaggedRegressor(solver="ties-in-row-order"), {"columns": NUMBERS}),
+}
+
+
+def memory_of_one(bags, table):
+    """So little memory that the largest bag has just room, while at most half is for reading."""
+    rows = max(len(np.unique(bag)) for bag in bags) * (table.bytes_per_row + 16)
+    return int(2 * rows) + 2
+
+
+def outcome(model, points):
+    """All that a fit decides, as one text of bytes."""
+    said = model.bag_predictions(points)
+    about = [model.bags_.fingerprint, model.y_.tobytes() if model.y_.dtype != object else model.y_.tolist()]
+    about += [getattr(model, name, None) for name in ("range_", "classes_", "n_features_in_", "feature_names_in_")]
+    return repr([*about, model.units_, model.units_.ids.names.tolist()]), said.tobytes()
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, marks=solver_chosen if case == "ties" else ()) for case in CASES])
+def test_a_fit_has_the_bits_of_a_fit_in_memory_for_any_layout_and_portions(case, folders):
+    model, how = CASES[case]
+    model.set_params(n_bags=4, random_state=3)
+    how = {"target": "y", **how}
+    whole = ParquetTable(folders["one_file"], **how)
+    X, y = whole.to_memory()
+    given = {"groups": whole.groups(), "row_ids": whole.row_ids()}
+    model.fit(X, y, **given)
+    points = X[:50]
+    expected = outcome(model, points)
+    rows = model.units_.rows_of_bags(model.bags_)
+    for layout, folder in folders.items():
+        table = ParquetTable(folder, **how)
+        if layout == "uneven_files":
+            assert outcome(model.fit(table), points) == expected, layout
+        table.max_memory = memory_of_one(rows, table)
+        assert len(list(cuts(rows, table))) >= 2
+        assert outcome(model.fit(table), points) == expected, f"{layout} in portions"
+
+
+@pytest.mark.parametrize("case", ["trees", "a pipeline"])
+def test_the_number_of_jobs_changes_no_bit(case, folders):
+    model, how = CASES[case]
+    table = ParquetTable(folders["uneven_files"], **{"target": "y", **how}, max_memory=45_000)
+    points = table.take(np.arange(40))
+    alone = outcome(model.set_params(n_bags=5, random_state=1, n_jobs=1).fit(table), points)
+    assert outcome(model.set_params(n_jobs=2).fit(table), points) == alone
+    model.set_params(n_jobs=None)
+
+
+def test_types_do_not_depend_on_rows_or_layout(folders):
+    expected = {
+        "x": "float64", "z": "float32", "whole": "int64", "number": "float64", "flag": "float64", "town": "category",
+        "level": str(pd.Series(["a"]).dtype), "day": "datetime64[ms]",
+    }  # fmt: skip
+    whole = None
+    for folder in folders.values():
+        table = ParquetTable(folder, target="y", columns=ALL)
+        for taken in (table.take([0]), table.take(np.arange(10)), table.to_memory()[0]):
+            assert taken.dtypes.map(str).to_dict() == expected
+            assert taken["town"].cat.categories.tolist() == ["Bonn", "Jena", "Kiel", "Ulm"]
+        whole = taken if whole is None else whole
+        pd.testing.assert_frame_equal(taken, whole)
+        pd.testing.assert_frame_equal(table.take([3, 5, 100]), whole.iloc[[3, 5, 100]])
+        matrix = ParquetTable(folder, target="y", columns=["z", "flag"], as_frame=False).take([1, 2])
+        assert matrix.dtype == np.float64
+
+
+def test_a_matrix_is_of_float32_where_that_is_exact(tmp_path):
+    small = {"a": pa.array([1, 2], pa.int16()), "b": pa.array([0.5, None], pa.float32()), "c": [True, False]}
+    pq.write_table(pa.table({**small, "y": [1.0, 2.0]}), tmp_path / "0.parquet")
+    X, _ = ParquetTable(tmp_path, target="y", as_frame=False).to_memory()
+    assert X.dtype == np.float32
+    np.testing.assert_array_equal(X, [[1, 0.5, 1], [2, np.nan, 0]])
+
+
+# ---------------------------------------------------------------------------------------- what else takes such a table
+
+
+def test_errors_and_intervals_come_from_the_files(folders):
+    table = ParquetTable(folders["uneven_files"], target="y", columns=["x", "whole"])
+    X, y = table.to_memory()
+    model = BaggedRegressor(Ridge(), scheme=Subbagging(0.4), n_bags=60, random_state=0)
+    memory = model.fit(X, y)
+    error, ends = leave_one_out_error(memory), predict_interval(memory, X[:9])
+    model.fit(table)
+    assert model.X_ is table
+    assert leave_one_out_error(model).value == error.value
+    np.testing.assert_array_equal(predict_interval(model, X[:9]).lower, ends.lower)
+    np.testing.assert_array_equal(model.predict(table), model.predict(X))
+    again = pickle.loads(pickle.dumps(model))
+    assert leave_one_out_error(again).value == error.value
+
+
+def test_streaming_takes_a_table(folders):
+    table = ParquetTable(folders["one_row_groups"], target="y", columns=["x", "whole"], max_memory=10_000)
+    X, y = table.to_memory()
+    model = BaggedRegressor(scheme=Subbagging(0.3), n_bags=40, random_state=0)
+    streamed = stream_leave_one_out(model, table, X_test=X[:5])
+    np.testing.assert_array_equal(streamed.left_out, stream_leave_one_out(model, X, y, X[:5]).left_out)
+    with pytest.raises(ValueError, match="The 'X_test' parameter of stream_leave_one_out must be"):
+        stream_leave_one_out(model, table)
+
+
+def test_a_warm_start_goes_on_with_the_same_files(folders):
+    table = ParquetTable(folders["uneven_files"], target="y", columns=NUMBERS, max_memory=20_000)
+    points = table.take(np.arange(20))
+    model = BaggedRegressor(n_bags=4, warm_start=True, random_state=0).fit(table)
+    model.set_params(n_bags=9).fit(ParquetTable(folders["uneven_files"], target="y", columns=NUMBERS))
+    fresh = BaggedRegressor(n_bags=9, random_state=0).fit(table)
+    np.testing.assert_array_equal(model.predict(points), fresh.predict(points))
+    with pytest.raises(ValueError, match="the data or scheme changed"):
+        model.set_params(n_bags=10).fit(ParquetTable(folders["one_file"], target="y", columns=NUMBERS))
+
+
+def test_weights_are_those_of_the_rows(folders):
+    table = ParquetTable(folders["uneven_files"], target="y", columns=["x", "whole"], max_memory=12_000)
+    X, y = table.to_memory()
+    weights = np.random.default_rng(0).random(len(y))
+    model = BaggedRegressor(Ridge(), n_bags=5, random_state=0)
+    expected = model.fit(X, y, sample_weight=weights).predict(X)
+    np.testing.assert_array_equal(model.fit(table, sample_weight=weights).predict(X), expected)
+
+
+def test_forgetting_rows_of_files_is_refused_in_words(folders):
+    from stablebag import forget
+
+    model = BaggedRegressor(n_bags=5, random_state=0).fit(
+        ParquetTable(folders["one_file"], target="y", columns=NUMBERS)
+    )
+    with pytest.raises(ValueError, match="This model was fitted to rows that are not in memory"):
+        forget(model, [3])
+
+
+def test_data_are_refused_in_the_same_sentences_as_in_memory(tmp_path):
+    pq.write_table(pa.table({"x": [1, 2, 3], "y": ["a", "a", "a"], "t": [1.0, None, None]}), tmp_path / "0.parquet")
+    for maker, target in ((BaggedClassifier, "y"), (BaggedRegressor, "y"), (BaggedRegressor, "t")):
+        table = ParquetTable(tmp_path, target=target, columns=["x"])
+        sentences = []
+        for data in (table.to_memory(), (table,)):
+            with pytest.raises(ValueError, match=r".+") as error:
+                maker(n_bags=3).fit(*data)
+            sentences.append(str(error.value))
+        assert sentences[0] == sentences[1]
+    model = BaggedRegressor(n_bags=2)
+    with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
+        model.fit(np.eye(3))
+    table = ParquetTable(tmp_path, target="y", columns=["x"], row_ids="t")
+    with pytest.raises(ValueError, match=r"The 'y' parameter of BaggedRegressor.fit must be None with a ParquetTable"):
+        model.fit(table, [1, 2, 3])
+    with pytest.raises(ValueError, match="left out, because the table has some"):
+        model.fit(table, row_ids=[1, 2, 3])
+
+
+def test_other_columns_are_refused_when_a_fitted_model_predicts(folders):
+    model = BaggedRegressor(n_bags=3, random_state=0).fit(
+        ParquetTable(folders["one_file"], target="y", columns=["x", "z"])
+    )
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(ParquetTable(folders["one_file"], target="y", columns=["x", "whole"]))
+
+
+# --------------------------------------------------------------------------------------------------- hostile layouts
+
+
+def test_a_file_that_is_replaced_is_refused_by_name(folder):
+    table = ParquetTable(folder, target="y", columns=NUMBERS)
+    model = BaggedRegressor(scheme=Subbagging(0.1), n_bags=9, random_state=0).fit(table)
+    pq.write_table(rows(seed=1), folder / "all.parquet")
+    for ask in (lambda: leave_one_out_error(model), table.to_memory, lambda: model.fit(table)):
+        with pytest.raises(ValueError, match=r"The file .*all\.parquet has changed since the table was made"):
+            ask()
+
+
+def test_a_file_that_changes_between_two_passes_leaves_no_half_fitted_model(folder):
+    table = ParquetTable(folder, target="y", columns=NUMBERS, max_memory=15_000)
+    model = BaggedRegressor(n_bags=6, random_state=0)
+    fitted = []
+
+    def once(X, y, seed):
+        if not fitted:
+            pq.write_table(rows(seed=2), folder / "all.parquet")
+        fitted.append(seed)
+        return lambda points: np.zeros(len(points))
+
+    with pytest.raises(ValueError, match=r"all\.parquet has changed"):
+        model.set_params(estimator=FunctionRegressor(once)).fit(table)
+    assert 0 < len(fitted) < 6
+    assert not hasattr(model, "estimators_")
+
+
+def test_a_file_with_other_rows_but_the_same_size_and_time_is_told_by_their_number(folder):
+    table = ParquetTable(folder, target="y", columns=NUMBERS)
+    object.__setattr__(table, "row_counts", (len(rows()) + 1,))
+    with pytest.raises(ValueError, match="it had 241 rows and has 240"):
+        table.to_memory()
+
+
+def test_a_folder_that_loses_a_file_is_refused_by_name(tmp_path):
+    parquet_files.other_order_of_columns(tmp_path, rows())
+    table = ParquetTable(tmp_path, target="y", columns=NUMBERS)
+    (tmp_path / "1.parquet").unlink()
+    with pytest.raises(FileNotFoundError, match=r"The file .*1\.parquet is gone"):
+        BaggedRegressor(n_bags=3).fit(table)
+
+
+def write(folder, **files):
+    for name, columns in files.items():
+        pq.write_table(pa.table(columns), folder / f"{name}.parquet")
+
+
+def test_a_column_that_one_file_lacks_is_refused_by_the_name_of_the_file(tmp_path):
+    write(tmp_path, a={"x": [1], "w": [1], "y": [1.0]}, b={"x": [1], "y": [1.0]})
+    with pytest.raises(ValueError, match=r"'columns' .* Got 'w': .*b\.parquet has no such column"):
+        ParquetTable(tmp_path, target="y")
+    assert ParquetTable(tmp_path, target="y", columns=["x"]).n_samples == 2
+
+
+def test_a_column_of_another_type_is_refused_by_the_name_of_the_file(tmp_path):
+    write(tmp_path, a={"x": [1], "y": [1.0]}, b={"x": [1.5], "y": [1.0]})
+    with pytest.raises(ValueError, match=r"Column 'x' has type double in .*b\.parquet, and type int64 in .*a\.parquet"):
+        ParquetTable(tmp_path, target="y")
+    write(tmp_path, b={"x": [1], "y": ["1"]})
+    with pytest.raises(ValueError, match=r"Column 'y' has type .*string in .*b\.parquet"):
+        ParquetTable(tmp_path, target="y")
+
+
+def test_a_column_without_any_value_in_a_file_has_the_type_of_the_others(tmp_path):
+    write(
+        tmp_path,
+        a={"x": pa.nulls(2), "c": pa.nulls(2), "s": pa.nulls(2), "y": [1.0, 2.0]},
+        b={"x": [7], "c": pa.array(["u"]).dictionary_encode(), "s": ["t"], "y": [1.0]},
+    )
+    X, _ = ParquetTable(tmp_path, target="y").to_memory()
+    assert X["x"].dtype == np.float64
+    assert X["x"].isna().tolist() == X["c"].isna().tolist() == X["s"].isna().tolist() == [True, True, False]
+    assert X["c"].cat.categories.tolist() == ["u"]
+
+
+def test_ordered_categories_keep_their_order_and_must_agree(tmp_path):
+    ordered = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+    for name, levels in {"a": ["mid", "low"], "b": ["high", None]}.items():
+        pd.DataFrame({"c": pd.Categorical(levels, dtype=ordered), "y": 1.0}).to_parquet(tmp_path / f"{name}.parquet")
+    assert ParquetTable(tmp_path, target="y").take([0, 2])["c"].dtype == ordered
+    other = pd.CategoricalDtype(["mid", "low"], ordered=True)
+    pd.DataFrame({"c": pd.Categorical(["low"], dtype=other), "y": 1.0}).to_parquet(tmp_path / "c.parquet")
+    with pytest.raises(ValueError, match=r"Column 'c' has other ordered categories in .*c\.parquet"):
+        ParquetTable(tmp_path, target="y").to_memory()
+
+
+@pytest.mark.parametrize("max_memory", ["1GB", 2000])
+def test_ordered_categories_without_dictionaries_are_refused_whatever_the_memory(tmp_path, max_memory):
+    """Their order would be that in which the rows of a batch come."""
+    levels = pd.Categorical(["mid", "low", "high"] * 1000, ["low", "mid", "high"], ordered=True)
+    frame = pa.Table.from_pandas(pd.DataFrame({"c": levels, "x": 1.0, "y": 1.0}))
+    pq.write_table(frame, tmp_path / "a.parquet")
+    pq.write_table(frame, tmp_path / "b.parquet", use_dictionary=False)
+    with pytest.raises(ValueError, match=r"Column 'c' has ordered categories, and .*b\.parquet does not say in which"):
+        ParquetTable(tmp_path, target="y", max_memory=max_memory)
+    assert ParquetTable(tmp_path, target="y", columns=["x"], max_memory=max_memory).n_samples == 6000
+    (tmp_path / "b.parquet").unlink()
+    assert ParquetTable(tmp_path, target="y", max_memory=max_memory).take([0])["c"].dtype == levels.dtype
+
+
+def test_nested_columns_are_refused_unless_they_are_left_out(tmp_path):
+    write(tmp_path, a={"x": [1, 2], "l": [[1], [2, 3]], "y": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"columns with one value per row. Got 'l'"):
+        ParquetTable(tmp_path, target="y")
+    assert ParquetTable(tmp_path, target="y", columns=["x"]).take([1])["x"].tolist() == [2]
+
+
+def test_a_file_that_is_no_parquet_is_refused_by_name(tmp_path):
+    (tmp_path / "a.parquet").write_text("x,y\n1,2\n")
+    with pytest.raises(ValueError, match=r"a\.parquet cannot be read as a Parquet file"):
+        ParquetTable(tmp_path, target="y")
+
+
+@pytest.mark.parametrize("checksum", [False, True])
+def test_a_damaged_file_of_the_same_size_and_time_is_refused_by_name(tmp_path, checksum):
+    for name in "ab":
+        whole = pa.table({"x": np.arange(5000.0), "y": np.arange(5000.0)})
+        pq.write_table(whole, tmp_path / f"{name}.parquet", write_page_checksum=checksum, use_dictionary=False)
+    table, path = ParquetTable(tmp_path, target="y"), tmp_path / "b.parquet"
+    table.targets()
+    before, data = path.stat(), bytearray(path.read_bytes())
+    start = 1000 if checksum else 4  # a number, or the head of the first page
+    data[start : start + 20] = bytes(255 - byte for byte in data[start : start + 20])
+    path.write_bytes(data)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    with pytest.raises(ValueError, match=r"^\S*b\.parquet cannot be read in row groups 0 to 0: [^\n]*anew\.$"):
+        BaggedRegressor(scheme=Subbagging(0.1), n_bags=3).fit(table)
+
+
+def test_files_without_any_target_are_too_few(tmp_path):
+    write(tmp_path, a={"x": [1, 2], "y": pa.nulls(2)})
+    table = ParquetTable(tmp_path, target="y")
+    assert table.n_samples == 0
+    with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\)"):
+        BaggedRegressor().fit(table)
+
+
+@pytest.mark.parametrize(
+    ("how", "match"),
+    [
+        ({"target": "w"}, r"The 'target' parameter .* has no such column\. It has 'x', 'z'"),
+        ({"target": None}, "The 'target' parameter of ParquetTable must be the name of a column. Got None"),
+        ({"target": "y", "groups": "w"}, "The 'groups' parameter"),
+        ({"target": "y", "row_ids": "w"}, "The 'row_ids' parameter"),
+        ({"target": "y", "columns": "x"}, "The 'columns' parameter .* a list of names"),
+        ({"target": "y", "columns": ["x", "y"]}, "a learner would be told the answer"),
+        ({"target": "y", "columns": ["x", "x"]}, "it is named twice"),
+        ({"target": "y", "columns": []}, "there is nothing to learn from"),
+        ({"target": "y", "max_memory": "much"}, 'a number of bytes, or a text such as "500MB"'),
+        ({"target": "y", "max_memory": 0}, "The 'max_memory' parameter"),
+        ({"target": "y", "as_frame": "no"}, "The 'as_frame' parameter"),
+        ({"target": "y", "as_frame": False}, "True with a column such as 'town'"),
+    ],
+)
+def test_parameters_are_refused_in_a_sentence(how, match, folder):
+    with pytest.raises((TypeError, ValueError), match=match):
+        ParquetTable(folder, **how)
+
+
+def test_rows_that_are_not_there_are_refused(folder):
+    with pytest.raises(ValueError, match=r"numbers from 0 to 231. Got 232"):
+        ParquetTable(folder, target="y", columns=NUMBERS).take([232])
+
+
+# ---------------------------------------------------------------------------------------------- what is kept, and said
+
+
+def test_it_is_small_and_open_to_all_on_a_journey(folders):
+    table = ParquetTable(folders["uneven_files"], target="y", columns=ALL, groups="patient")
+    X, y = table.to_memory()
+    sent = pickle.dumps(table)
+    assert len(sent) < 4000
+    again = pickle.loads(sent)
+    assert again.equals(table)
+    pd.testing.assert_frame_equal(again.to_memory()[0], X)
+    np.testing.assert_array_equal(again.targets(), y)
+    assert not again.equals(ParquetTable(folders["uneven_files"], target="y", columns=ALL))
+
+
+def test_it_says_what_it_is(folders):
+    said = repr(ParquetTable(folders["uneven_files"], target="y", columns=NUMBERS))
+    assert said.startswith("ParquetTable of 240 rows, 3 features and the target 'y', in 6 files: ")
+    assert said.endswith("part.parquet, ...")
+
+
+def test_a_dataset_stands_for_its_files(folder):
+    files = pyarrow.dataset.dataset(folder)
+    table = ParquetTable(files, target="y", columns=NUMBERS)
+    assert table.equals(ParquetTable(folder, target="y", columns=NUMBERS))
+    with pytest.raises(ValueError, match="a dataset without a filter"):
+        ParquetTable(files.filter(pc.field("x") > 0), target="y")
+
+
+def test_a_row_group_without_a_wanted_row_is_not_read(tmp_path):
+    pq.write_table(rows(), tmp_path / "a.parquet", row_group_size=20)
+    table = ParquetTable(tmp_path, target="x", columns=NUMBERS[1:])
+    read = [batch.num_rows for _, _, batch in table._batches(["z"], wanted=np.array([3, 45, 50]))]
+    assert sum(read) == 40
+
+
+@pytest.mark.parametrize("size", [1, 10, 500])
+@pytest.mark.parametrize("texts", ["all different", "one of two"])
+def test_a_text_takes_about_its_length_however_the_file_is_written(tmp_path, size, texts):
+    values = [f"{k if texts == 'all different' else k % 2:0100d}" for k in range(500)]
+    pq.write_table(pa.table({"t": values, "y": np.arange(500.0)}), tmp_path / "a.parquet", row_group_size=size)
+    table = ParquetTable(tmp_path, target="y")
+    assert 100 <= table.bytes_per_row <= 160
+    assert len(pickle.dumps(table)) < 5_000
+
+
+def test_a_long_text_that_no_sampled_row_has_counts(tmp_path):
+    values = ["short"] * 5000
+    values[4000] = "x" * 10**6
+    pq.write_table(pa.table({"t": values, "y": np.arange(5000.0)}), tmp_path / "a.parquet")
+    assert 200 <= ParquetTable(tmp_path, target="y").bytes_per_row <= 500
