@@ -5,6 +5,7 @@ from importlib.metadata import version
 import pytest
 from packaging.version import Version
 
+import stablebag.fast  # noqa: F401 (registers its solvers)
 from stablebag.models.solving import SOLVERS
 
 _HERE = "{0.major}.{0.minor}".format(Version(version("scikit-learn")))
