@@ -8,11 +8,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import parquet_files
 from stablebag import BaggedClassifier, BaggedRegressor, Subbagging
 from stablebag.cli.training import LargeTable, about_other_files, amount, is_large, refuse_in_memory_only
-from stablebag.tables.text import TableError, read_file, read_table
+from stablebag.tables.text import TableError, read_file, table_of
 
 
 def options_of(*given, **options):
-    table = read_table(None, None, tuple(map(str, given)))
+    table = table_of(tuple(map(str, given)))
     return {"table": table, "target": "y", "seed": 0, "max_memory": 30_000, **options}
 
 
@@ -248,7 +248,7 @@ def years(tmp_path):
 
 def test_folders_are_columns_of_large_and_of_small_tables(years):
     large = read(years, max_memory=1_000)
-    small = read_file(read_table(None, None, (str(years),))).frame
+    small = read_file(table_of((str(years),))).frame
     assert list(small.columns) == ["x", "y", "year"]
     assert (small["year"].to_numpy() == np.repeat([2022, 2023, 2024], 40)).all()
     together = pd.concat([large.X.take(np.arange(large.X.n_samples)), large.X_test])
@@ -273,10 +273,10 @@ def test_a_column_that_is_a_folder_too_or_that_a_file_lacks_is_refused_however_l
         with pytest.raises(TableError, match=said):
             read(years, max_memory=1_000)
         with pytest.raises(TableError, match=said):
-            read_file(read_table(None, None, (str(years),)))
+            read_file(table_of((str(years),)))
     assert read(years, drop=("x",), target="year", max_memory=1_000).X.columns == ["y"]
     (years / "year=2022" / "more.parquet").unlink()
     pq.write_table(rows, years / "other.parquet")
-    for reading in (lambda: read(years, max_memory=1_000), lambda: read_file(read_table(None, None, (str(years),)))):
+    for reading in (lambda: read(years, max_memory=1_000), lambda: read_file(table_of((str(years),)))):
         with pytest.raises(TableError, match=r"not clear what 'year' is .* some files are in folders that are called"):
             reading()

@@ -3,6 +3,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from stablebag.cli.options import read_memory
 from stablebag.tables.text import (
     Parts,
     TableError,
@@ -10,9 +11,8 @@ from stablebag.tables.text import (
     is_parquet,
     name_of,
     paths_of,
-    read_memory,
-    read_table,
     size_in_memory,
+    table_of,
 )
 
 
@@ -27,7 +27,7 @@ def folder(tmp_path):
 
 
 def of(*given):
-    return read_table(None, None, tuple(map(str, given)))
+    return table_of(tuple(map(str, given)))
 
 
 def test_one_file_is_a_path_even_if_it_is_not_there(folder):

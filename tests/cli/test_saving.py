@@ -161,7 +161,7 @@ def test_other_versions_are_told(path, model):
 def _saved_with(path, model, change):
     """Save something beside another text."""
     skops.dump(model, path)
-    about = {"format": 1, "reading": reading(NUMBERS).to_dict(), "versions": saving._versions()}
+    about = {"format": 2, "reading": reading(NUMBERS).to_dict(), "versions": saving._versions()}
     with zipfile.ZipFile(path, "a") as file:
         file.writestr("stablebag.json", json.dumps(change(about)))
 

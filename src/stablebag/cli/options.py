@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from stablebag.models.rows import as_bytes
 from stablebag.resampling.law import ResamplingScheme
 from stablebag.resampling.schemes import SCHEMES
-from stablebag.tables.text import MAX_MEMORY, read_memory, read_table
+from stablebag.tables.text import table_of
 
 # ----------------------------------------------------------------------------------------------------------------- auto
 # Options that may be left to the command: a number or "auto", and the time that there is for it.
@@ -53,6 +54,20 @@ def seconds_of(text: str) -> float:
 # Options that several commands share, and how they are read.
 
 SEED = click.IntRange(0, 2**32 - 1)
+MAX_MEMORY = "1GB"
+
+
+def read_table(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> Any:
+    """Read the argument of a table: the path of one file, or several files of one table."""
+    return table_of(value)
+
+
+def read_memory(ctx: click.Context, param: click.Parameter, value: str) -> int:
+    """Read an option that is an amount of memory."""
+    try:
+        return as_bytes(value, "--max-memory", "stablebag")
+    except ValueError:
+        raise click.BadParameter(f'It is an amount of memory such as 500MB or 1GB. Got "{value}".') from None
 
 
 def _jobs(ctx: click.Context, param: click.Parameter, value: int) -> int:

@@ -19,7 +19,7 @@ from stablebag.cli.training import Reading
 from stablebag.tables.text import TableError, name_of
 
 _ABOUT = "stablebag.json"
-_FORMAT = 1
+_FORMAT = 2
 # What a model of a table is made of, beside what skops trusts by itself: all estimators of scikit-learn, and arrays.
 TRUSTED = frozenset(
     {
@@ -38,7 +38,7 @@ TRUSTED = frozenset(
         "stablebag.tables.text.date_parts",
         "stablebag.models.average.BagAverage",
         "stablebag.models.estimators.BaggedClassifier",
-        "stablebag.models.kept_rows.KeptRows",
+        "stablebag.models.saved_tables.SavedTable",
         "stablebag.models.fitting.Models",
         "stablebag.models.ranges.OutputRanges",
         "stablebag.models.ranges.FixedRange",

@@ -17,11 +17,11 @@ from sklearn.utils import check_array
 
 from stablebag.fast.linear import LARGEST
 from stablebag.models.average import BagAverage, middle
-from stablebag.models.kept_rows import packed, unpacked
 from stablebag.models.learners import Copies, one_hot
 from stablebag.models.parallel import one_thread
 from stablebag.models.ranges import Interval, PredictionRange
 from stablebag.models.rows import Points
+from stablebag.models.saved_tables import unwrap_tables, wrap_tables
 from stablebag.models.solving import (
     FitJob,
     NotCovered,
@@ -641,10 +641,12 @@ class AllBagsOfNeighbours:
             raise NotCovered("there is no law of the bags without one row") from error
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: packed(getattr(self, field.name)) for field in fields(self)}  # the rest follows from them
+        return {
+            field.name: wrap_tables(getattr(self, field.name)) for field in fields(self)
+        }  # the rest follows from them
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({name: unpacked(value) for name, value in state.items()})
+        self.__dict__.update({name: unwrap_tables(value) for name, value in state.items()})
 
     # ------------------------------------------------------------------------------------------- what is asked of it
 

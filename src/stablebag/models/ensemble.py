@@ -38,7 +38,6 @@ from stablebag._wording import ROWS
 from stablebag.fast.neighbours import NEIGHBOURS, AllBagsOfNeighbours
 from stablebag.models.average import NAMES, BagAverage, check_score, keep_score
 from stablebag.models.fitting import Models, fit_bags, predict_bags, ready
-from stablebag.models.kept_rows import packed, unpacked
 from stablebag.models.learners import Subspaces, check_max_features, has_callbacks, may_predict, refuse_endless
 from stablebag.models.parallel import counted, unlogged
 from stablebag.models.ranges import PredictionRange
@@ -55,6 +54,7 @@ from stablebag.models.rows import (
     take_rows,
     validated_rows,
 )
+from stablebag.models.saved_tables import unwrap_tables, wrap_tables
 from stablebag.models.solving import (
     BY_ROW,
     CONSTANT,
@@ -925,12 +925,14 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        tables = {name: packed(state[name]) for name in ("X_", "_fit_params") if name in state}
+        tables = {name: wrap_tables(state[name]) for name in ("X_", "_fit_params") if name in state}
         return stamped({name: value for name, value in (state | tables).items() if name != "_memory"})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = unstamped(state, type(self).__name__)
-        super().__setstate__(state | {name: unpacked(state[name]) for name in ("X_", "_fit_params") if name in state})
+        super().__setstate__(
+            state | {name: unwrap_tables(state[name]) for name in ("X_", "_fit_params") if name in state}
+        )
 
     # ------------------------------------------------------------------------------------------ what the two differ in
 

@@ -16,10 +16,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
-from stablebag.models.rows import as_bytes, row_by_row
+from stablebag.models.rows import row_by_row
 from stablebag.tables.files import Partitions
 
 # ------------------------------------------------------------------------------------------------------------- refusals
@@ -277,7 +276,6 @@ def date_parts(frame: Any) -> np.ndarray:
 # ---------------------------------------------------------------------------------------------------------------- parts
 # The files of a table on the command line: one file, a folder, a pattern or several parts, and how large it is.
 
-MAX_MEMORY = "1GB"
 _ENDINGS = (".parquet", ".pq")
 _VALUE = 8  # bytes of a value in memory, about
 
@@ -320,20 +318,12 @@ class Parts:
         return cls(tuple(in_order), called if len(given) == 1 else f"{len(in_order):,} files")
 
 
-def read_table(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> Path | Parts:
-    """Read the argument of a table: the path of one file, or the parts of a table that is in several."""
-    one = value[0] if len(value) == 1 else None
+def table_of(given: tuple[str, ...]) -> Path | Parts:
+    """Return the path of one file, or the parts of a table that is in several."""
+    one = given[0] if len(given) == 1 else None
     if one is not None and (Path(one).is_file() or not (Path(one).is_dir() or glob.has_magic(one))):
         return Path(one)  # which may not be there; that is said where it is read
-    return Parts.of(value)
-
-
-def read_memory(ctx: click.Context, param: click.Parameter, value: str) -> int:
-    """Read an option that is an amount of memory."""
-    try:
-        return as_bytes(value, "--max-memory", "stablebag")
-    except ValueError:
-        raise click.BadParameter(f'It is an amount of memory such as 500MB or 1GB. Got "{value}".') from None
+    return Parts.of(given)
 
 
 def paths_of(table: Any) -> tuple[Path, ...]:
