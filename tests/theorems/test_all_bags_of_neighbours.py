@@ -21,7 +21,6 @@ from stablebag import (
     leave_one_out,
     leave_one_out_error,
     predict_interval,
-    stream_leave_one_out,
 )
 
 RNG = np.random.default_rng(3)
@@ -53,7 +52,7 @@ def test_predictions_and_leave_one_out_are_those_of_all_bags(scheme, labels):
     one, other = leave_one_out(closed, POINTS), leave_one_out(listed, POINTS)
     np.testing.assert_allclose(one.left_out, other.left_out, atol=1e-12)
     np.testing.assert_allclose(one.bags.deviation, other.bags.deviation, atol=1e-12)
-    streamed = stream_leave_one_out(closed, X, LABELS if labels else Y, POINTS)
+    streamed = leave_one_out(closed, POINTS, X_train=X, y_train=LABELS if labels else Y)
     np.testing.assert_array_equal(streamed.left_out, one.left_out)
 
 
