@@ -474,8 +474,8 @@ _add("predict_set by jackknife+", lambda: {"confidence_level": 0.8, "by_class": 
 _add("selection_stability", lambda: {"model": classifier(), "X": POINTS, "epsilon": 0.1, "delta": 0.1})
 _add("SelectionStability.delta", lambda: {"rule": "argmax"}, lambda: _stability().delta)
 _add("SelectionStability.rows_that_flip", lambda: {"point": 0, "rule": "argmax"}, lambda: _stability().rows_that_flip)
-_FIND = {"X": X, "y": Y, "scheme": sb.Subbagging(0.5), "n_bags": 8, "epsilon": 0.5, "delta": 0.1, "groups": None,
-         "row_ids": None, "n_jobs": 1, "random_state": 0}  # fmt: skip
+_FIND = {"X": X, "y": Y, "bagging": sb.BaggedRegressor(n_bags=8, random_state=0), "epsilon": 0.5, "delta": 0.1,
+         "groups": None, "row_ids": None}  # fmt: skip
 _add("select_model", lambda: {"selector": best_column, **_FIND})
 _add("Selection.__contains__", lambda: {"choice": 0}, lambda: lambda choice: choice in _selection())
 _add("stable_ranking", lambda: {"function": score_columns, **_FIND, "k": 1, "within": "simplex", "items": None})
@@ -500,7 +500,7 @@ def _stability() -> Any:
 
 @functools.cache
 def _selection() -> Any:
-    return sb.select_model(best_column, X, Y, n_bags=8, random_state=0)
+    return sb.select_model(best_column, X, Y, bagging=sb.BaggedRegressor(n_bags=8, random_state=0))
 
 
 # Pictures.

@@ -14,7 +14,6 @@ import numpy as np
 from scipy import sparse
 
 from stablebag._checks import check_choice, check_integer, hold_read_only, read_only, refuse_type, refuse_value
-from stablebag._seeds import RandomState
 from stablebag._wording import ROWS, Noun, as_given, count_bags, count_points, paragraphs, percent, preformatted
 from stablebag.deciding.inflated_argmax import INFLATED, inflated_argmax
 from stablebag.deciding.label_sets import LabelSets, asked_once, predict_set
@@ -25,7 +24,6 @@ from stablebag.models.average import BagAverage
 from stablebag.models.functions import Finder, find_in_bags
 from stablebag.models.learners import Copies
 from stablebag.proving import bounds
-from stablebag.resampling.schemes import Scheme, Subbagging
 
 # -------------------------------------------------------------------------------------------------------------- choices
 # When two choices are the same: by type and value, in whichever process they were made.
@@ -244,9 +242,9 @@ class Selection(Promised):
     Examples
     --------
     >>> import numpy as np
-    >>> from stablebag import select_model
-    >>> X = np.arange(30.0)[:, None]
-    >>> selection = select_model(lambda X, y: bool(X.mean() > 12), X, None, n_bags=200, random_state=0)
+    >>> from stablebag import BaggedRegressor, select_model
+    >>> X, bagging = np.arange(30.0)[:, None], BaggedRegressor(n_bags=200, random_state=0)
+    >>> selection = select_model(lambda X, y: bool(X.mean() > 12), X, None, bagging=bagging)
     >>> selection.selected, selection.shares
     ([True], array([0.92, 0.08]))
     """
@@ -370,14 +368,11 @@ def select_model(
     X: Any,
     y: Any,
     *,
-    scheme: Scheme = Subbagging(0.5),  # noqa: B008 (frozen)
-    n_bags: Any = 500,
+    bagging: Any = None,
     epsilon: float | None = None,
     delta: float = 0.05,
     groups: Any = None,
     row_ids: Any = None,
-    n_jobs: int | None = None,
-    random_state: RandomState = None,
 ) -> Selection:
     """Let bags vote on a choice, and return the choices with about the most votes.
 
@@ -394,10 +389,10 @@ def select_model(
         The rows.
     y : array-like of shape (n_samples,), or None
         Their targets; if there are none, the selector gets None.
-    scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
-        How bags are drawn. Smaller bags give a smaller epsilon, and choices from less data.
-    n_bags : int, RandomBags or "all", default=500
-        The number of bags; "all" lists every possible bag.
+    bagging : BaggedRegressor, BaggedClassifier or None, default=None
+        How bags are drawn: the `scheme`, `n_bags`, `n_jobs` and `random_state` of an unfitted bagged model, whose
+        learner is not used. None is ``BaggedRegressor()``: 500 bags of half of the rows. Smaller bags give a smaller
+        epsilon, and choices from less data.
     epsilon : float or None, default=None
         The distance of the shares of votes below which collections have a choice in common. None takes what the
         certificate gives for `delta`; if it is given, the share of rows follows from it in place of `delta`.
@@ -408,10 +403,6 @@ def select_model(
     row_ids : None, "index", or sequence of int or labels, default=None
         What the rows are called, as in `BaggedRegressor.fit`: with the same seed and a row less, the bags without it
         are the same.
-    n_jobs : int or None, default=None
-        The number of bags to work on in parallel; the result is the same.
-    random_state : None, int, RandomState or Generator, default=None
-        The source of bags and seeds.
 
     Returns
     -------
@@ -421,11 +412,12 @@ def select_model(
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_diabetes
-    >>> from stablebag import Subbagging, select_model
+    >>> from stablebag import BaggedRegressor, Subbagging, select_model
     >>> X, y = load_diabetes(return_X_y=True)
     >>> def best_feature(X, y):
     ...     return int(np.abs(X.T @ (y - y.mean())).argmax())
-    >>> selection = select_model(best_feature, X, y, scheme=Subbagging(0.2), random_state=0)
+    >>> bagging = BaggedRegressor(scheme=Subbagging(0.2), random_state=0)
+    >>> selection = select_model(best_feature, X, y, bagging=bagging)
     >>> print(selection)
     1 of the 6 choices of 500 bags is selected at epsilon = 0.1649: 2 (55.6%).
     Proved for every data set of 442 rows: what is found without a row, with the same epsilon and
@@ -436,15 +428,8 @@ def select_model(
     0 the selected choices have none in common with those selected with all rows.
     """
     finder = Selector(selector, has_targets=y is not None)
-    about: dict[str, Any] = {
-        "scheme": scheme,
-        "n_bags": n_bags,
-        "groups": groups,
-        "row_ids": row_ids,
-        "n_jobs": n_jobs,
-        "random_state": random_state,
-    }
-    model = find_in_bags(finder, X, y, "select_model", name="selector", **about)
+    options: dict[str, Any] = {"bagging": bagging, "groups": groups, "row_ids": row_ids}
+    model = find_in_bags(finder, X, y, "select_model", name="selector", **options)
     first: dict[Any, tuple[int, Any]] = {}  # the number of each choice, and as the earliest bag made it
     made = [(key_of(choice, "selector", "select_model"), choice) for choice in model.found]
     votes = np.array([first.setdefault(key, (len(first), choice))[0] for key, choice in made], dtype=np.intp)
