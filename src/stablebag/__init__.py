@@ -39,7 +39,7 @@ _ROOMS = {
     "stablebag.measuring.perturbations": ["Perturbations"],
     "stablebag.measuring.refits": ["leave_one_out_refit", "replace_one_refit"],
     "stablebag.measuring.suspects": ["Suspects", "suspects"],
-    "stablebag.deciding.inflated_argmax": ["inflated_argmax", "margin_argmax"],
+    "stablebag.deciding.inflated_argmax": ["inflated_argmax"],
     "stablebag.deciding.intervals": ["Intervals", "jackknife_intervals_refit", "predict_interval"],
     "stablebag.deciding.label_sets": ["LabelSets", "predict_set"],
     "stablebag.deciding.ranking": ["LeftOutRankings", "RankSets", "StableRanking", "stable_ranking", "top_k_sets"],

@@ -1,7 +1,6 @@
 """stablebag, for type checkers: the same names as in __init__.py."""
 
 from stablebag.deciding.inflated_argmax import inflated_argmax as inflated_argmax
-from stablebag.deciding.inflated_argmax import margin_argmax as margin_argmax
 from stablebag.deciding.intervals import Intervals as Intervals
 from stablebag.deciding.intervals import jackknife_intervals_refit as jackknife_intervals_refit
 from stablebag.deciding.intervals import predict_interval as predict_interval

@@ -14,7 +14,6 @@ from stablebag import (
     LabelSets,
     certify,
     inflated_argmax,
-    margin_argmax,
     predict_set,
 )
 
@@ -42,8 +41,6 @@ def test_members_are_those_of_the_rule_at_the_averaged_probabilities(model, wine
     points = wine[0][1::2]
     assert (sets.prediction == model.predict_proba(points)).all()
     assert (sets.members == inflated_argmax(model.predict_proba(points), sets.epsilon)).all()
-    larger = predict_set(model, points, delta=0.1, method="margin")
-    assert (larger.members == margin_argmax(model.predict_proba(points), sets.epsilon)).all()
     assert (sets.labels == model.classes_).all()
     assert sets.delta == 0.1
 
@@ -77,7 +74,7 @@ def test_the_frame_has_the_names_of_points_and_classes(wine, sets):
 def test_summaries_are_what_they_say():
     members = np.array([[True, False], [True, True], [False, False], [False, True]])
     prediction = np.array([[0.9, 0.1], [0.4, 0.6], [0.5, 0.5], [0.2, 0.8]])
-    sets = LabelSets(members, np.array(["a", "b"]), prediction, "margin", "None.")
+    sets = LabelSets(members, np.array(["a", "b"]), prediction, "inflated-argmax", "None.")
     y = ["a", "b", "a", "a"]
     assert sets.sizes.tolist() == [1, 2, 0, 1]
     assert sets.singletons == 0.5
@@ -119,7 +116,7 @@ def test_sets_say_what_they_are(sets, model, wine):
 
 
 def test_names_are_escaped_in_notebooks():
-    sets = LabelSets(np.ones((1, 1), bool), np.array(["<b>"]), np.ones((1, 1)), "margin", "a < b")
+    sets = LabelSets(np.ones((1, 1), bool), np.array(["<b>"]), np.ones((1, 1)), "inflated-argmax", "a < b")
     assert "<b>" not in sets._repr_html_()
 
 

@@ -440,7 +440,6 @@ _add(
     lambda: {"scores": _SCORES, "epsilon": np.array([0.1, 0.2])},
     lambda: sb.inflated_argmax,
 )
-_add("margin_argmax", lambda: {"scores": _SCORES[0], "epsilon": 0.1})
 _add("top_k_sets", lambda: {"scores": _SCORES, "k": 2, "epsilon": 0.1})
 _add(
     "RankSets",

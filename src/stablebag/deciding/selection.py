@@ -15,7 +15,7 @@ from scipy import sparse
 
 from stablebag._checks import check_choice, check_integer, hold_read_only, read_only, refuse_type, refuse_value
 from stablebag._wording import ROWS, Noun, as_given, count_bags, count_points, paragraphs, percent, preformatted
-from stablebag.deciding.inflated_argmax import INFLATED, inflated_argmax
+from stablebag.deciding.inflated_argmax import inflated_argmax
 from stablebag.deciding.label_sets import LabelSets, asked_once, predict_set
 from stablebag.deciding.promise import Promise, Promised, for_most_rows
 from stablebag.measuring.leave_one_out import left_out_blocks
@@ -576,7 +576,7 @@ def _hashable(value: Any) -> Any:
 # -------------------------------------------------------------------------------------------------- selection stability
 # Which rows flip which decisions: measured for the argmax and for label sets, from the bags already fitted.
 
-RULES = ("argmax", *reversed(INFLATED))
+RULES = ("argmax", "inflated-argmax")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -588,10 +588,10 @@ class SelectionStability:
     Attributes
     ----------
     flips : dict of str to ndarray of bool, shape (n_rows, n_points)
-        For the rules "argmax", "margin" and "inflated-argmax": whether without the row the decision has no label in
+        For the rules "argmax" and "inflated-argmax": whether without the row the decision has no label in
         common with the one with all rows.
     sets : LabelSets
-        The sets by the inflated argmax, with the epsilon that both rules used, and what is proved about them.
+        The sets by the inflated argmax, with their epsilon, and what is proved about them.
     names : Names
         What rows and points are called.
     noun : Noun
@@ -614,7 +614,7 @@ class SelectionStability:
 
         Parameters
         ----------
-        rule : {"argmax", "margin", "inflated-argmax"}, default="argmax"
+        rule : {"argmax", "inflated-argmax"}, default="argmax"
             The rule of the decision.
 
         Returns
@@ -631,7 +631,7 @@ class SelectionStability:
         ----------
         point : int
             The number of the point.
-        rule : {"argmax", "margin", "inflated-argmax"}, default="argmax"
+        rule : {"argmax", "inflated-argmax"}, default="argmax"
             The rule of the decision.
 
         Returns
@@ -686,9 +686,8 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
     """Measure whether any one training row flips a prediction, and which, from the bags already fitted.
 
     The decision without row i is made from the average over the bags that do not contain it, with the same epsilon. It
-    is compared with the decision with all rows at each point: the label with the highest probability, and the sets by
-    the margin rule and by the inflated argmax. If the model was fitted with groups, units are left out in place of
-    rows.
+    is compared with the decision with all rows at each point: the label with the highest probability, and the set by
+    the inflated argmax. If the model was fitted with groups, groups are left out in place of rows.
 
     Parameters
     ----------
@@ -716,7 +715,6 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
     Measured at these 89 points by leaving out each of 89 rows, from the bags already fitted. A
     flip may be noise of the bags: refit without the row to be sure.
     - argmax: some row flips the decision at 3 of 89; at the worst point, 2 rows do.
-    - margin: no row flips any decision.
     - inflated-argmax: no row flips any decision.
     Proved for these 500 bags as they were drawn and each of these 89 points: for all but at most
     8 of the 89 rows (delta = 0.1), the set from the bags without the row, with the same epsilon,
@@ -731,7 +729,7 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
     flips = {rule: np.empty((len(model.units_), len(sets)), dtype=bool) for rule in RULES}
     for some, prediction, left_out in left_out_blocks(model, points):
         for rule, flips_by_rule in flips.items():
-            chosen = None if rule == "argmax" else partial(INFLATED[rule], epsilon=each[some])
+            chosen = None if rule == "argmax" else partial(inflated_argmax, epsilon=each[some])
             flips_by_rule[:, some] = flipped(prediction, left_out, chosen)
     names = Names.of(model.units_, model.index_of(X), model.classes_)
     return SelectionStability(flips, sets, names, model.units_.noun, is_noisy=not model.derandomized_)
