@@ -99,8 +99,6 @@ def stream_leave_one_out(model: Any, X: Any, y: Any = None, X_test: Any = None, 
     job = model.prepare(X, y, **fit_params)
     points = model.checked_points(X_test)
     about = fingerprint(points), index_of(points)
-    if not len(job):  # in closed form
-        return perturbations_of(job.average, job.average.ranked(points), *about)
     raw = []
     with counted(len(job)) as count:
         for prediction in fit_and_predict_bags(job, points, model.n_jobs):
@@ -117,7 +115,7 @@ def doubtful_blocks(model: Any, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray
     any row. With many rows nearly all points are such, and the product of all rows and points is what takes long.
     """
     average = model.average_
-    if not model.has_single_bags or not average.drawn or average.special_units:
+    if not average.drawn or average.special_units:
         for places, prediction, left_out in left_out_blocks(model, X):
             yield np.arange(places.start, places.stop), prediction, left_out
         return
@@ -152,8 +150,8 @@ def left_out_blocks(model: Any, X: Any) -> Iterator[tuple[slice, np.ndarray, np.
     average, place = model.average_, 0
     step = _points_at_once(model)
     for _, raw in model.raw_blocks(X):
-        for first in range(0, raw.shape[1] if model.has_single_bags else len(raw), step):
-            some = raw[:, first : first + step] if model.has_single_bags else raw[first : first + step]
+        for first in range(0, raw.shape[1], step):
+            some = raw[:, first : first + step]
             prediction = average.prediction([some])
             yield slice(place, place + len(prediction)), prediction, average.left_out(some)
             place += len(prediction)
@@ -182,8 +180,6 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise", rows: np.ndarray |
 
     if rows is None:
         return left_out_at(model, model.X_)
-    if not model.has_single_bags:
-        return read_only(left_out_at_rows(model, undefined=undefined)[rows])
     few: np.ndarray = model.remembered(f"left out at rows {fingerprint(rows)}", predict_some)
     return few
 
@@ -212,7 +208,7 @@ def perturbations_of(
         left_out = average.left_out(raw)
         n_without = average.bags.n_without if average.drawn else None
     else:
-        left_out = average.left_out(raw, rows) if isinstance(average, BagAverage) else average.left_out(raw)[rows]
+        left_out = average.left_out(raw, rows)
         n_without = average.bags.n_without[rows] if average.drawn else None
     n_bags, n_without, n_rows = (len(average.bags), n_without, n_rows) if average.drawn else (None, None, None)
     spread = BagSpread(average.estimated_deviation(outputs), average.extent(outputs), n_bags, n_without, n_rows)
@@ -222,9 +218,9 @@ def perturbations_of(
     return Perturbations(prediction, left_out, numbers, bags=spread, scope=scope, names=names)
 
 
-def _are_shared(average: Any, n_bytes: int, *, some: bool) -> bool:
+def _are_shared(average: BagAverage, n_bytes: int, *, some: bool) -> bool:
     """Whether rows that are in the same bags are held together: of very many rows, if few are in several bags."""
-    if not isinstance(average, BagAverage) or (n_bytes <= _DENSE_BYTES and not some):
+    if n_bytes <= _DENSE_BYTES and not some:
         return False
     return average.bags.is_thin if some else int(average.bags.sizes.sum()) <= 2 * average.law.n_samples
 
