@@ -36,7 +36,7 @@ PUBLIC = [
     "certify_reused", "forget", "inflated_argmax", "jackknife_intervals_refit", "learn", "leave_one_out",
     "leave_one_out_error", "leave_one_out_refit", "margin_argmax", "on_progress", "plan", "predict_interval",
     "predict_set", "random_n_bags", "replace_one_refit", "search_winner", "select_model", "selection_stability",
-    "stability_test", "stable_ranking", "stream_leave_one_out", "suspects", "top_k_sets", "unstable_epsilon",
+    "stability_test", "stable_ranking", "suspects", "top_k_sets", "unstable_epsilon",
 ]  # fmt: skip
 
 

@@ -35,7 +35,7 @@ _ROOMS = {
     "stablebag.proving.points": ["PointCertificate", "ReusedBagsCertificate"],
     "stablebag.measuring.black_box": ["StabilityTest", "stability_test"],
     "stablebag.measuring.errors": ["LeaveOneOutError", "leave_one_out_error"],
-    "stablebag.measuring.leave_one_out": ["leave_one_out", "stream_leave_one_out"],
+    "stablebag.measuring.leave_one_out": ["leave_one_out"],
     "stablebag.measuring.perturbations": ["Perturbations"],
     "stablebag.measuring.refits": ["leave_one_out_refit", "replace_one_refit"],
     "stablebag.measuring.suspects": ["Suspects", "suspects"],

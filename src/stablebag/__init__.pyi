@@ -23,7 +23,6 @@ from stablebag.measuring.black_box import stability_test as stability_test
 from stablebag.measuring.errors import LeaveOneOutError as LeaveOneOutError
 from stablebag.measuring.errors import leave_one_out_error as leave_one_out_error
 from stablebag.measuring.leave_one_out import leave_one_out as leave_one_out
-from stablebag.measuring.leave_one_out import stream_leave_one_out as stream_leave_one_out
 from stablebag.measuring.perturbations import Perturbations as Perturbations
 from stablebag.measuring.refits import leave_one_out_refit as leave_one_out_refit
 from stablebag.measuring.refits import replace_one_refit as replace_one_refit

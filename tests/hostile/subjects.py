@@ -368,8 +368,8 @@ _add("leave_one_out of outputs", lambda: {"model": of_outputs(), "X": POINTS, "r
 _add("leave_one_out of one output", lambda: {"model": of_outputs().output(1), "X": POINTS}, lambda: sb.leave_one_out)
 _add("leave_one_out of rows", lambda: {"rows": np.array([0, 3])},
      lambda: functools.partial(sb.leave_one_out, regressor(), POINTS))  # fmt: skip
-_add("stream_leave_one_out", lambda: {"model": sb.BaggedRegressor(Ridge(), n_bags=10, random_state=0), "X": X, "y": Y,
-     "X_test": POINTS})  # fmt: skip
+_add("leave_one_out, bag by bag", lambda: {"model": sb.BaggedRegressor(Ridge(), n_bags=10, random_state=0), "X": POINTS,
+     "X_train": X, "y_train": Y, "fit_params": None}, lambda: sb.leave_one_out)  # fmt: skip
 _REFIT = {"estimator": DecisionTreeRegressor(), "X": X, "y": Y}
 _add("leave_one_out_refit", lambda: {**_REFIT, "X_test": POINTS, "rows": np.array([0, 1]), "row_ids": None,
      "groups": None, "n_repeats": 1, "n_jobs": 1, "random_state": 0})  # fmt: skip
