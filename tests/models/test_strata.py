@@ -5,7 +5,6 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -231,11 +230,6 @@ def test_nothing_is_claimed_of_intervals():
     assert predict_interval(model, X[:2]).guarantee.startswith("Nothing is proved about their coverage")
     with pytest.raises(ValueError, match="its proof needs bags that treat all rows alike"):
         predict_interval(model, X[:2], method="stable-jackknife")
-
-
-def test_neighbours_have_no_closed_form_over_stratified_bags():
-    with pytest.raises(ValueError, match="the weights of neighbours are not known for StratifiedSubbagging"):
-        BaggedClassifier(KNeighborsClassifier(1), scheme=StratifiedSubbagging(0.5), n_bags="all").fit(X, LABELS)
 
 
 # ------------------------------------------------------------------------------------------------- strata of units

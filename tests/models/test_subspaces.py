@@ -184,9 +184,6 @@ def test_all_bags_have_one_seed_and_so_one_subspace_with_a_warning():
     with pytest.warns(UserWarning, match="all bags see the same 3 of 6 columns"):
         model = bagged(Ridge(), n_bags="all", scheme=Subbagging(2)).fit(X[:8], Y[:8])
     assert len({tuple(columns) for columns in model.estimators_features_}) == 1
-    with pytest.warns(UserWarning, match="all bags see the same"):
-        closed = bagged(KNeighborsRegressor(1), n_bags="all", scheme=Subbagging(2)).fit(X[:8], Y[:8])
-    assert closed.has_single_bags  # there is a closed form for all columns only
 
 
 def test_a_model_with_subspaces_survives_skops():

@@ -260,12 +260,9 @@ def test_a_warm_start_with_other_groups_is_refused():
         model.set_params(n_bags=40).fit(X, Y, groups=np.roll(GROUPS, 1))
 
 
-def test_all_bags_of_neighbours_have_no_closed_form_over_units():
+def test_all_bags_of_units_are_listed():
     model = bagged(KNeighborsRegressor(1), n_bags="all", scheme=Subbagging(2)).fit(X, Y, groups=GROUPS)
-    assert model.has_single_bags
     assert len(model.bags_) == 91
-    with pytest.raises(ValueError, match="no closed form, because bags are drawn over groups"):
-        bagged(KNeighborsRegressor(1), n_bags="all", scheme=ClassicalBagging(1.0)).fit(X, Y, groups=GROUPS)
 
 
 def test_sentences_are_about_patients():

@@ -635,7 +635,7 @@ def asked_once(model: Any, X: Any, owner: str) -> Any:
     """Return what the bags predict at the points, if that is small enough to be kept; else the points themselves."""
     reason = "regressors have intervals: use predict_interval."
     check_bagged(model, owner, kind=BaggedClassifier, reason=reason)
-    if isinstance(X, BagPredictions) or not model.has_single_bags:
+    if isinstance(X, BagPredictions):
         return X
     size = len(model.bags_) * len(model.classes_) * n_rows(model.checked_points(X))
     return model.predict_once(X) if size <= _ONCE else X

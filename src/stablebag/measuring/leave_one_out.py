@@ -101,8 +101,6 @@ def _stream(model: Any, X: Any, X_train: Any, y_train: Any, fit_params: dict[str
     """Fit bag by bag and keep only the predictions at the points; with what identifies and names these."""
     job = model.prepare(X_train, y_train, **fit_params)
     points = model.checked_points(X)
-    if not len(job):  # in closed form
-        return job.average, job.average.ranked(points), fingerprint(points), index_of(points)
     raw = []
     with counted(len(job)) as count:
         for prediction in fit_and_predict_bags(job, points, model.n_jobs):
@@ -119,7 +117,7 @@ def doubtful_blocks(model: Any, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray
     any row. With many rows nearly all points are such, and the product of all rows and points is what takes long.
     """
     average = model.average_
-    if not model.has_single_bags or not average.drawn or average.special_units:
+    if not average.drawn or average.special_units:
         for places, prediction, left_out in left_out_blocks(model, X):
             yield np.arange(places.start, places.stop), prediction, left_out
         return
@@ -154,8 +152,8 @@ def left_out_blocks(model: Any, X: Any) -> Iterator[tuple[slice, np.ndarray, np.
     average, place = model.average_, 0
     step = _points_at_once(model)
     for _, raw in model.raw_blocks(X):
-        for first in range(0, raw.shape[1] if model.has_single_bags else len(raw), step):
-            some = raw[:, first : first + step] if model.has_single_bags else raw[first : first + step]
+        for first in range(0, raw.shape[1], step):
+            some = raw[:, first : first + step]
             prediction = average.prediction([some])
             yield slice(place, place + len(prediction)), prediction, average.left_out(some)
             place += len(prediction)
@@ -184,8 +182,6 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise", rows: np.ndarray |
 
     if rows is None:
         return left_out_at(model, model.X_)
-    if not model.has_single_bags:
-        return read_only(left_out_at_rows(model, undefined=undefined)[rows])
     few: np.ndarray = model.remembered(f"left out at rows {fingerprint(rows)}", predict_some)
     return few
 
@@ -214,7 +210,7 @@ def perturbations_of(
         left_out = average.left_out(raw)
         n_without = average.bags.n_without if average.drawn else None
     else:
-        left_out = average.left_out(raw, rows) if isinstance(average, BagAverage) else average.left_out(raw)[rows]
+        left_out = average.left_out(raw, rows)
         n_without = average.bags.n_without[rows] if average.drawn else None
     n_bags, n_without, n_rows = (len(average.bags), n_without, n_rows) if average.drawn else (None, None, None)
     spread = BagSpread(average.estimated_deviation(outputs), average.extent(outputs), n_bags, n_without, n_rows)
@@ -224,9 +220,9 @@ def perturbations_of(
     return Perturbations(prediction, left_out, numbers, bags=spread, scope=scope, names=names)
 
 
-def _are_shared(average: Any, n_bytes: int, *, some: bool) -> bool:
+def _are_shared(average: BagAverage, n_bytes: int, *, some: bool) -> bool:
     """Whether rows that are in the same bags are held together: of very many rows, if few are in several bags."""
-    if not isinstance(average, BagAverage) or (n_bytes <= _DENSE_BYTES and not some):
+    if n_bytes <= _DENSE_BYTES and not some:
         return False
     return average.bags.is_thin if some else int(average.bags.sizes.sum()) <= 2 * average.law.n_samples
 
