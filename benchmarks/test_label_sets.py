@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from stablebag import BaggedClassifier, inflated_argmax, margin_argmax, predict_set
+from stablebag import BaggedClassifier, inflated_argmax, predict_set
 
 # With probabilities between zero and one: for those of full trees, MAPIE's sets have all labels.
 LEAVES, NEIGHBOURS = DecisionTreeClassifier(min_samples_leaf=10, random_state=0), KNeighborsClassifier(15)
@@ -23,7 +23,7 @@ def test_many_points_of_many_labels(ratios):
         np.sort(scores, axis=1)
 
     def margin():
-        margin_argmax(scores, 0.05)
+        return scores.max(axis=1, keepdims=True) - scores < 0.05 / np.sqrt(2)
 
     times = rounds_of(inflated, by_sorting, margin)
     ratios(
@@ -33,7 +33,10 @@ def test_many_points_of_many_labels(ratios):
         1.0,
     )
     ratios(
-        "label sets, 100,000 points of 100 labels", "margin rule / inflated argmax", times.ratio(margin, inflated), 0.3
+        "label sets, 100,000 points of 100 labels",
+        "comparing with the largest / inflated argmax",
+        times.ratio(margin, inflated),
+        0.3,
     )
 
 

@@ -31,7 +31,7 @@ model.fit(X_train, y_train)
 # %%
 # Does a decision hinge on one row?
 # ---------------------------------
-# The label with the largest probability, and two rules for sets, without each of the 500 training rows.
+# The label with the largest probability, and the set of labels, without each of the 500 training rows.
 
 measured = selection_stability(model, X_new, epsilon=0.2)
 print(measured)

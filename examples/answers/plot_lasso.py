@@ -16,7 +16,7 @@ import pandas as pd
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import Lasso
 
-from stablebag import select_model
+from stablebag import BaggedRegressor, select_model
 
 QUICK = "STABLEBAG_QUICK" in os.environ  # fewer bags, so that the page is made in seconds
 
@@ -50,7 +50,8 @@ assert changed > 0
 # ---------
 # Any function of the data that returns a choice can be put to the vote.
 
-selection = select_model(lasso_features, X, y, n_bags=200 if QUICK else 500, random_state=0)
+bagging = BaggedRegressor(n_bags=200 if QUICK else 500, random_state=0)  # how bags are drawn
+selection = select_model(lasso_features, X, y, bagging=bagging)
 print(selection)
 
 # %%

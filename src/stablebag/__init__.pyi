@@ -1,7 +1,6 @@
 """stablebag, for type checkers: the same names as in __init__.py."""
 
 from stablebag.deciding.inflated_argmax import inflated_argmax as inflated_argmax
-from stablebag.deciding.inflated_argmax import margin_argmax as margin_argmax
 from stablebag.deciding.intervals import Intervals as Intervals
 from stablebag.deciding.intervals import jackknife_intervals_refit as jackknife_intervals_refit
 from stablebag.deciding.intervals import predict_interval as predict_interval
@@ -23,7 +22,6 @@ from stablebag.measuring.black_box import stability_test as stability_test
 from stablebag.measuring.errors import LeaveOneOutError as LeaveOneOutError
 from stablebag.measuring.errors import leave_one_out_error as leave_one_out_error
 from stablebag.measuring.leave_one_out import leave_one_out as leave_one_out
-from stablebag.measuring.leave_one_out import stream_leave_one_out as stream_leave_one_out
 from stablebag.measuring.perturbations import Perturbations as Perturbations
 from stablebag.measuring.refits import leave_one_out_refit as leave_one_out_refit
 from stablebag.measuring.refits import replace_one_refit as replace_one_refit

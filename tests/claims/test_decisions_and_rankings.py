@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from claims.reading import joined, number_after
 from stablebag import (
     BaggedClassifier,
+    BaggedRegressor,
     RankSets,
     Subbagging,
     leave_one_out_refit,
@@ -44,7 +45,9 @@ def test_selections_have_a_choice_in_common_for_as_many_rows_as_is_said(epsilon,
     rng, X, spoken = np.random.default_rng(seed), np.arange(7.0)[:, None], 0
     for _ in range(12):
         selector = lottery(rng, lambda rng: "abc"[rng.choice(3, p=rng.dirichlet(np.full(3, 0.4)))])
-        selection = select_model(selector, X, None, scheme=Subbagging(2), n_bags="all", epsilon=epsilon)
+        selection = select_model(
+            selector, X, None, epsilon=epsilon, bagging=BaggedRegressor(scheme=Subbagging(2), n_bags="all")
+        )
         lost = int((~selection.leave_one_out().overlaps).sum())
         assert lost_by(selection.guarantee, lost), selection.guarantee
         spoken += "Proved" in selection.guarantee
@@ -57,7 +60,9 @@ def test_rankings_have_k_items_and_a_ranking_in_common_for_as_many_rows_as_is_sa
     rng, X = np.random.default_rng(seed), np.arange(7.0)[:, None]
     for _ in range(12):
         scores = lottery(rng, lambda rng: tuple(rng.dirichlet(np.full(4, 0.4))))
-        ranking = stable_ranking(scores, X, None, k=2, scheme=Subbagging(2), n_bags="all", epsilon=epsilon)
+        ranking = stable_ranking(
+            scores, X, None, k=2, epsilon=epsilon, bagging=BaggedRegressor(scheme=Subbagging(2), n_bags="all")
+        )
         left_out = ranking.leave_one_out()
         lost = int((~(left_out.keeps_ranking & left_out.keeps_top_k)).sum())
         assert lost_by(ranking.guarantee, lost), ranking.guarantee
@@ -68,13 +73,13 @@ def test_rankings_have_k_items_and_a_ranking_in_common_for_as_many_rows_as_is_sa
 
 def test_shares_of_votes_are_only_rounded_to_all_or_none_if_they_are():
     X = np.arange(40.0)[:, None]
-    some = select_model(lambda X, y: bool(X.sum() > 400), X, None, n_bags=200, random_state=0)
+    some = select_model(lambda X, y: bool(X.sum() > 400), X, None, bagging=BaggedRegressor(n_bags=200, random_state=0))
     nearly = joined(replace(some, choices=["first", "second"], shares=np.array([0.9996, 0.0004])))
     assert "first (over 99.9%)" in nearly
     assert "100" not in nearly
     both = replace(some, choices=["first", "second"], shares=np.array([0.9996, 0.0004]), is_selected=np.ones(2, bool))
     assert "second (under 0.1%)" in joined(both)
-    same = select_model(lambda X, y: "same", X, None, n_bags=200, random_state=0)
+    same = select_model(lambda X, y: "same", X, None, bagging=BaggedRegressor(n_bags=200, random_state=0))
     assert "All bags make the same choice (200 bags), which is selected: same (100%)." in joined(same)
     for share in (0.0004, 0.9996, 0.5, 1e-300, 1 - 1e-15):
         assert percent(share) not in ("0%", "100%")
@@ -83,8 +88,9 @@ def test_shares_of_votes_are_only_rounded_to_all_or_none_if_they_are():
 def test_where_nothing_is_decided_only_what_helps_is_named():
     X, y = np.arange(40.0)[:, None], None
 
-    def told(X=X[:8], **about):
-        return joined(select_model(lambda X, y: float(X.sum()), X, y, random_state=0, **about))
+    def told(X=X[:8], n_bags=500, **options):
+        bagging = BaggedRegressor(n_bags=n_bags, random_state=0)
+        return joined(select_model(lambda X, y: float(X.sum()), X, y, bagging=bagging, **options))
 
     drawn = told(X, n_bags=100)
     assert "Use a selector with fewer possible choices, smaller bags, more of them, or a larger delta." in drawn
@@ -94,10 +100,14 @@ def test_where_nothing_is_decided_only_what_helps_is_named():
     given = told(n_bags="all", epsilon=0.9)
     assert "or a smaller epsilon." in given
     assert "delta." not in given.split("Use ")[1].split(" Proved")[0]
-    same = joined(select_model(lambda X, y: 1, X[:8], y, n_bags=30, random_state=0))  # too few bags for any votes
+    same = joined(
+        select_model(lambda X, y: 1, X[:8], y, bagging=BaggedRegressor(n_bags=30, random_state=0))
+    )  # too few bags for any votes
     assert "whatever the votes, here 1 (100%), nothing is decided at epsilon" in same
     assert "Use smaller bags, more of them, or a larger delta." in same
-    assert "nothing is decided" not in joined(select_model(lambda X, y: 1, X, y, n_bags=100, random_state=0))
+    assert "nothing is decided" not in joined(
+        select_model(lambda X, y: 1, X, y, bagging=BaggedRegressor(n_bags=100, random_state=0))
+    )
 
 
 def test_names_of_groups_stay_as_they_are():
@@ -105,7 +115,9 @@ def test_names_of_groups_stay_as_they_are():
         np.arange(8.0)[:, None],
         pd.Series(["row 1", "row 1", "row 2", "row 2", "a", "a", "b", "b"], name="pupil"),
     )
-    selection = select_model(lambda X, y: bool((X < 2).any()), X, None, groups=groups, n_bags="all")
+    selection = select_model(
+        lambda X, y: bool((X < 2).any()), X, None, groups=groups, bagging=BaggedRegressor(n_bags="all")
+    )
     measured = selection.leave_one_out()
     measured = type(measured)(np.array([True, False, True, True]), *[getattr(measured, name) for name in (
         "overlaps", "distance", "names", "noun")])  # fmt: skip
@@ -114,10 +126,12 @@ def test_names_of_groups_stay_as_they_are():
 
 def test_too_small_an_epsilon_is_blamed_on_the_bags_where_they_are_few():
     X = np.arange(2000.0)[:, None]
-    few = select_model(lambda X, y: bool(X.mean() > 900), X, None, n_bags=5, epsilon=0.3, random_state=0)
+    few = select_model(
+        lambda X, y: bool(X.mean() > 900), X, None, epsilon=0.3, bagging=BaggedRegressor(n_bags=5, random_state=0)
+    )
     assert "Nothing is proved at epsilon = 0.3: it is too small for 2,000 rows with 5 bags." in joined(few)
     X = np.arange(6.0)[:, None]
-    small = select_model(lambda X, y: bool(X.mean() > 2), X, None, n_bags="all", epsilon=0.01)
+    small = select_model(lambda X, y: bool(X.mean() > 2), X, None, epsilon=0.01, bagging=BaggedRegressor(n_bags="all"))
     assert joined(small).endswith("it is too small for 6 rows.")
 
 

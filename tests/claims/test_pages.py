@@ -109,7 +109,7 @@ def test_a_phase_diagram_names_the_unit_of_epsilon():
 def test_decisions_that_are_not_drawn_lead_by_at_least_what_is_said(seed):
     first = np.random.default_rng(seed).uniform(0.5, 1, 40)
     prediction = np.stack([first, 1 - first], axis=1)
-    sets = LabelSets(prediction > 0.5, np.array(["a", "b"]), prediction, "margin", "none")
+    sets = LabelSets(prediction > 0.5, np.array(["a", "b"]), prediction, "inflated-argmax", "none")
     display = LabelSetDisplay.from_sets(sets, most=20)
     others = np.delete(2 * first - 1, display.order_)
     assert number_after(display.ax_.get_xlabel(), "the first label leads by") <= others.min()

@@ -19,7 +19,7 @@ def words(result):
 def by_hand(members):
     members = np.array(members, dtype=bool)
     prediction = np.tile([0.5, 0.3, 0.2], (len(members), 1))
-    return LabelSets(members, np.array(["cat", "dog", "[hen]"]), prediction, "margin", "none")
+    return LabelSets(members, np.array(["cat", "dog", "[hen]"]), prediction, "inflated-argmax", "none")
 
 
 @since("click", "8.2", "its runner mixes what is said beside the results into them")

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import Subbagging, search_winner, select_model
+from stablebag import BaggedRegressor, Subbagging, search_winner, select_model
 from stablebag.deciding.selection import _hashable, key_of
 
 
@@ -42,8 +42,8 @@ def test_seeds_within_a_search_come_from_the_bag(data):
 
 def test_bags_vote_on_the_winner_the_same_for_any_number_of_jobs(data):
     winner = search_winner(GridSearchCV(Ridge(), {"alpha": [1.0, 10.0, 100.0]}, cv=3))
-    about = {"scheme": Subbagging(0.3), "n_bags": 20, "random_state": 0}
-    one, two = (select_model(winner, *data, n_jobs=jobs, **about) for jobs in (1, 2))
+    bagging = BaggedRegressor(scheme=Subbagging(0.3), n_bags=20, random_state=0)
+    one, two = (select_model(winner, *data, bagging=bagging.set_params(n_jobs=jobs)) for jobs in (1, 2))
     assert one.choices == two.choices
     assert (one.shares == two.shares).all()
     assert "alpha=" in one.explain()
@@ -62,7 +62,9 @@ def test_values_of_other_types_are_other_models():
     X = rng.normal(size=(40, 4))
     y = X.sum(axis=1)
     search = GridSearchCV(DecisionTreeRegressor(random_state=0), {"max_features": [1, 1.0]}, cv=2)
-    found = select_model(search_winner(search), X, y, scheme=Subbagging(0.5), n_bags=12, random_state=0)
+    found = select_model(
+        search_winner(search), X, y, bagging=BaggedRegressor(scheme=Subbagging(0.5), n_bags=12, random_state=0)
+    )
     values = [dict(choice)["max_features"] for choice in found.choices]
     assert sorted(map(repr, values)) == ["1", "1.0"]
 
@@ -87,4 +89,9 @@ def test_what_has_no_best_parameters_is_refused():
     with pytest.raises(TypeError, match=r"an unfitted search.*it has no best_params_ after fit"):
         search_winner(Ridge())
     with pytest.raises(TypeError, match=r"an unfitted search.*it has no best_params_ after fit"):
-        select_model(search_winner(BaggingRegressor(n_estimators=2)), np.ones((9, 1)), np.arange(9.0), n_bags=2)
+        select_model(
+            search_winner(BaggingRegressor(n_estimators=2)),
+            np.ones((9, 1)),
+            np.arange(9.0),
+            bagging=BaggedRegressor(n_bags=2),
+        )

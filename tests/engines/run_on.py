@@ -22,7 +22,7 @@ from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import BaggedClassifier, BaggedRegressor, BernoulliSubbagging, FunctionRegressor, leave_one_out_refit
-from stablebag.measuring.leave_one_out import stream_leave_one_out
+from stablebag.measuring.leave_one_out import leave_one_out
 
 
 @contextmanager
@@ -99,7 +99,7 @@ def found(n_jobs):
         BaggedRegressor(FunctionRegressor(fails), **few).fit(X, y)
     except ValueError as error:
         told = str(error)
-    streamed = stream_leave_one_out(BaggedRegressor(SVR(), **few), X, y, points)
+    streamed = leave_one_out(BaggedRegressor(SVR(), **few), points, X_train=X, y_train=y)
     return {
         "trees of a solver": tree.predict(points),
         "the trees themselves": np.concatenate([model.tree_.threshold for model in tree.estimators_]),

@@ -408,14 +408,6 @@ def test_a_fitted_model_does_not_change_with_the_callers_table_and_learner(learn
         assert str(one.estimators_[2].get_params()) == str(estimator.get_params())
 
 
-def test_all_bags_in_closed_form_do_not_change_with_the_callers_learner():
-    own = KNeighborsRegressor(3)
-    model = BaggedRegressor(own, n_bags="all").fit(X, Y)
-    before = model.predict(X)
-    own.set_params(n_neighbors=9)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), before)
-
-
 @pytest.mark.parametrize("solver", ["auto", "scikit-learn"])
 @pytest.mark.parametrize("learner", KINDS, ids=str)
 def test_rows_are_not_forgotten_with_other_parameters(learner, solver):

@@ -368,8 +368,8 @@ _add("leave_one_out of outputs", lambda: {"model": of_outputs(), "X": POINTS, "r
 _add("leave_one_out of one output", lambda: {"model": of_outputs().output(1), "X": POINTS}, lambda: sb.leave_one_out)
 _add("leave_one_out of rows", lambda: {"rows": np.array([0, 3])},
      lambda: functools.partial(sb.leave_one_out, regressor(), POINTS))  # fmt: skip
-_add("stream_leave_one_out", lambda: {"model": sb.BaggedRegressor(Ridge(), n_bags=10, random_state=0), "X": X, "y": Y,
-     "X_test": POINTS})  # fmt: skip
+_add("leave_one_out, bag by bag", lambda: {"model": sb.BaggedRegressor(Ridge(), n_bags=10, random_state=0), "X": POINTS,
+     "X_train": X, "y_train": Y, "fit_params": None}, lambda: sb.leave_one_out)  # fmt: skip
 _REFIT = {"estimator": DecisionTreeRegressor(), "X": X, "y": Y}
 _add("leave_one_out_refit", lambda: {**_REFIT, "X_test": POINTS, "rows": np.array([0, 1]), "row_ids": None,
      "groups": None, "n_repeats": 1, "n_jobs": 1, "random_state": 0})  # fmt: skip
@@ -440,7 +440,6 @@ _add(
     lambda: {"scores": _SCORES, "epsilon": np.array([0.1, 0.2])},
     lambda: sb.inflated_argmax,
 )
-_add("margin_argmax", lambda: {"scores": _SCORES[0], "epsilon": 0.1})
 _add("top_k_sets", lambda: {"scores": _SCORES, "k": 2, "epsilon": 0.1})
 _add(
     "RankSets",
@@ -474,8 +473,8 @@ _add("predict_set by jackknife+", lambda: {"confidence_level": 0.8, "by_class": 
 _add("selection_stability", lambda: {"model": classifier(), "X": POINTS, "epsilon": 0.1, "delta": 0.1})
 _add("SelectionStability.delta", lambda: {"rule": "argmax"}, lambda: _stability().delta)
 _add("SelectionStability.rows_that_flip", lambda: {"point": 0, "rule": "argmax"}, lambda: _stability().rows_that_flip)
-_FIND = {"X": X, "y": Y, "scheme": sb.Subbagging(0.5), "n_bags": 8, "epsilon": 0.5, "delta": 0.1, "groups": None,
-         "row_ids": None, "n_jobs": 1, "random_state": 0}  # fmt: skip
+_FIND = {"X": X, "y": Y, "bagging": sb.BaggedRegressor(n_bags=8, random_state=0), "epsilon": 0.5, "delta": 0.1,
+         "groups": None, "row_ids": None}  # fmt: skip
 _add("select_model", lambda: {"selector": best_column, **_FIND})
 _add("Selection.__contains__", lambda: {"choice": 0}, lambda: lambda choice: choice in _selection())
 _add("stable_ranking", lambda: {"function": score_columns, **_FIND, "k": 1, "within": "simplex", "items": None})
@@ -500,7 +499,7 @@ def _stability() -> Any:
 
 @functools.cache
 def _selection() -> Any:
-    return sb.select_model(best_column, X, Y, n_bags=8, random_state=0)
+    return sb.select_model(best_column, X, Y, bagging=sb.BaggedRegressor(n_bags=8, random_state=0))
 
 
 # Pictures.

@@ -31,7 +31,6 @@ from stablebag import (
     leave_one_out_error,
     leave_one_out_refit,
     predict_interval,
-    stream_leave_one_out,
 )
 from stablebag.measuring.leave_one_out import doubtful_blocks, left_out_at_rows, perturbations_of
 from stablebag.measuring.perturbations import flipped
@@ -115,19 +114,20 @@ def test_streaming_is_the_same_without_keeping_a_model(data):
         BaggedRegressor(n_bags=60, n_jobs=2, prediction_range=None, scheme=ClassicalBagging(), random_state=0),
         BaggedRegressor(KNeighborsRegressor(1), scheme=Subbagging(2), n_bags="all"),
     ):
-        kept, streamed = leave_one_out(model.fit(X, y), points), stream_leave_one_out(model, X, y, points)
+        kept = leave_one_out(clone(model).fit(X, y), points)
+        streamed = leave_one_out(model, points, X_train=X, y_train=y)
         assert_same_sums(streamed.left_out, kept.left_out, 60, y)
         np.testing.assert_array_equal(streamed.prediction, kept.prediction)
-    fresh = BaggedRegressor(n_bags=60)
-    stream_leave_one_out(fresh, X, y, points)
-    assert not hasattr(fresh, "bags_")
+        assert not hasattr(model, "bags_")
+        some = leave_one_out(model, points, rows=[3, 1], X_train=X, y_train=y)
+        np.testing.assert_allclose(some.left_out, kept.left_out[[3, 1]], rtol=1e-12)
 
 
 def test_streaming_passes_weights_on(data):
     X, y, points = data
     weight = np.arange(1.0, 26.0)
     model = BaggedRegressor(Ridge(), n_bags=40, random_state=0)
-    streamed = stream_leave_one_out(model, X, y, points, sample_weight=weight)
+    streamed = leave_one_out(model, points, X_train=X, y_train=y, fit_params={"sample_weight": weight})
     kept = leave_one_out(model.fit(X, y, sample_weight=weight), points)
     np.testing.assert_array_equal(streamed.prediction, kept.prediction)
     assert_same_sums(streamed.left_out, kept.left_out, model, y)
@@ -146,8 +146,19 @@ def test_only_fitted_bagged_models_reuse_bags(data):
         leave_one_out(Ridge().fit(X, y), points)
     with pytest.raises(ValueError, match="is not fitted"):
         leave_one_out(BaggedRegressor(), points)
-    with pytest.raises(TypeError, match="'model' parameter of stream_leave_one_out"):
-        stream_leave_one_out(Ridge(), X, y, points)
+    with pytest.raises(TypeError, match="'model' parameter of leave_one_out"):
+        leave_one_out(Ridge(), points, X_train=X, y_train=y)
+
+
+def test_training_rows_that_would_be_ignored_are_refused(data):
+    X, y, points = data
+    model = BaggedRegressor(n_bags=20, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="'y_train' parameter of leave_one_out must be None without X_train"):
+        leave_one_out(model, points, y_train=y)
+    with pytest.raises(ValueError, match="'fit_params' parameter of leave_one_out must be None without X_train"):
+        leave_one_out(model, points, fit_params={})
+    with pytest.raises(TypeError, match="'fit_params' parameter of leave_one_out must be a dict"):
+        leave_one_out(model, points, X_train=X, y_train=y, fit_params=3)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +301,7 @@ def test_several_outputs_are_measured_together_and_each_as_alone():
         np.testing.assert_allclose(alone.left_out, moved.left_out[..., place], rtol=1e-12)
         np.testing.assert_allclose(alone.noise, moved.noise[:, place])
         assert alone.scope.mismatch(certify_reused(model.output(name)).scope) is None
-    streamed = stream_leave_one_out(BaggedRegressor(Ridge(), n_bags=60, random_state=0), X, y, X[:4])
+    streamed = leave_one_out(model, X[:4], X_train=X, y_train=y)
     np.testing.assert_array_equal(streamed.prediction, moved.prediction)
     assert_same_sums(streamed.left_out, moved.left_out, model, at.raw)
     some = leave_one_out(model, X[:4], rows=[3, 7])

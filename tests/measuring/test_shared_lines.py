@@ -20,7 +20,6 @@ from stablebag import (
     Subbagging,
     TrimmedRange,
     leave_one_out,
-    stream_leave_one_out,
 )
 from stablebag.measuring import leave_one_out as module
 from stablebag.measuring import perturbations as shared_lines
@@ -191,7 +190,7 @@ def test_a_frame_and_in_sample_are_of_each_row(monkeypatch):
 
 def test_streaming_holds_rows_together_too(monkeypatch):
     monkeypatch.setattr(module, "_DENSE_BYTES", 0)
-    shared = stream_leave_one_out(model_of_few_bags(), X, Y, POINTS)
+    shared = leave_one_out(model_of_few_bags(), POINTS, X_train=X, y_train=Y)
     assert isinstance(shared.left_out, BagLines)
     fitted = leave_one_out(model_of_few_bags().fit(X, Y), POINTS)
     np.testing.assert_array_equal(shared.left_out.lines(slice(None)), fitted.left_out.lines(slice(None)))

@@ -184,8 +184,6 @@ def test_all_bags_have_no_noise():
     assert found.noise == 0
     assert len(found.moving) == 6
     assert found.claim == ""
-    neighbours = BaggedRegressor(KNeighborsRegressor(1), n_bags="all", random_state=0).fit(X, y)  # in closed form
-    assert suspects(neighbours, X).farthest[0].number == 5
 
 
 # ---------------------------------------------------------------------------------------------------------- the ranking

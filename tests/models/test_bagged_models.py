@@ -22,7 +22,6 @@ from stablebag import (
     predict_interval,
     predict_set,
     selection_stability,
-    stream_leave_one_out,
     suspects,
 )
 from stablebag.models.ensemble import check_bagged
@@ -39,7 +38,7 @@ OF_NUMBERS = {
     "leave_one_out_error": leave_one_out_error,
     "forget": lambda model: forget(model, [1]),
     "learn": lambda model: learn(model, X[:1], y[:1]),
-    "stream_leave_one_out": lambda model: stream_leave_one_out(model, X, y, X),
+    "leave_one_out, bag by bag": lambda model: leave_one_out(model, X, X_train=X, y_train=y),
 }
 OF_CLASSES = {
     "predict_set": lambda model: predict_set(model, X),

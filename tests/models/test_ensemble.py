@@ -125,9 +125,8 @@ def test_all_bags_are_algorithm_2(scheme, solver):
         return one_nearest(X, y, points) if len(y) else np.full(len(points), middle)
 
     np.testing.assert_allclose(model.predict(points), brute_force(scheme, X, y, points, learn), atol=1e-12)
-    if solver == "scikit-learn":  # the other is a closed form, without bags
-        assert len(model.bags_) == model.scheme_.support_size
-        assert model.bag_weights_.sum() == pytest.approx(1)
+    assert len(model.bags_) == model.scheme_.support_size
+    assert model.bag_weights_.sum() == pytest.approx(1)
     assert certify(model) == Certificate.for_targets(scheme, y)
 
 

@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
-from stablebag import BernoulliSubbagging, StratifiedSubbagging, Subbagging, on_progress
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    BernoulliSubbagging,
+    StratifiedSubbagging,
+    Subbagging,
+    on_progress,
+)
 from stablebag.models.functions import BaggedFindings, Finder, call_with_seed, find_in_bags
 
 X, Y = np.arange(20.0)[:, None], np.array(list("ab" * 10))
@@ -51,11 +59,11 @@ def test_a_function_that_fails_says_in_which_bag():
 
 
 def test_without_targets_the_function_gets_none():
-    about = {"scheme": Subbagging(2), "n_bags": "all", "groups": None, "n_jobs": None, "random_state": None}
-    model = find_in_bags(Finder(lambda X, y: y, has_targets=False), X[:3], None, "test", **about)
+    bagging = BaggedRegressor(scheme=Subbagging(2), n_bags="all")
+    model = find_in_bags(Finder(lambda X, y: y, has_targets=False), X[:3], None, "test", bagging=bagging)
     assert model.found == [None] * 3
     with pytest.raises(TypeError, match="function of X and y"):
-        find_in_bags(Finder("no function"), X, Y, "test", **about)
+        find_in_bags(Finder("no function"), X, Y, "test", bagging=bagging)
 
 
 def test_progress_is_told_and_nothing_is_predicted():
@@ -67,9 +75,28 @@ def test_progress_is_told_and_nothing_is_predicted():
         Finder(draws).predict(X)
 
 
-def test_what_is_refused_is_refused_in_the_name_of_the_function_that_was_called():
-    about = {"scheme": Subbagging(2), "n_bags": 0, "groups": None, "n_jobs": None, "random_state": None}
-    with pytest.raises(ValueError, match="The 'n_bags' parameter of select_model must be"):
-        find_in_bags(Finder(draws), X, Y, "select_model", **about)
-    with pytest.raises(ValueError, match="stratified by labels of its own"):
-        find_in_bags(Finder(draws), X, Y, "select_model", **{**about, "scheme": StratifiedSubbagging(0.5)})
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bagging": BaggedClassifier(n_bags=0)}, "The 'n_bags' parameter of BaggedClassifier must be"),
+        ({"groups": [1, 2]}, "The 'groups' parameter of select_model must be"),
+        ({"bagging": BaggedRegressor(scheme=StratifiedSubbagging(0.5))}, "stratified by given labels in select_model"),
+        (
+            {"bagging": BaggedRegressor(max_features=1)},
+            "'max_features' parameter of BaggedRegressor must be 1.0 in sel",
+        ),
+        ({"bagging": Subbagging(2)}, "The 'bagging' parameter of select_model must be a BaggedRegressor"),
+    ],
+)
+def test_errors_name_the_bagged_model_or_the_function_that_was_called(options, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        find_in_bags(Finder(draws), X, Y, "select_model", **options)
+
+
+def test_bags_are_those_of_the_bagged_model_that_is_passed():
+    options = {"scheme": BernoulliSubbagging(0.3), "n_bags": 6, "random_state": 5}
+    model = find_in_bags(
+        Finder(draws), X, Y, "select_model", bagging=BaggedClassifier(DecisionTreeClassifier(), **options)
+    )
+    same = BaggedClassifier(**options).fit(X, Y)
+    assert [rows for rows, _, _ in model.found] == [sorted(X[bag, 0].tolist()) for bag in same.bags_]

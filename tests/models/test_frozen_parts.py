@@ -110,8 +110,11 @@ def test_names_are_understood_wherever_a_scheme_is():
     ]().resolve(60)
     for scheme in ("subbagging", Subbagging()):
         about = {"scheme": scheme, "n_bags": 30, "random_state": 0}
-        assert select_model(lambda X, y: int(y.argmax()), X, y, **about).promise.epsilon > 0
-        assert len(stable_ranking(lambda X, y: abs(X.mean(axis=0)), X, y, k=2, within="box", **about).scores) == 10
+        bagging = BaggedRegressor(**about)
+        assert select_model(lambda X, y: int(y.argmax()), X, y, bagging=bagging).promise.epsilon > 0
+        assert (
+            len(stable_ranking(lambda X, y: abs(X.mean(axis=0)), X, y, k=2, within="box", bagging=bagging).scores) == 10
+        )
         studied = study(Ridge(), X[:50], y[:50], X[50:], n_refits=2, n_points=2, **about)
         assert studied.model.scheme_ == Subbagging(25).resolve(50)
 

@@ -5,7 +5,6 @@ from sklearn.ensemble import StackingRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
-from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeRegressor
 
@@ -34,13 +33,6 @@ def test_an_unfitted_model_says_so_and_is_no_empty_sequence(model):
             ask(model)
     assert model
     assert not hasattr(model, "estimators_samples_")
-
-
-def test_a_model_without_single_bags_is_true_though_it_is_empty():
-    model = BaggedRegressor(KNeighborsRegressor(1), n_bags="all", random_state=0).fit(X, Y)
-    assert model
-    assert len(model) == 0
-    assert list(model) == model.estimators_samples_ == model.estimators_features_ == []
 
 
 def test_the_samples_are_what_each_learner_saw_in_its_order_and_with_repeats():

@@ -146,12 +146,6 @@ def test_a_model_that_keeps_no_rows_is_scored_all_the_same_and_predicts_no_row_t
         assert leave_one_out_error(model).value > 0
 
 
-def test_all_bags_in_closed_form_are_scored():
-    model = BaggedRegressor(KNeighborsRegressor(3), n_bags="all", random_state=0, oob_score=True).fit(*DIABETES)
-    assert not model.has_single_bags
-    assert model.oob_score_ == r2_score(DIABETES[1], model.oob_prediction_)
-
-
 def test_several_outputs_are_scored_together_and_each_output_alone():
     X, y = DIABETES[0][:80], np.column_stack([DIABETES[1], DIABETES[0][:, 2]])[:80]
     about = {"n_bags": 60, "random_state": 0}

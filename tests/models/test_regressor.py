@@ -258,14 +258,13 @@ def test_rows_are_forgotten_and_learned_in_all_outputs(people, groups):
             function(model.output("Waist"), gone)
 
 
-def test_all_bags_of_nearest_neighbours_are_listed_for_several_outputs(people):
+def test_all_bags_of_several_outputs_are_those_of_each(people):
     X, y = people[0][:6], people[1][:6]
     model = BaggedRegressor(KNeighborsRegressor(1), n_bags="all", scheme=Subbagging(2)).fit(X, y)
     assert len(model.bags_) == 15
     for name in y:
-        closed = BaggedRegressor(KNeighborsRegressor(1), n_bags="all", scheme=Subbagging(2)).fit(X, y[name])
-        assert not closed.has_single_bags
-        np.testing.assert_allclose(model.output(name).predict(X), closed.predict(X))
+        alone = BaggedRegressor(KNeighborsRegressor(1), n_bags="all", scheme=Subbagging(2)).fit(X, y[name])
+        np.testing.assert_allclose(model.output(name).predict(X), alone.predict(X))
 
 
 def test_models_of_several_outputs_are_kept_in_files(people):

@@ -4,7 +4,6 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.exceptions import UnsetMetadataPassedError
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -97,9 +96,6 @@ def test_what_no_one_has_requested_is_refused(routing):
         bagged(WithProbabilities()).predict(X, shift=1.0)
     with pytest.raises(TypeError, match="tag"):
         bagged(WithProbabilities()).predict(X, tag=1.0)
-    model = BaggedClassifier(KNeighborsClassifier(1), n_bags="all", random_state=0).fit(X, Y)  # in closed form
-    with pytest.raises(TypeError, match="tag"):
-        model.predict(X, tag=1.0)
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba", "decision_function"])

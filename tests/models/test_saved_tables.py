@@ -254,11 +254,3 @@ def test_a_model_with_rows_that_skops_cannot_keep_can_do_without_them():
     with pytest.raises(ValueError, match="has kept no training rows"):
         forget(again, [0])
     assert len(forget(again, [0], X=frame).y_) == 39
-
-
-def test_all_bags_of_neighbours_of_a_frame_survive_skops():
-    model = BaggedRegressor(KNeighborsRegressor(3), n_bags="all").fit(TABLE, TARGET)
-    file = skops.dumps(model)
-    again = skops.loads(file, trusted=skops.get_untrusted_types(data=file))
-    np.testing.assert_array_equal(again.predict(TABLE), model.predict(TABLE))
-    assert_same(again.X_, TABLE)

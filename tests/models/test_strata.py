@@ -5,7 +5,6 @@ import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -27,7 +26,6 @@ from stablebag import (
     leave_one_out_refit,
     predict_interval,
     replace_one_refit,
-    stream_leave_one_out,
 )
 from stablebag.models.ensemble import law_of_rows
 from stablebag.resampling.units import RowIds, Units
@@ -199,7 +197,7 @@ def test_what_reuses_bags_works_and_its_bounds_are_accepted():
     moved = leave_one_out(model, X[:3])
     assert moved.scope.mismatch(certify_reused(model).scope) is None
     assert (moved.epsilon(0.1) <= certify_reused(model).epsilon(0.1)).all()
-    streamed = stream_leave_one_out(classifier(n_bags=100), X, LABELS, X[:3])
+    streamed = leave_one_out(classifier(n_bags=100), X[:3], X_train=X, y_train=LABELS)
     np.testing.assert_allclose(streamed.left_out, moved.left_out)
     assert "over 60 rows" in str(leave_one_out_error(model))
     with pytest.raises(ValueError, match=r"With 1 bag, .* never left out"):
@@ -232,11 +230,6 @@ def test_nothing_is_claimed_of_intervals():
     assert predict_interval(model, X[:2]).guarantee.startswith("Nothing is proved about their coverage")
     with pytest.raises(ValueError, match="its proof needs bags that treat all rows alike"):
         predict_interval(model, X[:2], method="stable-jackknife")
-
-
-def test_neighbours_have_no_closed_form_over_stratified_bags():
-    with pytest.raises(ValueError, match="the weights of neighbours are not known for StratifiedSubbagging"):
-        BaggedClassifier(KNeighborsClassifier(1), scheme=StratifiedSubbagging(0.5), n_bags="all").fit(X, LABELS)
 
 
 # ------------------------------------------------------------------------------------------------- strata of units

@@ -22,7 +22,6 @@ from stablebag import (
     learn,
     leave_one_out,
     leave_one_out_refit,
-    stream_leave_one_out,
 )
 from stablebag.models.caching import keep_fits
 from stablebag.models.learners import Subspaces
@@ -173,7 +172,7 @@ def test_leaving_out_is_measured_as_for_any_learner():
     single = np.clip(single, *model.range_)
     without = model.bags_.without(5)
     np.testing.assert_allclose(moved.left_out[5], single[without].mean(axis=0))
-    streamed = stream_leave_one_out(bagged(Ridge()), X, Y, X[:3])
+    streamed = leave_one_out(bagged(Ridge()), X[:3], X_train=X, y_train=Y)
     np.testing.assert_allclose(streamed.left_out, moved.left_out)
     refit = leave_one_out_refit(bagged(Ridge(), scheme=Subbagging(20)), X, Y, X[:3], rows=[5])
     rest = np.delete(np.arange(40), 5)
@@ -185,9 +184,6 @@ def test_all_bags_have_one_seed_and_so_one_subspace_with_a_warning():
     with pytest.warns(UserWarning, match="all bags see the same 3 of 6 columns"):
         model = bagged(Ridge(), n_bags="all", scheme=Subbagging(2)).fit(X[:8], Y[:8])
     assert len({tuple(columns) for columns in model.estimators_features_}) == 1
-    with pytest.warns(UserWarning, match="all bags see the same"):
-        closed = bagged(KNeighborsRegressor(1), n_bags="all", scheme=Subbagging(2)).fit(X[:8], Y[:8])
-    assert closed.has_single_bags  # there is a closed form for all columns only
 
 
 def test_a_model_with_subspaces_survives_skops():

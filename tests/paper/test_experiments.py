@@ -5,7 +5,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from paper.small import small
-from stablebag import leave_one_out_refit, on_progress, stream_leave_one_out
+from stablebag import leave_one_out, leave_one_out_refit, on_progress
 from stablebag.paper import experiments
 from stablebag.paper.experiments import run, run_all
 
@@ -47,7 +47,7 @@ def test_a_run_measures_what_refits_and_reused_bags_measure(number):
     setting = small(number)
     result = run(setting, n_bags=60, seed=2)
     X, y, points = setting.data("script", 2)
-    bagged = stream_leave_one_out(setting.bagged(60, "script", seed=2), X, y, points)
+    bagged = leave_one_out(setting.bagged(60, "script", seed=2), points, X_train=X, y_train=y)
     pairs = [(result.bagged, bagged)]
     if number != 4:  # whose trees have each their own seed: another test compares them with the script's loop
         pairs.append((result.base, leave_one_out_refit(setting.learner("script"), X, y, points, random_state=2)))

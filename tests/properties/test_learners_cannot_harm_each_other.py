@@ -49,7 +49,6 @@ from stablebag import (
     predict_interval,
     replace_one_refit,
     stability_test,
-    stream_leave_one_out,
 )
 
 RANGE = FixedRange(-1000.0, 1000.0)
@@ -166,7 +165,7 @@ def through_every_entry(learner, X, y, points, n_jobs=1):
     found["intervals"] = np.array([predict_interval(model, points, confidence_level=0.5).lower])
     found["points"] = certify(model, points).standard_deviation
     found["reused"] = certify_reused(model, points).epsilon(0.1)
-    found["stream"] = stream_leave_one_out(model_of(learner, n_jobs), X, y, points).left_out
+    found["stream"] = leave_one_out(model_of(learner, n_jobs), points, X_train=X, y_train=y).left_out
     found["refit"] = leave_one_out_refit(learner, X, y, points, rows=[0, 3], n_jobs=n_jobs, random_state=0).left_out
     found["replace"] = replace_one_refit(
         learner, X, y, X[::-1].copy(), y[::-1].copy(), points, rows=[1], n_jobs=n_jobs, random_state=0
@@ -592,7 +591,8 @@ class NoiseAlone(Mean):
 
 def test_what_is_drawn_while_predicting_hangs_on_the_seed_of_the_bag(data):
     X, y, points = data
-    one, two = (stream_leave_one_out(model_of(NoisyPoints(), n_jobs), X, y, points) for n_jobs in (1, 2))
+    models = (model_of(NoisyPoints(), n_jobs) for n_jobs in (1, 2))
+    one, two = (leave_one_out(model, points, X_train=X, y_train=y) for model in models)
     np.testing.assert_array_equal(one.prediction, two.prediction)
     assert_same_sums(one.left_out, two.left_out, 16, RANGE(y))
     moved = leave_one_out_refit(NoiseAlone(), X, y, points, random_state=0)

@@ -35,7 +35,6 @@ from stablebag import (
     leave_one_out_refit,
     predict_interval,
     replace_one_refit,
-    stream_leave_one_out,
 )
 from stablebag.showing.study import Study
 
@@ -104,7 +103,7 @@ def test_solvers_workers_and_warm_starts_change_no_bit(learner):  # fmt: skip
         if other.warm_start:
             other.set_params(n_bags=30).fit(X, Y, groups=GROUPS)
         np.testing.assert_array_equal(other.predict(X), model.predict(X))
-    stream = stream_leave_one_out(bagged(learner), X, Y, X[:3], groups=GROUPS)
+    stream = leave_one_out(bagged(learner), X[:3], X_train=X, y_train=Y, fit_params={"groups": GROUPS})
     np.testing.assert_array_equal(stream.prediction, model.predict(X[:3]))
     assert_same_sums(stream.left_out, leave_one_out(model, X[:3]).left_out, model, model.predict_once(X[:3]).raw)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
@@ -261,12 +260,9 @@ def test_a_warm_start_with_other_groups_is_refused():
         model.set_params(n_bags=40).fit(X, Y, groups=np.roll(GROUPS, 1))
 
 
-def test_all_bags_of_neighbours_have_no_closed_form_over_units():
+def test_all_bags_of_units_are_listed():
     model = bagged(KNeighborsRegressor(1), n_bags="all", scheme=Subbagging(2)).fit(X, Y, groups=GROUPS)
-    assert model.has_single_bags
     assert len(model.bags_) == 91
-    with pytest.raises(ValueError, match="no closed form, because bags are drawn over groups"):
-        bagged(KNeighborsRegressor(1), n_bags="all", scheme=ClassicalBagging(1.0)).fit(X, Y, groups=GROUPS)
 
 
 def test_sentences_are_about_patients():

@@ -27,9 +27,9 @@ from stablebag import (
     ParquetTable,
     PoissonizedBagging,
     Subbagging,
+    leave_one_out,
     leave_one_out_error,
     predict_interval,
-    stream_leave_one_out,
 )
 from stablebag.models.fitting import cuts
 
@@ -211,10 +211,9 @@ def test_streaming_takes_a_table(folders):
     table = ParquetTable(folders["one_row_groups"], target="y", columns=["x", "whole"], max_memory=10_000)
     X, y = table.to_memory()
     model = BaggedRegressor(scheme=Subbagging(0.3), n_bags=40, random_state=0)
-    streamed = stream_leave_one_out(model, table, X_test=X[:5])
-    np.testing.assert_array_equal(streamed.left_out, stream_leave_one_out(model, X, y, X[:5]).left_out)
-    with pytest.raises(ValueError, match="The 'X_test' parameter of stream_leave_one_out must be"):
-        stream_leave_one_out(model, table)
+    streamed = leave_one_out(model, X[:5], X_train=table)
+    in_memory = leave_one_out(model, X[:5], X_train=X, y_train=y)
+    np.testing.assert_array_equal(streamed.left_out, in_memory.left_out)
 
 
 def test_a_warm_start_goes_on_with_the_same_files(folders):

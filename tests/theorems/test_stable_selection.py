@@ -6,7 +6,15 @@ import math
 import numpy as np
 import pytest
 
-from stablebag import BernoulliSubbagging, ClassicalBagging, RankSets, Subbagging, select_model, top_k_sets
+from stablebag import (
+    BaggedRegressor,
+    BernoulliSubbagging,
+    ClassicalBagging,
+    RankSets,
+    Subbagging,
+    select_model,
+    top_k_sets,
+)
 from theorems.enumeration import enumerate_law
 
 SCHEMES = [Subbagging(2), Subbagging(3), BernoulliSubbagging(0.5), ClassicalBagging(3)]
@@ -35,7 +43,7 @@ def test_selections_without_a_row_have_nothing_in_common_for_at_most_a_share_del
     for selector in selectors(n, rng):
         for wish in ({"delta": 1 / n}, {"delta": 0.5}, {"epsilon": 0.01}, {"epsilon": 0.2}, {"epsilon": 0.35}):
             choose = lambda X, y, selector=selector: selector(frozenset(X[:, 0].tolist()))  # noqa: E731
-            selection = select_model(choose, rows, None, scheme=scheme, n_bags="all", **wish)
+            selection = select_model(choose, rows, None, bagging=BaggedRegressor(scheme=scheme, n_bags="all"), **wish)
             measured = selection.leave_one_out()
             assert measured.instability <= selection.delta + 1e-12
             if selection.vote_delta is not None:

@@ -16,14 +16,14 @@ from stablebag.tables.text import paths_of
 
 _SHOWN = 5  # rows in the terminal
 _CLASSES = 12
-_METHODS = ("inflated-argmax", "margin", "jackknife+")
+_METHODS = ("inflated-argmax", "jackknife+")
 
 
 @click.command()
 @table_options
 @click.option("--test", type=click.Path(path_type=Path), required=True, help="The rows to predict.")
 @click.option("--method", type=click.Choice(_METHODS), default="inflated-argmax", show_default=True,
-              help="How sets are made: the first two are stable, the last covers the true label.")  # fmt: skip
+              help="How sets are made: inflated-argmax is stable, jackknife+ covers the true label.")  # fmt: skip
 @click.option("--delta", type=float, help="For stable sets: the share of the training rows without which a set may "
               "have no label in common with this one.  [default: 0.05]")  # fmt: skip
 @click.option("--confidence", type=float, help="For jackknife+: the level of the sets.  [default: 0.9]")

@@ -1,4 +1,4 @@
-"""Which labels have about the largest score: rules whose answers with and without a training row have one in common.
+"""Which labels have about the largest score: sets that have one in common with and without a training row.
 
 The largest of several scores is not stable, however stable the scores are: where two are nearly equal, the smallest
 change swaps them. Soloff, Barber and Willett (2024), "Building a stable classifier with the inflated argmax", return a
@@ -53,7 +53,7 @@ def inflated_argmax(scores: Any, epsilon: Any) -> np.ndarray:
     array([[ True,  True,  True],
            [ True, False, False]])
     """
-    scores, mu = _checked(scores, epsilon, "inflated_argmax")
+    scores, mu = _checked(scores, epsilon)
     lines = scores.reshape(-1, scores.shape[-1])
     found = np.empty(lines.shape, dtype=bool)
     step = max(1, _BLOCK // lines.shape[1])
@@ -61,38 +61,6 @@ def inflated_argmax(scores: Any, epsilon: Any) -> np.ndarray:
         some = slice(first, first + step)
         found[some] = _inflated(lines[some], mu if mu.ndim == 0 else mu[some, None])
     return found.reshape(scores.shape)
-
-
-def margin_argmax(scores: Any, epsilon: Any) -> np.ndarray:
-    """Return the labels whose score is less than epsilon / sqrt(2) behind the largest.
-
-    The simpler rule. It contains the `inflated_argmax`, so it is epsilon-compatible, too; for two labels they are the
-    same, and for more its sets can be larger.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_labels,) or (n_points, n_labels)
-        The scores, such as class probabilities.
-    epsilon : float, or array-like of shape (n_points,)
-        As in `inflated_argmax`.
-
-    Returns
-    -------
-    ndarray of bool, shaped like scores
-
-    Examples
-    --------
-    >>> from stablebag import inflated_argmax, margin_argmax
-    >>> margin_argmax([0.40, 0.37, 0.15, 0.08], epsilon=0.4), inflated_argmax([0.40, 0.37, 0.15, 0.08], epsilon=0.4)
-    (array([ True,  True,  True, False]), array([ True,  True, False, False]))
-    """
-    scores, mu = _checked(scores, epsilon, "margin_argmax")
-    behind = _behind(scores)
-    found: np.ndarray = (behind < (mu if mu.ndim == 0 else mu[:, None])) | (behind == 0)
-    return found
-
-
-INFLATED = {"inflated-argmax": inflated_argmax, "margin": margin_argmax}  # the rules by name
 
 
 def as_scores(scores: Any, owner: str) -> np.ndarray:
@@ -104,7 +72,7 @@ def as_scores(scores: Any, owner: str) -> np.ndarray:
 def _inflated(scores: np.ndarray, mu: Any) -> np.ndarray:
     """The rule for one line of scores per point; `mu` is one number, or one for each line."""
     behind = _behind(scores)
-    near: np.ndarray = (behind < mu) | (behind == 0)  # the margin rule, which contains the set
+    near: np.ndarray = (behind < mu) | (behind == 0)  # the set is among these labels
     n_near = near.sum(axis=1)
     several = np.flatnonzero(n_near > 2)  # the first two of the near labels are in the set
     if not len(several):
@@ -143,8 +111,9 @@ def _behind(scores: np.ndarray) -> np.ndarray:
     return behind
 
 
-def _checked(scores: Any, epsilon: Any, owner: str) -> tuple[np.ndarray, np.ndarray]:
+def _checked(scores: Any, epsilon: Any) -> tuple[np.ndarray, np.ndarray]:
     """The scores as floats, and epsilon / sqrt(2) as one number or one for each point."""
+    owner = "inflated_argmax"
     scores = as_scores(scores, owner)
     if scores.ndim not in (1, 2) or scores.shape[-1] == 0:
         reason = "there is one score for each label."

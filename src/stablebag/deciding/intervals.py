@@ -8,7 +8,6 @@ Kim, Xu and Barber (2020), "Predictive inference is free with the jackknife+-aft
 import html
 import math
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -32,7 +31,6 @@ from stablebag._seeds import RandomState, Seeds
 from stablebag._wording import ROWS, Noun, number, paragraphs, preformatted
 from stablebag.deciding.jackknife import (
     CVPlus,
-    Ends,
     GroupCVPlus,
     GroupJackknife,
     GroupJackknifeMinmax,
@@ -245,7 +243,7 @@ def predict_interval(
     level = check_level(confidence_level, owner)
     method = _check_method(method, METHODS, owner, delta)
     if check_flag(locally_weighted, "locally_weighted", owner):
-        _check_weighted(model, method, owner)
+        _check_weighted(method, owner)
     residuals = np.abs(model.y_ - left_out_at_rows(model))
     rule: Any
     units = model.units_
@@ -261,12 +259,10 @@ def predict_interval(
         _warn_if_infinite(rule, len(residuals), units)
     if locally_weighted:
         found = list(LocallyWeighted(rule, units).of_model(model, X))
-    elif model.has_single_bags:
+    else:
         find = rule.from_bags(residuals, model.average_)
         blocks = (block for _, raw in model.raw_blocks(X) for block in point_blocks(model.average_, raw))
         found = [(block.prediction, find(block)) for block in blocks]
-    else:
-        found = list(_in_closed_form(model, X, rule, residuals))
     prediction = np.concatenate([block for block, _ in found])
     lower, upper = (np.concatenate([ends[side] for _, ends in found]) for side in (0, 1))
     guarantee = rule.guarantee(len(residuals)) + about_bags(model, rule)
@@ -278,14 +274,11 @@ def predict_interval(
     return Intervals(lower, upper, prediction, float(level), method, guarantee, model.index_of(X))
 
 
-def _check_weighted(model: Any, method: str, owner: str) -> None:
-    """Refuse local weights where there are no bags whose spread could be taken, or nothing would be proved."""
+def _check_weighted(method: str, owner: str) -> None:
+    """Refuse local weights where nothing would be proved."""
     if method == StableJackknife.name:
         reason = "its proof needs residuals as they are. Use the jackknife+."
         raise refuse_value("locally_weighted", owner, f"False for the {method}", True, reason)
-    if not model.has_single_bags:
-        reason = 'all bags are averaged in closed form. Draw some (n_bags=500), or list them (solver="scikit-learn").'
-        raise refuse_value("locally_weighted", owner, "False without single bags", True, reason)
 
 
 def _refuse_unequal_stable(law: ResolvedScheme, method: str, owner: str) -> None:
@@ -301,16 +294,6 @@ def _of_groups(method: str, level: Fraction, units: Units, owner: str) -> GroupJ
         reason = f"it is proved for rows, and here {units.noun.plural} are left out. Use the jackknife+."
         raise refuse_value("method", owner, f"one of {tuple(_METHODS)} with groups", method, reason)
     return _OF_GROUPS[method](level, units)
-
-
-def _in_closed_form(model: Any, X: Any, rule: Jackknife, residuals: np.ndarray) -> Iterator[tuple[np.ndarray, Ends]]:
-    """The predictions and ends at blocks of points, if all bags are averaged in closed form."""
-    average, step = model.average_, max(1, _LEFT_OUT // len(residuals))
-    for _, raw in model.raw_blocks(X):
-        for first in range(0, len(raw), step):
-            some = raw[first : first + step]
-            prediction = average.prediction([some])
-            yield prediction, rule.intervals(residuals, prediction, average.left_out(some))
 
 
 def jackknife_intervals_refit(

@@ -22,7 +22,7 @@ from stablebag._checks import (
     refuse_value,
 )
 from stablebag._wording import ROWS, as_given, count_bags, count_points, paragraphs, percent, preformatted, rounded_down
-from stablebag.deciding.inflated_argmax import INFLATED
+from stablebag.deciding.inflated_argmax import inflated_argmax
 from stablebag.deciding.intervals import about_bags
 from stablebag.deciding.jackknife import GroupJackknifePlus, JackknifePlus, check_level
 from stablebag.deciding.promise import but_for_a_chance, for_most_rows, just_above, just_below, nothing_proved
@@ -313,7 +313,7 @@ def _heavier(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 # ----------------------------------------------------------------------------------------------------------- label sets
 # Sets of labels in place of one: stable under leaving out a row, or with a guarantee of coverage.
 
-METHODS = (*INFLATED, "jackknife+")
+METHODS = ("inflated-argmax", "jackknife+")
 _ONCE = 2**24  # predictions of single bags that are kept rather than made twice
 _SHOWN = 10
 _FEW_CLASSES = 5  # that are listed one by one
@@ -361,7 +361,7 @@ class LabelSets:
     >>> from stablebag import LabelSets
     >>> members = np.array([[True, False, False], [True, True, False]])
     >>> prediction = np.array([[0.8, 0.1, 0.1], [0.4, 0.39, 0.21]])
-    >>> sets = LabelSets(members, np.array(["cat", "dog", "hen"]), prediction, "margin", "none")
+    >>> sets = LabelSets(members, np.array(["cat", "dog", "hen"]), prediction, "inflated-argmax", "none")
     >>> sets.sizes, sets.contains(["cat", "hen"]), sets.singletons, sets.correct_singletons(["cat", "cat"])
     (array([1, 2]), array([ True, False]), 0.5, 0.5)
     >>> sets.coverage_by_class(["cat", "hen"])
@@ -565,10 +565,8 @@ def predict_set(
         A fitted model.
     X : array-like, sparse array or data frame of shape (n_points, n_features), or BagPredictions
         The points at which to predict, or what `model.predict_once` predicted at them.
-    method : {"inflated-argmax", "margin", "jackknife+"}, default="inflated-argmax"
-        "inflated-argmax": the smallest sets that are known to be stable. "margin": all labels less than
-        epsilon / sqrt(2) behind the likeliest, a simpler rule with the same guarantee and larger sets. "jackknife+":
-        sets with coverage.
+    method : {"inflated-argmax", "jackknife+"}, default="inflated-argmax"
+        "inflated-argmax": the smallest sets that are known to be stable. "jackknife+": sets with coverage.
     epsilon : float or None, default=None
         The distance between vectors of probabilities up to which sets share a label. None takes the smallest for which
         the certificate proves the share `delta`, which may differ between points. If it is given, the share follows
@@ -628,7 +626,7 @@ def predict_set(
         return LabelSets(members, model.classes_, prediction, method, rule.guarantee(model), **about)
     shared = SharedLabels.of(model, points, epsilon, delta, certificate, owner)
     prediction = np.concatenate([model.average_.prediction([raw]) for _, raw in model.raw_blocks(points)])
-    members = INFLATED[method](prediction, shared.epsilon)
+    members = inflated_argmax(prediction, shared.epsilon)
     about = {"epsilon": shared.epsilon, "delta": shared.delta, "index": index}
     return LabelSets(members, model.classes_, prediction, method, shared.words, **about)
 
@@ -637,7 +635,7 @@ def asked_once(model: Any, X: Any, owner: str) -> Any:
     """Return what the bags predict at the points, if that is small enough to be kept; else the points themselves."""
     reason = "regressors have intervals: use predict_interval."
     check_bagged(model, owner, kind=BaggedClassifier, reason=reason)
-    if isinstance(X, BagPredictions) or not model.has_single_bags:
+    if isinstance(X, BagPredictions):
         return X
     size = len(model.bags_) * len(model.classes_) * n_rows(model.checked_points(X))
     return model.predict_once(X) if size <= _ONCE else X

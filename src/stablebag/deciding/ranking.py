@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import as_positions, check_integer, check_real, hold_read_only, refuse_type, refuse_value
-from stablebag._seeds import RandomState
 from stablebag._wording import ROWS, Noun, as_given, at_most, count_bags, paragraphs, preformatted
 from stablebag.deciding.inflated_argmax import as_scores, inflated_argmax
 from stablebag.deciding.label_sets import ScoreSet
@@ -19,7 +18,6 @@ from stablebag.measuring.perturbations import Names
 from stablebag.models.average import BagAverage
 from stablebag.models.functions import BaggedFindings, Finder, find_in_bags
 from stablebag.models.learners import Copies
-from stablebag.resampling.schemes import Scheme, Subbagging
 from stablebag.resampling.units import plain
 
 # ---------------------------------------------------------------------------------------------------------- importances
@@ -495,9 +493,10 @@ class StableRanking(Promised):
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from stablebag import Subbagging, stable_ranking
+    >>> from stablebag import BaggedRegressor, Subbagging, stable_ranking
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
-    >>> ranking = stable_ranking(DecisionTreeRegressor(max_depth=3), X, y, k=2, scheme=Subbagging(0.2), random_state=0)
+    >>> bagging = BaggedRegressor(scheme=Subbagging(0.2), random_state=0)
+    >>> ranking = stable_ranking(DecisionTreeRegressor(max_depth=3), X, y, k=2, bagging=bagging)
     >>> ranking.ranking[:3], ranking.top_k
     (['s5', 'bmi', 'bp'], ['s5', 'bmi'])
     >>> print(ranking.leave_one_out())
@@ -613,14 +612,11 @@ def stable_ranking(
     k: int = 1,
     within: str | float = "simplex",
     items: Sequence[Any] | None = None,
-    scheme: Scheme = Subbagging(0.5),  # noqa: B008 (frozen)
-    n_bags: Any = 500,
+    bagging: Any = None,
     epsilon: float | None = None,
     delta: float = 0.05,
     groups: Any = None,
     row_ids: Any = None,
-    n_jobs: int | None = None,
-    random_state: RandomState = None,
 ) -> StableRanking:
     """Rank items by scores that are averaged over bags.
 
@@ -647,10 +643,10 @@ def stable_ranking(
     items : sequence or None, default=None
         What the items are called. None takes the names that the scores have, for a learner those of the features that
         it saw, and else counts.
-    scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
-        How bags are drawn. Smaller bags give a smaller epsilon, and scores from less data.
-    n_bags : int, RandomBags or "all", default=500
-        The number of bags; "all" lists every possible bag.
+    bagging : BaggedRegressor, BaggedClassifier or None, default=None
+        How bags are drawn: the `scheme`, `n_bags`, `n_jobs` and `random_state` of an unfitted bagged model, whose
+        learner is not used. None is ``BaggedRegressor()``: 500 bags of half of the rows. Smaller bags give a smaller
+        epsilon, and scores from less data.
     epsilon : float or None, default=None
         The distance of scores below which sets have k items, and a ranking, in common. None takes what the certificate
         gives for `delta`; if it is given, the share of rows follows from it in place of `delta`.
@@ -661,10 +657,6 @@ def stable_ranking(
     row_ids : None, "index", or sequence of int or labels, default=None
         What the rows are called, as in `BaggedRegressor.fit`: with the same seed and a row less, the bags without it
         are the same.
-    n_jobs : int or None, default=None
-        The number of bags to work on in parallel; the result is the same.
-    random_state : None, int, RandomState or Generator, default=None
-        The source of bags and seeds.
 
     Returns
     -------
@@ -674,11 +666,12 @@ def stable_ranking(
     --------
     >>> import pandas as pd
     >>> from sklearn.datasets import load_diabetes
-    >>> from stablebag import Subbagging, stable_ranking
+    >>> from stablebag import BaggedRegressor, Subbagging, stable_ranking
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> def correlations(X, y):
     ...     return X.corrwith(pd.Series(y, X.index)).abs()
-    >>> ranking = stable_ranking(correlations, X, y, k=3, within="box", scheme=Subbagging(0.2), random_state=0)
+    >>> bagging = BaggedRegressor(scheme=Subbagging(0.2), random_state=0)
+    >>> ranking = stable_ranking(correlations, X, y, k=3, within="box", bagging=bagging)
     >>> print(ranking)
     About the first 3 of 10 items, by scores between 0 and 1 (radius 1.582) averaged over 500
     bags, at epsilon = 0.2609: bmi, s5, bp, s4, s3, s6.
@@ -691,8 +684,8 @@ def stable_ranking(
     scores_in = ScoreSet(within)
     learner = hasattr(function, "fit") and hasattr(function, "get_params")
     finder = Scorer(Importances(function) if learner else function, scores_in, has_targets=y is not None)
-    about: dict[str, Any] = {"scheme": scheme, "n_bags": n_bags, "groups": groups, "n_jobs": n_jobs}
-    model = find_in_bags(finder, X, y, "stable_ranking", row_ids=row_ids, random_state=random_state, **about)
+    options: dict[str, Any] = {"bagging": bagging, "groups": groups, "row_ids": row_ids}
+    model = find_in_bags(finder, X, y, "stable_ranking", **options)
     raw, names = _stacked(model, scores_in)
     n_items = raw.shape[1]
     if k > n_items:

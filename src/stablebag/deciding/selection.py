@@ -14,9 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from stablebag._checks import check_choice, check_integer, hold_read_only, read_only, refuse_type, refuse_value
-from stablebag._seeds import RandomState
 from stablebag._wording import ROWS, Noun, as_given, count_bags, count_points, paragraphs, percent, preformatted
-from stablebag.deciding.inflated_argmax import INFLATED, inflated_argmax
+from stablebag.deciding.inflated_argmax import inflated_argmax
 from stablebag.deciding.label_sets import LabelSets, asked_once, predict_set
 from stablebag.deciding.promise import Promise, Promised, for_most_rows
 from stablebag.measuring.leave_one_out import left_out_blocks
@@ -25,7 +24,6 @@ from stablebag.models.average import BagAverage
 from stablebag.models.functions import Finder, find_in_bags
 from stablebag.models.learners import Copies
 from stablebag.proving import bounds
-from stablebag.resampling.schemes import Scheme, Subbagging
 
 # -------------------------------------------------------------------------------------------------------------- choices
 # When two choices are the same: by type and value, in whichever process they were made.
@@ -244,9 +242,9 @@ class Selection(Promised):
     Examples
     --------
     >>> import numpy as np
-    >>> from stablebag import select_model
-    >>> X = np.arange(30.0)[:, None]
-    >>> selection = select_model(lambda X, y: bool(X.mean() > 12), X, None, n_bags=200, random_state=0)
+    >>> from stablebag import BaggedRegressor, select_model
+    >>> X, bagging = np.arange(30.0)[:, None], BaggedRegressor(n_bags=200, random_state=0)
+    >>> selection = select_model(lambda X, y: bool(X.mean() > 12), X, None, bagging=bagging)
     >>> selection.selected, selection.shares
     ([True], array([0.92, 0.08]))
     """
@@ -370,14 +368,11 @@ def select_model(
     X: Any,
     y: Any,
     *,
-    scheme: Scheme = Subbagging(0.5),  # noqa: B008 (frozen)
-    n_bags: Any = 500,
+    bagging: Any = None,
     epsilon: float | None = None,
     delta: float = 0.05,
     groups: Any = None,
     row_ids: Any = None,
-    n_jobs: int | None = None,
-    random_state: RandomState = None,
 ) -> Selection:
     """Let bags vote on a choice, and return the choices with about the most votes.
 
@@ -394,10 +389,10 @@ def select_model(
         The rows.
     y : array-like of shape (n_samples,), or None
         Their targets; if there are none, the selector gets None.
-    scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
-        How bags are drawn. Smaller bags give a smaller epsilon, and choices from less data.
-    n_bags : int, RandomBags or "all", default=500
-        The number of bags; "all" lists every possible bag.
+    bagging : BaggedRegressor, BaggedClassifier or None, default=None
+        How bags are drawn: the `scheme`, `n_bags`, `n_jobs` and `random_state` of an unfitted bagged model, whose
+        learner is not used. None is ``BaggedRegressor()``: 500 bags of half of the rows. Smaller bags give a smaller
+        epsilon, and choices from less data.
     epsilon : float or None, default=None
         The distance of the shares of votes below which collections have a choice in common. None takes what the
         certificate gives for `delta`; if it is given, the share of rows follows from it in place of `delta`.
@@ -408,10 +403,6 @@ def select_model(
     row_ids : None, "index", or sequence of int or labels, default=None
         What the rows are called, as in `BaggedRegressor.fit`: with the same seed and a row less, the bags without it
         are the same.
-    n_jobs : int or None, default=None
-        The number of bags to work on in parallel; the result is the same.
-    random_state : None, int, RandomState or Generator, default=None
-        The source of bags and seeds.
 
     Returns
     -------
@@ -421,11 +412,12 @@ def select_model(
     --------
     >>> import numpy as np
     >>> from sklearn.datasets import load_diabetes
-    >>> from stablebag import Subbagging, select_model
+    >>> from stablebag import BaggedRegressor, Subbagging, select_model
     >>> X, y = load_diabetes(return_X_y=True)
     >>> def best_feature(X, y):
     ...     return int(np.abs(X.T @ (y - y.mean())).argmax())
-    >>> selection = select_model(best_feature, X, y, scheme=Subbagging(0.2), random_state=0)
+    >>> bagging = BaggedRegressor(scheme=Subbagging(0.2), random_state=0)
+    >>> selection = select_model(best_feature, X, y, bagging=bagging)
     >>> print(selection)
     1 of the 6 choices of 500 bags is selected at epsilon = 0.1649: 2 (55.6%).
     Proved for every data set of 442 rows: what is found without a row, with the same epsilon and
@@ -436,15 +428,8 @@ def select_model(
     0 the selected choices have none in common with those selected with all rows.
     """
     finder = Selector(selector, has_targets=y is not None)
-    about: dict[str, Any] = {
-        "scheme": scheme,
-        "n_bags": n_bags,
-        "groups": groups,
-        "row_ids": row_ids,
-        "n_jobs": n_jobs,
-        "random_state": random_state,
-    }
-    model = find_in_bags(finder, X, y, "select_model", name="selector", **about)
+    options: dict[str, Any] = {"bagging": bagging, "groups": groups, "row_ids": row_ids}
+    model = find_in_bags(finder, X, y, "select_model", name="selector", **options)
     first: dict[Any, tuple[int, Any]] = {}  # the number of each choice, and as the earliest bag made it
     made = [(key_of(choice, "selector", "select_model"), choice) for choice in model.found]
     votes = np.array([first.setdefault(key, (len(first), choice))[0] for key, choice in made], dtype=np.intp)
@@ -591,7 +576,7 @@ def _hashable(value: Any) -> Any:
 # -------------------------------------------------------------------------------------------------- selection stability
 # Which rows flip which decisions: measured for the argmax and for label sets, from the bags already fitted.
 
-RULES = ("argmax", *reversed(INFLATED))
+RULES = ("argmax", "inflated-argmax")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -603,10 +588,10 @@ class SelectionStability:
     Attributes
     ----------
     flips : dict of str to ndarray of bool, shape (n_rows, n_points)
-        For the rules "argmax", "margin" and "inflated-argmax": whether without the row the decision has no label in
+        For the rules "argmax" and "inflated-argmax": whether without the row the decision has no label in
         common with the one with all rows.
     sets : LabelSets
-        The sets by the inflated argmax, with the epsilon that both rules used, and what is proved about them.
+        The sets by the inflated argmax, with their epsilon, and what is proved about them.
     names : Names
         What rows and points are called.
     noun : Noun
@@ -629,7 +614,7 @@ class SelectionStability:
 
         Parameters
         ----------
-        rule : {"argmax", "margin", "inflated-argmax"}, default="argmax"
+        rule : {"argmax", "inflated-argmax"}, default="argmax"
             The rule of the decision.
 
         Returns
@@ -646,7 +631,7 @@ class SelectionStability:
         ----------
         point : int
             The number of the point.
-        rule : {"argmax", "margin", "inflated-argmax"}, default="argmax"
+        rule : {"argmax", "inflated-argmax"}, default="argmax"
             The rule of the decision.
 
         Returns
@@ -701,9 +686,8 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
     """Measure whether any one training row flips a prediction, and which, from the bags already fitted.
 
     The decision without row i is made from the average over the bags that do not contain it, with the same epsilon. It
-    is compared with the decision with all rows at each point: the label with the highest probability, and the sets by
-    the margin rule and by the inflated argmax. If the model was fitted with groups, units are left out in place of
-    rows.
+    is compared with the decision with all rows at each point: the label with the highest probability, and the set by
+    the inflated argmax. If the model was fitted with groups, groups are left out in place of rows.
 
     Parameters
     ----------
@@ -731,7 +715,6 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
     Measured at these 89 points by leaving out each of 89 rows, from the bags already fitted. A
     flip may be noise of the bags: refit without the row to be sure.
     - argmax: some row flips the decision at 3 of 89; at the worst point, 2 rows do.
-    - margin: no row flips any decision.
     - inflated-argmax: no row flips any decision.
     Proved for these 500 bags as they were drawn and each of these 89 points: for all but at most
     8 of the 89 rows (delta = 0.1), the set from the bags without the row, with the same epsilon,
@@ -746,7 +729,7 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
     flips = {rule: np.empty((len(model.units_), len(sets)), dtype=bool) for rule in RULES}
     for some, prediction, left_out in left_out_blocks(model, points):
         for rule, flips_by_rule in flips.items():
-            chosen = None if rule == "argmax" else partial(INFLATED[rule], epsilon=each[some])
+            chosen = None if rule == "argmax" else partial(inflated_argmax, epsilon=each[some])
             flips_by_rule[:, some] = flipped(prediction, left_out, chosen)
     names = Names.of(model.units_, model.index_of(X), model.classes_)
     return SelectionStability(flips, sets, names, model.units_.noun, is_noisy=not model.derandomized_)

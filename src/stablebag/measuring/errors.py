@@ -146,9 +146,7 @@ def leave_one_out_error(
     y = model.y_[numbers]
     if classifier and not callable(loss):
         y = one_hot(y, model.classes_)
-    known = np.arange(len(y))
-    if model.has_single_bags:
-        known = np.flatnonzero(model.bags_.n_without[units.of_rows[numbers]] > 0)
+    known = np.flatnonzero(model.bags_.n_without[units.of_rows[numbers]] > 0)
     if not len(known):
         every = f"Every {units.noun.singular} is in every bag"
         raise ValueError(f"{every}, so there is no error to estimate. Use more or smaller bags.")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from stablebag._checks import as_positions, check_choice, check_integer, read_only, refuse_value
+from stablebag._checks import as_positions, check_choice, check_integer, read_only, refuse_type, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import Noun
 from stablebag.measuring.perturbations import BagLines, BagSpread, Names, Perturbations
@@ -24,89 +24,89 @@ _LEFT_OUT = 2**22  # predictions without rows that are held at once
 _BY_FAR = 1e-9  # of a probability: far more than rounding
 
 
-def leave_one_out(model: Any, X: Any, *, rows: Any = None, random_state: Any = None) -> Perturbations:
-    """Measure how far each training row moves the predictions of a fitted model, without refitting.
+def leave_one_out(
+    model: Any,
+    X: Any,
+    *,
+    rows: Any = None,
+    random_state: Any = None,
+    X_train: Any = None,
+    y_train: Any = None,
+    fit_params: dict[str, Any] | None = None,
+) -> Perturbations:
+    """Measure how far each training row moves the predictions of a bagged model, without refitting.
 
     The prediction without row i is the average over the bags that do not contain it: one matrix product for all rows
     and points. If leaving out row i changes the range to which predictions are clipped, they are clipped to the range
-    without it, as in a fit without it. If the model was fitted with groups, units are left out in place of rows.
+    without it, as in a fit without it. If the model was fitted with groups, groups are left out in place of rows.
+
+    A fitted model holds the models of all its bags. If they do not fit into memory, pass the training rows as `X_train`
+    instead of fitting: each bag is then fitted, predicts at X and is dropped. The numbers are the same.
 
     Parameters
     ----------
     model : BaggedRegressor or BaggedClassifier
-        A fitted model.
+        A fitted model. With `X_train`, any model: a clone is fitted, and the model itself stays as it is.
     X : array-like, sparse array or data frame of shape (n_points, n_features), or BagPredictions
         The points at which to predict, or what `model.predict_once` predicted at them.
     rows : int, array-like of int or None, default=None
-        The rows to leave out, by position, or how many of them to draw at random; with groups, units by number. None
-        leaves out each. What is measured on some rows says so, and no bound on all rows is shown beside it.
+        The rows to leave out, by position, or how many of them to draw at random; with groups, groups by number. None
+        leaves out each. A result for some of the rows says so, and no bound on all rows is shown next to it.
     random_state : None, int, RandomState or Generator, default=None
         Which rows are drawn if `rows` is a number.
+    X_train : array-like, sparse array or data frame of shape (n_samples, n_features), RowSource or None, default=None
+        The training rows, to fit bag by bag without keeping any fitted bag. None uses the bags of a fitted model.
+    y_train : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        The targets of `X_train`. A RowSource already has them.
+    fit_params : dict or None, default=None
+        More arguments of the model's `fit` to `X_train`, for example ``{"groups": patients}``.
 
     Returns
     -------
     Perturbations
-        For a classifier, those of each class's probability; of several outputs, those of each.
+        For a classifier, those of each class's probability; with several outputs, those of each.
 
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from stablebag import BaggedRegressor, leave_one_out
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BaggedRegressor(n_bags=400, random_state=0).fit(X[:400], y[:400])
-    >>> leave_one_out(model, X[400:]).left_out.shape
+    >>> model = BaggedRegressor(n_bags=400, random_state=0)
+    >>> leave_one_out(model.fit(X[:400], y[:400]), X[400:]).left_out.shape
+    (400, 42)
+
+    The same numbers, without ever holding more than a few of the 400 trees:
+
+    >>> leave_one_out(model, X[400:], X_train=X[:400], y_train=y[:400]).left_out.shape
     (400, 42)
     """
-    check_bagged(model, "leave_one_out", reason="for other estimators use leave_one_out_refit.", outputs="any")
-    average: Any = model.average_
-    some = chosen_rows(rows, average.law.n_samples, average.units.noun, random_state, "leave_one_out")
-    return perturbations_of(average, model.raw(X), model.fingerprint_of(X), model.index_of(X), some)
+    owner = "leave_one_out"
+    if X_train is None:
+        if y_train is not None or fit_params is not None:
+            name, value = ("y_train", y_train) if y_train is not None else ("fit_params", fit_params)
+            raise refuse_value(name, owner, "None without X_train", value, "a fitted model is not fitted again.")
+        reason = "for other estimators use leave_one_out_refit."
+        check_bagged(model, owner, reason=reason, outputs="any")
+        average, raw, points, index = model.average_, model.raw(X), model.fingerprint_of(X), model.index_of(X)
+    else:
+        check_bagged(model, owner, fitted=False)
+        if not isinstance(fit_params, dict | None):
+            raise refuse_type("fit_params", owner, "a dict of arguments for fit, or None", fit_params)
+        average, raw, points, index = _stream(clone(model), X, X_train, y_train, fit_params or {})
+    chosen = chosen_rows(rows, average.law.n_samples, average.units.noun, random_state, owner)
+    return perturbations_of(average, raw, points, index, chosen)
 
 
-def stream_leave_one_out(model: Any, X: Any, y: Any = None, X_test: Any = None, **fit_params: Any) -> Perturbations:
-    """Return the same as `leave_one_out` of the fitted model, but without keeping any fitted learner.
-
-    Parameters
-    ----------
-    model : BaggedRegressor or BaggedClassifier
-        An unfitted model; it stays unfitted.
-    X : array-like, sparse array or data frame of shape (n_samples, n_features), or RowSource
-        The training rows.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        The targets of the training rows; left out with a source, which has them.
-    X_test : array-like, sparse array or data frame of shape (n_points, n_features), default=None
-        The points at which to predict. They have to be given.
-    **fit_params : dict
-        As in the model's `fit`.
-
-    Returns
-    -------
-    Perturbations
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from stablebag import BaggedRegressor, stream_leave_one_out
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> stream_leave_one_out(BaggedRegressor(n_bags=50, random_state=0), X[:400], y[:400], X[400:]).left_out.shape
-    (400, 42)
-    """
-    check_bagged(model, "stream_leave_one_out", fitted=False)
-    if X_test is None:
-        reason = "perturbations are those of predictions. Give some: X_test=..."
-        raise refuse_value("X_test", "stream_leave_one_out", "points at which to predict", X_test, reason)
-    model = clone(model)
-    job = model.prepare(X, y, **fit_params)
-    points = model.checked_points(X_test)
-    about = fingerprint(points), index_of(points)
-    if not len(job):  # in closed form
-        return perturbations_of(job.average, job.average.ranked(points), *about)
+def _stream(model: Any, X: Any, X_train: Any, y_train: Any, fit_params: dict[str, Any]) -> tuple[Any, Any, str, Any]:
+    """Fit bag by bag and keep only the predictions at the points; with what identifies and names these."""
+    job = model.prepare(X_train, y_train, **fit_params)
+    points = model.checked_points(X)
     raw = []
     with counted(len(job)) as count:
         for prediction in fit_and_predict_bags(job, points, model.n_jobs):
             raw.append(prediction)
             count.one()
-    return perturbations_of(job.average, np.stack(raw), *about)
+    return job.average, np.stack(raw), fingerprint(points), index_of(points)
 
 
 def doubtful_blocks(model: Any, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -117,7 +117,7 @@ def doubtful_blocks(model: Any, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray
     any row. With many rows nearly all points are such, and the product of all rows and points is what takes long.
     """
     average = model.average_
-    if not model.has_single_bags or not average.drawn or average.special_units:
+    if not average.drawn or average.special_units:
         for places, prediction, left_out in left_out_blocks(model, X):
             yield np.arange(places.start, places.stop), prediction, left_out
         return
@@ -152,8 +152,8 @@ def left_out_blocks(model: Any, X: Any) -> Iterator[tuple[slice, np.ndarray, np.
     average, place = model.average_, 0
     step = _points_at_once(model)
     for _, raw in model.raw_blocks(X):
-        for first in range(0, raw.shape[1] if model.has_single_bags else len(raw), step):
-            some = raw[:, first : first + step] if model.has_single_bags else raw[first : first + step]
+        for first in range(0, raw.shape[1], step):
+            some = raw[:, first : first + step]
             prediction = average.prediction([some])
             yield slice(place, place + len(prediction)), prediction, average.left_out(some)
             place += len(prediction)
@@ -182,8 +182,6 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise", rows: np.ndarray |
 
     if rows is None:
         return left_out_at(model, model.X_)
-    if not model.has_single_bags:
-        return read_only(left_out_at_rows(model, undefined=undefined)[rows])
     few: np.ndarray = model.remembered(f"left out at rows {fingerprint(rows)}", predict_some)
     return few
 
@@ -212,7 +210,7 @@ def perturbations_of(
         left_out = average.left_out(raw)
         n_without = average.bags.n_without if average.drawn else None
     else:
-        left_out = average.left_out(raw, rows) if isinstance(average, BagAverage) else average.left_out(raw)[rows]
+        left_out = average.left_out(raw, rows)
         n_without = average.bags.n_without[rows] if average.drawn else None
     n_bags, n_without, n_rows = (len(average.bags), n_without, n_rows) if average.drawn else (None, None, None)
     spread = BagSpread(average.estimated_deviation(outputs), average.extent(outputs), n_bags, n_without, n_rows)
@@ -222,9 +220,9 @@ def perturbations_of(
     return Perturbations(prediction, left_out, numbers, bags=spread, scope=scope, names=names)
 
 
-def _are_shared(average: Any, n_bytes: int, *, some: bool) -> bool:
+def _are_shared(average: BagAverage, n_bytes: int, *, some: bool) -> bool:
     """Whether rows that are in the same bags are held together: of very many rows, if few are in several bags."""
-    if not isinstance(average, BagAverage) or (n_bytes <= _DENSE_BYTES and not some):
+    if n_bytes <= _DENSE_BYTES and not some:
         return False
     return average.bags.is_thin if some else int(average.bags.sizes.sum()) <= 2 * average.law.n_samples
 

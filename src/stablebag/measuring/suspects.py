@@ -470,7 +470,7 @@ def _far_residuals(model: Any, numbers: np.ndarray, chosen: np.ndarray | None) -
     targets = model.y_[numbers[known]]
     rounding = _ROUNDING * np.abs(targets).max(initial=0.0)
     residuals = _beyond(targets - without[known], rounding)
-    spread = _beyond(spread_at_rows(model, chosen)[known], rounding) if model.has_single_bags else None
+    spread = _beyond(spread_at_rows(model, chosen)[known], rounding)
     usual, general = usual_residuals(residuals, without[known], spread)
     sizes = np.abs(residuals)
     with np.errstate(divide="ignore", invalid="ignore"):  # infinite where most residuals are zero

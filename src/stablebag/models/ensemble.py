@@ -35,7 +35,6 @@ from stablebag._checks import (
 )
 from stablebag._seeds import RandomState, Seeds
 from stablebag._wording import ROWS
-from stablebag.fast.neighbours import NEIGHBOURS, AllBagsOfNeighbours
 from stablebag.models.average import NAMES, BagAverage, check_score, keep_score
 from stablebag.models.fitting import Models, fit_bags, predict_bags, ready
 from stablebag.models.learners import Subspaces, check_max_features, has_callbacks, may_predict, refuse_endless
@@ -61,7 +60,6 @@ from stablebag.models.solving import (
     Asking,
     Choice,
     FitJob,
-    NotCovered,
     Structure,
     check_wanted,
     chosen,
@@ -169,7 +167,7 @@ class Members:
     n_features_in_: int
 
     def __len__(self) -> int:
-        """Return the number of fitted models: one for each bag, and none where all bags are averaged in closed form."""
+        """Return the number of fitted models: one for each bag."""
         check_is_fitted(self)
         return len(self.estimators_)
 
@@ -506,7 +504,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
 
     estimator_: Any
     solver_: Choice
-    average_: Any  # a BagAverage, or AllBagsOfNeighbours, which answers the same
+    average_: BagAverage
     bag_weights_: np.ndarray
     scheme_: ResolvedScheme
     derandomized_: bool
@@ -565,8 +563,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         job = self.prepare(X, y, sample_weight=sample_weight, **about, **fit_params)
         before = getattr(self, "estimators_", None)  # of a warm start; a fresh fit has forgotten them
         models = [] if before is None else list(before.kept)
-        new = job if job.choice is not None else job.part(len(models), len(job))
-        choice, structure = Choice() if job.choice is None else job.choice, None
+        new = job.part(len(models), len(job))
+        choice, structure = Choice(), None
         callbacks = CallbackTasks(self, new, sample_weight)
         with counted(len(new)) as count:
             for part in ready(replace(new, tasks=callbacks.tasks_of_learner)):
@@ -605,7 +603,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         self.estimators_, self.average_ = Models(models, job.seeds, structure, job.subspaces), job.average
         self.solver_ = choice.of(self.estimators_)
         self.bags_, self.y_, self.estimator_ = job.average.bags, job.y, clone(job.learner)
-        self.bag_weights_ = job.average.weights if isinstance(job.average, BagAverage) else np.empty(0)
+        self.bag_weights_ = job.average.weights
         for name in NAMES:
             self.__dict__.pop(name, None)
         if self.oob_score:
@@ -613,7 +611,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         if goes_on:
             return self
         if self.keep_rows:
-            self.X_ = kept(job.X) if self.has_single_bags else job.X  # a copy that later changes do not reach
+            self.X_ = kept(job.X)  # a copy that later changes do not reach
             self._fit_params = copy.deepcopy(dict(job.fit_params or {}))
         else:
             self._table = fingerprint(job.X)
@@ -630,15 +628,14 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         model: Self = clone(self).set_params(scheme=law.scheme)
         model.__dict__.update({name: value for name, value in vars(self).items() if name == "output_names_"})
         job = model._prepared(X, y, units, fit_params, self._seeds)
-        if job.choice is not None:  # in closed form there is nothing to fit
-            return model._hold(job, [], job.choice, None)
         # Arrays refer to the classes by their place, which a class that is gone or new changes.
-        same_classes = job.classes is None or np.array_equal(job.classes, self.average_.classes)
+        before, now = self.average_.classes, job.classes
+        same_classes = before is None or now is None or np.array_equal(before, now)
         models = list(self.estimators_.kept if same_classes else self.estimators_)
         if self.derandomized_:  # there are other bags now: they are told by their rows
             places = dict(zip(units.ids.names.tolist(), range(len(units)), strict=True))
-            now = np.array([places.get(name, -1) for name in self.units_.ids.names.tolist()])
-            known = {tuple(now[bag].tolist()): fitted for bag, fitted in zip(self.bags_, models, strict=True)}
+            moved = np.array([places.get(name, -1) for name in self.units_.ids.names.tolist()])
+            known = {tuple(moved[bag].tolist()): fitted for bag, fitted in zip(self.bags_, models, strict=True)}
             models = [known.get(tuple(bag.tolist())) for bag in job.average.bags]
             new = np.array([number for number, fitted in enumerate(models) if fitted is None], dtype=np.intp)
             new = np.union1d(new, changed(job.average.bags))
@@ -773,11 +770,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         self.has_random_n_bags_ = isinstance(self.n_bags, RandomBags) and self.n_bags.law == law
         rule, classes = self._learn_targets(y)
         subspaces = Subspaces.read(self.max_features, self.n_features_in_, type(self).__name__)
-        limit = self._limit(learner, X, y, law, rule, classes, params, subspaces)
-        if isinstance(limit, AllBagsOfNeighbours):
-            none = Bags([], law.n_samples), np.empty(0, dtype=np.int64)
-            return FitJob(learner, limit.X, y, *none, classes, params, limit, choice=Choice(limit.name))
-        bags, weights = self._draw(law, learner, limit)
+        bags, weights = self._draw(law, learner)
         units = self.units_
         about = classes, units, getattr(self, "output_names_", None)
         average = BagAverage(law, bags, read_only(weights), not self.derandomized_, y, rule, *about)
@@ -791,28 +784,6 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         rows, empty = units.rows_of_bags(bags), average.empty_value
         job = FitJob(learner, X, y, rows, seeds, classes, params, average, empty, solver_wanted=self.solver)
         return replace(job, subspaces=subspaces)
-
-    def _limit(self, learner: Any, X: Any, y: np.ndarray, law: ResolvedScheme, rule: Any,
-               classes: np.ndarray | None, params: dict[str, Any],
-               subspaces: Subspaces | None) -> AllBagsOfNeighbours | str:  # fmt: skip
-        """The average over all bags in closed form, or why there is none."""
-        if not self.derandomized_ or params or self.solver == "scikit-learn" or type(learner) not in NEIGHBOURS:
-            return ""
-        if isinstance(X, RowSource):
-            return "the rows are not in memory"
-        if subspaces is not None:
-            return "max_features draws columns"
-        if not self.units_.are_rows:
-            return f"bags are drawn over {self.units_.noun.plural}"
-        try:
-            return AllBagsOfNeighbours(clone(learner), kept(X), y, law, rule, classes, self.units_)
-        except NotCovered as reason:
-            return str(reason)
-
-    @property
-    def has_single_bags(self) -> bool:
-        """Whether bags were drawn or listed, in place of an average over all of them in closed form."""
-        return isinstance(self.average_, BagAverage)
 
     def bag_predictions(self, X: Any) -> np.ndarray:
         """Return what is averaged: the prediction of each bag's model, clipped to the range if there is one.
@@ -847,11 +818,6 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
             It takes 8 bytes per bag, point and class or output.
         """
         check_is_fitted(self)
-        if not self.has_single_bags:
-            raise ValueError(
-                "All bags are averaged in closed form, so there are no predictions of single bags. Draw some bags "
-                '(n_bags=500), or list them all (solver="scikit-learn").'
-            )
         points = self.checked_points(X)
         about = fingerprint(points), index_of(points), getattr(self, "output_", None)
         return BagPredictions(self._raw(points), self.bags_, *about)
@@ -864,10 +830,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         """Ask all bags for their predictions at some points, in blocks."""
         return predict_bags(self.estimators_, points, self.average_.classes, self.n_jobs, how=how)
 
-    def raw(self, X: Any) -> Any:
-        """Return the predictions of all bags, not yet clipped; in closed form, what takes their place."""
-        if isinstance(self.average_, AllBagsOfNeighbours):
-            return self.average_.ranked(self.checked_points(X))
+    def raw(self, X: Any) -> np.ndarray:
+        """Return the predictions of all bags, not yet clipped."""
         blocks = [raw for _, raw in self.raw_blocks(X)]
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
 
@@ -882,9 +846,6 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
             yield from X.of(self)
             return
         points = self.checked_points(X)
-        if isinstance(self.average_, AllBagsOfNeighbours):
-            yield from self.average_.blocks(points)
-            return
         n_points, step = n_rows(points), max(1, _BLOCK_BYTES // (8 * len(self.bags_) * self.average_.n_numbers))
 
         def asked(first: int, some: Any) -> tuple[slice, np.ndarray]:
@@ -959,10 +920,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
             if how.params:
                 raise ValueError(f"{caller} passes nothing along for points that are not in memory. Read them first.")
             return np.concatenate([self._averaged([raw], decisions) for _, raw in self.raw_blocks(X, how)])
-        raw: Iterator[Any] = (block for _, block in self.raw_blocks(X))
-        if self.has_single_bags:
-            raw = self._asked(self.checked_points(X), how)
-        return self._averaged(raw, decisions)
+        return self._averaged(self._asked(self.checked_points(X), how), decisions)
 
     def _averaged(self, raw: Iterable[Any], decisions: bool) -> np.ndarray:
         average: Any = self.average_
@@ -1074,7 +1032,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         for name in (*fitted, *NAMES, "_memory", "_fit_params", "_table"):
             self.__dict__.pop(name, None)
 
-    def _draw(self, law: ResolvedScheme, learner: Any, no_closed_form: str) -> tuple[Bags, np.ndarray]:
+    def _draw(self, law: ResolvedScheme, learner: Any) -> tuple[Bags, np.ndarray]:
         """The bags, and the weight of each in the average."""
         if not self.derandomized_:
             bags = law.draw(int(self.n_bags), self._seeds, row_ids=self.units_.ids)
@@ -1087,7 +1045,6 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
             size = law.count_support(ordered=ordered, limit=_MOST_BAGS)
         if size > _MOST_BAGS:
             reason = f"{law} has {_many(size)} bags, but at most {_MOST_BAGS:,} are listed. Draw some: n_bags=10000."
-            reason += f" There is no closed form, because {no_closed_form}." if no_closed_form else ""
             raise refuse_value("n_bags", type(self).__name__, "an integer for this scheme", "all", reason)
         sequences, probabilities = zip(*law.support(ordered=ordered), strict=True)
         bags = Bags(sequences, law.n_samples).called(self.units_.noun)

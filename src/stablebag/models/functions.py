@@ -323,20 +323,19 @@ def find_in_bags(
     y: Any,
     owner: str,
     *,
-    scheme: Scheme,
-    n_bags: Any,
-    groups: Any,
-    n_jobs: int | None,
-    random_state: RandomState,
+    bagging: Any = None,
+    groups: Any = None,
     row_ids: Any = None,
     name: str = "function",
 ) -> BaggedFindings:
-    """Draw bags and call a function on each; without targets, the function gets None in their place."""
+    """Draw bags as a bagged model would, and call a function on each; without targets, the function gets None."""
     if not callable(finder.function):
         raise refuse_type(name, owner, "a function of X and y", finder.function)
+    options = _bag_options(bagging, owner)
+    scheme = options.get("scheme")
     if isinstance(scheme, StratifiedSubbagging) and scheme.strata is None:
         reason = "there are no classes to take their place. Give them: StratifiedSubbagging(bag_size, strata=...)."
-        raise refuse_value("scheme", owner, "stratified by labels of its own", scheme, reason)
+        raise refuse_value("scheme", type(bagging).__name__, f"stratified by given labels in {owner}", scheme, reason)
     reason = "bags are drawn from its rows. Make it an array, a list of rows or a data frame."
     refuse_masked(X, "X", owner)
     table = X if hasattr(X, "shape") else as_array(X, "X", owner, "a table with two rows or more", reason)
@@ -344,13 +343,27 @@ def find_in_bags(
         raise refuse_type("X", owner, "a table with two rows or more", X, reason)
     if y is None:
         y = np.zeros(X.shape[0] if hasattr(X, "shape") else len(X))
-    about: dict[str, Any] = {"scheme": scheme, "n_bags": n_bags, "n_jobs": n_jobs, "random_state": random_state}
     try:
-        model: BaggedFindings = BaggedFindings(finder, **about).fit(X, y, groups=groups, row_ids=row_ids)
+        model: BaggedFindings = BaggedFindings(finder, **options).fit(X, y, groups=groups, row_ids=row_ids)
     except (TypeError, ValueError) as error:
-        if BaggedFindings.__name__ not in str(error):
+        words, class_name = str(error), BaggedFindings.__name__
+        if class_name not in words:
             raise
-        # What is said of the class is meant of the function that the user has called.
-        words = str(error).replace(f"{BaggedFindings.__name__}.fit", owner).replace(BaggedFindings.__name__, owner)
-        raise type(error)(words) from error
+        # Name what the user called: the bagged model for its own parameters, and the function for all others.
+        theirs = any(f"'{option}' parameter" in words for option in options)
+        whose = type(bagging).__name__ if theirs else owner
+        raise type(error)(words.replace(f"{class_name}.fit", whose).replace(class_name, whose)) from error
     return model
+
+
+def _bag_options(bagging: Any, owner: str) -> dict[str, Any]:
+    """How a bagged model draws its bags, and works on them."""
+    if bagging is None:
+        return {}
+    if not isinstance(bagging, BaggedEnsemble):
+        reason = "it says how bags are drawn: bagging=BaggedRegressor(n_bags=500, random_state=0)."
+        raise refuse_type("bagging", owner, "a BaggedRegressor, a BaggedClassifier or None", bagging, reason)
+    if not isinstance(bagging.max_features, float) or bagging.max_features != 1.0:  # 1 is one column
+        reason = "the function gets all columns of a bag."
+        raise refuse_value("max_features", type(bagging).__name__, f"1.0 in {owner}", bagging.max_features, reason)
+    return {name: getattr(bagging, name) for name in ("scheme", "n_bags", "n_jobs", "random_state")}

@@ -61,8 +61,8 @@ class FitJob:
         The class labels in order; None for regression.
     fit_params : mapping or None, default=None
         Passed to the learner's `fit`; arrays with one entry per training row are sliced by bag.
-    average : BagAverage, AllBagsOfNeighbours or None, default=None
-        How the bags are averaged, if they are; in closed form there are no bags.
+    average : BagAverage or None, default=None
+        How the bags are averaged, if they are.
     empty_value : float or ndarray of shape (n_outputs,), default=0.0
         What a bag without rows predicts in regression. In classification it gives all classes the same probability.
     first : int, default=0

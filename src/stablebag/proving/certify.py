@@ -169,11 +169,9 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
     several = _has_several_outputs(model, vector, "certify_reused")
     law = model.scheme_
     limit = law.constant, law.largest_inclusion
-    eigenvalue, inclusion = limit  # of all bags, without listing them
-    if model.has_single_bags:
-        model.average_.refuse_units_in_every_bag()
-        weights = model.bag_weights_ if model.derandomized_ else None
-        eigenvalue, inclusion = model.remembered("eigenvalue", lambda: largest_eigenvalue(model.bags_, weights))
+    model.average_.refuse_units_in_every_bag()
+    weights = model.bag_weights_ if model.derandomized_ else None
+    eigenvalue, inclusion = model.remembered("eigenvalue", lambda: largest_eigenvalue(model.bags_, weights))
     values: dict[str, Any] = {"eigenvalue": eigenvalue, "largest_inclusion": inclusion, "limit": limit}
     if model.average_.classes is not None:
         values |= _of_classes(model.average_, vector)

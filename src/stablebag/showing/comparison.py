@@ -430,8 +430,8 @@ def bagged_by(model: Any, X: Any, rows: np.ndarray) -> Perturbations:
     parts, size = [], len(model.units_) * (1 if model.average_.classes is None else len(model.average_.classes))
     step = max(1, _AT_ONCE // size)
     for _, raw in model.raw_blocks(X):
-        for first in range(0, raw.shape[1] if model.has_single_bags else len(raw), step):
-            some = raw[:, first : first + step] if model.has_single_bags else raw[first : first + step]
+        for first in range(0, raw.shape[1], step):
+            some = raw[:, first : first + step]
             parts.append(of_rows(perturbations_of(model.average_, some), rows))
     one, spreads = parts[0], [part.bags for part in parts if part.bags is not None]
     together = BagSpread(np.concatenate([bags.deviation for bags in spreads]), None, spreads[0].n_bags,

@@ -10,12 +10,12 @@ PREDICTION = np.array([[0.8, 0.15, 0.05], [0.1, 0.42, 0.48]])
 
 
 def sets(prediction=PREDICTION):
-    return LabelSets(prediction > 0.4, np.array(["cat", "dog", "hen"]), prediction, "margin", "none")
+    return LabelSets(prediction > 0.4, np.array(["cat", "dog", "hen"]), prediction, "inflated-argmax", "none")
 
 
 def stability(about):
     flips = np.array([[False, True], [False, False]])
-    rules = dict.fromkeys(("argmax", "margin", "inflated-argmax"), flips)
+    rules = dict.fromkeys(("argmax", "inflated-argmax"), flips)
     return SelectionStability(rules, about, Names(), Noun("patient", "patients"))
 
 
@@ -24,7 +24,7 @@ def test_the_two_leading_labels_are_drawn_the_closest_decision_first():
     assert display.order_.tolist() == [1, 0]
     np.testing.assert_allclose(display.first_.get_offsets(), [[0, 0.48], [1, 0.8]])
     np.testing.assert_allclose(display.second_.get_offsets(), [[0, 0.42], [1, 0.15]])
-    assert display.ax_.get_title() == "margin: 1 of 2 points with one label"
+    assert display.ax_.get_title() == "inflated-argmax: 1 of 2 points with one label"
     assert not hasattr(display, "hinges_")
 
 
@@ -41,7 +41,7 @@ def test_the_legend_has_what_is_drawn():
 def test_points_that_hinge_on_one_unit_are_marked():
     display = LabelSetDisplay.from_sets(sets(), stability(sets()))
     assert display.hinges_.get_offsets()[:, 0].tolist() == [0]  # the second point, which is drawn first
-    assert display.ax_.get_title() == "margin: 1 of 2 points with one label, 1 hinges on one patient"
+    assert display.ax_.get_title() == "inflated-argmax: 1 of 2 points with one label, 1 hinges on one patient"
 
 
 def test_of_many_points_only_the_closest_decisions_are_drawn_and_the_rest_is_counted():
@@ -49,7 +49,7 @@ def test_of_many_points_only_the_closest_decisions_are_drawn_and_the_rest_is_cou
     many = sets(np.column_stack([first, 1 - first, np.zeros(300)]))
     flips = np.zeros((1, 300), dtype=bool)
     flips[0, [0, 299]] = True  # of the farthest and the closest decision
-    rules = dict.fromkeys(("argmax", "margin", "inflated-argmax"), flips)
+    rules = dict.fromkeys(("argmax", "inflated-argmax"), flips)
     display = LabelSetDisplay.from_sets(many, SelectionStability(rules, many, Names(), Noun()))
     assert display.order_.tolist() == list(range(299, 219, -1))
     assert len(display.first_.get_offsets()) == 80
@@ -70,6 +70,6 @@ def test_what_is_not_about_the_same_points_is_refused():
         LabelSetDisplay.from_sets(sets(), np.zeros(2))
     with pytest.raises(TypeError, match="'sets'"):
         LabelSetDisplay.from_sets(PREDICTION)
-    alone = LabelSets(np.ones((1, 1), dtype=bool), np.array(["cat"]), np.ones((1, 1)), "margin", "none")
+    alone = LabelSets(np.ones((1, 1), dtype=bool), np.array(["cat"]), np.ones((1, 1)), "inflated-argmax", "none")
     with pytest.raises(ValueError, match="two labels or more"):
         LabelSetDisplay.from_sets(alone)

@@ -51,9 +51,10 @@ class LabelSetDisplay(Display):
     >>> import numpy as np
     >>> from stablebag import LabelSetDisplay, LabelSets
     >>> members = np.array([[True, False], [True, True]])
-    >>> sets = LabelSets(members, np.array(["cat", "dog"]), np.array([[0.9, 0.1], [0.55, 0.45]]), "margin", "none")
+    >>> prediction = np.array([[0.9, 0.1], [0.55, 0.45]])
+    >>> sets = LabelSets(members, np.array(["cat", "dog"]), prediction, "inflated-argmax", "none")
     >>> LabelSetDisplay.from_sets(sets).ax_.get_title()
-    'margin: 1 of 2 points with one label'
+    'inflated-argmax: 1 of 2 points with one label'
     """
 
     def __init__(self, sets: LabelSets, hinges: np.ndarray | None = None, noun: str = "row", most: int = _MOST) -> None:
