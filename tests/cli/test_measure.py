@@ -86,11 +86,11 @@ def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
     assert "--group" not in words(result)  # it is given, so it is not suggested
     found = json.loads(numbers.read_text())
     assert (found["unit"], found["n_samples"]) == ("patient", 24)
-    assert found["changes"]["n_refits_of_the_base_model"] == found["changes"]["n_refits_of_the_bagged_model"] == 5
+    assert [found["facts"][f"refits of the {model} model"]["value"] for model in ("base", "bagged")] == [5, 5]
     assert found["n_rows"] == n_rows - int(words(result).split("held out ")[1].split()[0])
-    assert set(found["most_influential"][0]) == {"patient", "root_mean_square_effect"}
-    assert found["most_influential"][0]["patient"] in set(pd.read_csv(clinic)["patient_id"])
-    assert found["proved"][0]["what"] == "by these bags: 95% of the patients move it by at most"
+    assert set(found["lists"]["most influential"]["rows"][0]) == {"patient", "change"}
+    assert found["lists"]["most influential"]["rows"][0]["patient"] in set(pd.read_csv(clinic)["patient_id"])
+    assert found["facts"]["guaranteed change"]["label"] == "by these bags: 95% of the patients move it by at most"
     page = report.read_text()
     assert "<h2>Suspicious patients</h2>" in page
     assert '<button type="button">patient_id</button>' not in page  # it is no feature
@@ -114,19 +114,20 @@ def test_a_table_with_dates_is_refitted_by_several_jobs(run, table):
 def test_of_classes_decisions_follow_the_verdict_in_terminal_and_numbers(measured):
     result, page, found = measured["ill"]
     assert list(found)[:2] == ["warnings", "verdict"]
-    decisions = found["decisions"]
+    conclusion, facts = found["sentences"]["decisions"], found["facts"]
     assert found["warnings"]  # the table has a column that predicts the target alone
     text = " ".join(result.stdout.split())
     assert text.index(found["warnings"][0][:40]) < text.index(found["verdict"]["headline"])
-    assert found["verdict"]["reasons"][0].startswith(decisions["conclusion"])
-    assert decisions["conclusion"] in words(result)
-    assert "24 decisions" in decisions["conclusion"]
-    assert decisions["n_flipped_by_refits"] <= decisions["n_held_out"] == 24
-    assert decisions["suggested_flips"]["confirmed"] <= decisions["suggested_flips"]["checked"]
-    assert decisions["by_the_same_rows"]["n_rows"] >= found["changes"]["n_refits_of_the_bagged_model"]
+    assert found["verdict"]["reasons"][0].startswith(conclusion)
+    assert conclusion in words(result)
+    assert "24 decisions" in conclusion
+    assert facts["flips"]["decisions"] <= facts["flips"]["n_held_out"] == 24
+    assert facts["flips"]["bagged"] == facts["flips"]["decisions"] / 24
+    assert facts["suggested flips"]["confirmed"] <= facts["suggested flips"]["checked"]
+    assert facts["flips by the same rows"]["n_refits"] >= facts["refits of the bagged model"]["value"]
     assert 0 < page.index(found["verdict"]["headline"], page.index('id="verdict"')) < page.index("<h2>")
     assert "How far the class probabilities (distance between vectors, at most 1.41) changed" in words(result)
-    assert "decisions" not in measured["cost"][2]
+    assert "flips" not in measured["cost"][2]["facts"]
 
 
 def test_scores_shares_and_refits_are_chosen(run, table, tmp_path):
@@ -135,9 +136,9 @@ def test_scores_shares_and_refits_are_chosen(run, table, tmp_path):
     result = run("measure", table, "--target", "cost", *QUICK, *chosen)
     assert result.exit_code == 0, result.output
     found = json.loads(numbers.read_text())
-    assert list(found["held_out"]) == ["R2", "max error"]
-    assert found["proved"][0]["what"] == "by these bags: 80% of the rows move it by at most"
-    assert found["proved"][-1]["measured"] > 0
+    assert [name for name, fact in found["facts"].items() if "constant" in fact] == ["R2", "max error"]
+    assert found["facts"]["guaranteed change"]["label"] == "by these bags: 80% of the rows move it by at most"
+    assert found["facts"]["guaranteed mean change of a refit"]["measured"] > 0
     refused = run("measure", table, "--target", "cost", *QUICK, "--metric", "roc_acu")
     assert refused.exit_code == 2
     assert "Error: There is no metric 'roc_acu'. Did you mean 'roc_auc'?" in words(refused)
@@ -202,7 +203,9 @@ def test_the_data_are_shown_as_they_were_read(run, table, tmp_path):
         assert sentence in words(result), sentence
     found = json.loads(numbers.read_text())
     assert [column["name"] for column in found["data"]["columns"]][-2:] == ["code", "same"]
-    assert found["most_influential"][0]["row"] in set(frame["code"])  # as it is written, with its zeros
+    assert found["lists"]["most influential"]["rows"][0]["row"] in set(
+        frame["code"]
+    )  # as it is written, with its zeros
 
 
 def test_two_rows_are_too_few_to_hold_one_out(run, tmp_path):
@@ -252,9 +255,9 @@ def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path)
     assert "Trained on 309 rows, held out 78." in said
     assert "The columns of parts, as they were read in 78 rows drawn at random" in said
     written = json.loads(numbers.read_text())
-    assert (written["n_samples"], written["changes"]["n_refits_of_the_base_model"]) == (309, 0)
+    assert (written["n_samples"], written["facts"]["refits of the base model"]["value"]) == (309, 0)
     assert (written["verdict"]["case"], written["data"]["n_sampled"]) == ("not compared", 78)
-    assert written["held_out"]["R2"]["base"] is None
+    assert written["facts"]["R2"]["base"] is None
     page = report.read_text()
     assert "base learner</th>" not in page
     assert "what columns are, from 78 of them" in page

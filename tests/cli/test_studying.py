@@ -24,8 +24,8 @@ def test_influential_rows_are_numbered_as_in_the_file(run, tmp_path):
     table = tmp_path / "table.csv"
     assert run("measure", table, "--target", "y", "--test", table, *model, "--json", numbers).exit_code == 0
     found = json.loads(numbers.read_text())
-    assert found["most_influential"][0]["row"] == 70
-    assert found["suspects"]["moving_predictions"][0]["row"] == found["suspects"]["worth_a_look"][0]["row"] == 70
+    assert found["lists"]["most influential"]["rows"][0]["row"] == 70
+    assert [found["lists"][name]["rows"][0]["row"] for name in ("moving the predictions", "worth a look")] == [70, 70]
 
 
 def test_rows_are_held_out_by_class_where_that_can_be_done():

@@ -5,7 +5,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag._wording import ROWS, Noun, number
-from stablebag.cli.telling import called, suspicious, tell
+from stablebag.cli.telling import print_study
+from stablebag.showing.facts import row_in_words
 from stablebag.showing.study import study
 
 
@@ -24,10 +25,15 @@ def classes():
     return study(DecisionTreeClassifier(max_depth=2), X[:150], y[:150], X[150:200], y[150:200], **options)
 
 
+def suspicious(result):
+    lists = result.facts().list
+    return lists("moving the predictions").sentence, lists("worth a look").sentence
+
+
 def told(result, **options):
     console = Console(width=80, record=True, file=None)
     with console.capture() as captured:
-        tell(console, result, **options)
+        print_study(console, result.facts(), **options)
     return captured.get()
 
 
@@ -46,9 +52,9 @@ def test_the_verdict_comes_first_and_notes_last_within_80_columns(numbers, class
 def test_infinite_intervals_are_called_so_and_do_not_cover_100_percent(numbers):
     X, y = load_diabetes(return_X_y=True)
     few = study(DecisionTreeRegressor(), X[:6], y[:6], X[6:8], y[6:8], n_bags=20, n_refits=2, n_points=2)
-    (row,) = [line for line in told(few).splitlines() if "covered by 90 % intervals" in line]
+    (row,) = [line for line in told(few).splitlines() if "covered by 90% intervals" in line]
     assert "infinite" in row
-    assert "%" not in row.replace("90 %", "")
+    assert "%" not in row.replace("90%", "")
     assert "infinite " not in told(numbers)
 
 
@@ -83,7 +89,7 @@ def test_rows_of_pure_noise_are_not_said_to_move_predictions(classes):
 
 def test_rows_and_units_are_called_once():
     patients = Noun("patient", "patients")
-    assert called(np.int64(17), ROWS) == "row 17"
-    assert called("ann", patients) == "patient ann"
-    assert called("Patient 7", patients) == "Patient 7"
-    assert called(17.0, patients) == "patient 17"
+    assert row_in_words(np.int64(17), ROWS) == "row 17"
+    assert row_in_words("ann", patients) == "patient ann"
+    assert row_in_words("Patient 7", patients) == "Patient 7"
+    assert row_in_words(17.0, patients) == "patient 17"

@@ -20,7 +20,7 @@ from stablebag.cli.budget import Workload, room_named, settled
 from stablebag.cli.options import scheme_of
 from stablebag.cli.printing import open_console, progress, say
 from stablebag.cli.saving import Saving
-from stablebag.cli.telling import numbers, tell
+from stablebag.cli.telling import print_study
 from stablebag.cli.training import spoken_warnings
 from stablebag.models.caching import keep_fits
 from stablebag.models.rows import RowSource
@@ -171,21 +171,23 @@ class StudyOrder:
                 random_state=self.seed,
             )
         command = " ".join([self.command, *load.chosen])
-        tell(console, result, notes, self.delta, warnings, self._row_numbers)
+        facts = result.facts(self.delta)
+        print_study(console, facts, notes, warnings, self._row_numbers)
         colophon = Colophon.of(result, data=self.data, target=self.target, command=command)
         if self.numbers is not None:
             read = {} if self.as_read is None else {"data": self.as_read.to_dict()}
-            written = {"warnings": list(warnings)} | numbers(result, colophon, self.delta) | read
+            about = {"task": result.task, "delta": self.delta, **colophon.to_dict()}
+            written = {"warnings": list(warnings)} | facts.to_dict() | about | read
             written["row_numbers"] = self._row_numbers
             write_text(self.numbers, json.dumps(written, indent=1) + "\n")
             say(console, f"The numbers are in {self.numbers}.")
         if self.output is not None:
             from stablebag.showing.report.page import write
 
-            about: dict[str, Any] = {"colophon": colophon, "data": self.as_read, "notes": tuple(notes),
+            parts: dict[str, Any] = {"colophon": colophon, "data": self.as_read, "notes": tuple(notes),
                                      "warnings": tuple(warnings)}  # fmt: skip
             with progress(console, f"Writing {self.output.name}"):
-                write(self.output, result, rows=X, delta=self.delta, **about)
+                write(self.output, result, rows=X, delta=self.delta, **parts)
             say(console, f"The report is in {self.output}.")
         if self.saving is not None and self.reading is not None:
             with progress(console, f"Saving the model to {self.saving.path.name}"):
