@@ -6,7 +6,7 @@ function of its section below: every skin then shows it.
 
 import math
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ MEASURED, ESTIMATED_KIND, PROVED = "measured", "estimated", "proved"
 MOST_NAMED = 15  # rows, or groups, of a list
 _MOST_IN_SENTENCE = 5
 _WIDTH = 88  # letters of a line of text
-_FORMATS = {"share": percent, "count": lambda value: f"{value:,.0f}"}  # of numbers by their unit, beside `number`
+_FORMATS: dict[str, Callable[[float], str]] = {"share": percent, "count": lambda value: f"{value:,.0f}"}
 
 
 @dataclass(frozen=True)

@@ -588,7 +588,9 @@ class Contents:
     def section(self, name: str) -> Table | None:
         """A table of facts."""
         section = self.facts.section(name)
-        lines = [(fact.label, *(_cell(fact, column) for column in section.columns)) for fact in section.facts]
+        lines: list[list[Cell | float | str]] = [
+            [fact.label, *(_cell(fact, column) for column in section.columns)] for fact in section.facts
+        ]
         caption = f"{section.caption[:1].upper()}{section.caption[1:]}"
         return Table.of(f"{name}-table", caption, ("what", *section.columns.values()), lines) if lines else None
 
