@@ -790,7 +790,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         params = {name: value for name, value in self.get_params(deep=True).items() if not name.startswith(parts)}
         shared = {name: value for name, value in params.items() if name not in free}
         shared |= {f"the fit parameter {name}": value for name, value in fit_params.items()}
-        prints = {name: value_fingerprint(value) for name, value in shared.items()}
+        prints = {name: _fingerprint(value) for name, value in shared.items()}
         if isinstance(self.random_state, np.random.Generator | np.random.RandomState):
             prints["random_state"] = self.random_state  # itself: its state changes whenever something is drawn
         return prints
@@ -924,7 +924,7 @@ def bagged_in(estimator: Any) -> dict[str, BaggedEnsemble]:
     return {prefix: part for prefix, part in inner.items() if isinstance(part, BaggedEnsemble)}
 
 
-def value_fingerprint(value: Any) -> Any:
+def _fingerprint(value: Any) -> Any:
     """Something equal for equal values that does not change when they do; for what cannot be hashed, itself."""
     if isinstance(value, types.FunctionType):  # another one of the same name may do something else
         given = (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from stablebag._checks import as_array, refuse_type, refuse_value
 from stablebag._wording import Noun
-from stablebag.models.ensemble import BaggedEnsemble, check_bagged, law_with_more, value_fingerprint
+from stablebag.models.ensemble import BaggedEnsemble, check_bagged, law_with_more
 from stablebag.models.fitted import fitted
 from stablebag.models.fitting import fit_and_predict_bags, fit_bags
 from stablebag.models.parallel import counted
@@ -27,7 +27,7 @@ from stablebag.models.rows import (
     validated_rows,
     y_width,
 )
-from stablebag.models.solving import BY_ROW, FitJob, chosen
+from stablebag.models.solving import FitJob, chosen
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.units import RowIds, Units, as_row_ids
@@ -152,9 +152,8 @@ def _refitted(
 def _refuse_changed_parameters(model: Any) -> None:
     """Refuse to fit some bags with other parameters than the rest."""
     now, before = model._what_must_stay({}), model._settings
-    changed = {name for name in now if name != "keep_rows" and now[name] != before.get(name)}
-    if value_fingerprint(BY_ROW) not in (now["solver"], before["solver"]):
-        changed.discard("solver")  # all others give the same bits
+    free = ("keep_rows", "solver")  # every solver gives the same bits
+    changed = {name for name in now if name not in free and now[name] != before.get(name)}
     if changed:
         last = [name for name in sorted(changed) if not any(other.startswith(f"{name}__") for other in changed)]
         names = ", ".join(name for name in last if not name.endswith("__steps")) or last[0]
