@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from stablebag import ResamplingScheme, UnequalScheme
+from stablebag.resampling import ResamplingScheme, UnequalScheme
 
 
 class Declared(ResamplingScheme):

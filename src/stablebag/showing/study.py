@@ -730,7 +730,7 @@ def study(
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from stablebag.showing.study import study
+    >>> from stablebag import study
     >>> X, y = load_diabetes(return_X_y=True)
     >>> result = study(DecisionTreeRegressor(), X[:300], y[:300], X[300:], y[300:], n_bags=100, n_refits=20)
     >>> result.verdict().case
