@@ -3,6 +3,8 @@ import pytest
 from stablebag.cli import studying
 from stablebag.showing.study import study
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def studied(monkeypatch):

@@ -3,6 +3,8 @@ import pytest
 
 from stablebag._wording import percent
 
+pytestmark = pytest.mark.slow
+
 
 def words(result):
     return " ".join(result.output.split())

@@ -7,6 +7,8 @@ import pytest
 
 import parquet_files
 
+pytestmark = pytest.mark.slow
+
 QUICK = ("--n-bags", 20, "--refits", 5, "--points", 4, "--jobs", 1)
 
 

@@ -6,6 +6,8 @@ from stablebag import predict_interval, predict_set
 from stablebag._wording import percent
 from stablebag.cli.saving import SavedModel
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("skops.io")
 QUICK = ("--n-bags", 20, "--jobs", 1)
 

@@ -8,6 +8,8 @@ from stablebag.cli.main import main
 from stablebag.paper import experiments
 from stablebag.paper.settings import SETTINGS
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_command_writes_figures_numbers_and_the_table_of_claims(tmp_path, monkeypatch):
     monkeypatch.setitem(SETTINGS, 4, small(4, n=60))

@@ -14,6 +14,8 @@ from stablebag.cli.training import Reading, TableError
 from stablebag.resampling.schemes import SCHEMES
 from stablebag.tables.columns import Kind
 
+pytestmark = pytest.mark.slow
+
 skops = pytest.importorskip("skops.io")
 OPTIONS = {"table": "folder/homes.csv"}
 RNG = np.random.default_rng(0)

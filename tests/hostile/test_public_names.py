@@ -15,6 +15,8 @@ from hostile.subjects import MADE_BY, SUBJECTS
 from hostile.values import offered
 from public import HOMES, public
 
+pytestmark = pytest.mark.slow
+
 TIMES = int(os.environ.get("STABLEBAG_HOSTILE", "1"))
 BY_NAME = {subject.name: subject for subject in SUBJECTS}
 # The phases without shrinking: a case is one value, and there is nothing to make smaller.

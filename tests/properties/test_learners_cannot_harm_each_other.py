@@ -50,6 +50,8 @@ from stablebag import (
 from stablebag.measuring import replace_one_refit, stability_test
 from stablebag.proving import certify_reused
 
+pytestmark = pytest.mark.slow
+
 RANGE = FixedRange(-1000.0, 1000.0)
 
 

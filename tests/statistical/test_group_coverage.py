@@ -20,6 +20,8 @@ from stablebag.deciding.jackknife import (
 )
 from stablebag.resampling.units import RowIds, Units
 
+pytestmark = pytest.mark.slow
+
 FALSE_ALARM = 1e-6
 LEVEL = 0.9
 METHODS = ("jackknife+", "jackknife-minmax")
