@@ -47,7 +47,7 @@ print(bagged)
 # %%
 # Prove
 # -----
-# :func:`~stablebag.certify_reused` is about exactly this measurement: these bags, and the average over those without
+# :func:`~stablebag.proving.certify_reused` is about exactly this measurement: these bags, and the average over those without
 # the row. It holds for every learner at every point; with the points given, it is sharper, because it knows how far
 # the trees differ there.
 

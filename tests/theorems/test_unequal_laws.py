@@ -200,7 +200,9 @@ def test_regressors_over_all_bags_keep_every_certificate(scheme, name, predictio
         assert certify_reused(model).eigenvalue == pytest.approx(model.scheme_.constant)
 
 
-@pytest.mark.parametrize("scheme", first([StratifiedSubbagging(0.5), *list(SCHEMES.values())[2:]]), ids=["strata", *list(SCHEMES)[2:]])
+@pytest.mark.parametrize(
+    "scheme", first([StratifiedSubbagging(0.5), *list(SCHEMES.values())[2:]]), ids=["strata", *list(SCHEMES)[2:]]
+)
 @together(name=CLASSIFIERS, labels=["aabbbcc", "aabbbbb"])
 def test_classifiers_over_all_bags_keep_theirs(scheme, name, labels):
     X, y = np.arange(float(N))[:, None], np.array(list(labels))
