@@ -118,7 +118,7 @@ def measure(**options: Any) -> None:
         X, X_test, y, y_test, units, others = groups.held_out_units(X, y, units, size, task, seed)
     notes.append(groups.trained(len(y), len(X_test), units, others))
     if known := groups.seen_before(units, others):
-        warnings.append(f"{known} So the scores flatter predictions for new {groups.noun(units).plural}.")
+        warnings.append(f"{known} So the scores flatter predictions for new groups.")
     if units is None and (noticed := groups.suggestion(X_test) if is_large else groups.suggestion(X, X_test)):
         warnings.append(noticed)
     if not is_large and y_test is not None:

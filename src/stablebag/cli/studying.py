@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 from sklearn.model_selection import train_test_split
 
-from stablebag._wording import ROWS, Noun
+from stablebag._wording import GROUPS, ROWS
 from stablebag._writing import refuse_unwritable, write_text
 from stablebag.cli import training as tables
 from stablebag.cli.budget import Workload, room_named, settled
@@ -194,7 +194,7 @@ class StudyOrder:
 
     def _settled(self, console: Console, pipeline: Any, X: Any, y: Any, groups: Any) -> Workload:
         """How much is fitted, chosen where it was left open."""
-        units = {} if groups is None else {"units": groups.nunique(), "noun": Noun.of_column(groups.name)}
+        units = {} if groups is None else {"units": groups.nunique(), "noun": GROUPS}
         n_refits = 0 if isinstance(X, RowSource) else self.n_refits
         numbers: dict[str, Any] = {"n_bags": self.n_bags, "n_refits": n_refits, "n_matched": self.n_matched}
         numbers["size_is_given"] = self.size_is_given
