@@ -9,7 +9,6 @@ import html
 import math
 import warnings
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -31,10 +30,6 @@ from stablebag._seeds import RandomState, Seeds
 from stablebag._wording import ROWS, Noun, number, paragraphs, preformatted
 from stablebag.deciding.jackknife import (
     CVPlus,
-    GroupCVPlus,
-    GroupJackknife,
-    GroupJackknifeMinmax,
-    GroupJackknifePlus,
     Jackknife,
     JackknifeMinmax,
     JackknifePlus,
@@ -54,7 +49,6 @@ from stablebag.resampling.units import Units
 _SHOWN = 10
 _METHODS = {method.name: method for method in (Jackknife, JackknifePlus, JackknifeMinmax)}
 METHODS = (*_METHODS, StableJackknife.name)
-_OF_GROUPS = {method.name: method for method in (GroupJackknife, GroupJackknifePlus, GroupJackknifeMinmax, GroupCVPlus)}
 _LEFT_OUT = 2**22  # predictions without rows that are held at once
 _RARELY = 1e-3  # the chance of a row in every bag that needs no mention
 
@@ -245,20 +239,17 @@ def predict_interval(
     if check_flag(locally_weighted, "locally_weighted", owner):
         _check_weighted(method, owner)
     residuals = np.abs(model.y_ - left_out_at_rows(model))
-    rule: Any
+    rule: Jackknife
     units = model.units_
-    if not units.are_rows:
-        rule = _of_groups(method, level, units, owner)
-        _warn_if_infinite(rule, len(units), units)
-    elif method == StableJackknife.name:
-        _refuse_unequal_stable(model.scheme_, method, owner)
+    if method == StableJackknife.name:
+        _check_stable(method, units, owner, model.scheme_)
         rule = StableJackknife.of_model(model, level, delta, bound, owner)
         rule.warn_if_vacuous()
     else:
-        rule = _METHODS[method](level)
-        _warn_if_infinite(rule, len(residuals), units)
+        rule = _METHODS[method](level, units)
+        _warn_if_infinite(rule, units)
     if locally_weighted:
-        found = list(LocallyWeighted(rule, units).of_model(model, X))
+        found = list(LocallyWeighted(rule).of_model(model, X))
     else:
         find = rule.from_bags(residuals, model.average_)
         blocks = (block for _, raw in model.raw_blocks(X) for block in point_blocks(model.average_, raw))
@@ -281,19 +272,14 @@ def _check_weighted(method: str, owner: str) -> None:
         raise refuse_value("locally_weighted", owner, f"False for the {method}", True, reason)
 
 
-def _refuse_unequal_stable(law: ResolvedScheme, method: str, owner: str) -> None:
-    """Refuse the stable jackknife for bags that do not treat all rows alike."""
-    if not law.is_symmetric:
-        reason = "its proof needs bags that treat all rows alike."
-        raise refuse_value("method", owner, f"another one for {type(law.scheme).__name__}", method, reason)
-
-
-def _of_groups(method: str, level: Fraction, units: Units, owner: str) -> GroupJackknife:
-    """The method for units of several rows."""
-    if method == StableJackknife.name:
+def _check_stable(method: str, units: Units, owner: str, law: ResolvedScheme | None = None) -> None:
+    """Refuse the stable jackknife for groups, and for bags that do not treat all rows alike."""
+    if not units.are_rows:
         reason = f"it is proved for rows, and here {units.noun.plural} are left out. Use the jackknife+."
         raise refuse_value("method", owner, f"one of {tuple(_METHODS)} with groups", method, reason)
-    return _OF_GROUPS[method](level, units)
+    if law is not None and not law.is_symmetric:
+        reason = "its proof needs bags that treat all rows alike."
+        raise refuse_value("method", owner, f"another one for {type(law.scheme).__name__}", method, reason)
 
 
 def jackknife_intervals_refit(
@@ -371,16 +357,14 @@ def jackknife_intervals_refit(
     folds = [np.array([unit]) for unit in range(len(units))]
     if method == CVPlus.name:
         folds = shuffled_folds(len(units), n_folds, seeds, owner, units.noun)
-    rule: Any
-    if not units.are_rows:
-        rule = _of_groups(method, level, units, owner)
-    elif method == StableJackknife.name:
+    rule: Jackknife
+    if method == StableJackknife.name:
+        _check_stable(method, units, owner)
         rule = StableJackknife.of_estimator(estimator, y, level, delta, bound, owner)
         rule.warn_if_vacuous()
     else:
-        rule = CVPlus(level, len(folds)) if method == CVPlus.name else _METHODS[method](level)
-    if method != StableJackknife.name:
-        _warn_if_infinite(rule, len(units), units)
+        rule = CVPlus(level, units, len(folds)) if method == CVPlus.name else _METHODS[method](level, units)
+        _warn_if_infinite(rule, units)
     residuals, left_out, prediction = np.empty(n), np.empty((0, 0)), np.empty(0)
     every = [np.empty(0, dtype=np.intp), *folds]
     options = {"units": units, "one_less": method != CVPlus.name, "n_jobs": n_jobs, "random_state": seeds}
@@ -413,14 +397,15 @@ def about_bags(model: Any, rule: Jackknife) -> str:
     return f"{at_random} holds only approximately."
 
 
-def _warn_if_infinite(rule: Jackknife, n_samples: int, units: Units) -> None:
+def _warn_if_infinite(rule: Jackknife, units: Units) -> None:
     """Warn about intervals that say nothing, on behalf of the function that the user called."""
-    if (rank := rule.rank(n_samples)) > n_samples:
-        text = (
-            f"The intervals are infinite: level {float(rule.level):g} asks for residual number {rank} of {n_samples} "
-            f"training rows. Use at least {math.ceil(1 / (1 - rule.level)) - 1} rows, or a lower level."
+    n, many = len(units), units.noun.plural
+    if (rank := rule.rank(n)) > n:
+        warnings.warn(
+            f"The intervals are infinite: level {float(rule.level):g} asks for residual number {rank} of {n} training "
+            f"{many}. Use at least {math.ceil(1 / (1 - rule.level)) - 1} {many}, or a lower level.",
+            stacklevel=3,
         )
-        warnings.warn(units.noun.in_place_of_rows(text), stacklevel=3)
 
 
 def shuffled_folds(n_samples: int, n_folds: int, seeds: Seeds, owner: str, noun: Noun = ROWS) -> list[np.ndarray]:

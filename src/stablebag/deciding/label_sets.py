@@ -24,7 +24,7 @@ from stablebag._checks import (
 from stablebag._wording import ROWS, as_given, count_bags, count_points, paragraphs, percent, preformatted, rounded_down
 from stablebag.deciding.inflated_argmax import inflated_argmax
 from stablebag.deciding.intervals import about_bags
-from stablebag.deciding.jackknife import GroupJackknifePlus, JackknifePlus, check_level
+from stablebag.deciding.jackknife import JackknifePlus, check_level
 from stablebag.deciding.promise import but_for_a_chance, for_most_rows, just_above, just_below, nothing_proved
 from stablebag.measuring.leave_one_out import left_out_at_rows, left_out_blocks
 from stablebag.models.ensemble import BagPredictions, check_bagged
@@ -249,7 +249,7 @@ class JackknifeSets:
             return (
                 f"Nothing is proved about their coverage, because the bags do not treat all {units.noun.plural} alike."
             )
-        rule = JackknifePlus(self.level) if units.are_rows else GroupJackknifePlus(self.level, units)
+        rule = JackknifePlus(self.level, units)
         said = rule.guarantee(len(units)) + about_bags(model, rule)
         if self.by_class:
             said = said.replace("coverage is at least", "coverage of each class is at least", 1)
