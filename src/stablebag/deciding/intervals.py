@@ -5,9 +5,9 @@ rows that it has not seen. Barber, Candes, Ramdas and Tibshirani (2021), "Predic
 Kim, Xu and Barber (2020), "Predictive inference is free with the jackknife+-after-bootstrap", make intervals from that.
 """
 
-import html
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ from stablebag._checks import (
     refuse_value,
 )
 from stablebag._seeds import RandomState, Seeds
-from stablebag._wording import ROWS, Noun, number, paragraphs, preformatted
+from stablebag._wording import ROWS, Noun, Result, number, paragraphs
 from stablebag.deciding.jackknife import (
     CVPlus,
     Jackknife,
@@ -46,18 +46,17 @@ from stablebag.models.rows import as_column, as_table, index_of, one_column
 from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.units import Units
 
-_SHOWN = 10
 _METHODS = {method.name: method for method in (Jackknife, JackknifePlus, JackknifeMinmax)}
 METHODS = (*_METHODS, StableJackknife.name)
 _LEFT_OUT = 2**22  # predictions without rows that are held at once
 _RARELY = 1e-3  # the chance of a row in every bag that needs no mention
 
 
-@dataclass(frozen=True, eq=False)
-class Intervals:
+@dataclass(frozen=True, eq=False, repr=False)
+class Intervals(Result):
     """Prediction intervals at some points, and the guarantee that they carry.
 
-    Made by `predict_interval` and `jackknife_intervals_refit`.
+    Made by `predict_interval` and `jackknife_intervals_refit`. They are unpacked as ``lower, upper = intervals``.
 
     Attributes
     ----------
@@ -85,6 +84,10 @@ class Intervals:
     >>> intervals = Intervals(lower, upper, np.array([1.0, 2.0]), 0.9, "jackknife+", "none")
     >>> intervals.width, intervals.contains([1.5, 5.0]), intervals.coverage([1.5, 5.0])
     (array([2., 3.]), array([ True, False]), 0.5)
+    >>> intervals
+    point  prediction  lower  upper
+    0               1      0      2
+    1               2      1      4
     """
 
     lower: np.ndarray
@@ -148,27 +151,17 @@ class Intervals:
         """Explain in sentences what the intervals are, and what is proved about them."""
         width = float(np.median(self.width))
         size = "infinitely wide" if math.isinf(width) else f"with a median width of {number(width)}"
-        many = "1 interval" if len(self) == 1 else f"{len(self):,} intervals"
+        n = len(self.lower)
+        many = "1 interval" if n == 1 else f"{n:,} intervals"
         sentences = [f"{many} by {self.method} at level {self.confidence_level:g}, {size}.", self.guarantee]
         return paragraphs(sentences)
 
-    def __str__(self) -> str:
-        return self.explain()
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter((self.lower, self.upper))
 
-    def _repr_html_(self) -> str:
-        """For notebooks: what is proved, and the first intervals."""
-        names = range(len(self)) if self.index is None else self.index
-        lines = zip(names, self.prediction[:_SHOWN], self.lower[:_SHOWN], self.upper[:_SHOWN], strict=False)
-        cells = "".join(
-            f"<tr><th>{html.escape(str(name))}</th>{''.join(f'<td>{number(value)}</td>' for value in some)}</tr>"
-            for name, *some in lines
-        )
-        head = "<tr><th>point</th><th>prediction</th><th>lower</th><th>upper</th></tr>"
-        more = f"<p>and {len(self) - _SHOWN:,} more</p>" if len(self) > _SHOWN else ""
-        return f"{preformatted(self.explain())}<table>{head}{cells}</table>{more}"
-
-    def __len__(self) -> int:
-        return len(self.lower)
+    def _preview(self) -> tuple[str, Any, dict[str, Any]]:
+        names = range(len(self.lower)) if self.index is None else self.index
+        return "point", names, {"prediction": self.prediction, "lower": self.lower, "upper": self.upper}
 
 
 def predict_interval(
@@ -225,6 +218,7 @@ def predict_interval(
     >>> from stablebag import BaggedRegressor, predict_interval
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BaggedRegressor(n_bags=500, random_state=0).fit(X[:400], y[:400])
+    >>> lower, upper = predict_interval(model, X[400:], confidence_level=0.9)
     >>> print(predict_interval(model, X[400:], confidence_level=0.9))
     42 intervals by jackknife+ at level 0.9, with a median width of 187.8.
     Proved for exchangeable rows and any learner that is blind to their order: coverage is at
@@ -256,7 +250,7 @@ def predict_interval(
         found = [(block.prediction, find(block)) for block in blocks]
     prediction = np.concatenate([block for block, _ in found])
     lower, upper = (np.concatenate([ends[side] for _, ends in found]) for side in (0, 1))
-    guarantee = rule.guarantee(len(residuals)) + about_bags(model, rule)
+    guarantee = rule.guarantee(len(residuals)) + describe_bags(model, rule)
     if not model.scheme_.is_symmetric:
         unlike = f"the bags do not treat all {units.noun.plural} alike"
         guarantee = f"Nothing is proved about their coverage, because {unlike}."
@@ -379,7 +373,7 @@ def jackknife_intervals_refit(
     return Intervals(lower, upper, prediction, float(level), method, rule.guarantee(n), index_of(X_test))
 
 
-def about_bags(model: Any, rule: Jackknife) -> str:
+def describe_bags(model: Any, rule: Jackknife) -> str:
     """Say what the proof assumes about the bags of a fitted model."""
     if not rule.reuses_bags or model.derandomized_:
         return ""
