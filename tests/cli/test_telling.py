@@ -63,16 +63,16 @@ def test_remarks_follow_the_verdict():
 def test_suspicious_rows_are_told_with_the_noise_beside_them(numbers):
     moving, far = suspicious(numbers)
     assert "Row 0 is the first row below the header." in told(numbers)
-    first = numbers.suspects.moving[0]
+    first = numbers.suspects.influential[0]
     assert f"row 7 (by {number(first.change)}, noise {number(first.noise)})" in moving
     assert moving.endswith("If no row had an effect, the chance of listing any would be at most 5%.")
-    times = f"{numbers.suspects.farthest[0].distance:.1f} times the usual size"
-    assert f"predict, the first 5: row 7 (off by +{number(numbers.suspects.farthest[0].value)}, {times})" in far
+    times = f"{numbers.suspects.unusual[0].distance:.1f} times the usual size"
+    assert f"predict, the first 5: row 7 (off by +{number(numbers.suspects.unusual[0].value)}, {times})" in far
     assert far.endswith("This is a ranking: clean data have one too.")
 
 
 def test_rows_of_pure_noise_are_not_said_to_move_predictions(classes):
-    assert classes.suspects.moving == ()
+    assert classes.suspects.influential == ()
     moving, far = suspicious(classes)
     assert moving == (
         f"No row moves predictions at {len(classes.bagged.prediction)} test points clearly beyond bagging noise "

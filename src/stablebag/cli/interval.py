@@ -92,7 +92,7 @@ def interval(
         say(console, noticed)
     with whole(output) as partial:
         new.beside(columns_of(found), kept, "interval").to_csv(partial, index=False)
-    say(console, f"{len(found):,} intervals are in {output}.")
+    say(console, f"{len(found.lower):,} intervals are in {output}.")
     if saving is not None:
         say(console, saving.carry_out(model, data.data.reading))
 
@@ -108,7 +108,7 @@ def say_intervals(console: Console, found: Any, y: np.ndarray, locally_weighted:
     say(console, " ".join([first, *rest, *[about_bags] * bool(about_bags)]))
     below = int((found.lower < 0).sum())
     if below and np.isfinite(found.lower).all() and y.min() >= 0:
-        begin = f"{below:,} of {len(found):,} intervals begin below zero, and no target in the training table is."
+        begin = f"{below:,} of {len(found.lower):,} intervals begin below zero, and no target in the training table is."
         way = "" if locally_weighted else "--locally-weighted makes them as wide as the bags differ at each row. "
         say(console, f"{begin} {way}If none can be, cut them off at zero; no coverage is lost.")
 

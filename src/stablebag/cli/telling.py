@@ -11,7 +11,7 @@ from rich.table import Table
 
 from stablebag._wording import ROW_NUMBERS, ROWS, Noun, number, percent, printable, rounded_up, visible
 from stablebag.cli.printing import finite, say
-from stablebag.measuring.suspects import RANKING, Farthest, Suspects
+from stablebag.measuring.suspects import RANKING, Suspects, UnusualRow
 from stablebag.resampling.units import plain
 from stablebag.showing.report.page import Colophon, DataAsRead
 from stablebag.showing.scores import Ranking
@@ -145,7 +145,7 @@ def _suspects(found: Suspects) -> dict[str, Any]:
                 "noise": one.noise,
                 "p_value": one.p_value,
             }
-            for one in found.moving
+            for one in found.influential
         ],
         "worth_a_look": [
             {
@@ -154,7 +154,7 @@ def _suspects(found: Suspects) -> dict[str, Any]:
                 usual: one.usual,
                 "distance": finite(one.distance),
             }
-            for one in found.farthest
+            for one in found.unusual
         ],
         "n_looked_at": found.n_looked_at,
     }
@@ -245,30 +245,32 @@ def suspicious(result: Study) -> list[str]:
         return []
     of_all = found.noise == 0  # no bags were drawn, so that there is no noise
     beyond = "" if of_all else " beyond bagging noise"
-    sentences = [found.about_moving]
-    if found.moving:
-        verb = "moves" if len(found.moving) == 1 else "move"
-        moves = f"{_count(found.moving, noun)} {verb} predictions{found.at}{beyond}"
+    sentences = [found.influence_summary]
+    if found.influential:
+        verb = "moves" if len(found.influential) == 1 else "move"
+        moves = f"{_count(found.influential, noun)} {verb} predictions{found.at}{beyond}"
         named = _named(
-            found.moving, noun, lambda one: f"by {number(one.change)}{'' if of_all else f', noise {number(one.noise)}'}"
+            found.influential,
+            noun,
+            lambda one: f"by {number(one.change)}{'' if of_all else f', noise {number(one.noise)}'}",
         )
-        sentences = [f"{moves}{_first(found.moving)}: {named}. {found.claim}".rstrip()]
-    if found.farthest:
+        sentences = [f"{moves}{_first(found.influential)}: {named}. {found.claim}".rstrip()]
+    if found.unusual:
         how = _how_far if result.task == "regression" else _how_unlikely
-        named = _named(found.farthest, noun, lambda one: how(one, noun))
-        others = f"{_count(found.farthest, noun)} farthest from what the other {noun.plural} predict{found.among}"
-        sentences.append(f"Worth a look, {others}{_first(found.farthest)}: {named}. {RANKING}")
+        named = _named(found.unusual, noun, lambda one: how(one, noun))
+        others = f"{_count(found.unusual, noun)} farthest from what the other {noun.plural} predict{found.among}"
+        sentences.append(f"Worth a look, {others}{_first(found.unusual)}: {named}. {RANKING}")
     else:
-        sentences.append(found.none_far)
+        sentences.append(found.nothing_unusual)
     return sentences
 
 
-def _how_far(one: Farthest, noun: Noun) -> str:
+def _how_far(one: UnusualRow, noun: Noun) -> str:
     times = "most are not off at all" if math.isinf(one.distance) else f"{one.distance:.1f} times the usual size"
     return f"{'' if noun == ROWS else 'one row '}off by {'+' * (one.value > 0)}{number(one.value)}, {times}"
 
 
-def _how_unlikely(one: Farthest, noun: Noun) -> str:
+def _how_unlikely(one: UnusualRow, noun: Noun) -> str:
     own = "its class" if noun == ROWS else "the class of one row"
     return f"{own} has {percent(one.value)}, usually {percent(one.usual)}"
 

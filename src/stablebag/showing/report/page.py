@@ -523,7 +523,7 @@ def _named(study: Study) -> list[int]:
     """The numbers of the rows, or units, that tables may name."""
     if study.suspects is None:
         return [int(number) for number in study.ranked(MOST_NAMED)[0]]
-    listed = (*study.suspects.farthest[:MOST_NAMED], *study.suspects.moving[:MOST_NAMED])
+    listed = (*study.suspects.unusual[:MOST_NAMED], *study.suspects.influential[:MOST_NAMED])
     return [one[0] for one in listed]
 
 
@@ -636,16 +636,16 @@ class Contents:
     def farthest(self) -> Table | None:
         """The rows, or units, that are farthest from what the others predict."""
         suspects = self.study.suspects
-        if suspects is None or not suspects.farthest:
+        if suspects is None or not suspects.unusual:
             return None
         head = ("off by", "usual size", "times the usual size")
         if self.study.task == "classification":
             head = ("probability of its class", "usual in its class", "distance")
         lines = [
             (each.number, each.name, Cell(number(each.value), abs(each.value)), each.usual, each.distance)
-            for each in suspects.farthest[:MOST_NAMED]
+            for each in suspects.unusual[:MOST_NAMED]
         ]
-        caption = f"{self._many(len(suspects.farthest))} to look at{suspects.among}"
+        caption = f"{self._many(len(suspects.unusual))} to look at{suspects.among}"
         return self._named("farthest", caption, head, lines, sorted_by=3)
 
     @property
@@ -661,7 +661,7 @@ class Contents:
             ]
             caption = f"{self._many(len(lines))} that move the predictions most"
         else:
-            total, found = len(self.study.suspects.moving), self.study.suspects.moving[:MOST_NAMED]
+            total, found = len(self.study.suspects.influential), self.study.suspects.influential[:MOST_NAMED]
             lines = [(each.number, each.name, each.change, each.noise) for each in found]
             beyond = " beyond bagging noise" if self.noise > 0 else ""
             caption = f"{self._many(total)} moving the predictions{beyond}"
