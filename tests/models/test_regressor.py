@@ -13,7 +13,6 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
-from marks import solver_chosen
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
@@ -316,12 +315,6 @@ def test_what_makes_no_sense_with_several_outputs_is_refused_with_a_way_out(peop
     infinite = FunctionRegressor(lambda X, y, seed: lambda points: np.full((len(points), 3), np.inf))
     with pytest.raises(ValueError, match="prediction at point 0 is infinite"):
         BaggedRegressor(infinite, n_bags=2, prediction_range=None).fit(X, y).predict(X)
-
-
-@solver_chosen
-def test_ties_in_row_order_are_refused_with_several_outputs(people):
-    with pytest.raises(ValueError, match="several outputs"):
-        BaggedRegressor(solver="ties-in-row-order", n_bags=2).fit(*people)
 
 
 def test_one_column_is_one_output(people):

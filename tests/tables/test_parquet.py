@@ -17,7 +17,6 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import parquet_files
-from marks import solver_chosen
 from parquet_files import LAYOUTS, one_file, rows
 from stablebag import (
     BaggedClassifier,
@@ -114,7 +113,6 @@ CASES = {
     "named rows": (BaggedRegressor(scheme=Subbagging(0.2)), {"columns": NUMBERS, "row_ids": "name"}),
     "repeats": (BaggedRegressor(scheme=ClassicalBagging(60)), {"columns": NUMBERS}),
     "empty bags": (BaggedRegressor(scheme=PoissonizedBagging(2)), {"columns": NUMBERS}),
-    "ties": (BaggedRegressor(solver="ties-in-row-order"), {"columns": NUMBERS}),
 }
 
 
@@ -132,7 +130,7 @@ def outcome(model, points):
     return repr([*about, model.units_, model.units_.ids.names.tolist()]), said.tobytes()
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, marks=solver_chosen if case == "ties" else ()) for case in CASES])
+@pytest.mark.parametrize("case", CASES)
 def test_a_fit_has_the_bits_of_a_fit_in_memory_for_any_layout_and_portions(case, folders):
     model, how = CASES[case]
     model.set_params(n_bags=4, random_state=3)

@@ -55,7 +55,6 @@ from stablebag.models.rows import (
 )
 from stablebag.models.saved_tables import unwrap_tables, wrap_tables
 from stablebag.models.solving import (
-    BY_ROW,
     CONSTANT,
     Asking,
     Choice,
@@ -657,9 +656,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
     def _refuse_changed_parameters(self) -> None:
         """Refuse to fit some bags with other parameters than the rest."""
         now, before = self._what_must_stay({}), self._settings
-        changed = {name for name in now if name != "keep_rows" and now[name] != before.get(name)}
-        if _fingerprint(BY_ROW) not in (now["solver"], before["solver"]):
-            changed.discard("solver")  # all others give the same bits
+        free = ("keep_rows", "solver")  # every solver gives the same bits
+        changed = {name for name in now if name not in free and now[name] != before.get(name)}
         if changed:
             last = [name for name in sorted(changed) if not any(other.startswith(f"{name}__") for other in changed)]
             names = ", ".join(name for name in last if not name.endswith("__steps")) or last[0]

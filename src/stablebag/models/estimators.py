@@ -58,13 +58,10 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
     keep_rows : bool, default=True
         Whether the model keeps a copy of the training rows, in `X_`. Errors, intervals and `forget` need them. Models
         of nearest neighbours are made of their rows and keep them in any case.
-    solver : {"auto", "scikit-learn", "ties-in-row-order"}, default="auto"
+    solver : {"auto", "scikit-learn"}, default="auto"
         What fits the bags. "auto" uses a faster program for learners whose structure is known (trees, linear models,
         nearest neighbours) if it gives the same models to the last bit, and the learner itself for all others;
-        "scikit-learn" always uses the learner itself. "ties-in-row-order" is "auto", except that regression trees add
-        up rows with equal values of a feature in the order of the rows: several times as fast on tables full of equal
-        values, but the trees differ from scikit-learn's where splits are equally good up to rounding. Decision trees
-        that cannot be grown so are then refused, with the reason; for other learners it changes nothing.
+        "scikit-learn" always uses the learner itself.
     max_features : int or float, default=1.0
         How many columns each bag's learner sees, or which share of them: random subspaces. They are drawn from the
         learner's seed, never from the rows, so the learner is a randomized one and every guarantee holds as it is. The
@@ -341,13 +338,10 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
     keep_rows : bool, default=True
         Whether the model keeps a copy of the training rows, in `X_`. Errors, intervals and `forget` need them. Models
         of nearest neighbours are made of their rows and keep them in any case.
-    solver : {"auto", "scikit-learn", "ties-in-row-order"}, default="auto"
+    solver : {"auto", "scikit-learn"}, default="auto"
         What fits the bags. "auto" uses a faster program for learners whose structure is known (trees, linear models,
         nearest neighbours) if it gives the same models to the last bit, and the learner itself for all others;
-        "scikit-learn" always uses the learner itself. "ties-in-row-order" is "auto", except that regression trees add
-        up rows with equal values of a feature in the order of the rows: several times as fast on tables full of equal
-        values, but the trees differ from scikit-learn's where splits are equally good up to rounding. Decision trees
-        that cannot be grown so are then refused, with the reason; for other learners it changes nothing.
+        "scikit-learn" always uses the learner itself.
     max_features : int or float, default=1.0
         How many columns each bag's learner sees, or which share of them: random subspaces. They are drawn from the
         learner's seed, never from the rows, so the learner is a randomized one and every guarantee holds as it is. The

@@ -148,7 +148,6 @@ def _function(compiled: ctypes.CDLL) -> Any:
 # Decision trees grown by the compiled library, one bag per call.
 
 CRITERIA = {"squared_error": 0, "gini": 1, "entropy": 2, "log_loss": 2}
-NO_MATTER, AS_SORTED, BY_ROW = range(3)
 SAME_VALUE = np.float32(1e-7)  # values that are not further apart are one value
 _SMALL = 64  # rows of a small node
 _LOG_SCALE = 2.0**32
@@ -188,7 +187,7 @@ class _Table(ctypes.Structure):
 
 class _Fit(ctypes.Structure):
     _fields_ = (
-        *((name, _INT) for name in ("n_rows", "min_samples_split", "min_samples_leaf", "ties")),
+        *((name, _INT) for name in ("n_rows", "min_samples_split", "min_samples_leaf", "order_matters")),
         ("min_weight_leaf", ctypes.c_double),
         *((name, _POINTER) for name in ("rows", "memory", "inverse", "logs", "nodes", "impurity", "value")),
         *((name, _POINTER) for name in ("n_samples", "seen")),
@@ -247,12 +246,12 @@ class Grower:
         )  # fmt: skip
         self._by_thread = threading.local()
 
-    def grow(self, rows: np.ndarray, seed: int, limits: Limits, ties: int) -> TreeArrays:
-        """Return the tree of a bag."""
+    def grow(self, rows: np.ndarray, seed: int, limits: Limits, *, order_matters: bool) -> TreeArrays:
+        """Return the tree of a bag; the order in which targets are added does not matter where sums are exact."""
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         space = self._space(len(rows))
         fit = space.fit
-        fit.n_rows, fit.rows, fit.ties = len(rows), rows.ctypes.data, ties
+        fit.n_rows, fit.rows, fit.order_matters = len(rows), rows.ctypes.data, order_matters
         fit.min_samples_split, fit.min_samples_leaf, fit.min_weight_leaf = limits
         if self._grow(ctypes.byref(self._table), ctypes.byref(fit), ctypes.c_uint32(seed)):
             raise IndexError("A bag has a row that is not in the table.")

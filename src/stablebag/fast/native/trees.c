@@ -145,7 +145,7 @@ EXPORTED int32_t stablebag_fit_tree(const Table *table, Fit *fit, uint32_t seed)
     bag.random = first_random(seed);
     fit->n_nodes = fit->depth = fit->n_seen = 0;
     if (!take_rows(&bag)) return 1;
-    bag.kept = !bag.k && fit->ties != NO_MATTER;
+    bag.kept = !bag.k && fit->order_matters;
     bag.by_sums = !bag.k || (bag.k == 2 && table->criterion == GINI);
     start(&bag);
     grow(&bag);

@@ -12,8 +12,6 @@
 #define EPSILON 2.220446049250313e-16
 
 enum Criterion { SQUARED_ERROR, GINI, ENTROPY };
-/* How equal values lie, where the order in which targets are added matters. */
-enum Ties { NO_MATTER, AS_SORTED, BY_ROW };
 /* A feature in a node: no two rows have one value, some do, or some have exactly the same. */
 enum Kind { CLEAR, NEAR, TIED };
 /* Where a node cannot be split by a feature: nowhere, between copies of a row, or between rows with one value. */
@@ -33,7 +31,8 @@ typedef struct {
 
 /* What one call is about, and where its results go. */
 typedef struct {
-    int32_t n_rows, min_samples_split, min_samples_leaf, ties;
+    int32_t n_rows, min_samples_split, min_samples_leaf;
+    int32_t order_matters; /* whether sums of targets depend on the order in which they are added */
     double min_weight_leaf;
     const int64_t *rows;   /* of the bag, with repeats */
     void *memory;          /* stablebag_tree_bytes of it */
