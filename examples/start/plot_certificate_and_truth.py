@@ -21,10 +21,10 @@ from stablebag import (
     StabilityCurveDisplay,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.proving import certify_reused
 
 QUICK = "STABLEBAG_QUICK" in os.environ  # fewer bags, so that the page is made in seconds
 

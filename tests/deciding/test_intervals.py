@@ -18,20 +18,19 @@ from stablebag import (
     BernoulliSubbagging,
     ClassicalBagging,
     FunctionRegressor,
-    Intervals,
     ObservedRange,
     PoissonizedBagging,
-    ResamplingScheme,
     Subbagging,
-    jackknife_intervals_refit,
     leave_one_out,
     on_progress,
     predict_interval,
     random_n_bags,
 )
 from stablebag._seeds import Seeds
+from stablebag.deciding import Intervals, jackknife_intervals_refit
 from stablebag.deciding.intervals import METHODS, shuffled_folds
 from stablebag.measuring.leave_one_out import left_out_at_rows
+from stablebag.resampling import ResamplingScheme
 from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.schemes import probability_with_one_more
 

@@ -11,16 +11,15 @@ from rounding import assert_same_sums
 from stablebag import (
     BaggedRegressor,
     ClassicalBagging,
-    FunctionRange,
     FunctionRegressor,
     Subbagging,
     TrimmedRange,
-    jackknife_intervals_refit,
     leave_one_out,
     predict_interval,
     random_n_bags,
 )
 from stablebag.deciding import jackknife as rank_search
+from stablebag.deciding import jackknife_intervals_refit
 from stablebag.deciding.jackknife import (
     CVPlus,
     Jackknife,
@@ -30,6 +29,7 @@ from stablebag.deciding.jackknife import (
     quantile_rank,
 )
 from stablebag.measuring.leave_one_out import left_out_at_rows
+from stablebag.models import FunctionRange
 from stablebag.models.average import BagPoints, LeftOutLines
 from stablebag.resampling.units import Units
 

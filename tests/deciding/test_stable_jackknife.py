@@ -7,19 +7,12 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import (
-    BaggedRegressor,
-    Certificate,
-    FixedRange,
-    FunctionRange,
-    Subbagging,
-    TrimmedRange,
-    jackknife_intervals_refit,
-    predict_interval,
-)
+from stablebag import BaggedRegressor, Certificate, FixedRange, Subbagging, TrimmedRange, predict_interval
+from stablebag.deciding import jackknife_intervals_refit
 from stablebag.deciding.jackknife import quantile_rank
 from stablebag.deciding.stable_jackknife import StableJackknife, stable_rank
 from stablebag.measuring.leave_one_out import left_out_at_rows
+from stablebag.models import FunctionRange
 
 
 def joined(text):

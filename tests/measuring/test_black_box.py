@@ -5,7 +5,8 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import FunctionRegressor, StabilityTest, stability_test
+from stablebag import FunctionRegressor
+from stablebag.measuring import StabilityTest, stability_test
 from stablebag.measuring.black_box import _chance, _critical
 
 GOLDEN = [(10, 0.1, 0, 0.143398599540), (10, 0.3, 1, 0.179682203708), (30, 0.1, 1, 0.053847373139)]

@@ -20,22 +20,21 @@ from stablebag import (
     FixedRange,
     FunctionRegressor,
     ObservedRange,
-    Perturbations,
     PoissonizedBagging,
     Subbagging,
     TrimmedRange,
-    VectorCertificate,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
     predict_interval,
 )
+from stablebag.measuring import Perturbations
 from stablebag.measuring.leave_one_out import left_out_at_rows, perturbations_of, undecided_blocks
 from stablebag.measuring.perturbations import flipped
 from stablebag.models.average import BagAverage
 from stablebag.paper.counterexamples import Memorizer
+from stablebag.proving import VectorCertificate, certify_reused
 from stablebag.proving.bounds import memorizer_in_sample_delta
 from stablebag.proving.scope import Quantity, refuse_mismatch
 

@@ -27,11 +27,11 @@ from stablebag import (
     Subbagging,
     certify,
     forget,
-    jackknife_intervals_refit,
     leave_one_out_refit,
     on_progress,
-    replace_one_refit,
 )
+from stablebag.deciding import jackknife_intervals_refit
+from stablebag.measuring import replace_one_refit
 from stablebag.measuring.refits import may_refit_without, refit_without, refit_without_each, spread_of_a_few
 from stablebag.proving.scope import Quantity, Rerun
 

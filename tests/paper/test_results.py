@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from paper.small import small
-from stablebag import Perturbations
+from stablebag.measuring import Perturbations
 from stablebag.measuring.perturbations import BagSpread
 from stablebag.paper.experiments import Result, first_class, run, write_numbers
 

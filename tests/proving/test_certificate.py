@@ -10,15 +10,15 @@ from stablebag import (
     Certificate,
     ClassicalBagging,
     FixedRange,
-    PhaseDiagramDisplay,
     PoissonizedBagging,
-    ResamplingScheme,
     StratifiedSubbagging,
     Subbagging,
-    VectorCertificate,
     plan,
 )
+from stablebag.proving import VectorCertificate
 from stablebag.proving.outputs import AdaptiveOutputs, Outputs, UnboundedOutputs
+from stablebag.resampling import ResamplingScheme
+from stablebag.showing import PhaseDiagramDisplay
 
 GOLDEN = [
     (Subbagging(0.5), 0.0707814950399), (BernoulliSubbagging(0.5), 0.0707106781187),

@@ -2,15 +2,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from stablebag import (
-    BaggedRegressor,
-    Bags,
-    BernoulliSubbagging,
-    ClassicalBagging,
-    StratifiedSubbagging,
-    Subbagging,
-    certify_reused,
-)
+from stablebag import BaggedRegressor, BernoulliSubbagging, ClassicalBagging, StratifiedSubbagging, Subbagging
+from stablebag.proving import certify_reused
+from stablebag.resampling import Bags
 from stablebag.resampling import covariance as module
 from stablebag.resampling.covariance import largest_eigenvalue
 from theorems.enumeration import all_ensembles

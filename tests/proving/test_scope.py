@@ -15,11 +15,11 @@ from stablebag import (
     ObservedRange,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
-    replace_one_refit,
 )
+from stablebag.measuring import replace_one_refit
+from stablebag.proving import certify_reused
 from stablebag.proving.scope import Quantity, Rerun, Scope, refuse_mismatch
 
 X = np.arange(8.0)[:, None]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from stablebag import Perturbations
+from stablebag.measuring import Perturbations
 from stablebag.showing.comparison import Comparison
 from stablebag.showing.scores import LEVEL, HeldOut
 from stablebag.showing.verdict import decide

@@ -11,7 +11,8 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import BaggedRegressor, Perturbations, Subbagging
+from stablebag import BaggedRegressor, Subbagging
+from stablebag.measuring import Perturbations
 from stablebag.measuring.refits import refit_without_each, spread_of_a_few
 from stablebag.showing import comparison
 from stablebag.showing.comparison import Comparison, bagged_by, of_rows

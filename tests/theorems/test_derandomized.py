@@ -5,15 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from stablebag import (
-    BernoulliSubbagging,
-    Certificate,
-    ClassicalBagging,
-    FunctionRange,
-    ObservedRange,
-    Subbagging,
-    TrimmedRange,
-)
+from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, ObservedRange, Subbagging, TrimmedRange
+from stablebag.models import FunctionRange
 from stablebag.proving import bounds
 from theorems.enumeration import all_ensembles, enumerate_law, learners
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging, unstable_epsilon
+from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
+from stablebag.proving import unstable_epsilon
 from stablebag.proving.bounds import bagging_constant, kth_perturbation
 from stablebag.proving.frontier import all_plus, frontier, largest_mean, work_out
 from theorems.enumeration import all_ensembles, enumerate_law, enumerate_patterns, learners

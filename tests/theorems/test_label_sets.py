@@ -19,14 +19,14 @@ from stablebag import (
     FunctionClassifier,
     Subbagging,
     certify,
-    certify_reused,
     forget,
     inflated_argmax,
     leave_one_out,
     predict_set,
-    selection_stability,
 )
+from stablebag.deciding import selection_stability
 from stablebag.deciding.label_sets import JackknifeSets
+from stablebag.proving import certify_reused
 from stablebag.resampling.units import RowIds, Units
 
 POINTS = np.array([[0.0], [2.0], [100.0]])
@@ -132,7 +132,7 @@ def test_an_epsilon_a_little_smaller_than_the_distance_can_be_flipped():
 
 
 def test_golden_values_of_the_note():
-    from stablebag import VectorCertificate
+    from stablebag.proving import VectorCertificate
 
     whole = VectorCertificate.for_classes(Subbagging(0.5), 500, 10).scheme.constant * 0.9
     assert whole / 0.1**2 == pytest.approx(0.180360721443)

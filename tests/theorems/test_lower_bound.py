@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from stablebag import Certificate, Subbagging, unstable_epsilon
+from stablebag import Certificate, Subbagging
 from stablebag.paper.counterexamples import Memorizer, ThresholdCount
+from stablebag.proving import unstable_epsilon
 from stablebag.proving.bounds import memorizer_in_sample_delta, threshold_perturbation
 from theorems.enumeration import enumerate_law
 

@@ -25,16 +25,15 @@ from stablebag import (
     FunctionRegressor,
     ObservedRange,
     PoissonizedBagging,
-    ResamplingScheme,
     Subbagging,
     TrimmedRange,
-    VectorCertificate,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
 )
 from stablebag._wording import rounded_up
+from stablebag.proving import VectorCertificate, certify_reused
+from stablebag.resampling import ResamplingScheme
 from stablebag.showing.study import study
 
 ROUNDING = 1e-11

@@ -20,12 +20,11 @@ from stablebag import (
     ObservedRange,
     Subbagging,
     TrimmedRange,
-    VectorCertificate,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.proving import VectorCertificate, certify_reused
 
 ROUNDING = 1e-11
 POINTS = np.array([[0.0], [100.0]])

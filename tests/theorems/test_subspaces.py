@@ -19,10 +19,10 @@ from stablebag import (
     FunctionRegressor,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.proving import certify_reused
 from theorems.test_models_keep_their_certificates import ROUNDING, assert_kept, hashed
 
 N, COLUMNS = 5, 4

@@ -19,16 +19,15 @@ from stablebag import (
     FunctionClassifier,
     FunctionRegressor,
     ObservedRange,
-    Perturbations,
     StratifiedSubbagging,
     Subbagging,
     certify,
-    certify_reused,
     forget,
     leave_one_out,
     leave_one_out_refit,
 )
-from stablebag.proving import bounds
+from stablebag.measuring import Perturbations
+from stablebag.proving import bounds, certify_reused
 from stablebag.proving.coupling import matched
 from stablebag.resampling.covariance import moments, norm_of
 from theorems.enumeration import enumerate_law, learners

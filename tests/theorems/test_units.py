@@ -23,11 +23,10 @@ from stablebag import (
     Subbagging,
     TrimmedRange,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
 )
-from stablebag.proving import bounds
+from stablebag.proving import bounds, certify_reused
 
 ROUNDING = 1e-11
 SIZES = [(1, 4, 2), (3, 1, 1, 5), (2, 2, 1, 6, 1), (1, 1, 7, 2, 3, 1)]

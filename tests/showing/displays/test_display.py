@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from stablebag import (
-    Certificate,
-    IntervalDisplay,
-    Intervals,
-    PerturbationDisplay,
-    Perturbations,
-    PhaseDiagramDisplay,
-    StabilityCurveDisplay,
-    Subbagging,
-)
+from stablebag import Certificate, IntervalDisplay, PerturbationDisplay, StabilityCurveDisplay, Subbagging
 from stablebag._wording import ROWS, Noun
+from stablebag.deciding import Intervals
+from stablebag.measuring import Perturbations
 from stablebag.proving.scope import Quantity, Rerun, Scope
+from stablebag.showing import PhaseDiagramDisplay
 from stablebag.showing.displays.display import (
     BAGGED,
     COLOURS,
