@@ -16,6 +16,7 @@ from typing import Any
 from stablebag import __version__
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.cli.training import Reading
+from stablebag.models.fitted import fitted
 from stablebag.tables.text import TableError, name_of
 
 _ORIGIN = "stablebag.json"
@@ -74,7 +75,7 @@ def save_model(path: Path, model: Any, reading: Reading, table: Any) -> str:
         "format": _FORMAT,
         "table": name_of(table),
         "reading": reading.to_dict(),
-        "n_rows": len(model.y_),
+        "n_rows": len(fitted(model).y),
         "versions": _versions(),
     }
     with whole(path) as partial:
@@ -86,7 +87,7 @@ def save_model(path: Path, model: Any, reading: Reading, table: Any) -> str:
             raise TableError(f"The model cannot be saved by skops: {_first_line(error)}.") from error
         with zipfile.ZipFile(partial, "a") as file:
             file.writestr(_ORIGIN, json.dumps(origin, indent=1))
-    return f"The model of {len(model.y_):,} rows is in {path}; stablebag predict uses it."
+    return f"The model of {len(fitted(model).y):,} rows is in {path}; stablebag predict uses it."
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from stablebag._lazy import lazily
 
 if TYPE_CHECKING:
-    from stablebag.models.ensemble import BagPredictions as BagPredictions
+    from stablebag.models.fitted import BagPredictions as BagPredictions
     from stablebag.models.ranges import FunctionRange as FunctionRange
     from stablebag.models.ranges import PredictionRange as PredictionRange
     from stablebag.models.rows import RowSource as RowSource
@@ -13,7 +13,7 @@ else:
     __getattr__, __dir__, __all__ = lazily(
         __name__,
         {
-            "ensemble": ["BagPredictions"],
+            "fitted": ["BagPredictions"],
             "ranges": ["FunctionRange", "PredictionRange"],
             "rows": ["RowSource"],
         },

@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
+import sklearn
 from sklearn.tree import DecisionTreeRegressor
 
 from stablebag.fast.native.library import Grower, Limits, library
 
 pytestmark = pytest.mark.skipif(library() is None, reason="there is no compiled library")
 
+RELEASE = int(sklearn.__version__.split(".")[1])
 LIMITS = Limits(min_samples_split=2, min_samples_leaf=1, min_weight_leaf=0.0)
 
 
@@ -19,7 +21,7 @@ def data():
 def grower(data):
     return Grower(
         library(), *data, n_classes=0, criterion="squared_error", max_features=3, max_depth=2**31 - 1,
-        min_impurity_decrease=0.0,
+        min_impurity_decrease=0.0, release=RELEASE,
     )  # fmt: skip
 
 
@@ -41,8 +43,9 @@ def test_seeds_are_those_of_numpys_generator(seed, data):
     y[:25] = 1.0
     X = np.repeat(np.arange(50, dtype=np.float32)[:, None], 7, axis=1)  # which of the features is left to chance
     grower = Grower(
-        library(), X, y, n_classes=0, criterion="squared_error", max_features=7, max_depth=1, min_impurity_decrease=0.0
-    )
+        library(), X, y, n_classes=0, criterion="squared_error", max_features=7, max_depth=1, min_impurity_decrease=0.0,
+        release=RELEASE,
+    )  # fmt: skip
     feature = grower.grow(np.arange(50), seed, LIMITS, order_matters=True).nodes["feature"][0]
     assert feature == DecisionTreeRegressor(random_state=seed, max_depth=1).fit(X, y).tree_.feature[0]
 

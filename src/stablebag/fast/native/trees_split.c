@@ -28,7 +28,7 @@ static inline int is_constant(const Bag *bag, const Here *here, int32_t f) {
     const int32_t *order = order_of(bag, here, f);
     if (!here->marked[f].count) return order[0] == order[here->n - 1];
     const float *values = values_of(bag, f);
-    return values[order[here->n - 1]] <= values[order[0]] + SAME_VALUE;
+    return values[order[here->n - 1]] <= values[order[0]] + bag->same_value;
 }
 
 /* Draw features as scikit-learn does, until enough of them are not constant. Fill in those that it sorts, constant ones
@@ -73,7 +73,7 @@ static uint8_t kind_of(const Bag *bag, const Here *here, int32_t f) {
     for (int32_t i = 1; i < marked->count; i++) {
         float value = values[marks[i]], last = values[marks[i - 1]];
         if (value == last) return TIED;
-        if (value <= last + SAME_VALUE) kind = NEAR;
+        if (value <= last + bag->same_value) kind = NEAR;
     }
     if (kind == CLEAR) marked->count = 0;
     return kind;
