@@ -81,31 +81,29 @@ def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
     n_rows = len(pd.read_csv(clinic))
     for sentence in (
         f"{n_rows} rows of visits.csv; the target is 'pressure' (regression).",
-        "There are 30 patients with 1 to 7 rows each.",
-        "rows of 24 patients, held out",
-        "rows of 6 other patients.",
-        "How far the prediction changed without 5 of the 24 patients, at",
+        "There are 30 groups with 1 to 7 rows each.",
+        "rows of 24 groups, held out",
+        "rows of 6 other groups.",
+        "How far the prediction changed without 5 of the 24 groups, at",
     ):
         assert sentence in words(result), sentence
     assert "--group" not in words(result)  # it is given, so it is not suggested
     found = json.loads(numbers.read_text())
-    assert (found["unit"], found["n_samples"]) == ("patient", 24)
+    assert (found["unit"], found["n_samples"]) == ("group", 24)
     assert [found["facts"][f"refits of the {model} model"]["value"] for model in ("base", "bagged")] == [5, 5]
     assert found["n_rows"] == n_rows - int(words(result).split("held out ")[1].split()[0])
-    assert set(found["lists"]["most influential"]["rows"][0]) == {"patient", "change"}
-    assert found["lists"]["most influential"]["rows"][0]["patient"] in set(pd.read_csv(clinic)["patient_id"])
-    assert found["facts"]["guaranteed change"]["label"] == "by these bags: 95% of the patients move it by at most"
+    assert set(found["lists"]["most influential"]["rows"][0]) == {"group", "change"}
+    assert found["lists"]["most influential"]["rows"][0]["group"] in set(pd.read_csv(clinic)["patient_id"])
+    assert found["facts"]["guaranteed change"]["label"] == "by these bags: 95% of the groups move it by at most"
     page = report.read_text()
-    assert "<h2>Suspicious patients</h2>" in page
+    assert "<h2>Suspicious groups</h2>" in page
     assert '<button type="button">patient_id</button>' not in page  # it is no feature
 
 
 def test_classes_of_units_are_measured(run, clinic):
     result = run("measure", clinic, "--target", "ill", "--group", "patient_id", *QUICK)
     assert result.exit_code == 0, result.output
-    assert re.search(
-        "single patient: refitting without that patient flips|of the 24 patients flips none", words(result)
-    )
+    assert re.search("single group: refitting without that group flips|of the 24 groups flips none", words(result))
 
 
 def test_a_table_with_dates_is_refitted_by_several_jobs(run, table):
@@ -152,15 +150,15 @@ def test_held_out_rows_of_units_that_were_trained_on_are_told(run, clinic):
     new = clinic.with_name("new.csv")
     result = run("measure", clinic, "--target", "pressure", "--group", "patient_id", "--test", new, *QUICK)
     assert result.exit_code == 0, result.output
-    assert "2 of the 9 rows to predict belong to patients that were trained on (ann-0" in words(result)
-    assert "So the scores flatter predictions for new patients." in words(result)
+    assert "2 of the 9 rows to predict belong to groups that were trained on (ann-0" in words(result)
+    assert "So the scores flatter predictions for new groups." in words(result)
 
 
 def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
     report = tmp_path / "report.html"
     result = run("measure", clinic, "--target", "pressure", *QUICK, "--output", report)
     assert result.exit_code == 0, result.output
-    told = "add --group patient_id: it holds out whole patients."
+    told = "add --group patient_id: it holds out whole groups."
     assert words(result).index(told) < words(result).index("Once the points above are settled")
     page = report.read_text()
     assert page.index(told) < page.index('id="verdict"')
@@ -171,8 +169,8 @@ def test_every_row_its_own_unit_is_the_same_as_rows(run, table, tmp_path):
     frame.assign(person=range(len(frame))).to_csv(tmp_path / "t.csv", index=False)
     result = run("measure", tmp_path / "t.csv", "--target", "cost", "--group", "person", *QUICK)
     assert result.exit_code == 0, result.output
-    assert "There are 120 people with one row each: leaving out one is leaving out a row." in words(result)
-    assert "Trained on 96 rows of 96 people, held out 24 rows of 24 other people." in words(result)
+    assert "There are 120 groups with one row each: leaving out one is leaving out a row." in words(result)
+    assert "Trained on 96 rows of 96 groups, held out 24 rows of 24 other groups." in words(result)
 
 
 def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
@@ -183,7 +181,7 @@ def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
         (clinic, ("--group", "patientid"), "There is no column 'patientid' in the table. Did you mean 'patient_id'?"),
         (clinic, ("--group", "pressure"), "The target 'pressure' cannot be the group as well."),
         (tmp_path / "holes.csv", ("--group", "patient_id"), "The group 'patient_id' is missing in row 3,"),
-        (clinic, ("--group", "patient_id", "--test-size", 0.98), "30 of the 30 patients are held out and none is left"),
+        (clinic, ("--group", "patient_id", "--test-size", 0.98), "30 of the 30 groups are held out and none is left"),
     ):
         result = run("measure", path, "--target", "pressure", *options, *QUICK)
         assert result.exit_code == 2
@@ -277,8 +275,8 @@ def test_classes_and_units_of_a_large_table_are_measured(run, tmp_path):
     about = (tmp_path / "*.parquet", "--target", "kind", "--group", "patient")
     result = run("measure", *about, "--drop", "y,day,name", *few)
     assert result.exit_code == 0, result.output
-    assert "The bags without each patient suggest that" in words(result)
-    assert "other patients." in words(result)
+    assert "The bags without each group suggest that" in words(result)
+    assert "other groups." in words(result)
     refused = run("measure", *about, "--drop", "y,day", "--id", "name", *few)
     assert refused.exit_code == 2
     assert "Error: --id holds the names of all rows in memory" in words(refused)

@@ -62,7 +62,7 @@ def test_hardly_any_bags_may_come_out_as_none(table):
 
 def test_what_is_said_of_rows_is_said_of_patients(clinic):
     data = read(clinic, target="pressure", group="patient_id", bag_size="31")
-    with pytest.raises(TableError, match="there are not that many patients"):
+    with pytest.raises(TableError, match="there are not that many groups"):
         data.model(CONSOLE, BaggedRegressor, random_number=False)
 
 

@@ -80,8 +80,7 @@ def interval(
     for note in data.notes:
         say(console, note)
     if data.groups is not None:
-        many = groups.noun(data.groups).plural
-        say(console, f"Trained on {groups.counted(data.groups)}; the intervals are for rows of other {many}.")
+        say(console, f"Trained on {groups.counted(data.groups)}; the intervals are for rows of other groups.")
         if known := groups.seen_before(data.groups, new.groups):
             say(console, f"{known} The guarantee is not about these rows.")
     elif noticed := data.suggestion:
@@ -115,12 +114,11 @@ def say_intervals(console: Console, found: Any, y: np.ndarray, locally_weighted:
 
 def check_method(method: str, locally_weighted: bool, confidence: float, units: Any, n_rows: int) -> None:
     """Refuse a method that is not for these rows or units, and levels at which every interval would be infinite."""
-    from stablebag._wording import ROWS
-    from stablebag.cli import training as groups
+    from stablebag._wording import GROUPS, ROWS
     from stablebag.cli.training import TableError
     from stablebag.deciding.jackknife import quantile_rank
 
-    noun = ROWS if units is None else groups.noun(units)
+    noun = ROWS if units is None else GROUPS
     if units is not None and not units.is_unique and method == "stable-jackknife":
         raise TableError(
             f"The stable-jackknife is proved for rows, and --group leaves out {noun.plural}. Use jackknife+."

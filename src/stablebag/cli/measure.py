@@ -15,7 +15,7 @@ import pandas as pd
 from rich.console import Console
 from sklearn.model_selection import train_test_split
 
-from stablebag._wording import ROWS, Noun
+from stablebag._wording import GROUPS, ROWS
 from stablebag._writing import refuse_ending, refuse_unwritable, write_text
 from stablebag.cli import training
 from stablebag.cli.budget import Workload, room_named, settled
@@ -198,7 +198,7 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
 def _workload(console: Console, pipeline: Any, rows: StudyRows, options: Mapping[str, Any]) -> Workload:
     """How much is fitted, chosen where it was left open."""
     groups = rows.groups
-    units = {} if groups is None else {"units": groups.nunique(), "noun": Noun.of_column(groups.name)}
+    units = {} if groups is None else {"units": groups.nunique(), "noun": GROUPS}
     return settled(
         console,
         pipeline,
@@ -278,7 +278,7 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
         X, X_test, y, y_test, units, others = training.held_out_units(X, y, units, size, task, seed)
     notes.append(training.trained(len(y), len(X_test), units, others))
     if known := training.seen_before(units, others):
-        warnings.append(f"{known} So the scores flatter predictions for new {training.noun(units).plural}.")
+        warnings.append(f"{known} So the scores flatter predictions for new groups.")
     if units is None and (noticed := training.suggestion(X_test) if is_large else training.suggestion(X, X_test)):
         warnings.append(noticed)
     if not is_large and y_test is not None:

@@ -483,8 +483,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         groups : sequence of int or labels, of length n_samples, default=None
             The unit that each row belongs to, such as the patient of a visit. Bags are then drawn over units: `scheme`
             counts units, a learner gets all rows of the units in its bag, and everything that is measured or proved is
-            about leaving out a unit. The name of a series says what a unit is: "patient_id" makes sentences about
-            patients. None leaves out rows.
+            about leaving out a unit. None leaves out rows.
         strata : array-like of shape (n_samples,) or None, default=None
             For `StratifiedSubbagging` without strata of its own: the label of each row's stratum. None is the class of
             each row in a classifier.
