@@ -15,6 +15,8 @@ from stablebag.models.fitted import Fitted
 from stablebag.resampling.schemes import SCHEMES
 from stablebag.tables.columns import Kind
 
+pytestmark = pytest.mark.slow
+
 skops = pytest.importorskip("skops.io")
 RNG = np.random.default_rng(0)
 N = 24

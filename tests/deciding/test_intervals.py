@@ -119,6 +119,7 @@ def test_a_fold_for_each_row_is_the_jackknife_plus():
     assert "coverage is at least 0.6" in joined(folds)
 
 
+@pytest.mark.slow
 def test_refits_show_progress_and_are_the_same_for_any_number_of_jobs():
     calls = []
     tree = DecisionTreeRegressor(max_features=1)

@@ -90,6 +90,7 @@ def test_the_stable_jackknife_adds_epsilon_to_a_residual_of_higher_rank(data, bo
     assert "here they are reused, so this holds approximately" in joined(found)
 
 
+@pytest.mark.slow
 def test_the_choice_is_made_without_looking_at_residuals_and_is_the_best_for_typical_ones(data):
     table, target = data
     learner = DecisionTreeRegressor(max_depth=2, random_state=0)

@@ -13,6 +13,8 @@ from hostile.subjects import POINTS, perturbations, regressor
 from stablebag import BernoulliSubbagging, Certificate, Subbagging, TrimmedRange
 from stablebag.measuring import Perturbations
 
+pytestmark = pytest.mark.slow
+
 TIMES = int(os.environ.get("STABLEBAG_HOSTILE", "1"))
 WRONG = [
     "1e999999999", "1/0", "nan", "-1", "", 10**400, -1, 0, 2.5, math.nan, math.inf, True, None, [], {}, [1], {"a": 1},

@@ -107,6 +107,7 @@ def test_blocks_do_not_matter(data, monkeypatch):
     assert_same_sums(leave_one_out(model, points).left_out, whole.left_out, model, y)
 
 
+@pytest.mark.slow
 def test_streaming_is_the_same_without_keeping_a_model(data):
     X, y, points = data
     for model in (
@@ -161,6 +162,7 @@ def test_training_rows_that_would_be_ignored_are_refused(data):
         leave_one_out(model, points, X_train=X, y_train=y, fit_params=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scheme", [Subbagging(2), Subbagging(5), BernoulliSubbagging(0.4), ClassicalBagging(3)], ids=str
 )

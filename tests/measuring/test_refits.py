@@ -136,6 +136,7 @@ def test_replacing_a_row(data):
     assert frames.scope.rerun is Rerun.REPLACED
 
 
+@pytest.mark.slow
 def test_corollary_17_holds_for_a_bagged_model(data):
     X, y, points = data
     model = BaggedRegressor(n_bags=200, prediction_range=FixedRange(-1, 1))

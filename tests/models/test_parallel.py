@@ -21,6 +21,8 @@ from stablebag.models.fitting import fit_and_predict_bags, fit_bags
 from stablebag.models.parallel import BagError, Pace, n_workers, results
 from stablebag.models.solving import FitJob
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def data():

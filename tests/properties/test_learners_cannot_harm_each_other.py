@@ -51,6 +51,8 @@ from stablebag.measuring import replace_one_refit, stability_test
 from stablebag.models.fitted import Fitted
 from stablebag.proving import certify_reused
 
+pytestmark = pytest.mark.slow
+
 RANGE = FixedRange(-1000.0, 1000.0)
 
 

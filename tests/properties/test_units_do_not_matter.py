@@ -26,6 +26,8 @@ from stablebag.measuring import stability_test
 from stablebag.proving import certify_reused
 from stablebag.showing.study import study
 
+pytestmark = pytest.mark.slow
+
 UNITS = [2.0**-900, 2.0**-565, 2.0**515, 2.0**900]  # 1e-271, 1e-170, 1e155, 1e271
 
 

@@ -50,6 +50,7 @@ def accepted(measured, certificate):
     return measured.scope.mismatch(certificate.scope) is None
 
 
+@pytest.mark.slow
 def test_bounds_of_the_same_thing_are_accepted():
     every, drawn = model().fit(X, Y), model(n_bags=20).fit(X, Y)
     assert accepted(leave_one_out(every, X), certify(every))

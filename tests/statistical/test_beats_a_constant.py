@@ -16,6 +16,8 @@ from stablebag.showing.comparison import Comparison
 from stablebag.showing.scores import LEVEL, HeldOut
 from stablebag.showing.verdict import decide
 
+pytestmark = pytest.mark.slow
+
 FALSE_ALARM = 1e-5
 STABLE = Comparison.of(None, Perturbations(np.zeros(2), np.ones((3, 2)), np.arange(3)))
 N_TRAIN = 200

@@ -12,6 +12,8 @@ from sklearn.tree import DecisionTreeRegressor
 from stablebag import BaggedRegressor, ClassicalBagging, FixedRange, Subbagging, predict_interval, random_n_bags
 from stablebag.deciding import jackknife_intervals_refit
 
+pytestmark = pytest.mark.slow
+
 FALSE_ALARM = 1e-6
 
 

@@ -19,6 +19,8 @@ from stablebag.showing import comparison
 from stablebag.showing.comparison import Comparison, bagged_by, of_rows
 from stablebag.showing.study import rows_to_refit
 
+pytestmark = pytest.mark.slow
+
 FALSE_ALARM = 5.0  # standard errors of a mean of independent numbers: about once in a million times
 Y = np.array([0.0, 1.0, 2.0, 2.5, 4.0, 9.0])  # the last row carries most of the change
 SIZE, N_BAGS, N_SEEDS = 3, 30, 40

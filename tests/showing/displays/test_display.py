@@ -28,6 +28,7 @@ from stablebag.showing.displays.display import (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])
 def test_any_scale_and_no_spread_can_be_drawn(scale):
     moved = {"one": Perturbations(np.zeros(1), scale * np.ones((5, 1)), np.arange(5)),

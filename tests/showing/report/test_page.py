@@ -22,6 +22,8 @@ from stablebag.showing.report import write
 from stablebag.showing.report.page import Colophon
 from stablebag.showing.study import Study
 
+pytestmark = pytest.mark.slow
+
 EVIL = "<script>alert(1)</script>"
 
 
