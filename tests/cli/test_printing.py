@@ -232,16 +232,16 @@ def test_remarks_follow_the_verdict():
 def test_suspicious_rows_are_told_with_the_noise_beside_them(of_numbers):
     moving, far = suspicious(of_numbers)
     assert "Row 0 is the first row below the header." in told(of_numbers)
-    first = of_numbers.suspects.moving[0]
+    first = of_numbers.suspects.influential[0]
     assert f"row 7 (by {number(first.change)}, noise {number(first.noise)})" in moving
     assert moving.endswith("If no row had an effect, the chance of listing any would be at most 5%.")
-    times = f"{of_numbers.suspects.farthest[0].distance:.1f} times the usual size"
-    assert f"predict, the first 5: row 7 (off by +{number(of_numbers.suspects.farthest[0].value)}, {times})" in far
+    times = f"{of_numbers.suspects.unusual[0].distance:.1f} times the usual size"
+    assert f"predict, the first 5: row 7 (off by +{number(of_numbers.suspects.unusual[0].value)}, {times})" in far
     assert far.endswith("This is a ranking: clean data have one too.")
 
 
 def test_rows_of_pure_noise_are_not_said_to_move_predictions(of_classes):
-    assert of_classes.suspects.moving == ()
+    assert of_classes.suspects.influential == ()
     moving, far = suspicious(of_classes)
     assert moving == (
         f"No row moves predictions at {len(of_classes.bagged.prediction)} test points clearly beyond bagging noise "

@@ -123,7 +123,7 @@ def test_a_study_is_the_same_in_any_unit(unit, data):
         back = 1.0 if one.name == "R2" else unit
         np.testing.assert_allclose(np.array(other[1:4]) / back, one[1:4], rtol=1e-12, err_msg=one.name)
     assert scaled.verdict().case == plain.verdict().case
-    assert [row.number for row in scaled.suspects.moving] == [row.number for row in plain.suspects.moving]
+    assert [row.number for row in scaled.suspects.influential] == [row.number for row in plain.suspects.influential]
 
 
 def test_squares_that_are_no_numbers_are_refused(data):

@@ -35,7 +35,7 @@ def test_a_study_measures_proves_and_holds_out(diabetes, cancer):
     assert regression.scores[0].constant > regression.scores[0].bagged
     assert regression.coverage * 60 == pytest.approx(round(regression.coverage * 60))  # of all held-out rows
     assert 0.5 < regression.coverage < 1
-    assert len(regression.intervals) == 6
+    assert len(regression.intervals.lower) == 6
     assert isinstance(cancer.anew, VectorCertificate)
     assert cancer.bagged.scope.mismatch(cancer.proved.scope) is None
     assert [score.name for score in cancer.scores] == ["accuracy", "log loss"]

@@ -107,7 +107,7 @@ def say_intervals(console: Console, found: Any, y: np.ndarray, locally_weighted:
     say(console, " ".join([first, *rest, *[about_bags] * bool(about_bags)]))
     below = int((found.lower < 0).sum())
     if below and np.isfinite(found.lower).all() and y.min() >= 0:
-        begin = f"{below:,} of {len(found):,} intervals begin below zero, and no target in the training table is."
+        begin = f"{below:,} of {len(found.lower):,} intervals begin below zero, and no target in the training table is."
         way = "" if locally_weighted else "--locally-weighted makes them as wide as the bags differ at each row. "
         say(console, f"{begin} {way}If none can be, cut them off at zero; no coverage is lost.")
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from stablebag._wording import ROWS, Noun, number, percent, preformatted, printable, rounded_up
 from stablebag.measuring.perturbations import Perturbations
-from stablebag.measuring.suspects import RANKING, Farthest, Suspects
+from stablebag.measuring.suspects import RANKING, Suspects, UnusualRow
 from stablebag.proving.certificate import StabilityCertificate
 from stablebag.resampling.units import plain
 from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison, are_of_classes, scale_of
@@ -527,14 +527,14 @@ def row_lists(study: Any) -> Iterator[RowList]:
 def _moving(found: Suspects, noun: Noun) -> RowList:
     rows = tuple(
         ListedRow(one.number, one.name, {"change": one.change, "noise": one.noise, "p_value": one.p_value})
-        for one in found.moving
+        for one in found.influential
     )
     beyond = "" if found.noise == 0 else " beyond bagging noise"  # no bags were drawn, so that there is no noise
-    sentence = found.about_moving
-    if found.moving:
+    sentence = found.influence_summary
+    if found.influential:
         verb = "moves" if len(rows) == 1 else "move"
         named = _named(
-            found.moving,
+            found.influential,
             noun,
             lambda one: f"by {number(one.change)}" + ("" if found.noise == 0 else f", noise {number(one.noise)}"),
         )
@@ -558,12 +558,12 @@ def _worth_a_look(found: Suspects, noun: Noun, task: str) -> RowList:
         heads = ("probability of its class", "usual in its class", "distance")
     rows = tuple(
         ListedRow(one.number, one.name, {keys[0]: one.value, keys[1]: one.usual, "distance": one.distance})
-        for one in found.farthest
+        for one in found.unusual
     )
-    sentence = found.none_far
+    sentence = found.nothing_unusual
     if rows:
         describe = _how_far if task == "regression" else _how_unlikely
-        named = _named(found.farthest, noun, lambda one: describe(one, noun))
+        named = _named(found.unusual, noun, lambda one: describe(one, noun))
         others = f"{_count(len(rows), noun)} farthest from what the other {noun.plural} predict{found.among}"
         sentence = f"Worth a look, {others}{_first(rows)}: {named}. {RANKING}"
     columns = dict(zip((*keys, "distance"), heads, strict=True))
@@ -578,12 +578,12 @@ def _worth_a_look(found: Suspects, noun: Noun, task: str) -> RowList:
     )
 
 
-def _how_far(one: Farthest, noun: Noun) -> str:
+def _how_far(one: UnusualRow, noun: Noun) -> str:
     times = "most are not off at all" if math.isinf(one.distance) else f"{one.distance:.1f} times the usual size"
     return f"{'' if noun == ROWS else 'one row '}off by {'+' * (one.value > 0)}{number(one.value)}, {times}"
 
 
-def _how_unlikely(one: Farthest, noun: Noun) -> str:
+def _how_unlikely(one: UnusualRow, noun: Noun) -> str:
     own = "its class" if noun == ROWS else "the class of one row"
     return f"{own} has {percent(one.value)}, usually {percent(one.usual)}"
 

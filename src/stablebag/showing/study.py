@@ -12,7 +12,7 @@ from stablebag._seeds import Seeds
 from stablebag._wording import ROWS, Noun
 from stablebag.deciding.intervals import Intervals, predict_interval
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
-from stablebag.measuring.leave_one_out import doubtful_blocks, leave_one_out
+from stablebag.measuring.leave_one_out import leave_one_out, undecided_blocks
 from stablebag.measuring.perturbations import Names, Perturbations, flipped
 from stablebag.measuring.refits import (
     leave_one_out_refit,
@@ -163,7 +163,7 @@ class Decisions:
     def suggested_by(cls, model: Any, X: Any) -> "Decisions":
         """Find which flips the bags of a fitted classifier suggest at held-out rows; none is checked yet."""
         pairs = [np.empty((0, 2), dtype=np.intp)]
-        for places, prediction, left_out in doubtful_blocks(model, X):
+        for places, prediction, left_out in undecided_blocks(model, X):
             rows, points = np.nonzero(flipped(prediction, left_out))
             pairs.append(np.stack([rows, places[points]], axis=1))
         by_point, by_row = np.zeros(n_rows(X), dtype=int), np.zeros(len(model.units_), dtype=int)
@@ -546,7 +546,7 @@ class Study:
         """How many of the held-out targets are in their intervals, if that is known."""
         if self.coverage is None or self.intervals is None:
             return None
-        n, groups = len(self.intervals), None
+        n, groups = len(self.intervals.lower), None
         if self.losses:
             n, groups = len(self.losses[0].bagged), self.losses[0].groups
         n_units = n if groups is None else len(np.unique(groups))

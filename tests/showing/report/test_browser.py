@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from stablebag.measuring.suspects import Farthest, Suspects
+from stablebag.measuring.suspects import Suspects, UnusualRow
 from stablebag.showing.report import write
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -23,7 +23,7 @@ pytestmark = [
 def report(diabetes, tmp_path_factory):
     result, X = diabetes
     path = tmp_path_factory.mktemp("report") / "report.html"
-    far = tuple(Farthest(k, k, (-1) ** k * 1000.0 / (k + 1), 5.0, 200.0 / (k + 1)) for k in range(8))
+    far = tuple(UnusualRow(k, k, (-1) ** k * 1000.0 / (k + 1), 5.0, 200.0 / (k + 1)) for k in range(8))
     result = replace(result, suspects=Suspects((), far, 0.5, 5.0))
     return write(path, result, rows=X[:200]), result
 

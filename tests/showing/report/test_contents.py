@@ -3,7 +3,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from stablebag.measuring.suspects import Farthest, Moving, Suspects
+from stablebag.measuring.suspects import InfluentialRow, Suspects, UnusualRow
 from stablebag.showing.report.page import Colophon, Contents, Values
 from stablebag.showing.study import Study
 
@@ -42,8 +42,8 @@ def test_what_is_below_the_noise_is_never_written_as_zero(diabetes):
 
 def test_suspicious_rows_stand_beside_their_noise_with_the_targets_own_name(diabetes):
     result, X = diabetes
-    far = (Farthest(4, 4, -1234567.0, 1000.0, 1234.6), Farthest(7, 7, 9999.0, 1000.0, 10.0))
-    moving = (Moving(9, 9, 2.5, 0.5, 0.001),)
+    far = (UnusualRow(4, 4, -1234567.0, 1000.0, 1234.6), UnusualRow(7, 7, 9999.0, 1000.0, 10.0))
+    moving = (InfluentialRow(9, 9, 2.5, 0.5, 0.001),)
     found = replace(result, suspects=Suspects(moving, far, 0.5, 1000.0))
     contents = contents_of(found, X[:200])
     table = contents.rows("worth a look", 3)
@@ -60,7 +60,7 @@ def test_suspicious_rows_stand_beside_their_noise_with_the_targets_own_name(diab
 
 
 def test_rows_whose_class_is_unlikely_come_first(cancer):
-    far = (Farthest(4, 4, 0.001, 0.99, 19.0), Farthest(7, 7, 0.02, 0.9, 8.0))
+    far = (UnusualRow(4, 4, 0.001, 0.99, 19.0), UnusualRow(7, 7, 0.02, 0.9, 8.0))
     table = contents_of(replace(cancer, suspects=Suspects((), far, 0.5, np.nan))).rows("worth a look", 3)
     assert table.head[1:4] == ("probability of its class", "usual in its class", "distance")
     assert (table.sorted_by, table.ascending) == (3, False)
