@@ -26,7 +26,7 @@ MODULES = sorted(
 )
 PUBLIC = [
     "BagPredictions", "BaggedClassifier", "BaggedRegressor", "Bags", "BernoulliSubbagging", "Certificate",
-    "ClassicalBagging", "ClusterSubbagging", "FixedRange", "FunctionClassifier", "FunctionRange", "FunctionRegressor",
+    "ClassicalBagging", "ClusterSubbagging", "FixedRange", "FunctionClassifier", "FunctionRegressor",
     "IntervalDisplay", "Intervals", "LabelSetDisplay", "LabelSets", "LeaveOneOutError", "LeftOutRankings",
     "LeftOutSelections", "ObservedRange", "ParquetTable", "PerturbationDisplay",
     "Perturbations", "PhaseDiagramDisplay", "Plan", "PointCertificate",

@@ -25,7 +25,7 @@ _ROOMS = {
     "stablebag.models.forgetting": ["forget", "learn"],
     "stablebag.models.functions": ["FunctionClassifier", "FunctionRegressor"],
     "stablebag.models.parallel": ["on_progress"],
-    "stablebag.models.ranges": ["FixedRange", "FunctionRange", "ObservedRange", "PredictionRange", "TrimmedRange"],
+    "stablebag.models.ranges": ["FixedRange", "ObservedRange", "PredictionRange", "TrimmedRange"],
     "stablebag.models.rows": ["RowSource"],
     "stablebag.tables.parquet": ["ParquetTable"],
     "stablebag.proving.bounds": ["unstable_epsilon"],

@@ -36,7 +36,6 @@ from stablebag.models.functions import FunctionClassifier as FunctionClassifier
 from stablebag.models.functions import FunctionRegressor as FunctionRegressor
 from stablebag.models.parallel import on_progress as on_progress
 from stablebag.models.ranges import FixedRange as FixedRange
-from stablebag.models.ranges import FunctionRange as FunctionRange
 from stablebag.models.ranges import ObservedRange as ObservedRange
 from stablebag.models.ranges import PredictionRange as PredictionRange
 from stablebag.models.ranges import TrimmedRange as TrimmedRange

@@ -5,7 +5,7 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from rounding import assert_same_sums
-from stablebag import BaggedRegressor, ClassicalBagging, FunctionRange, Subbagging, TrimmedRange, predict_interval
+from stablebag import BaggedRegressor, ClassicalBagging, Subbagging, TrimmedRange, predict_interval
 from stablebag.deciding import jackknife as rank_search
 from stablebag.deciding.jackknife import RankSearch
 from stablebag.measuring.leave_one_out import left_out_at_rows
@@ -151,9 +151,7 @@ def test_a_window_that_is_too_small_is_found_out():
 
 
 def test_a_range_that_every_row_changes_is_no_obstacle():
-    model, X = fitted(
-        n=530, estimator=Ridge(), prediction_range=FunctionRange(lambda y: (y.mean() - 0.5, y.mean() + 0.5))
-    )
+    model, X = fitted(n=530, estimator=Ridge(), prediction_range=lambda y: (y.mean() - 0.5, y.mean() + 0.5))
     once = model.predict_once(X)
     residuals = np.abs(Fitted(model).y - left_out_at_rows(model))
     found = RankSearch(478, residuals, Fitted(model).average).ends(BagPoints(Fitted(model).average, once.raw))

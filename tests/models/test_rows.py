@@ -289,7 +289,7 @@ class Scribbler:
 @pytest.mark.parametrize("harmless", [True, False])
 def test_no_learner_can_change_the_points_of_the_next(harmless):
     points = Points(np.array([[1.0], [2.0]]))
-    assert points.ask(Scribbler(), "predict", harmless=harmless).tolist() == [0.0, 0.0]
+    assert points.call(Scribbler(), "predict", harmless=harmless).tolist() == [0.0, 0.0]
     assert points.X.tolist() == [[1.0], [2.0]]
     assert points.copies == harmless  # those after it get a copy at once
 
