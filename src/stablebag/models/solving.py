@@ -212,7 +212,7 @@ class PredictRequest:
         given = {} if constant else self.params or {}
         params = {name: isolated(name, value) for name, value in given.items()}
 
-        call = partial(call_method, model, points, harmless=harmless, **params)
+        call: Callable[[str], Any] = partial(call_method, model, points, harmless=harmless, **params)
         if classes is None:
             return outputs.numbers(call("predict"), n_points, self.n_outputs, points.places)
         if self.decisions:
