@@ -30,7 +30,7 @@ from stablebag.models.rows import (
     as_float32,
     fingerprint,
     has_mutable_cells,
-    kept,
+    own_copy,
     same_table,
     stacked,
     take_rows,
@@ -254,14 +254,14 @@ def test_other_objects_are_other_tables():
 
 def test_a_kept_table_is_out_of_reach():
     table = np.array([[1.0], [2.0]])
-    held = kept(table)
+    held = own_copy(table)
     table[0] = 7.0
     assert held.tolist() == [[1.0], [2.0]]
     with pytest.raises(ValueError, match="read-only"):
         held[0] = 7.0
     lists = np.empty((1, 1), dtype=object)
     lists[0, 0] = [1]
-    held = kept(lists)
+    held = own_copy(lists)
     lists[0, 0].append(2)
     assert held[0, 0] == [1]
 
