@@ -33,7 +33,7 @@ PUBLIC = [
     "PoissonizedBagging", "PredictionRange", "RandomBags", "RankSets", "ResamplingScheme", "ReusedBagsCertificate",
     "RowIds", "RowSource", "Selection", "SelectionStability", "StabilityCurveDisplay", "StabilityTest", "StableRanking",
     "StratifiedSubbagging", "Subbagging", "Suspects", "TrimmedRange", "UnequalScheme", "VectorCertificate", "certify",
-    "certify_reused", "forget", "inflated_argmax", "jackknife_intervals_refit", "learn", "leave_one_out",
+    "forget", "inflated_argmax", "jackknife_intervals_refit", "learn", "leave_one_out",
     "leave_one_out_error", "leave_one_out_refit", "on_progress", "plan", "predict_interval",
     "predict_set", "random_n_bags", "replace_one_refit", "search_winner", "select_model", "selection_stability",
     "stability_test", "stable_ranking", "suspects", "top_k_sets", "unstable_epsilon",

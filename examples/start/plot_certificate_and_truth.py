@@ -21,7 +21,6 @@ from stablebag import (
     StabilityCurveDisplay,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
 )
@@ -47,11 +46,11 @@ print(bagged)
 # %%
 # Prove
 # -----
-# :func:`~stablebag.certify_reused` is about exactly this measurement: these bags, and the average over those without
+# With ``reused=True``, :func:`~stablebag.certify` is about exactly this measurement: these bags, and the average over those without
 # the row. It holds for every learner at every point; with the points given, it is sharper, because it knows how far
 # the trees differ there.
 
-everywhere, here = certify_reused(model), certify_reused(model, points)
+everywhere, here = certify(model, reused=True), certify(model, points, reused=True)
 print(here.explain(delta=0.05))
 
 # %%

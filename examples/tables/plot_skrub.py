@@ -23,7 +23,6 @@ from stablebag import (
     BaggedRegressor,
     StabilityCurveDisplay,
     Subbagging,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
 )
@@ -65,7 +64,7 @@ for name, fitted in {"one pipeline": learner, "bagged": model}.items():
 left_out = range(0, len(y_train), 90 if QUICK else 20)
 alone = leave_one_out_refit(learner, X_train, y_train, X_new, rows=left_out)
 bagged = leave_one_out(model, X_new)
-certificate = certify_reused(model, X_new)
+certificate = certify(model, X_new, reused=True)
 print(certificate.explain(delta=0.1))
 assert bagged.epsilon(0.1, "max") <= certificate.epsilon(0.1).max()
 

@@ -43,9 +43,7 @@ from stablebag.models.ranges import TrimmedRange as TrimmedRange
 from stablebag.models.rows import RowSource as RowSource
 from stablebag.proving.bounds import unstable_epsilon as unstable_epsilon
 from stablebag.proving.certificate import Certificate as Certificate
-from stablebag.proving.certificate import VectorCertificate as VectorCertificate
 from stablebag.proving.certify import certify as certify
-from stablebag.proving.certify import certify_reused as certify_reused
 from stablebag.proving.plan import Plan as Plan
 from stablebag.proving.plan import plan as plan
 from stablebag.proving.points import PointCertificate as PointCertificate

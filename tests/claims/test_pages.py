@@ -21,7 +21,6 @@ from stablebag import (
     StabilityCurveDisplay,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
     plan,
@@ -74,10 +73,10 @@ def test_a_curve_says_whether_what_is_proved_holds_for_this_draw_or_on_average(f
     model, X, y, points = fitted
     draw = StabilityCurveDisplay.from_perturbations
     reused, refitted = leave_one_out(model, points), leave_one_out_refit(model, X, y, points)
-    assert draw(reused, certificate=certify_reused(model)).guarantee_.get_label() == "proved"
+    assert draw(reused, certificate=certify(model, reused=True)).guarantee_.get_label() == "proved"
     on_average = draw(refitted, certificate=certify(model)).guarantee_.get_label()
     assert on_average == "proved, on average over draws of the bags"
-    both = draw({"base": refitted, "bagged": reused}, certificate=certify_reused(model, points))
+    both = draw({"base": refitted, "bagged": reused}, certificate=certify(model, points, reused=True))
     assert both.guarantee_.get_label() == "proved for bagged"
 
 
@@ -121,7 +120,7 @@ def test_decisions_that_are_not_drawn_lead_by_at_least_what_is_said(seed):
 def test_of_bags_drawn_anew_the_table_says_that_it_is_proved_on_average(fitted):
     model, X, y, points = fitted
     refitted = leave_one_out_refit(model, X, y, points, rows=range(5))
-    lines = proofs(leave_one_out(model, points), certify_reused(model, points), certify(model), refitted, delta=0.001)
+    lines = proofs(leave_one_out(model, points), certify(model, points, reused=True), certify(model), refitted, delta=0.001)
     for line in lines:
         assert ("on average over seeds" in line.what) == line.what.startswith("fitted again")
         assert "100%" not in line.what  # of 99.9 % of the rows

@@ -13,7 +13,6 @@ from stablebag import (
     Subbagging,
     VectorCertificate,
     certify,
-    certify_reused,
 )
 from stablebag.deciding.label_sets import SharedLabels
 from stablebag.models.fitted import Fitted
@@ -30,14 +29,14 @@ def shared(fitted, epsilon=None, delta=0.1, certificate=None):
 
 
 def test_epsilon_is_just_above_what_is_proved_at_each_point(fitted):
-    proved = certify_reused(*fitted, vector=True).epsilon(0.1)
+    proved = certify(*fitted, vector=True, reused=True).epsilon(0.1)
     epsilon = shared(fitted).epsilon
     assert (epsilon > proved).all()
     assert epsilon == pytest.approx(proved, rel=1e-8, abs=1e-11)
 
 
 def test_delta_of_a_given_epsilon_is_that_of_the_distances_from_epsilon_on(fitted):
-    certificate = certify_reused(fitted[0], vector=True)
+    certificate = certify(fitted[0], vector=True, reused=True)
     for rows in (1, 5, 20):
         edge = certificate.epsilon(rows / 89)
         assert shared(fitted, edge * (1 + 1e-6), certificate=certificate).delta <= rows / 89
@@ -53,7 +52,7 @@ def test_the_two_ways_agree(fitted):
 
 def test_what_is_compared_is_said(fitted):
     model = fitted[0]
-    reused, everywhere = shared(fitted).words, shared(fitted, certificate=certify_reused(model, vector=True)).words
+    reused, everywhere = shared(fitted).words, shared(fitted, certificate=certify(model, vector=True, reused=True)).words
     assert "these 100 bags as they were drawn and each of these 89 points" in reused
     assert "for all but at most 8 of the 89 rows (delta = 0.1)" in reused
     assert "the set from the bags without the row, with the same epsilon, has a label in common with this one" in reused
@@ -98,7 +97,7 @@ def test_where_nothing_is_proved_it_is_said(fitted):
 def test_all_bags_are_for_certain_and_about_refits_and_reuse_alike():
     X, y = np.arange(6.0)[:, None], np.array(list("aabbcc"))
     model = BaggedClassifier(scheme=Subbagging(3), n_bags="all", random_state=0).fit(X, y)
-    ways = [None, certify(model, vector=True), certify(model, X, vector=True), certify_reused(model, vector=True)]
+    ways = [None, certify(model, vector=True), certify(model, X, vector=True), certify(model, vector=True, reused=True)]
     for certificate in ways:
         words = shared((model, X), delta=0.4, certificate=certificate).words
         assert "Proved for the average over all bags" in words
@@ -123,10 +122,10 @@ def test_a_certificate_of_something_else_is_refused(fitted):
     for certificate, said in (
         (certify(model), "certificate of vectors"),
         (Certificate(Subbagging(0.5), 89), "certificate of vectors"),
-        (certify_reused(model), "vector of class probabilities"),
-        (certify_reused(other, vector=True), "other bags"),
-        (certify_reused(model, X[:5], vector=True), "points"),
-        (certify_reused(model, X[::-1], vector=True), "other points"),
+        (certify(model, reused=True), "vector of class probabilities"),
+        (certify(other, vector=True, reused=True), "other bags"),
+        (certify(model, X[:5], vector=True, reused=True), "points"),
+        (certify(model, X[::-1], vector=True, reused=True), "other points"),
         (certify(model, X[:5], vector=True), "points"),
         (certify(BaggedClassifier(n_bags=100).fit(X[:50], Fitted(model).y[:50]), vector=True), "50 rows"),
         ("reused", "certificate of vectors"),

@@ -344,7 +344,7 @@ for _name, _more in (("epsilon", {"delta": 0.1}), ("delta", {"epsilon": 0.2}), (
                      ("price", {"delta": 0.1})):  # fmt: skip
     for _public_name, _made in (
         ("VectorCertificate", lambda: sb.VectorCertificate(sb.Subbagging(0.5), 50, 100)),
-        ("ReusedBagsCertificate", lambda: sb.certify_reused(regressor(), POINTS)),
+        ("ReusedBagsCertificate", lambda: sb.certify(regressor(), POINTS, reused=True)),
         ("PointCertificate", lambda: sb.certify(regressor(), POINTS)),
     ):
         if (_public_name, _name) != ("PointCertificate", "price"):
@@ -354,9 +354,10 @@ _add("certify", lambda: {"model": regressor(), "X": POINTS, "confidence": 0.95, 
 _add("certify of a classifier", lambda: {"model": classifier(), "X": POINTS, "vector": True}, lambda: sb.certify)
 _add("certify of outputs", lambda: {"model": of_outputs(), "X": None, "vector": True}, lambda: sb.certify)
 _add("certify of one output", lambda: {"model": of_outputs().output(0), "X": POINTS}, lambda: sb.certify)
-_add("certify_reused of outputs", lambda: {"model": of_outputs(), "X": POINTS, "vector": True},
-     lambda: sb.certify_reused)  # fmt: skip
-_add("certify_reused", lambda: {"model": regressor(), "X": POINTS, "vector": False})
+_add("certify of outputs and reused bags", lambda: {"model": of_outputs(), "X": POINTS, "vector": True, "reused": True},
+     lambda: sb.certify)  # fmt: skip
+_add("certify of reused bags", lambda: {"model": regressor(), "X": POINTS, "vector": False, "reused": True},
+     lambda: sb.certify)  # fmt: skip
 _add("plan", lambda: {"n_samples": 200, "epsilon": 0.5, "delta": 0.1, "scheme": "subbagging", "max_bags": 10_000,
      "max_bag_size": None, "range_length": 1.0, "delta_range": 0.0, "coupling": None})  # fmt: skip
 _add("unstable_epsilon", lambda: {"n_samples": 50, "bag_size": 25, "delta": 0.1, "bound": "best"})
@@ -535,7 +536,7 @@ MADE_BY = {
     "Plan": "plan",
     "PointCertificate": "certify",
     "RandomBags": "random_n_bags",
-    "ReusedBagsCertificate": "certify_reused",
+    "ReusedBagsCertificate": "certify",
     "Selection": "select_model",
     "SelectionStability": "selection_stability",
     "StabilityTest": "stability_test",

@@ -12,7 +12,6 @@ from stablebag import (
     Subbagging,
     VectorCertificate,
     certify,
-    certify_reused,
 )
 from stablebag._wording import rounded_up
 from stablebag.models.fitted import Fitted
@@ -85,7 +84,7 @@ def test_one_bag_has_no_variance():
         certify(BaggedRegressor(n_bags=1, random_state=0).fit(X, Y), POINTS)
 
 
-@pytest.mark.parametrize("function", [certify, certify_reused])
+@pytest.mark.parametrize("function", [certify, partial(certify, reused=True)])
 def test_what_is_no_fitted_model_is_refused(function):
     with pytest.raises(TypeError, match="a fitted BaggedRegressor or BaggedClassifier"):
         function(LinearRegression().fit(X, Y))
@@ -111,7 +110,7 @@ def test_several_outputs_are_certified_each_alone_or_as_a_vector():
     assert certify(model.output(1)).range_length == 1000 * certify(model.output(0)).range_length
     expected = VectorCertificate.for_targets(Subbagging(40), targets, n_bags=300, coupling="matched")
     assert certify(model, vector=True) == expected
-    for function in (certify, certify_reused):
+    for function in (certify, partial(certify, reused=True)):
         with pytest.raises(ValueError, match=r"has 2 outputs. Use model.output\(0\), or vector=True"):
             function(model)
         with pytest.raises(ValueError, match="False for a regressor"):
@@ -147,6 +146,6 @@ def test_without_a_range_a_vector_is_certified_for_the_drawn_bags_at_points_alon
     with pytest.raises(ValueError, match="nothing is known about the vector"):
         certify(model, vector=True)
     with pytest.raises(ValueError, match="Give points"):
-        certify_reused(model, vector=True)
-    alone = certify_reused(model.output(0), POINTS)
-    np.testing.assert_allclose(certify_reused(model, POINTS, vector=True).rms(), np.sqrt(2) * alone.rms())
+        certify(model, vector=True, reused=True)
+    alone = certify(model.output(0), POINTS, reused=True)
+    np.testing.assert_allclose(certify(model, POINTS, vector=True, reused=True).rms(), np.sqrt(2) * alone.rms())
