@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from marks import since
-from stablebag import LabelSets
 from stablebag.cli.sets import _classes, _table, columns_of, conclusion
 from stablebag.cli.training import NewRows
+from stablebag.deciding import LabelSets
 
 QUICK = ("--n-bags", 40, "--jobs", 1)
 

@@ -4,9 +4,11 @@ import pytest
 from rich.console import Console
 
 import parquet_files
-from stablebag import BaggedRegressor, RandomBags, RowSource, Subbagging, random_n_bags
+from stablebag import BaggedRegressor, Subbagging, random_n_bags
 from stablebag.cli import budget
 from stablebag.cli.training import TableError, TwoTables, about_bags
+from stablebag.models import RowSource
+from stablebag.resampling import RandomBags
 
 CONSOLE = Console(quiet=True)
 OPTIONS = {

@@ -8,15 +8,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import (
-    BaggedRegressor,
-    BernoulliSubbagging,
-    RankSets,
-    Subbagging,
-    VectorCertificate,
-    stable_ranking,
-    top_k_sets,
-)
+from stablebag import BaggedRegressor, BernoulliSubbagging, Certificate, Subbagging, stable_ranking
+from stablebag.deciding import RankSets, top_k_sets
+from stablebag.proving import VectorOutputs
 
 X = np.arange(6.0)[:, None]
 
@@ -48,8 +42,8 @@ def test_epsilon_is_that_of_the_certificate_for_the_stated_set(within, radius, d
     ranking = stable_ranking(
         shares, X, None, within=within, bagging=BaggedRegressor(scheme=Subbagging(3), n_bags=40, random_state=0)
     )
-    about = {"radius": radius, "diameter": diameter, "coupling": "matched"}
-    certificate = VectorCertificate(Subbagging(3), 6, 40, **about)
+    outputs = VectorOutputs(diameter, radius=radius)
+    certificate = Certificate(Subbagging(3), 6, 40, outputs=outputs, coupling="matched")
     assert ranking.epsilon == pytest.approx(certificate.epsilon(0.05), rel=1e-8)
     assert str(ranking.within) in " ".join(ranking.explain().split())
 

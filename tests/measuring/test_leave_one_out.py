@@ -16,11 +16,11 @@ from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
     BernoulliSubbagging,
+    Certificate,
     ClassicalBagging,
     FixedRange,
     FunctionRegressor,
     ObservedRange,
-    Perturbations,
     PoissonizedBagging,
     Subbagging,
     TrimmedRange,
@@ -30,11 +30,13 @@ from stablebag import (
     leave_one_out_refit,
     predict_interval,
 )
-from stablebag.measuring.leave_one_out import doubtful_blocks, left_out_at_rows, perturbations_of
+from stablebag.measuring import Perturbations
+from stablebag.measuring.leave_one_out import left_out_at_rows, perturbations_of, undecided_blocks
 from stablebag.measuring.perturbations import flipped
 from stablebag.models.average import BagAverage
 from stablebag.models.fitted import Fitted
 from stablebag.paper.counterexamples import Memorizer
+from stablebag.proving import VectorOutputs
 from stablebag.proving.bounds import memorizer_in_sample_delta
 from stablebag.proving.scope import Quantity, refuse_mismatch
 
@@ -106,6 +108,7 @@ def test_blocks_do_not_matter(data, monkeypatch):
     assert_same_sums(leave_one_out(model, points).left_out, whole.left_out, model, y)
 
 
+@pytest.mark.slow
 def test_streaming_is_the_same_without_keeping_a_model(data):
     X, y, points = data
     for model in (
@@ -160,6 +163,7 @@ def test_training_rows_that_would_be_ignored_are_refused(data):
         leave_one_out(model, points, X_train=X, y_train=y, fit_params=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scheme", [Subbagging(2), Subbagging(5), BernoulliSubbagging(0.4), ClassicalBagging(3)], ids=str
 )
@@ -259,7 +263,7 @@ def test_only_points_whose_decision_no_row_can_change_are_not_doubtful(monkeypat
     moved = leave_one_out(model, points)
     expected = moved.flips()
     places = []
-    for some, prediction, left_out in doubtful_blocks(model, points):
+    for some, prediction, left_out in undecided_blocks(model, points):
         places += some.tolist()
         np.testing.assert_allclose(left_out, moved.left_out[:, some], rtol=0, atol=1e-15)
         np.testing.assert_array_equal(flipped(prediction, left_out), expected[:, some])
@@ -279,7 +283,7 @@ def test_where_bags_are_not_alike_every_point_is_doubtful(special):
         scheme = BernoulliSubbagging(0.3)  # some bags are empty
         model = BaggedClassifier(DecisionTreeClassifier(), scheme=scheme, n_bags=80, random_state=0)
         model.fit(X, [0, 0, 0, 1, 1, 2])
-    assert np.concatenate([some for some, *_ in doubtful_blocks(model, X)]).tolist() == list(range(6))
+    assert np.concatenate([some for some, *_ in undecided_blocks(model, X)]).tolist() == list(range(6))
 
 
 # ------------------------------------------------------------------------------------------------------ several outputs
@@ -325,7 +329,11 @@ def test_the_distance_of_several_outputs_stands_beside_bounds_of_it_alone():
     assert (moved.in_norm().epsilon(0.3) <= proved.epsilon(0.3)).all()
     with pytest.raises(ValueError, match=r"in_norm\(\) goes with vector=True, and model.output\(name\) with itself"):
         refuse_mismatch(moved.scope, proved.scope, "A display")
-    for other in (certify(model.output(0), reused=True), certify(model, vector=True), Certificate(Subbagging(10), 20, outputs=VectorOutputs())):
+    for other in (
+        certify(model.output(0), reused=True),
+        certify(model, vector=True),
+        Certificate(Subbagging(10), 20, outputs=VectorOutputs()),
+    ):
         assert moved.in_norm().scope.mismatch(other.scope)
     free = BaggedRegressor(Ridge(), n_bags=60, prediction_range=None, random_state=0).fit(X, y)
     moved = leave_one_out(free, X).in_norm()

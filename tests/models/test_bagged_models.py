@@ -20,9 +20,9 @@ from stablebag import (
     leave_one_out_error,
     predict_interval,
     predict_set,
-    selection_stability,
     suspects,
 )
+from stablebag.deciding import selection_stability
 from stablebag.models.ensemble import check_bagged
 
 X, y = load_diabetes(return_X_y=True)

@@ -46,10 +46,11 @@ from stablebag import (
     leave_one_out_error,
     leave_one_out_refit,
     predict_interval,
-    replace_one_refit,
-    stability_test,
 )
+from stablebag.measuring import replace_one_refit, stability_test
 from stablebag.models.fitted import Fitted
+
+pytestmark = pytest.mark.slow
 
 RANGE = FixedRange(-1000.0, 1000.0)
 

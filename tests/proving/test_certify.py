@@ -1,20 +1,15 @@
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression
 
-from stablebag import (
-    BaggedRegressor,
-    Certificate,
-    PointCertificate,
-    Subbagging,
-    VectorCertificate,
-    certify,
-)
+from stablebag import BaggedRegressor, Certificate, Subbagging, certify
 from stablebag._wording import rounded_up
 from stablebag.models.fitted import Fitted
+from stablebag.proving import PointCertificate
 from stablebag.proving.bounds import standard_deviation_bound
 from stablebag.proving.outputs import ClassOutputs
 
@@ -64,7 +59,7 @@ def test_bonferroni_pays_for_all_points_at_once(regressor):
 def test_a_classifier_is_certified_per_class_or_in_norm(classifier):
     model, points = classifier
     assert certify(model) == Certificate(Subbagging(40), 80, 400, outputs=ClassOutputs(), coupling="matched")
-    vector = VectorCertificate.for_classes(Subbagging(40), 80, 3, 400, coupling="matched")
+    vector = Certificate.for_classes(Subbagging(40), 80, 3, 400, coupling="matched")
     assert certify(model, vector=True) == vector
     each, norm = certify(model, points), certify(model, points, vector=True)
     assert each.epsilon(0.1).shape == (10, 3)
@@ -108,7 +103,7 @@ def test_several_outputs_are_certified_each_alone_or_as_a_vector():
     model = BaggedRegressor(LinearRegression(), n_bags=300, random_state=0).fit(X, targets)
     assert certify(model.output(0)) == certify(BaggedRegressor(n_bags=300, random_state=0).fit(X, Y))
     assert certify(model.output(1)).range_length == 1000 * certify(model.output(0)).range_length
-    expected = VectorCertificate.for_targets(Subbagging(40), targets, n_bags=300, coupling="matched")
+    expected = Certificate.for_targets(Subbagging(40), targets, n_bags=300, coupling="matched", vector=True)
     assert certify(model, vector=True) == expected
     for function in (certify, partial(certify, reused=True)):
         with pytest.raises(ValueError, match=r"has 2 outputs. Use model.output\(0\), or vector=True"):

@@ -7,13 +7,8 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import (
-    BaggedRegressor,
-    FunctionRegressor,
-    ReusedBagsCertificate,
-    certify,
-    leave_one_out,
-)
+from stablebag import BaggedRegressor, FunctionRegressor, certify, leave_one_out
+from stablebag.proving import ReusedBagsCertificate
 from stablebag.proving.scope import Quantity, Rerun, Scope
 
 X, Y = load_diabetes(return_X_y=True)

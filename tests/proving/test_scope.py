@@ -17,8 +17,8 @@ from stablebag import (
     certify,
     leave_one_out,
     leave_one_out_refit,
-    replace_one_refit,
 )
+from stablebag.measuring import replace_one_refit
 from stablebag.proving.scope import Quantity, Rerun, Scope, refuse_mismatch
 
 X = np.arange(8.0)[:, None]
@@ -49,6 +49,7 @@ def accepted(measured, certificate):
     return measured.scope.mismatch(certificate.scope) is None
 
 
+@pytest.mark.slow
 def test_bounds_of_the_same_thing_are_accepted():
     every, drawn = model().fit(X, Y), model(n_bags=20).fit(X, Y)
     assert accepted(leave_one_out(every, X), certify(every))

@@ -654,7 +654,9 @@ class Certificate(CertificateMixin):
         """
         reason = "1 is the mean, 2 the root mean square."
         order = check_real(order, "order", "Certificate.norm", open_low=True, reason=reason)
-        bound = self._checked_bound(check_choice(bound, "bound", "Certificate.norm", ("best", "paper")), "Certificate.norm")
+        bound = self._checked_bound(
+            check_choice(bound, "bound", "Certificate.norm", ("best", "paper")), "Certificate.norm"
+        )
         return self._best_norm(order).value if bound == "best" else self._of_all_rows(order, bound)
 
     def _best_norm(self, order: float) -> Bound:
@@ -1035,7 +1037,9 @@ class Certificate(CertificateMixin):
                 by_row = bounds.unequal_rows_epsilon(delta, self.scheme.row_constants, bags, self.coupling)
                 squares = min(squares, by_row)
             before = "" if self.scheme.is_symmetric else f"{PROPOSITION_5}, and "
-            proved.append(Bound(squares, Proof(f"{before}second moments of the bags, {self.coupling.describe(self.noun)}")))
+            proved.append(
+                Bound(squares, Proof(f"{before}second moments of the bags, {self.coupling.describe(self.noun)}"))
+            )
         # Of very many rows, the bags' part is nearly all of it.
         if bound == "best" and (n > _MOST_WITH_FRONTIER or not self._has_frontier):
             return min(proved)
@@ -1122,12 +1126,12 @@ class Certificate(CertificateMixin):
         return self.best(rows / n).value <= epsilon
 
     def _promise(self, delta: float, epsilon: float) -> str:
-        moved = f"{self.outputs.moved} more than {rounded_up(epsilon)}{self.outputs.unit}"
+        noun, moved = self.noun, f"{self.outputs.moved} more than {rounded_up(epsilon)}{self.outputs.unit}"
         if self._derandomized:
-            return f"{at_most_rows(delta, self.n_samples, self.noun)} {moved} when left out."
+            return f"{at_most_rows(delta, self.n_samples, noun)} {moved} when left out."
         return (
-            f"the chance, over the draw of bags and seeds, that leaving out {self.noun.any_one} moves {moved} is at most "
-            f"{as_given(delta)} on average over the {self.noun.plural}."
+            f"the chance, over the draw of bags and seeds, that leaving out {noun.any_one} moves {moved} is at most "
+            f"{as_given(delta)} on average over the {noun.plural}."
         )
 
     def _vacuous_promise(self, delta: float) -> str:
@@ -1164,7 +1168,9 @@ class Certificate(CertificateMixin):
         if mean.value >= self.reach > 0:
             return f"Nothing is proved about the mean over {self.noun.plural}."
         drawn = "" if self._derandomized else ", in expectation over bags and seeds,"
-        on_average = f"mean over {self.noun.plural}{drawn} is at most {rounded_up(mean.value)}{unit} ({mean.proof.words})."
+        on_average = (
+            f"mean over {self.noun.plural}{drawn} is at most {rounded_up(mean.value)}{unit} ({mean.proof.words})."
+        )
         if worst >= self.reach > 0:
             return f"The {on_average}"
         none = f"No {self.noun.singular} at all moves it by more than {rounded_up(worst)}{unit}"
@@ -1178,12 +1184,14 @@ class Certificate(CertificateMixin):
         expected = self.replace_one_in_expectation()
         on_average = "" if self._derandomized else ", in expectation over the bags"
         named = " that takes its name" if isinstance(self.coupling, Matched) and not self._derandomized else ""
-        sentence = f"Replacing {self.noun.any_one} by another{named} moves it by at most {rounded_up(always)}{on_average}"
+        sentence = (
+            f"Replacing {self.noun.any_one} by another{named} moves it by at most {rounded_up(always)}{on_average}"
+        )
         if expected >= always:
             return sentence + "."
         return (
-            f"{sentence}; for independent {self.noun.plural} from one distribution, by at most {rounded_up(expected)} in "
-            "expectation (Corollary 17)."
+            f"{sentence}; for independent {self.noun.plural} from one distribution, by at most {rounded_up(expected)} "
+            "in expectation (Corollary 17)."
         )
 
 

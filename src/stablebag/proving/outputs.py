@@ -1,7 +1,7 @@
 """What is known of a learner's outputs: the set in which they lie, and which rows can change it."""
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -226,7 +226,8 @@ class VectorOutputs(Outputs):
     """
 
     length: float = None  # type: ignore[assignment]
-    radius: float = 1.0  # type: ignore[misc]
+    _: KW_ONLY
+    radius: float = 1.0
     shift: float = 0.0  # type: ignore[misc]
     shifted_share: float = 0.0  # type: ignore[misc]
 
@@ -252,7 +253,7 @@ class VectorOutputs(Outputs):
         """Return the vectors of class probabilities, or of votes, if a share of rows may be alone in their class."""
         length = math.sqrt(2.0) if n_classes > 1 else 0.0
         shift = min(length, bounds.empty_bags_shift(law.empty_without_a_row, n_classes, n_lost, vector=True))
-        return cls(length, bounds.simplex_radius(n_classes), shift, share_lonely)
+        return cls(length, radius=bounds.simplex_radius(n_classes), shift=shift, shifted_share=share_lonely)
 
     @property
     def width(self) -> float:

@@ -262,11 +262,11 @@ class PointCertificate(CertificateMixin):
 class ReusedBagsCertificate(CertificateMixin):
     """What is proved about leave-one-out predictions that reuse the drawn bags, for exactly these bags.
 
-    Made by `certify` with ``reused=True``. For every learner and every point, the mean over rows of the squared perturbation is at
-    most lambda times the variance of the output over the drawn bags, where lambda is the largest eigenvalue of a
-    matrix that depends only on which rows are in which bags (Barber and Samworth 2026, Proposition 5, for the empirical
-    law of the bags; docs/proofs.md, 7). Nothing is random here: there is no confidence level, and no price for finitely
-    many bags.
+    Made by `certify` with ``reused=True``. For every learner and every point, the mean over rows of the squared
+    perturbation is at most lambda times the variance of the output over the drawn bags, where lambda is the largest
+    eigenvalue of a matrix that depends only on which rows are in which bags (Barber and Samworth 2026, Proposition 5,
+    for the empirical law of the bags; docs/proofs.md, 7). Nothing is random here: there is no confidence level, and no
+    price for finitely many bags.
 
     It is about what `leave_one_out` measures, where the prediction without row i is the average over the bags without
     it. It is not about a model fitted anew.

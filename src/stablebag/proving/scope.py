@@ -117,7 +117,9 @@ drawn anew without the row
         # A class's probability is a number in [0, 1].
         same = quantities[0] is quantities[1] or set(quantities) == {Quantity.NUMBER, Quantity.CLASS}
         yield None if same else _unlike("the measurement is of {}, and the bound of {}", *(q.value for q in quantities))
-        yield _unlike("the measurement is of {}, and the bound of {}", self.rerun.describe(noun), proved.rerun.describe(noun))
+        yield _unlike(
+            "the measurement is of {}, and the bound of {}", self.rerun.describe(noun), proved.rerun.describe(noun)
+        )
         yield _unlike("the measurement is of {} bags, and the bound of {}", self.n_bags, proved.n_bags)
         yield _unlike(
             "the measurement and the bound are of other bags: {}, and {}", self.bags, proved.bags, or_none=True

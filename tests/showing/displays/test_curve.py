@@ -9,13 +9,13 @@ from stablebag import (
     BaggedRegressor,
     Certificate,
     FixedRange,
-    Perturbations,
     StabilityCurveDisplay,
     Subbagging,
     certify,
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.measuring import Perturbations
 from stablebag.proving.frontier import frontier
 
 

@@ -11,15 +11,17 @@ from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
     Certificate,
-    Perturbations,
     Subbagging,
     certify,
     leave_one_out,
     predict_interval,
 )
+from stablebag.measuring import Perturbations
 from stablebag.showing.report import write
 from stablebag.showing.report.page import Colophon
 from stablebag.showing.study import Study
+
+pytestmark = pytest.mark.slow
 
 EVIL = "<script>alert(1)</script>"
 
@@ -95,7 +97,11 @@ def test_objects_at_hand_are_reported(tmp_path):
     X, y = load_diabetes(return_X_y=True)
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, random_state=0).fit(X[:100], y[:100])
     points, targets = X[100:105], y[100:105]
-    moved, proved, intervals = leave_one_out(model, points), certify(model, reused=True), predict_interval(model, points)
+    moved, proved, intervals = (
+        leave_one_out(model, points),
+        certify(model, reused=True),
+        predict_interval(model, points),
+    )
     page = write(tmp_path / "alone.html", Study.of(moved, proved)).read_text()
     assert "<h1>Stability report</h1>" in page
     assert "<h2>Accuracy</h2>" not in page

@@ -103,8 +103,8 @@ class StabilityCurveDisplay(Display):
         perturbations : Perturbations, or dict of str to Perturbations
             What was measured.
         certificate : certificate or None, default=None
-            What is proved about what was measured, as by ``certify(model, reused=True)`` about `leave_one_out`; drawn dotted. A
-            certificate that is about something else (other rows, bags, range, or a norm) is refused.
+            What is proved about what was measured, as by ``certify(model, reused=True)`` about `leave_one_out`;
+            drawn dotted. A certificate that is about something else (other rows, bags, range, or a norm) is refused.
         over_points : {"max", "mean"}, default="max"
             The worst of the points, or the average over points.
         show_noise : bool, default=False
