@@ -6,7 +6,7 @@ function of its section below: every skin then shows it.
 
 import math
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ MEASURED, ESTIMATED_KIND, PROVED = "measured", "estimated", "proved"
 MOST_NAMED = 15  # rows, or groups, of a list
 _MOST_IN_SENTENCE = 5
 _WIDTH = 88  # letters of a line of text
-_FORMATS = {"share": percent, "count": lambda value: f"{value:,.0f}"}  # of numbers by their unit, beside `number`
+_FORMATS: dict[str, Callable[[float], str]] = {"share": percent, "count": lambda value: f"{value:,.0f}"}
 
 
 @dataclass(frozen=True)
@@ -228,9 +228,9 @@ class Facts:
         return preformatted(str(self))
 
 
-def facts_of(study: Any, delta: float = 0.05) -> Facts:
-    """Return all that is shown of a study; `delta` is the share of rows, or of changes, that may be larger."""
-    compared, noun = study.compared, study.noun
+def facts_of(study: Any) -> Facts:
+    """Return all that is shown of a study."""
+    compared, noun, delta = study.compared, study.noun, study.delta
     models = {"base": "base model", "bagged": "bagged"}
     if compared.base is None:
         del models["base"]
@@ -589,7 +589,7 @@ def _how_unlikely(one: UnusualRow, noun: Noun) -> str:
 
 
 def row_in_words(name: Any, noun: Noun) -> str:
-    """Return what a row or group is called in a sentence: "patient 17", and not "patient patient 17"."""
+    """Return what a row or group is called in a sentence: "group 17", and not "group group 17"."""
     text = printable(plain(name))
     return text if text.lower().startswith(noun.singular) else f"{noun.singular} {text}"
 
