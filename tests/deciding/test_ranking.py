@@ -110,7 +110,7 @@ def test_units_are_left_out_in_place_of_rows():
         shares, X, None, groups=patients, epsilon=1.2, bagging=BaggedRegressor(scheme=Subbagging(1), n_bags="all")
     )
     assert ranking.scores == pytest.approx([1 / 3] * 3)
-    assert "3 patients" in ranking.guarantee
+    assert "3 groups" in ranking.guarantee
     assert ranking.leave_one_out().to_frame().index.tolist() == ["a", "b", "c"]
 
 

@@ -195,7 +195,7 @@ def test_units_are_left_out_in_place_of_rows():
         largest, X, None, groups=patients, delta=0.25, bagging=BaggedRegressor(scheme=Subbagging(2), n_bags="all")
     )
     assert selection.shares == pytest.approx([1 / 2, 1 / 3, 1 / 6])
-    assert "for all but at most 1 of the 4 patients" in " ".join(selection.guarantee.split())
+    assert "for all but at most 1 of the 4 groups" in " ".join(selection.guarantee.split())
     assert selection.leave_one_out().rows_that_change_the_winner().tolist() == ["d"]
 
 

@@ -120,8 +120,8 @@ def test_a_certificate_of_something_else_is_refused(fitted):
     model, X = fitted
     other = BaggedClassifier(n_bags=100, random_state=1).fit(Fitted(model).X, Fitted(model).y)
     for certificate, said in (
-        (certify(model), "certificate of vectors"),
-        (Certificate(Subbagging(0.5), 89), "certificate of vectors"),
+        (certify(model), "vector of class probabilities"),
+        (Certificate(Subbagging(0.5), 89), "vector of class probabilities"),
         (certify(model, reused=True), "vector of class probabilities"),
         (certify(other, vector=True, reused=True), "other bags"),
         (certify(model, X[:5], vector=True, reused=True), "points"),
