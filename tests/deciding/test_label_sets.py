@@ -51,7 +51,7 @@ def test_predictions_of_single_bags_and_blocks_of_points_give_the_same(model, wi
     points = wine[0][1::2]
     assert (predict_set(model, model.predict_once(points), delta=0.1).members == sets.members).all()
     monkeypatch.setattr("stablebag.deciding.label_sets._ONCE", 0)
-    monkeypatch.setattr("stablebag.models.ensemble._BLOCK_BYTES", 8 * 100 * 3 * 7)
+    monkeypatch.setattr("stablebag.models.fitted._BLOCK_BYTES", 8 * 100 * 3 * 7)
     by_parts = predict_set(model, points, delta=0.1)
     assert (by_parts.members == sets.members).all()
     assert (by_parts.prediction == sets.prediction).all()
