@@ -11,6 +11,7 @@ from stablebag.cli import saving
 from stablebag.cli import training as tables
 from stablebag.cli.saving import SavedModel, Saving
 from stablebag.cli.training import Reading, TableError
+from stablebag.models.fitted import Fitted
 from stablebag.resampling.schemes import SCHEMES
 from stablebag.tables.columns import Kind
 
@@ -69,7 +70,7 @@ def test_models_of_the_command_line_come_back_and_need_no_trust(path, frame, nam
     assert saved.reading == read
     assert saved.note == ""
     np.testing.assert_array_equal(saved.model.predict(frame), model.predict(frame))
-    pd.testing.assert_frame_equal(saved.model.X_, frame)
+    pd.testing.assert_frame_equal(Fitted(saved.model).X, frame)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -80,7 +81,7 @@ def test_so_do_models_of_groups_and_of_a_random_number_of_bags(path, scheme):
     model = BaggedRegressor(learner, scheme=scheme, n_bags=n_bags, random_state=0).fit(NUMBERS, Y, groups=groups)
     Saving.order(path, OPTIONS).carry_out(model, reading(NUMBERS, group="patient_id"))
     again = SavedModel.load(path).model
-    assert again.has_random_n_bags_
+    assert Fitted(again).has_random_n_bags
     assert again.units_.names_of_rows.tolist() == groups.tolist()
     assert str(again.units_) == str(model.units_)
 
@@ -167,7 +168,7 @@ def _saved_with(path, model, change):
 
 
 def test_a_model_that_cannot_be_saved_leaves_no_file(path, model):
-    model.X_ = NUMBERS.assign(a=[(row, 1) for row in range(N)])
+    model._X = NUMBERS.assign(a=[(row, 1) for row in range(N)])
     with pytest.raises(TableError, match="cannot be saved by skops: skops cannot keep column 'a'"):
         Saving.order(path, OPTIONS).carry_out(model, reading(NUMBERS))
     assert not path.exists()

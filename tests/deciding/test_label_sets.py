@@ -29,6 +29,7 @@ from stablebag import (
     random_n_bags,
 )
 from stablebag.deciding.label_sets import JackknifeSets, LabelStability, ScoreSet
+from stablebag.models.fitted import Fitted
 
 # ----------------------------------------------------------------------------------------------------------- label sets
 
@@ -299,7 +300,7 @@ def test_without_any_row_promised_epsilon_is_zero_and_with_all_it_is_the_worst_c
 
 def test_a_certificate_of_something_else_is_refused(fitted):
     model, X = fitted
-    other = BaggedClassifier(n_bags=100, random_state=1).fit(model.X_, model.y_)
+    other = BaggedClassifier(n_bags=100, random_state=1).fit(Fitted(model).X, Fitted(model).y)
     for certificate, said in (
         (certify(model), "certificate of vectors"),
         (Certificate(Subbagging(0.5), 89), "certificate of vectors"),
@@ -308,7 +309,7 @@ def test_a_certificate_of_something_else_is_refused(fitted):
         (certify_reused(model, X[:5], vector=True), "points"),
         (certify_reused(model, X[::-1], vector=True), "other points"),
         (certify(model, X[:5], vector=True), "points"),
-        (certify(BaggedClassifier(n_bags=100).fit(X[:50], model.y_[:50]), vector=True), "50 rows"),
+        (certify(BaggedClassifier(n_bags=100).fit(X[:50], Fitted(model).y[:50]), vector=True), "50 rows"),
         ("reused", "certificate of vectors"),
     ):
         with pytest.raises((TypeError, ValueError), match=said):
@@ -317,7 +318,7 @@ def test_a_certificate_of_something_else_is_refused(fitted):
 
 def test_a_certificate_of_shorter_vectors_is_refused(fitted):
     law, about = Subbagging(0.5), {"coupling": "matched"}
-    n = len(fitted[0].y_)
+    n = len(Fitted(fitted[0]).y)
     with pytest.raises(ValueError, match=r"its radius is 0\.1, and probabilities of these classes have 0\.8165"):
         shared(fitted, certificate=VectorCertificate(law, n, 100, radius=0.1, **about))
     with pytest.raises(ValueError, match=r"its diameter is 1, and probabilities of these classes have 1\.414"):
@@ -350,18 +351,18 @@ def table(n, seed=0):
 
 def by_definition(model, X, level, by_class):
     """Label by label, row by row; each unit has weight one, in fractions."""
-    units, at_rows = model.units_, leave_one_out(model, model.X_).left_out
+    units, at_rows = model.units_, leave_one_out(model, Fitted(model).X).left_out
     left_out, n_labels = leave_one_out(model, X).left_out, len(model.classes_)
     inside = np.empty((len(X), n_labels), dtype=bool)
     for point in range(len(X)):
         for label in range(n_labels):
             beaten, total = Fraction(0), Fraction(0)
             for row, unit in enumerate(units.of_rows):
-                if by_class and model.y_[row] != model.classes_[label]:
+                if by_class and Fitted(model).y[row] != model.classes_[label]:
                     continue
                 weight = Fraction(1, int(units.sizes[unit]))
                 total += weight
-                own = at_rows[unit, row, np.searchsorted(model.classes_, model.y_[row])]
+                own = at_rows[unit, row, np.searchsorted(model.classes_, Fitted(model).y[row])]
                 if left_out[unit, point, label] < own - 1e-12:
                     beaten += weight
             inside[point, label] = beaten < Fraction(str(level)) * (total + 1)
