@@ -8,13 +8,18 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag._wording import percent
-from stablebag.cli.telling import suspicious
+from stablebag.showing.facts import row_lists
 from stablebag.showing.report import write
 from stablebag.showing.study import study
 
 N, HELD_OUT = 300, 60
 ACCUSATIONS = r"(?i)likely wrong|by chance|suspected|false discover|error rate|probably wrong|mislabel"
 OPTIONS = {"n_bags": 80, "n_refits": 5, "n_points": 8}
+
+
+def suspicious(result):
+    """The sentences about rows that move predictions, and about rows that are worth a look."""
+    return [listed.sentence for listed in row_lists(result) if listed.sentence]
 
 
 def numbers(seed, noise):

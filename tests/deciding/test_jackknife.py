@@ -11,16 +11,15 @@ from rounding import assert_same_sums
 from stablebag import (
     BaggedRegressor,
     ClassicalBagging,
-    FunctionRange,
     FunctionRegressor,
     Subbagging,
     TrimmedRange,
-    jackknife_intervals_refit,
     leave_one_out,
     predict_interval,
     random_n_bags,
 )
 from stablebag.deciding import jackknife as rank_search
+from stablebag.deciding import jackknife_intervals_refit
 from stablebag.deciding.jackknife import (
     CVPlus,
     Jackknife,
@@ -30,8 +29,9 @@ from stablebag.deciding.jackknife import (
     quantile_rank,
 )
 from stablebag.measuring.leave_one_out import left_out_at_rows
+from stablebag.models import FunctionRange
 from stablebag.models.average import BagPoints, LeftOutLines
-from stablebag.models.fitted import Fitted
+from stablebag.models.fitted import fitted
 from stablebag.resampling.units import Units
 
 # ------------------------------------------------------------------------------------------------------------ jackknife
@@ -202,11 +202,11 @@ def test_what_is_proved_is_said_with_the_name_of_the_unit():
     units = Units.of_groups(pd.Series(list("aabbbc"), name="patient"), 6)
     level = Fraction("0.9")
     proved = JackknifePlus(level, units).guarantee(6)
-    assert proved.startswith("Proved for exchangeable patients and any learner that is blind to their order,")
-    assert "at a row drawn at random from a new patient: coverage is at least 0.8;" in proved
+    assert proved.startswith("Proved for exchangeable groups and any learner that is blind to their order,")
+    assert "at a row drawn at random from a new group: coverage is at least 0.8;" in proved
     assert "coverage is at least 0.9." in JackknifeMinmax(level, units).guarantee(6)
     assert Jackknife(level, units).guarantee(6).startswith("Nothing is proved")
-    assert CVPlus(level, units).guarantee(6).startswith("Nothing is proved about their coverage with folds of pat")
+    assert CVPlus(level, units).guarantee(6).startswith("Nothing is proved about their coverage with folds of gro")
     assert JackknifePlus(Fraction("0.4"), units).guarantee(6).startswith("Nothing is proved about their coverage")
 
 
@@ -348,7 +348,7 @@ def test_ends_are_weighted_order_statistics_of_what_bags_without_the_unit_say(sc
 
 
 def _range_without(model, unit):
-    return Fitted(model).average.range_changes.get(int(unit), model.range_)
+    return fitted(model).average.range_changes.get(int(unit), model.range_)
 
 
 @pytest.mark.kernels
@@ -418,7 +418,7 @@ CASES = {
 }
 
 
-def fitted(n=600, digits=9, **settings):
+def fitted_to_noise(n=600, digits=9, **settings):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n + 45, 3))
     y = np.round(X[:, 0] + np.sin(3 * X[:, 1]) + rng.normal(size=n + 45), digits)
@@ -428,8 +428,8 @@ def fitted(n=600, digits=9, **settings):
 
 def sorted_ends(model, points, rank):
     """The same order statistics by sorting everything."""
-    residuals = np.abs(Fitted(model).y - left_out_at_rows(model))
-    left_out = Fitted(model).average.left_out(points.raw).T
+    residuals = np.abs(fitted(model).y - left_out_at_rows(model))
+    left_out = fitted(model).average.left_out(points.raw).T
     n = len(residuals)
     return np.sort(left_out - residuals, axis=1)[:, n - rank], np.sort(left_out + residuals, axis=1)[:, rank - 1]
 
@@ -438,11 +438,11 @@ def sorted_ends(model, points, rank):
 @pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
 @pytest.mark.parametrize("digits", [9, 0], ids=["distinct", "tied"])
 def test_the_ends_are_those_of_sorting_all_rows(settings, digits):
-    model, X = fitted(digits=digits, **settings)
+    model, X = fitted_to_noise(digits=digits, **settings)
     once = model.predict_once(X)
-    residuals = np.abs(Fitted(model).y - left_out_at_rows(model))
+    residuals = np.abs(fitted(model).y - left_out_at_rows(model))
     for rank in (1, 2, 60, 300, 541, 599, 600):
-        found = RankSearch(rank, residuals, Fitted(model).average).ends(BagPoints(Fitted(model).average, once.raw))
+        found = RankSearch(rank, residuals, fitted(model).average).ends(BagPoints(fitted(model).average, once.raw))
         for ours, theirs in zip(found, sorted_ends(model, once, rank), strict=True):
             assert_same_sums(ours, theirs, model, once.raw, residuals)
 
@@ -450,14 +450,14 @@ def test_the_ends_are_those_of_sorting_all_rows(settings, digits):
 @pytest.mark.kernels
 def test_a_search_near_the_rank_gives_the_same_as_one_in_all_rows(monkeypatch):
     for settings in CASES.values():
-        model, X = fitted(**settings)
+        model, X = fitted_to_noise(**settings)
         once = model.predict_once(X)
         near = predict_interval(model, once)
         with monkeypatch.context() as patch:
             patch.setattr(rank_search, "_FEWEST_ROWS", 10**9)
             everywhere = predict_interval(model, once)
-        assert_same_sums(near.lower, everywhere.lower, model, once.raw, Fitted(model).y)
-        assert_same_sums(near.upper, everywhere.upper, model, once.raw, Fitted(model).y)
+        assert_same_sums(near.lower, everywhere.lower, model, once.raw, fitted(model).y)
+        assert_same_sums(near.upper, everywhere.upper, model, once.raw, fitted(model).y)
 
 
 MANY_RESIDUALS = {
@@ -494,7 +494,7 @@ def test_ties_and_near_ties_do_not_mislead_the_search_by_a_bit(residuals, output
 
 @pytest.fixture(scope="module")
 def average_of_520():
-    return Fitted(fitted(n=520, estimator=DummyRegressor(), prediction_range=None, n_bags=60)[0]).average
+    return fitted_to_noise(n=520, estimator=DummyRegressor(), prediction_range=None, n_bags=60)[0]._average
 
 
 def widths(monkeypatch, model, X):
@@ -511,13 +511,13 @@ def widths(monkeypatch, model, X):
 
 
 def test_a_stable_learner_needs_few_rows_and_an_unstable_one_all(monkeypatch):
-    assert (widths(monkeypatch, *fitted(estimator=Ridge())) < 200).all()
-    rows = widths(monkeypatch, *fitted(estimator=DecisionTreeRegressor(), n_bags=20))
+    assert (widths(monkeypatch, *fitted_to_noise(estimator=Ridge())) < 200).all()
+    rows = widths(monkeypatch, *fitted_to_noise(estimator=DecisionTreeRegressor(), n_bags=20))
     assert (rows >= 600).any()
 
 
 def test_what_is_not_proved_in_a_window_is_searched_for_in_a_larger_one(monkeypatch):
-    model, X = fitted(estimator=TREE)
+    model, X = fitted_to_noise(estimator=TREE)
     once = model.predict_once(X)
     expected, tried = predict_interval(model, once), []
     proved = RankSearch._proved
@@ -529,28 +529,28 @@ def test_what_is_not_proved_in_a_window_is_searched_for_in_a_larger_one(monkeypa
     monkeypatch.setattr(RankSearch, "_proved", doubtful)
     found = predict_interval(model, once)
     assert tried
-    assert_same_sums(found.lower, expected.lower, model, once.raw, Fitted(model).y)
-    assert_same_sums(found.upper, expected.upper, model, once.raw, Fitted(model).y)
+    assert_same_sums(found.lower, expected.lower, model, once.raw, fitted(model).y)
+    assert_same_sums(found.upper, expected.upper, model, once.raw, fitted(model).y)
 
 
 def test_a_window_that_is_too_small_is_found_out():
-    model, X = fitted(estimator=DecisionTreeRegressor(), prediction_range=None)
+    model, X = fitted_to_noise(estimator=DecisionTreeRegressor(), prediction_range=None)
     once = model.predict_once(X)
-    residuals = np.abs(Fitted(model).y - left_out_at_rows(model))
-    search = RankSearch(541, residuals, Fitted(model).average)
+    residuals = np.abs(fitted(model).y - left_out_at_rows(model))
+    search = RankSearch(541, residuals, fitted(model).average)
     search._spare = 0.0  # then every point is first searched for in the smallest window
-    points = BagPoints(Fitted(model).average, once.raw)
+    points = BagPoints(fitted(model).average, once.raw)
     lower, upper = search.ends(points)
     for ours, theirs in zip((lower, upper), sorted_ends(model, once, 541), strict=True):
         assert_same_sums(ours, theirs, model, once.raw, residuals)
 
 
 def test_a_range_that_every_row_changes_is_no_obstacle():
-    model, X = fitted(
+    model, X = fitted_to_noise(
         n=530, estimator=Ridge(), prediction_range=FunctionRange(lambda y: (y.mean() - 0.5, y.mean() + 0.5))
     )
     once = model.predict_once(X)
-    residuals = np.abs(Fitted(model).y - left_out_at_rows(model))
-    found = RankSearch(478, residuals, Fitted(model).average).ends(BagPoints(Fitted(model).average, once.raw))
+    residuals = np.abs(fitted(model).y - left_out_at_rows(model))
+    found = RankSearch(478, residuals, fitted(model).average).ends(BagPoints(fitted(model).average, once.raw))
     for ours, theirs in zip(found, sorted_ends(model, once, 478), strict=True):
         assert_same_sums(ours, theirs, model, once.raw, residuals)

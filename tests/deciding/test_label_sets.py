@@ -18,18 +18,17 @@ from stablebag import (
     BernoulliSubbagging,
     Certificate,
     ClusterSubbagging,
-    LabelSets,
     Subbagging,
-    VectorCertificate,
     certify,
-    certify_reused,
     inflated_argmax,
     leave_one_out,
     predict_set,
     random_n_bags,
 )
+from stablebag.deciding import LabelSets
 from stablebag.deciding.label_sets import JackknifeSets, LabelStability, ScoreSet
 from stablebag.models.fitted import Fitted
+from stablebag.proving import VectorCertificate, certify_reused
 
 # ----------------------------------------------------------------------------------------------------------- label sets
 

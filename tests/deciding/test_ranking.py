@@ -11,20 +11,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
-from stablebag import (
-    BaggedRegressor,
-    BernoulliSubbagging,
-    LeftOutRankings,
-    RankSets,
-    Subbagging,
-    VectorCertificate,
-    inflated_argmax,
-    stable_ranking,
-    top_k_sets,
-)
+from stablebag import BaggedRegressor, BernoulliSubbagging, Subbagging, inflated_argmax, stable_ranking
 from stablebag._wording import Noun
+from stablebag.deciding import LeftOutRankings, RankSets, top_k_sets
 from stablebag.deciding.ranking import Importances, common_rounds
 from stablebag.measuring.perturbations import Names
+from stablebag.proving import VectorCertificate
 
 # -------------------------------------------------------------------------------------------------------------- ranking
 

@@ -24,19 +24,16 @@ from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
     BernoulliSubbagging,
-    LeftOutSelections,
     Subbagging,
-    VectorCertificate,
     inflated_argmax,
     leave_one_out,
-    search_winner,
     select_model,
-    selection_stability,
 )
 from stablebag._wording import Noun
+from stablebag.deciding import LeftOutSelections, search_winner, selection_stability
 from stablebag.deciding.selection import RULES, _hashable, key_of, plain_choice, with_phantom
 from stablebag.measuring.perturbations import Names
-from stablebag.proving import bounds
+from stablebag.proving import VectorCertificate, bounds
 
 # ------------------------------------------------------------------------------------------------------------ selection
 

@@ -11,13 +11,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
-    Bags,
     BernoulliSubbagging,
     ClassicalBagging,
     FixedRange,
     ObservedRange,
     PerturbationDisplay,
-    Perturbations,
     PoissonizedBagging,
     StabilityCurveDisplay,
     Subbagging,
@@ -25,13 +23,15 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
-from stablebag.measuring import leave_one_out as module
+from stablebag import leave_one_out as module
+from stablebag.measuring import Perturbations
 from stablebag.measuring import perturbations as shared_lines
 from stablebag.measuring.leave_one_out import perturbations_of
 from stablebag.measuring.perturbations import BagLines, BagSpread, Names, exceeded_by, norm, share_above, shares_above
 from stablebag.models.average import BagAverage
 from stablebag.models.ranges import PredictionRange
 from stablebag.proving.scope import Quantity, Rerun, Scope
+from stablebag.resampling import Bags
 from stablebag.resampling.units import RowIds, Units
 
 # -------------------------------------------------------------------------------------------------------- perturbations

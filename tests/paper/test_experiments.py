@@ -11,7 +11,8 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from paper.small import small
-from stablebag import Perturbations, leave_one_out, leave_one_out_refit, on_progress
+from stablebag import leave_one_out, leave_one_out_refit, on_progress
+from stablebag.measuring import Perturbations
 from stablebag.measuring.perturbations import BagSpread
 from stablebag.paper import experiments
 from stablebag.paper.experiments import Cache, Result, first_class, run, run_all, write_numbers
@@ -19,6 +20,7 @@ from stablebag.paper.experiments import Cache, Result, first_class, run, run_all
 # ---------------------------------------------------------------------------------------------------------- experiments
 
 
+@pytest.mark.slow
 def test_the_scripts_trees_take_their_seeds_from_the_generator_of_the_data():
     """The script's own loop: one generator for the data and for every tree, the one on all rows first."""
     n, d = 40, 5
@@ -43,6 +45,7 @@ def test_the_scripts_trees_take_their_seeds_from_the_generator_of_the_data():
     assert small(1).refit_seeds("script") is None
 
 
+@pytest.mark.slow
 def test_what_is_proved_of_the_drawn_bags_bounds_what_was_measured():
     for number in (1, 4):
         result = run(small(number), n_bags=60)
@@ -51,6 +54,7 @@ def test_what_is_proved_of_the_drawn_bags_bounds_what_was_measured():
             assert (result.bagged.epsilon(rows / 40) <= result.proved.epsilon(rows / 40) + 1e-12).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 3, 4])
 def test_a_run_measures_what_refits_and_reused_bags_measure(number):
     setting = small(number)
@@ -70,6 +74,7 @@ def test_a_run_measures_what_refits_and_reused_bags_measure(number):
         assert result.target_range == pytest.approx(y.max() - y.min())
 
 
+@pytest.mark.slow
 def test_what_is_done_is_cached_and_an_interrupted_run_goes_on(tmp_path, monkeypatch):
     setting = small(4)
     monkeypatch.setattr(experiments, "_BAGS_AT_ONCE", 20)
@@ -105,6 +110,7 @@ def test_what_is_done_is_cached_and_an_interrupted_run_goes_on(tmp_path, monkeyp
     assert more.bagged.bags.n_bags == 80
 
 
+@pytest.mark.slow
 def test_settings_of_another_size_do_not_share_a_cache(tmp_path, monkeypatch):
     first = run(small(4, n=40, d=5), n_bags=20, cache=tmp_path)
     other = run(small(4, n=40, d=6), n_bags=20, cache=tmp_path)
@@ -113,6 +119,7 @@ def test_settings_of_another_size_do_not_share_a_cache(tmp_path, monkeypatch):
     assert run(small(4, n=40, d=5), n_bags=20, cache=tmp_path).base.values.shape == (40, 3)
 
 
+@pytest.mark.slow
 def test_rows_are_left_out_in_portions(monkeypatch):
     whole = run(small(4), n_bags=20)
     monkeypatch.setattr(experiments, "_ROWS_AT_ONCE", 15)
@@ -121,6 +128,7 @@ def test_rows_are_left_out_in_portions(monkeypatch):
     assert experiments.n_fits(small(4), 20) == 40 + 3 + 20
 
 
+@pytest.mark.slow
 def test_progress_counts_every_fit_once(tmp_path):
     setting, seen = small(4), []
     with on_progress(lambda done, total: seen.append((done, total))):
@@ -129,6 +137,7 @@ def test_progress_counts_every_fit_once(tmp_path):
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})
 
 
+@pytest.mark.slow
 def test_literal_refits_are_measured_on_request():
     result = run(small(4), n_bags=30, literal_rows=3)
     assert result.literal.rows.tolist() == [0, 1, 2]
@@ -140,6 +149,7 @@ def test_literal_refits_are_measured_on_request():
     assert len(numbers["perturbations"]) == len(numbers["reused_bags"]) == 3
 
 
+@pytest.mark.slow
 def test_numbers_of_settings_and_bags_that_there_are_not_are_refused():
     with pytest.raises(ValueError, match="There are settings"):
         run(5)
@@ -147,6 +157,7 @@ def test_numbers_of_settings_and_bags_that_there_are_not_are_refused():
         run(1, n_bags=1)
 
 
+@pytest.mark.slow
 def test_several_settings_are_run_one_after_the_other(monkeypatch):
     monkeypatch.setattr(experiments, "SETTINGS", {1: small(1, n=10), 4: small(4, n=10)})
     results = run_all((4, 1), n_bags=20, variant="text")
@@ -182,6 +193,7 @@ def test_claims_are_held_against_numbers():
     assert "violated at 0 of 1" in stable.claims()[0].over_points
 
 
+@pytest.mark.slow
 def test_the_claims_of_setting_2_are_all_checked():
     result = run(small(2, n=40), n_bags=60)
     says = [claim.says for claim in result.claims()]

@@ -6,14 +6,10 @@ from scipy.stats import binom
 from sklearn.neighbors import KNeighborsRegressor
 
 from rounding import assert_same_sums
-from stablebag import (
-    BaggedRegressor,
-    ClassicalBagging,
-    Subbagging,
-    jackknife_intervals_refit,
-    predict_interval,
-    random_n_bags,
-)
+from stablebag import BaggedRegressor, ClassicalBagging, Subbagging, predict_interval, random_n_bags
+from stablebag.deciding import jackknife_intervals_refit
+
+pytestmark = pytest.mark.slow
 
 FALSE_ALARM = 1e-6
 LEVEL = 0.9

@@ -11,7 +11,7 @@ from stablebag._wording import number, percent
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.cli.interval import METHODS, check_method, columns_of, say_intervals
 from stablebag.cli.options import keep_option
-from stablebag.cli.printing import open_console, say
+from stablebag.cli.printing import open_console, print_warnings, say
 from stablebag.cli.sets import columns_of as columns_of_sets
 from stablebag.cli.sets import conclusion
 from stablebag.models.fitted import fitted
@@ -53,7 +53,7 @@ def predict(
     """
     from stablebag.cli import training as groups
     from stablebag.cli.saving import SavedModel
-    from stablebag.cli.training import TableError, check_level, check_share, spoken_warnings
+    from stablebag.cli.training import TableError, check_level, check_share
     from stablebag.tables.columns import about_copies_to_predict
 
     refuse_unwritable(output, model_file, table)
@@ -74,7 +74,7 @@ def predict(
     if confidence is not None:
         check_method(method, locally_weighted, confidence, units, len(fitted(model).y))
     results: dict[str, Any]
-    with spoken_warnings(console):
+    with print_warnings(console):
         if task == "regression":
             results = _numbers(console, model, new, target, confidence, method, locally_weighted)
         else:
