@@ -558,7 +558,7 @@ class Perturbations:
         if not isinstance(self.rows, range):
             rows = as_positions(self.rows, "rows", "Perturbations", "the numbers of the rows that were left out")
             object.__setattr__(self, "rows", rows)
-        lines = self.left_out
+        lines: Any = self.left_out
         if not isinstance(lines, SharedLines):
             lines = RowLines(read_only(as_reals(lines, "left_out", "Perturbations")), self.rows)
             object.__setattr__(self, "left_out", lines.array)
@@ -818,7 +818,7 @@ class Perturbations:
         total: Any = 0.0
         for _, values in self._blocks(pooled=False):
             total = total + ((values / largest) ** 2).reshape(len(values), -1).sum(axis=1)
-        return self._lines.by_row(np.asarray(np.sqrt(total / self.prediction.size) * largest))
+        return np.asarray(self._lines.by_row(np.sqrt(total / self.prediction.size) * largest))
 
     def flips(self, rule: Callable[[np.ndarray], np.ndarray] | None = None) -> np.ndarray:
         """Return which rows flip a classifier's decision at which points when they are left out.
@@ -854,7 +854,7 @@ class Perturbations:
                 "classifier's probabilities, as leave_one_out measures them."
             )
         found = [flipped(self.prediction[points], self._lines.lines(points), rule) for points in self._point_blocks()]
-        return self._lines.by_row(np.concatenate(found, axis=1))
+        return np.asarray(self._lines.by_row(np.concatenate(found, axis=1)))
 
     # ----------------------------------------------------------------------------- made from it: losses and distances
 
@@ -1129,7 +1129,8 @@ class Perturbations:
     @property
     def _counts(self) -> np.ndarray | None:
         """How many rows each line of distances is of; None if of one each."""
-        return self._lines.counts
+        counts: np.ndarray | None = self._lines.counts
+        return counts
 
     @property
     def _n_lines(self) -> int:
