@@ -146,6 +146,7 @@ def test_groups_are_what_is_left_out(wine):
     assert "a row drawn at random from a new group: coverage of each class is at least 0.6" in covering.guarantee
 
 
+@pytest.mark.slow
 def test_all_bags_have_sets_too(wine):
     X, y = wine[0][::10], wine[1][::10]
     model = BaggedClassifier(KNeighborsClassifier(3), scheme=Subbagging(3), n_bags="all").fit(X, y)
@@ -385,6 +386,7 @@ def test_sets_are_those_of_the_definition(level, groups, by_class):
     assert found.delta is None
 
 
+@pytest.mark.slow
 @pytest.mark.kernels
 @pytest.mark.parametrize("by_class", [False, True])
 def test_blocks_do_not_matter(monkeypatch, by_class):

@@ -185,6 +185,7 @@ def test_the_rankings_of_the_golden_scores():
     assert set(rankings) == {(0, 1, 2), (1, 0, 2)} == listed([0.5, 0.45, 0.2], 0.1)
 
 
+@pytest.mark.slow
 def test_listing_counting_and_membership_are_those_of_the_definition():
     rng = np.random.default_rng(0)
     for _ in range(150):
@@ -299,6 +300,7 @@ def random_scores(rng):
     return scores.round(rng.choice([1, 2, 15]))
 
 
+@pytest.mark.slow
 def test_both_definitions_are_the_same_also_with_ties():
     rng = np.random.default_rng(0)
     for _ in range(2000):
@@ -319,6 +321,7 @@ def neighbours(scores, epsilon, rng):
     return scores + step / np.linalg.norm(step) * epsilon * (1 - 1e-6)
 
 
+@pytest.mark.slow
 def test_scores_less_than_epsilon_apart_have_k_items_in_common():
     rng = np.random.default_rng(1)
     for _ in range(5000):
