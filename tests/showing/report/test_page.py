@@ -31,7 +31,6 @@ from stablebag import (
 from stablebag.measuring import Perturbations
 from stablebag.measuring.suspects import InfluentialRow, Suspects, UnusualRow
 from stablebag.models.fitted import Fitted
-from stablebag.proving import certify_reused
 from stablebag.showing.report import write
 from stablebag.showing.report.page import (
     Cell,
@@ -127,7 +126,11 @@ def test_objects_at_hand_are_reported(tmp_path):
     X, y = load_diabetes(return_X_y=True)
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, random_state=0).fit(X[:100], y[:100])
     points, targets = X[100:105], y[100:105]
-    moved, proved, intervals = leave_one_out(model, points), certify_reused(model), predict_interval(model, points)
+    moved, proved, intervals = (
+        leave_one_out(model, points),
+        certify(model, reused=True),
+        predict_interval(model, points),
+    )
     page = write(tmp_path / "alone.html", Study.of(moved, proved)).read_text()
     assert "<h1>Stability report</h1>" in page
     assert "<h2>Accuracy</h2>" not in page
@@ -139,7 +142,7 @@ def test_objects_at_hand_are_reported(tmp_path):
     assert "mean absolute error is" in " ".join(page.split())
     labels = np.where(y[:100] > 140, "high", "low")
     voter = BaggedClassifier(DecisionTreeClassifier(max_depth=2), n_bags=60, random_state=0).fit(X[:100], labels)
-    classes = Study.of(leave_one_out(voter, points), certify_reused(voter, vector=True), model=voter)
+    classes = Study.of(leave_one_out(voter, points), certify(voter, vector=True, reused=True), model=voter)
     page = write(tmp_path / "classes.html", classes).read_text()
     assert "error rate is" in " ".join(page.split())
     assert "<h2>Prediction intervals</h2>" not in page
@@ -356,7 +359,7 @@ def of_ridge():
     X, y = load_diabetes(return_X_y=True)
     learner = make_pipeline(StandardScaler(), Ridge(alpha=2.5))
     model = BaggedRegressor(learner, n_bags=40, random_state=7).fit(X[:60], y[:60])
-    return Study.of(leave_one_out(model, X[60:63]), certify_reused(model), model=model)
+    return Study.of(leave_one_out(model, X[60:63]), certify(model, reused=True), model=model)
 
 
 def test_a_title_names_data_target_and_learner(of_ridge):
@@ -410,7 +413,7 @@ def test_places_in_memory_are_not_part_of_it():
     X, y = load_diabetes(return_X_y=True)
     learner = KNeighborsRegressor(metric=lambda a, b: float(np.abs(a - b).sum()), algorithm="brute")
     model = BaggedRegressor(learner, n_bags=10, random_state=np.random.RandomState(0)).fit(X[:12], y[:12])
-    written = Colophon.of(Study.of(leave_one_out(model, X[:1]), certify_reused(model), model=model)).to_dict()
+    written = Colophon.of(Study.of(leave_one_out(model, X[:1]), certify(model, reused=True), model=model)).to_dict()
     assert "0x" not in json.dumps(written)
     assert "lambda" in written["parameters"]["metric"]
 

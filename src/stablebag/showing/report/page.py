@@ -272,7 +272,7 @@ class Colophon:
                 "learner": learner_name(learner),
                 "model": _code(learner),
                 "parameters": {name: _json_value(value) for name, value in learner.get_params(deep=False).items()},
-                "scheme": study.noun.in_place_of_rows(str(model.scheme_)),
+                "scheme": model.scheme_.describe(study.noun.plural),
                 "n_bags": len(model.bags_),
                 "seed": _json_value(model.random_state),
                 "n_rows": model.units_.n_rows,
