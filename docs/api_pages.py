@@ -9,7 +9,10 @@ ROOMS = ("resampling", "models", "tables", "proving", "measuring", "deciding", "
 # What has a name of its own in a room, and is not offered at the front door.
 BEYOND = {
     "resampling": {"stablebag.resampling.law": ["ResolvedScheme"]},
-    "tables": {"stablebag.tables.subsets": ["Remainder"]},
+    "tables": {
+        "stablebag.tables.subsets": ["Remainder"],
+        "stablebag.tables.training": ["TrainingTable", "read_table"],
+    },
     "proving": {
         "stablebag.proving.frontier": ["FrontierPoint", "frontier", "largest_mean"],
         "stablebag.proving.bounds": None,  # all of them

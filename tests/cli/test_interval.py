@@ -46,8 +46,8 @@ def test_with_a_group_intervals_are_for_rows_of_new_units(run, clinic, tmp_path)
     result = run("interval", clinic, *arguments, "--n-bags", 40)
     assert result.exit_code == 0, result.output
     n_rows = len(pd.read_csv(clinic))
-    assert f"Trained on {n_rows} rows of 30 patients; the intervals are for rows of other patients." in words(result)
-    assert "2 of the 9 rows to predict belong to patients that were trained on (ann-0" in words(result)
+    assert f"Trained on {n_rows} rows of 30 groups; the intervals are for rows of other groups." in words(result)
+    assert "2 of the 9 rows to predict belong to groups that were trained on (ann-0" in words(result)
     assert "The guarantee is not about these rows." in words(result)
     assert "at a row drawn at random from a new patient" in words(result)
     frame = pd.read_csv(output)
@@ -78,7 +78,7 @@ def test_the_stable_jackknife_is_refused_for_units_before_anything_is_fitted(run
     arguments = ("--target", "pressure", "--test", clinic, "--output", tmp_path / "i.csv", "--n-bags", 10**6)
     result = run("interval", clinic, *arguments, "--group", "patient_id", "--method", "stable-jackknife")
     assert result.exit_code == 2
-    assert "stable-jackknife is proved for rows, and --group leaves out patients. Use jackknife+." in words(result)
+    assert "stable-jackknife is proved for rows, and --group leaves out groups. Use jackknife+." in words(result)
 
 
 # ------------------------------------------------------------------------------------------------- what a user asks for
@@ -167,7 +167,7 @@ def test_too_few_patients_are_told_in_a_sentence(run, clinic, tmp_path):
     arguments = ("--target", "pressure", "--group", "patient_id", "--test", clinic, "--output", tmp_path / "i.csv")
     result = run("interval", few, *arguments, "--jobs", 1)
     assert result.exit_code == 2
-    assert "At level 0.9 every interval of 5 patients would be infinite: it takes 9 patients." in words(result)
+    assert "At level 0.9 every interval of 5 groups would be infinite: it takes 9 groups." in words(result)
     assert "--confidence 0.83 at the most." in words(result)
     result = run("interval", few, *arguments, "--jobs", 1, "--confidence", 0.83, "--n-bags", 40)
     assert result.exit_code == 0, result.output

@@ -77,9 +77,9 @@ def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
     n_rows = len(pd.read_csv(clinic))
     for sentence in (
         f"{n_rows} rows of visits.csv; the target is 'pressure' (regression).",
-        "There are 30 patients with 1 to 7 rows each.",
-        "rows of 24 patients, held out",
-        "rows of 6 other patients.",
+        "There are 30 groups with 1 to 7 rows each.",
+        "rows of 24 groups, held out",
+        "rows of 6 other groups.",
         "How far the prediction changed without 5 of the 24 patients, at",
     ):
         assert sentence in words(result), sentence
@@ -147,15 +147,15 @@ def test_held_out_rows_of_units_that_were_trained_on_are_told(run, clinic):
     new = clinic.with_name("new.csv")
     result = run("measure", clinic, "--target", "pressure", "--group", "patient_id", "--test", new, *QUICK)
     assert result.exit_code == 0, result.output
-    assert "2 of the 9 rows to predict belong to patients that were trained on (ann-0" in words(result)
-    assert "So the scores flatter predictions for new patients." in words(result)
+    assert "2 of the 9 rows to predict belong to groups that were trained on (ann-0" in words(result)
+    assert "So the scores flatter predictions for new groups." in words(result)
 
 
 def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
     report = tmp_path / "report.html"
     result = run("measure", clinic, "--target", "pressure", *QUICK, "--output", report)
     assert result.exit_code == 0, result.output
-    told = "add --group patient_id: it holds out whole patients."
+    told = "add --group patient_id: it holds out whole groups."
     assert words(result).index(told) < words(result).index("Once the points above are settled")
     page = report.read_text()
     assert page.index(told) < page.index('id="verdict"')
@@ -178,7 +178,7 @@ def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
         (clinic, ("--group", "patientid"), "There is no column 'patientid' in the table. Did you mean 'patient_id'?"),
         (clinic, ("--group", "pressure"), "The target 'pressure' cannot be the group as well."),
         (tmp_path / "holes.csv", ("--group", "patient_id"), "The group 'patient_id' is missing in row 3,"),
-        (clinic, ("--group", "patient_id", "--test-size", 0.98), "30 of the 30 patients are held out and none is left"),
+        (clinic, ("--group", "patient_id", "--test-size", 0.98), "30 of the 30 groups are held out and none is left"),
     ):
         result = run("measure", path, "--target", "pressure", *options, *QUICK)
         assert result.exit_code == 2
@@ -271,7 +271,7 @@ def test_classes_and_units_of_a_large_table_are_measured(run, tmp_path):
     result = run("measure", *about, "--drop", "y,day,name", *few)
     assert result.exit_code == 0, result.output
     assert "The bags without each patient suggest that" in words(result)
-    assert "other patients." in words(result)
+    assert "other groups." in words(result)
     refused = run("measure", *about, "--drop", "y,day", "--id", "name", *few)
     assert refused.exit_code == 2
     assert "Error: --id holds the names of all rows in memory" in words(refused)

@@ -121,6 +121,6 @@ def test_a_measured_model_can_be_saved_and_knows_whose_rows_it_saw(run, clinic, 
     assert f"is in {path}; stablebag predict uses it." in words(result)
     result = run("predict", path, clinic, "--output", tmp_path / "p.csv", "--interval", 0.8)
     assert result.exit_code == 0, result.output
-    assert "belong to patients that were trained on" in words(result)
+    assert "belong to groups that were trained on" in words(result)
     assert "with a fixed number, as here, it holds only approximately" in words(result)
     assert pd.read_csv(tmp_path / "p.csv").columns.tolist()[:2] == ["row", "patient_id"]

@@ -10,9 +10,10 @@ from stablebag import BaggedClassifier, BaggedRegressor, random_n_bags
 from stablebag.cli import saving
 from stablebag.cli import training as tables
 from stablebag.cli.saving import SavedModel, Saving
-from stablebag.cli.training import Reading, TableError
 from stablebag.resampling.schemes import SCHEMES
 from stablebag.tables.columns import Kind
+from stablebag.tables.text import TableError
+from stablebag.tables.training import Reading
 
 skops = pytest.importorskip("skops.io")
 OPTIONS = {"table": "folder/homes.csv"}

@@ -7,7 +7,7 @@ import pytest
 from marks import since
 from stablebag import LabelSets
 from stablebag.cli.sets import _classes, _table, columns_of, conclusion
-from stablebag.cli.training import NewRows
+from stablebag.tables.training import NewRows
 
 QUICK = ("--n-bags", 40, "--jobs", 1)
 
@@ -52,7 +52,7 @@ def test_sets_with_coverage_are_for_rows_of_new_units(run, clinic):
     arguments = ("--target", "ill", "--group", "patient_id", "--test", new, "--method", "jackknife+", *QUICK)
     result = run("sets", clinic, *arguments, "--confidence", 0.8)
     assert result.exit_code == 0, result.output
-    assert "2 of the 9 rows to predict belong to patients that were trained on (ann-0" in words(result)
+    assert "2 of the 9 rows to predict belong to groups that were trained on (ann-0" in words(result)
     assert "The guarantee is not about these rows." in words(result)
 
 

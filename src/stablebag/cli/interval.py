@@ -51,50 +51,52 @@ def interval(
       stablebag interval visits.csv --target outcome --group patient_id --test new.csv --output intervals.csv
       stablebag interval homes.csv --target price --test new.csv --locally-weighted --keep address --output i.csv
     """
-    from stablebag.cli import training as groups
+    from stablebag.cli import training
     from stablebag.cli.saving import Saving
-    from stablebag.cli.training import TwoTables, about_bags, check_level, spoken_warnings
+    from stablebag.cli.training import TwoTables, check_level, describe_random_bags, print_warnings
     from stablebag.deciding.intervals import predict_interval
     from stablebag.models.estimators import BaggedRegressor
-    from stablebag.tables.columns import about_copies_to_predict
+    from stablebag.tables.leakage import about_copies_to_predict
 
     check_level(confidence, "--confidence")
     for path in (output, save):
         refuse_unwritable(path, *paths_of(options["table"]), test)
     saving, console = Saving.order(save, options), open_console()
     with progress(console, "Reading"):
-        data = TwoTables.read(options, test, "regression")
-    for warning in data.data.as_read.warned:
+        tables = TwoTables.read(options, test, "regression")
+    for warning in tables.table.as_read.warned:
         say(console, warning)
-    new, kept = data.new, data.new.kept(keep)
-    check_method(method, locally_weighted, confidence, data.groups, len(data.y))
-    model = data.model(console, BaggedRegressor, random_number=method in _OF_RANDOM_BAGS)
-    _check_stable(model, data.y, confidence, method)
+    new, columns = tables.new, tables.new.columns_to_write(keep)
+    check_method(method, locally_weighted, confidence, tables.table.groups, len(tables.table.y))
+    model = tables.model(console, BaggedRegressor, random_number=method in _OF_RANDOM_BAGS)
+    _check_stable(model, tables.table.y, confidence, method)
     with progress(console, "Fitting"):
-        model.fit(**data.to_fit)
-    with spoken_warnings(console):
+        model.fit(**tables.to_fit)
+    with print_warnings(console):
         found = predict_interval(
             model, new.X, confidence_level=confidence, method=method, locally_weighted=locally_weighted
         )
-    say_intervals(console, found, data.y, locally_weighted, about_bags(model))
-    for note in data.notes:
+    say_intervals(console, found, tables.table.y, locally_weighted, describe_random_bags(model))
+    for note in tables.notes:
         say(console, note)
-    if data.groups is not None:
-        many = groups.noun(data.groups).plural
-        say(console, f"Trained on {groups.counted(data.groups)}; the intervals are for rows of other {many}.")
-        if known := groups.seen_before(data.groups, new.groups):
+    if tables.table.groups is not None:
+        say(
+            console,
+            f"Trained on {training.count_rows(tables.table.groups)}; the intervals are for rows of other groups.",
+        )
+        if known := training.describe_seen_groups(tables.table.groups, new.groups):
             say(console, f"{known} The guarantee is not about these rows.")
-    elif noticed := data.suggestion:
-        say(console, noticed)
+    elif tables.suggestion:
+        say(console, tables.suggestion)
     if new.y is not None:
         say(console, f"{percent(found.coverage(new.y))} of the known targets are inside.")
-    for noticed in about_copies_to_predict(data.X, data.y, new):
+    for noticed in about_copies_to_predict(tables.table.X, tables.table.y, new):
         say(console, noticed)
     with whole(output) as partial:
-        new.beside(columns_of(found), kept, "interval").to_csv(partial, index=False)
+        new.with_results(columns_of(found), columns, "interval").to_csv(partial, index=False)
     say(console, f"{len(found):,} intervals are in {output}.")
     if saving is not None:
-        say(console, saving.carry_out(model, data.data.reading))
+        say(console, saving.carry_out(model, tables.table.reading))
 
 
 def columns_of(found: Any) -> dict[str, Any]:
@@ -116,11 +118,11 @@ def say_intervals(console: Console, found: Any, y: np.ndarray, locally_weighted:
 def check_method(method: str, locally_weighted: bool, confidence: float, units: Any, n_rows: int) -> None:
     """Refuse a method that is not for these rows or units, and levels at which every interval would be infinite."""
     from stablebag._wording import ROWS
-    from stablebag.cli import training as groups
-    from stablebag.cli.training import TableError
     from stablebag.deciding.jackknife import quantile_rank
+    from stablebag.tables.roles import GROUPS
+    from stablebag.tables.text import TableError
 
-    noun = ROWS if units is None else groups.noun(units)
+    noun = ROWS if units is None else GROUPS
     if units is not None and not units.is_unique and method == "stable-jackknife":
         raise TableError(
             f"The stable-jackknife is proved for rows, and --group leaves out {noun.plural}. Use jackknife+."

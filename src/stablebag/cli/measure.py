@@ -1,5 +1,6 @@
 """`stablebag measure`: a learner beside its bagged version on a table."""
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,28 +68,23 @@ def measure(**options: Any) -> None:
     for path in (options["output"], options["json_path"], options["save"]):
         refuse_unwritable(path, *paths_of(table), test)
     with progress(open_console(), f"Reading {name_of(table)}"):
-        from stablebag.cli import training as groups
-        from stablebag.cli import training as large_tables
-        from stablebag.cli import training as tables
+        from stablebag.cli import training
         from stablebag.cli.studying import StudyOrder, held_out, held_out_latest, refuse_time
         from stablebag.cli.telling import print_columns
-        from stablebag.models.rows import RowSource
-        from stablebag.tables import columns as noticing
-        from stablebag.tables.text import refuse_unknown
+        from stablebag.tables import leakage
+        from stablebag.tables.roles import GROUPS, suggest_group
+        from stablebag.tables.text import TableError, refuse_unknown
 
         order = StudyOrder.from_options(options)
-        is_large = large_tables.is_large(options)
-        if is_large:
-            large_tables.refuse_in_memory_only(options)
-        refuse_time(options, is_large=is_large)
-        data = (large_tables.LargeTable if is_large else tables.TrainingTable).from_options(options)
+        refuse_time(options, is_large=training.is_large(options))
+        data = training.read_training_table(options)
     if options["time"] is not None:
         dates_first = sorted(data.as_read.columns, key=lambda column: column.kind != "date")
         refuse_unknown([column.name for column in dates_first], options["time"])
-    X, y, task, units, others = data.X, data.y, data.task, data.groups, None
+    X, y, task, groups, groups_test = data.X, data.y, data.task, data.groups, None
     warnings, time = list(data.as_read.warned), options["time"]
     notes = [f"{data.n_rows:,} rows of {name_of(table)}; the target is {target!r} ({task})."]
-    notes[:0] = data.said or large_tables.about_other_files(options)
+    notes[:0] = data.notes
     if data.n_without_target:
         words = (
             f"; if words such as None or NA are classes, add --kind {target}=category"
@@ -97,33 +93,34 @@ def measure(**options: Any) -> None:
         )
         notes.append(f"{data.n_without_target:,} rows without a target were left out{words}.")
     notes += data.as_read.lines()
-    if units is not None:
-        notes.append(groups.sizes(units))
+    if groups is not None:
+        notes.append(training.describe_group_sizes(groups))
     if test is not None:
         new = data.read_new(test, needs_target=True)
-        X_test, y_test, others = new.X, new.y, new.groups
-        notes += new.said
-    elif isinstance(data, large_tables.LargeTable):
-        X_test, y_test, others = data.X_test, data.y_test, data.groups_test
+        X_test, y_test, groups_test = new.X, new.y, new.groups
+        notes += new.notes
+    elif data.is_in_files:
+        X_test, y_test, groups_test = data.X_test, data.y_test, data.groups_test
     elif time is not None:
-        X, X_test, y, y_test, others, said = held_out_latest(X, y, time, size, task)
-        notes.append(said)
-    elif units is None:
-        if not is_large:
-            warnings += noticing.about_time(noticing.in_time(X, y, task), target)
+        X, X_test, y, y_test, groups_test, note = held_out_latest(X, y, time, size, task)
+        notes.append(note)
+    elif groups is None:
+        ordered = leakage.in_time(X, y, task)
+        way = f"add --time {shlex.quote(ordered[0])}: it holds out the latest rows" if ordered else ""
+        warnings += leakage.about_time(ordered, target, way)
         X, X_test, y, y_test = held_out(X, y, size, task, seed)
         if len(y) < 2:
-            raise tables.TableError("One row is left to train on, and two are needed. Give more rows, or --test.")
+            raise TableError("One row is left to train on, and two are needed. Give more rows, or --test.")
     else:
-        X, X_test, y, y_test, units, others = groups.held_out_units(X, y, units, size, task, seed)
-    notes.append(groups.trained(len(y), len(X_test), units, others))
-    if known := groups.seen_before(units, others):
-        warnings.append(f"{known} So the scores flatter predictions for new {groups.noun(units).plural}.")
-    if units is None and (noticed := groups.suggestion(X_test) if is_large else groups.suggestion(X, X_test)):
-        warnings.append(noticed)
-    if not is_large and y_test is not None:
-        warnings += noticing.about_copies(X, y, X_test, y_test)
-    notes.append(data.covered(units if units is not None or isinstance(X, RowSource) else X.index))
+        X, X_test, y, y_test, groups, groups_test = training.hold_out_groups(X, y, groups, size, task, seed)
+    notes.append(training.describe_split(len(y), len(X_test), groups, groups_test))
+    if known := training.describe_seen_groups(groups, groups_test):
+        warnings.append(f"{known} So the scores flatter predictions for new {GROUPS.plural}.")
+    if groups is None and (suggestion := suggest_group(*([X_test] if data.is_in_files else [X, X_test]))):
+        warnings.append(suggestion)
+    if not data.is_in_files and y_test is not None:
+        warnings += leakage.about_copies(X, y, X_test, y_test)
+    notes.append(data.guarantee_scope(groups if groups is not None or data.is_in_files else X.index))
     order = replace(order, reading=data.reading, as_read=data.as_read)
-    order.carry_out(X, y, X_test, y_test, task, notes, units, groups_test=others, warnings=warnings)
+    order.carry_out(X, y, X_test, y_test, task, notes, groups, groups_test=groups_test, warnings=warnings)
     print_columns(open_console(), data.as_read)

@@ -13,22 +13,24 @@ import numpy as np
 from rich.console import Console
 from sklearn.model_selection import train_test_split
 
-from stablebag._wording import ROWS, Noun
+from stablebag._wording import ROWS
 from stablebag._writing import refuse_unwritable, write_text
-from stablebag.cli import training as tables
 from stablebag.cli.budget import Workload, room_named, settled
 from stablebag.cli.options import scheme_of
 from stablebag.cli.printing import open_console, progress, say
 from stablebag.cli.saving import Saving
 from stablebag.cli.telling import numbers, tell
-from stablebag.cli.training import spoken_warnings
+from stablebag.cli.training import make_learner, parse_parameters, print_warnings
 from stablebag.models.caching import keep_fits
 from stablebag.models.rows import RowSource
 from stablebag.resampling.law import ResamplingScheme
 from stablebag.showing.report.page import Colophon, DataAsRead
 from stablebag.showing.scores import SPANS, checked_metric
 from stablebag.showing.study import study
-from stablebag.tables.text import name_of
+from stablebag.tables.columns import Columns
+from stablebag.tables.roles import GROUPS
+from stablebag.tables.text import TableError, name_of
+from stablebag.tables.training import Reading
 
 _SPANS = (6, 20)  # of time, over which accuracy is compared: so many, one for each 100 held-out rows
 
@@ -105,7 +107,7 @@ class StudyOrder:
     limit: float = 180.0
     cache: Path | None = None
     saving: Saving | None = None
-    reading: tables.Reading | None = None
+    reading: Reading | None = None
     as_read: DataAsRead | None = None
 
     @classmethod
@@ -146,12 +148,12 @@ class StudyOrder:
         """
         for path in (self.output, self.numbers):
             refuse_unwritable(path)
-        learner = tables.make_learner(self.model, task, tables.parse_parameters(self.parameters))
-        columns = tables.Columns.of(X) if self.reading is None else self.reading.columns
+        learner = make_learner(self.model, task, parse_parameters(self.parameters))
+        columns = Columns.of(X) if self.reading is None else self.reading.columns
         pipeline = columns.pipeline(learner)
         console = open_console()
         load = self._settled(console, pipeline, X, y, groups)
-        with spoken_warnings(console), self._kept(), room_named(), progress(console, "Fitting", load.share):
+        with print_warnings(console), self._kept(), room_named(), progress(console, "Fitting", load.share):
             of_source = isinstance(X, RowSource)
             result = study(
                 pipeline,
@@ -194,7 +196,7 @@ class StudyOrder:
 
     def _settled(self, console: Console, pipeline: Any, X: Any, y: Any, groups: Any) -> Workload:
         """How much is fitted, chosen where it was left open."""
-        units = {} if groups is None else {"units": groups.nunique(), "noun": Noun.of_column(groups.name)}
+        units = {} if groups is None else {"units": groups.nunique(), "noun": GROUPS}
         n_refits = 0 if isinstance(X, RowSource) else self.n_refits
         numbers: dict[str, Any] = {"n_bags": self.n_bags, "n_refits": n_refits, "n_matched": self.n_matched}
         numbers["size_is_given"] = self.size_is_given
@@ -242,7 +244,7 @@ def _refuse_one_class(y: np.ndarray, y_test: np.ndarray) -> None:
         rare = f"the other {len(others):,} classes have so few rows that all of them are held out"
     numbers = all(name.lstrip("-").replace(".", "", 1).isdigit() for name in (first, *others))
     way = " If the target is a number, use --task regression." if numbers else ""
-    raise tables.TableError(
+    raise TableError(
         f"All rows to train on have class {first!r}: {rare}. Gather more rows of class {others[0]!r}, or give "
         f"held-out rows with --test.{way}"
     )
@@ -259,16 +261,14 @@ def held_out_latest(X: Any, y: Any, time: str, test_size: float, task: str) -> t
     _refuse_share(test_size)
     column = X.get(time)
     if column is None or column.dtype.kind not in "iufM":
-        raise tables.TableError(f"--time {time} is not a column of dates or numbers that the table is learned from.")
+        raise TableError(f"--time {time} is not a column of dates or numbers that the table is learned from.")
     if missing := int(column.isna().sum()):
-        raise tables.TableError(
-            f"The time {time!r} is missing in {missing:,} rows. Fill it in, or leave these rows out."
-        )
+        raise TableError(f"The time {time!r} is missing in {missing:,} rows. Fill it in, or leave these rows out.")
     ordered = np.sort(column.to_numpy())
     first = ordered[len(ordered) - max(1, round(test_size * len(ordered)))]
     late = column.to_numpy() >= first
     if (~late).sum() < 2 or (task == "classification" and len(np.unique(y[~late])) < 2):
-        raise tables.TableError(
+        raise TableError(
             f"Too few rows, or one class only, are before the latest {test_size:.0%} by {time!r}. Take a smaller "
             "--test-size."
         )
@@ -290,11 +290,9 @@ def refuse_time(options: Mapping[str, Any], *, is_large: bool) -> None:
         return
     for name, given in (("--test", options.get("test")), ("--group", options.get("group"))):
         if given is not None:
-            raise tables.TableError(f"--time and {name} both decide which rows are held out. Use one of them.")
+            raise TableError(f"--time and {name} both decide which rows are held out. Use one of them.")
     if is_large:
-        raise tables.TableError(
-            "--time needs all rows in memory. Allow more --max-memory, or give later rows with --test."
-        )
+        raise TableError("--time needs all rows in memory. Allow more --max-memory, or give later rows with --test.")
 
 
 def _refuse_share(test_size: float) -> None:
