@@ -20,7 +20,7 @@ _ROOMS = {
     ],
     "stablebag.resampling.unequal": ["ClusterSubbagging", "StratifiedSubbagging", "UnequalScheme"],
     "stablebag.resampling.units": ["RowIds"],
-    "stablebag.models.ensemble": ["BagPredictions"],
+    "stablebag.models.fitted": ["BagPredictions"],
     "stablebag.models.estimators": ["BaggedClassifier", "BaggedRegressor"],
     "stablebag.models.forgetting": ["forget", "learn"],
     "stablebag.models.functions": ["FunctionClassifier", "FunctionRegressor"],

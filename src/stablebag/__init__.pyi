@@ -27,9 +27,9 @@ from stablebag.measuring.refits import leave_one_out_refit as leave_one_out_refi
 from stablebag.measuring.refits import replace_one_refit as replace_one_refit
 from stablebag.measuring.suspects import Suspects as Suspects
 from stablebag.measuring.suspects import suspects as suspects
-from stablebag.models.ensemble import BagPredictions as BagPredictions
 from stablebag.models.estimators import BaggedClassifier as BaggedClassifier
 from stablebag.models.estimators import BaggedRegressor as BaggedRegressor
+from stablebag.models.fitted import BagPredictions as BagPredictions
 from stablebag.models.forgetting import forget as forget
 from stablebag.models.forgetting import learn as learn
 from stablebag.models.functions import FunctionClassifier as FunctionClassifier

@@ -5,6 +5,7 @@ import pytest
 from stablebag import predict_interval, predict_set
 from stablebag._wording import percent
 from stablebag.cli.saving import SavedModel
+from stablebag.models.fitted import Fitted
 
 pytest.importorskip("skops.io")
 QUICK = ("--n-bags", 20, "--jobs", 1)
@@ -47,7 +48,7 @@ def test_numbers_are_predicted_as_by_the_model_itself(run, numbers, table, tmp_p
     assert result.exit_code == 0, result.output
     frame, model = pd.read_csv(output), SavedModel.load(numbers).model
     assert frame.columns.tolist() == ["row", "city", "prediction"]
-    np.testing.assert_allclose(frame["prediction"], model.predict(model.X_[:7]))
+    np.testing.assert_allclose(frame["prediction"], model.predict(Fitted(model).X[:7]))
     assert result.output.startswith("'cost' is predicted as ")
     assert "7 predictions are in" in words(result)
     assert "exact copies" not in words(result)  # their targets are not known
@@ -58,7 +59,7 @@ def test_intervals_are_those_of_the_model_and_keep_the_theorem(run, numbers, tab
     result = run("predict", numbers, table, "--output", output, "--interval", 0.8, "--locally-weighted")
     assert result.exit_code == 0, result.output
     frame, model = pd.read_csv(output), SavedModel.load(numbers).model
-    found = predict_interval(model, model.X_, confidence_level=0.8, locally_weighted=True)
+    found = predict_interval(model, Fitted(model).X, confidence_level=0.8, locally_weighted=True)
     np.testing.assert_allclose(frame[["lower", "upper"]].to_numpy().T, [found.lower, found.upper])
     assert "coverage is at least 0.6" in words(result)
     assert "approximately" not in words(result)  # stablebag interval draws the number of bags
@@ -73,9 +74,9 @@ def test_classes_are_predicted_with_probabilities_and_sets(run, classes, table, 
     frame, model = pd.read_csv(output), SavedModel.load(classes).model
     added = ["labels", "n_labels", "probability of no", "probability of yes"]
     assert frame.columns.tolist() == ["row", *pd.read_csv(table).columns, "prediction", *added]
-    assert frame["prediction"].tolist() == model.predict(model.X_).tolist()
-    np.testing.assert_allclose(frame[added[2:]], model.predict_proba(model.X_))
-    assert frame["n_labels"].tolist() == predict_set(model, model.X_, delta=0.2).sizes.tolist()
+    assert frame["prediction"].tolist() == model.predict(Fitted(model).X).tolist()
+    np.testing.assert_allclose(frame[added[2:]], model.predict_proba(Fitted(model).X))
+    assert frame["n_labels"].tolist() == predict_set(model, Fitted(model).X, delta=0.2).sizes.tolist()
     assert "the set from the bags without" in words(result)
     assert "% of the known labels are predicted." in words(result)
     assert SEEN in words(result)

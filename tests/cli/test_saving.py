@@ -10,8 +10,9 @@ from stablebag import BaggedClassifier, BaggedRegressor, random_n_bags
 from stablebag.cli import saving
 from stablebag.cli import training as tables
 from stablebag.cli.saving import SavedModel, Saving
+from stablebag.models.fitted import Fitted
 from stablebag.resampling.schemes import SCHEMES
-from stablebag.tables.columns import Kind
+from stablebag.tables.columns import Columns, Kind
 from stablebag.tables.text import TableError
 from stablebag.tables.training import Reading
 
@@ -37,7 +38,7 @@ FAST = {
 
 
 def reading(frame, task="regression", group=None):
-    return Reading(tables.Columns.of(frame), "price", Kind("number", "."), task, group)
+    return Reading(Columns.of(frame), "price", Kind("number", "."), task, group)
 
 
 @pytest.fixture
@@ -47,9 +48,9 @@ def path(tmp_path):
 
 @pytest.fixture
 def model():
-    return BaggedRegressor(
-        tables.Columns.of(NUMBERS).pipeline(tables.MODELS["ridge"][0]), n_bags=3, random_state=0
-    ).fit(NUMBERS, Y)
+    return BaggedRegressor(Columns.of(NUMBERS).pipeline(tables.MODELS["ridge"][0]), n_bags=3, random_state=0).fit(
+        NUMBERS, Y
+    )
 
 
 CASES = [(name, task) for name, pair in tables.MODELS.items() for task, one in enumerate(pair) if one is not None]
@@ -61,7 +62,7 @@ CASES = [(name, task) for name, pair in tables.MODELS.items() for task, one in e
 def test_models_of_the_command_line_come_back_and_need_no_trust(path, frame, name, task):
     learner = clone(tables.MODELS[name][task]).set_params(**FAST.get(name, {}))
     kind, y = ((BaggedRegressor, Y), (BaggedClassifier, np.where(Y > 0, "yes", "no")))[task]
-    read, columns = reading(frame, tables.TASKS[task]), tables.Columns.of(frame)
+    read, columns = reading(frame, tables.TASKS[task]), Columns.of(frame)
     frame = columns.read(frame)
     model = kind(columns.pipeline(learner), n_bags=2, random_state=0).fit(frame, y)
     said = Saving.order(path, OPTIONS).carry_out(model, read)
@@ -70,18 +71,18 @@ def test_models_of_the_command_line_come_back_and_need_no_trust(path, frame, nam
     assert saved.reading == read
     assert saved.note == ""
     np.testing.assert_array_equal(saved.model.predict(frame), model.predict(frame))
-    pd.testing.assert_frame_equal(saved.model.X_, frame)
+    pd.testing.assert_frame_equal(Fitted(saved.model).X, frame)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_so_do_models_of_groups_and_of_a_random_number_of_bags(path, scheme):
     groups = pd.Series(np.repeat([f"p{unit}" for unit in range(8)], 3), name="patient_id")
     n_bags = random_n_bags(scheme, 8, 16, random_state=1)
-    learner = tables.Columns.of(NUMBERS).pipeline(tables.MODELS["ridge"][0])
+    learner = Columns.of(NUMBERS).pipeline(tables.MODELS["ridge"][0])
     model = BaggedRegressor(learner, scheme=scheme, n_bags=n_bags, random_state=0).fit(NUMBERS, Y, groups=groups)
     Saving.order(path, OPTIONS).carry_out(model, reading(NUMBERS, group="patient_id"))
     again = SavedModel.load(path).model
-    assert again.has_random_n_bags_
+    assert Fitted(again).has_random_n_bags
     assert again.units_.names_of_rows.tolist() == groups.tolist()
     assert str(again.units_) == str(model.units_)
 
@@ -168,7 +169,7 @@ def _saved_with(path, model, change):
 
 
 def test_a_model_that_cannot_be_saved_leaves_no_file(path, model):
-    model.X_ = NUMBERS.assign(a=[(row, 1) for row in range(N)])
+    model._X = NUMBERS.assign(a=[(row, 1) for row in range(N)])
     with pytest.raises(TableError, match="cannot be saved by skops: skops cannot keep column 'a'"):
         Saving.order(path, OPTIONS).carry_out(model, reading(NUMBERS))
     assert not path.exists()

@@ -14,6 +14,7 @@ from stablebag import (
     random_n_bags,
 )
 from stablebag.deciding.jackknife import quantile_rank
+from stablebag.models.fitted import Fitted
 
 pytestmark = pytest.mark.kernels
 
@@ -90,7 +91,7 @@ def test_ends_are_weighted_order_statistics_of_what_bags_without_the_unit_say(sc
 
 
 def _range_without(model, unit):
-    return model.average_.range_changes.get(int(unit), model.range_)
+    return Fitted(model).average.range_changes.get(int(unit), model.range_)
 
 
 def test_intervals_are_narrow_where_bags_agree_and_wide_where_they_do_not():

@@ -10,6 +10,7 @@ from stablebag.deciding import jackknife as rank_search
 from stablebag.deciding.jackknife import RankSearch
 from stablebag.measuring.leave_one_out import left_out_at_rows
 from stablebag.models.average import BagPoints, LeftOutLines
+from stablebag.models.fitted import Fitted
 
 TREE = DecisionTreeRegressor(max_depth=4)
 CASES = {
@@ -32,8 +33,8 @@ def fitted(n=600, digits=9, **settings):
 
 def sorted_ends(model, points, rank):
     """The same order statistics by sorting everything."""
-    residuals = np.abs(model.y_ - left_out_at_rows(model))
-    left_out = model.average_.left_out(points.raw).T
+    residuals = np.abs(Fitted(model).y - left_out_at_rows(model))
+    left_out = Fitted(model).average.left_out(points.raw).T
     n = len(residuals)
     return np.sort(left_out - residuals, axis=1)[:, n - rank], np.sort(left_out + residuals, axis=1)[:, rank - 1]
 
@@ -44,9 +45,9 @@ def sorted_ends(model, points, rank):
 def test_the_ends_are_those_of_sorting_all_rows(settings, digits):
     model, X = fitted(digits=digits, **settings)
     once = model.predict_once(X)
-    residuals = np.abs(model.y_ - left_out_at_rows(model))
+    residuals = np.abs(Fitted(model).y - left_out_at_rows(model))
     for rank in (1, 2, 60, 300, 541, 599, 600):
-        found = RankSearch(rank, residuals, model.average_).ends(BagPoints(model.average_, once.raw))
+        found = RankSearch(rank, residuals, Fitted(model).average).ends(BagPoints(Fitted(model).average, once.raw))
         for ours, theirs in zip(found, sorted_ends(model, once, rank), strict=True):
             assert_same_sums(ours, theirs, model, once.raw, residuals)
 
@@ -60,8 +61,8 @@ def test_a_search_near_the_rank_gives_the_same_as_one_in_all_rows(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(rank_search, "_FEWEST_ROWS", 10**9)
             everywhere = predict_interval(model, once)
-        assert_same_sums(near.lower, everywhere.lower, model, once.raw, model.y_)
-        assert_same_sums(near.upper, everywhere.upper, model, once.raw, model.y_)
+        assert_same_sums(near.lower, everywhere.lower, model, once.raw, Fitted(model).y)
+        assert_same_sums(near.upper, everywhere.upper, model, once.raw, Fitted(model).y)
 
 
 RESIDUALS = {
@@ -98,7 +99,7 @@ def test_ties_and_near_ties_do_not_mislead_the_search_by_a_bit(residuals, output
 
 @pytest.fixture(scope="module")
 def average_of_520():
-    return fitted(n=520, estimator=DummyRegressor(), prediction_range=None, n_bags=60)[0].average_
+    return Fitted(fitted(n=520, estimator=DummyRegressor(), prediction_range=None, n_bags=60)[0]).average
 
 
 def widths(monkeypatch, model, X):
@@ -133,17 +134,17 @@ def test_what_is_not_proved_in_a_window_is_searched_for_in_a_larger_one(monkeypa
     monkeypatch.setattr(RankSearch, "_proved", doubtful)
     found = predict_interval(model, once)
     assert tried
-    assert_same_sums(found.lower, expected.lower, model, once.raw, model.y_)
-    assert_same_sums(found.upper, expected.upper, model, once.raw, model.y_)
+    assert_same_sums(found.lower, expected.lower, model, once.raw, Fitted(model).y)
+    assert_same_sums(found.upper, expected.upper, model, once.raw, Fitted(model).y)
 
 
 def test_a_window_that_is_too_small_is_found_out():
     model, X = fitted(estimator=DecisionTreeRegressor(), prediction_range=None)
     once = model.predict_once(X)
-    residuals = np.abs(model.y_ - left_out_at_rows(model))
-    search = RankSearch(541, residuals, model.average_)
+    residuals = np.abs(Fitted(model).y - left_out_at_rows(model))
+    search = RankSearch(541, residuals, Fitted(model).average)
     search._spare = 0.0  # then every point is first searched for in the smallest window
-    points = BagPoints(model.average_, once.raw)
+    points = BagPoints(Fitted(model).average, once.raw)
     lower, upper = search.ends(points)
     for ours, theirs in zip((lower, upper), sorted_ends(model, once, 541), strict=True):
         assert_same_sums(ours, theirs, model, once.raw, residuals)
@@ -154,7 +155,7 @@ def test_a_range_that_every_row_changes_is_no_obstacle():
         n=530, estimator=Ridge(), prediction_range=FunctionRange(lambda y: (y.mean() - 0.5, y.mean() + 0.5))
     )
     once = model.predict_once(X)
-    residuals = np.abs(model.y_ - left_out_at_rows(model))
-    found = RankSearch(478, residuals, model.average_).ends(BagPoints(model.average_, once.raw))
+    residuals = np.abs(Fitted(model).y - left_out_at_rows(model))
+    found = RankSearch(478, residuals, Fitted(model).average).ends(BagPoints(Fitted(model).average, once.raw))
     for ours, theirs in zip(found, sorted_ends(model, once, 478), strict=True):
         assert_same_sums(ours, theirs, model, once.raw, residuals)

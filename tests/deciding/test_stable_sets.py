@@ -16,6 +16,7 @@ from stablebag import (
     certify_reused,
 )
 from stablebag.deciding.label_sets import SharedLabels
+from stablebag.models.fitted import Fitted
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,7 @@ def test_without_any_row_promised_epsilon_is_zero_and_with_all_it_is_the_worst_c
 
 def test_a_certificate_of_something_else_is_refused(fitted):
     model, X = fitted
-    other = BaggedClassifier(n_bags=100, random_state=1).fit(model.X_, model.y_)
+    other = BaggedClassifier(n_bags=100, random_state=1).fit(Fitted(model).X, Fitted(model).y)
     for certificate, said in (
         (certify(model), "certificate of vectors"),
         (Certificate(Subbagging(0.5), 89), "certificate of vectors"),
@@ -127,7 +128,7 @@ def test_a_certificate_of_something_else_is_refused(fitted):
         (certify_reused(model, X[:5], vector=True), "points"),
         (certify_reused(model, X[::-1], vector=True), "other points"),
         (certify(model, X[:5], vector=True), "points"),
-        (certify(BaggedClassifier(n_bags=100).fit(X[:50], model.y_[:50]), vector=True), "50 rows"),
+        (certify(BaggedClassifier(n_bags=100).fit(X[:50], Fitted(model).y[:50]), vector=True), "50 rows"),
         ("reused", "certificate of vectors"),
     ):
         with pytest.raises((TypeError, ValueError), match=said):
@@ -136,7 +137,7 @@ def test_a_certificate_of_something_else_is_refused(fitted):
 
 def test_a_certificate_of_shorter_vectors_is_refused(fitted):
     law, about = Subbagging(0.5), {"coupling": "matched"}
-    n = len(fitted[0].y_)
+    n = len(Fitted(fitted[0]).y)
     with pytest.raises(ValueError, match=r"its radius is 0\.1, and probabilities of these classes have 0\.8165"):
         shared(fitted, certificate=VectorCertificate(law, n, 100, radius=0.1, **about))
     with pytest.raises(ValueError, match=r"its diameter is 1, and probabilities of these classes have 1\.414"):

@@ -35,6 +35,7 @@ from stablebag import (
 from stablebag.measuring.leave_one_out import doubtful_blocks, left_out_at_rows, perturbations_of
 from stablebag.measuring.perturbations import flipped
 from stablebag.models.average import BagAverage
+from stablebag.models.fitted import Fitted
 from stablebag.paper.counterexamples import Memorizer
 from stablebag.proving.bounds import memorizer_in_sample_delta
 from stablebag.proving.scope import Quantity, refuse_mismatch
@@ -188,7 +189,7 @@ def test_all_bags_obey_their_certificate_and_mix(scheme):
     assert moved.mean("max") <= certificate.mean() + 1e-12
     fixed = BaggedRegressor(DecisionTreeRegressor(random_state=0), scheme=scheme, n_bags="all", prediction_range=None)
     moved = leave_one_out(fixed.fit(X, y), points)
-    inside, weights, each = fixed.bags_.inclusion, fixed.bag_weights_, fixed.bag_predictions(points)
+    inside, weights, each = fixed.bags_.inclusion, Fitted(fixed).average.weights, fixed.bag_predictions(points)
     p = fixed.scheme_.inclusion_probability
     for row in range(7):
         weight = weights * inside[:, row]
@@ -232,7 +233,7 @@ def test_rows_left_out_are_kept_until_the_next_fit(data, monkeypatch):
     model = BaggedRegressor(LinearRegression(), n_bags=40, random_state=0).fit(table, target)
     first = left_out_at_rows(model)
     with monkeypatch.context() as patch:
-        patch.setattr(BaggedRegressor, "raw_blocks", None)  # would fail if it were called
+        patch.setattr(Fitted, "raw_blocks", None)  # would fail if it were called
         np.testing.assert_array_equal(left_out_at_rows(model), first)
     with pytest.raises(ValueError, match="read-only"):
         first[:] = 0

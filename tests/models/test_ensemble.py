@@ -41,6 +41,7 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.models.fitted import Fitted
 from stablebag.proving.outputs import ClassOutputs, UnboundedOutputs
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.5), ClassicalBagging(1.0), PoissonizedBagging(1.0)]
@@ -126,7 +127,7 @@ def test_all_bags_are_algorithm_2(scheme, solver):
 
     np.testing.assert_allclose(model.predict(points), brute_force(scheme, X, y, points, learn), atol=1e-12)
     assert len(model.bags_) == model.scheme_.support_size
-    assert model.bag_weights_.sum() == pytest.approx(1)
+    assert Fitted(model).average.weights.sum() == pytest.approx(1)
     assert certify(model) == Certificate.for_targets(scheme, y)
 
 
@@ -573,7 +574,7 @@ def test_training_rows_are_kept_as_they_were(seed):
     model = BaggedRegressor(LinearRegression(), n_bags=20, random_state=0).fit(X, y)
     kept = X.copy()
     X *= 3
-    np.testing.assert_array_equal(model.X_, kept)
+    np.testing.assert_array_equal(Fitted(model).X, kept)
 
 
 @pytest.mark.parametrize("kind", ["array", "pandas", "polars", "sparse"])

@@ -26,6 +26,7 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.models.fitted import Fitted
 
 ROUNDING = 1e-11
 POINTS = np.array([[0.0], [100.0]])
@@ -210,7 +211,7 @@ def test_two_bags_drawn_anew_keep_the_certificate_exactly(n, kind, learner):
     X, y = table(n)
     about = {"scheme": Subbagging(1 if n == 3 else 2), "n_bags": "all", "prediction_range": RANGES[kind]}
     model = BaggedRegressor(FunctionRegressor(learner), **about).fit(X, y)
-    raw, average = model.predict_once(POINTS[:1]).raw, model.average_
+    raw, average = model.predict_once(POINTS[:1]).raw, Fitted(model).average
     outputs, bags = average.outputs(raw)[:, 0], list(model.bags_)
     low, high = average.interval
     distances, chances = [], []

@@ -27,6 +27,7 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.models.fitted import Fitted
 from stablebag.proving import bounds
 
 ROUNDING = 1e-11
@@ -81,7 +82,8 @@ def test_no_unit_breaks_a_certificate(learner, scheme, sizes):
     for rank in range(n):
         assert (moved.epsilon(rank / n) <= proved.epsilon(rank / n) + ROUNDING).all()
     constant = bounds.bagging_constant(n, *model.scheme_.p_and_q)
-    spread = np.sqrt(np.tensordot(model.bag_weights_, (model.bag_predictions(POINTS) - moved.prediction) ** 2, axes=1))
+    weights = Fitted(model).average.weights
+    spread = np.sqrt(np.tensordot(weights, (model.bag_predictions(POINTS) - moved.prediction) ** 2, axes=1))
     assert (moved.norm(2) <= math.sqrt(constant) * spread + ROUNDING).all()
     assert (moved.max() <= model.scheme_.inclusion_probability + ROUNDING).all()
     assert (moved.norm(2) <= certify_reused(model, POINTS).rms() + ROUNDING).all()

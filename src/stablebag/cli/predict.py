@@ -14,6 +14,7 @@ from stablebag.cli.options import keep_option
 from stablebag.cli.printing import open_console, say
 from stablebag.cli.sets import columns_of as columns_of_sets
 from stablebag.cli.sets import conclusion
+from stablebag.models.fitted import fitted
 
 
 @click.command()
@@ -72,14 +73,14 @@ def predict(
     columns, console = new.columns_to_write(keep), open_console()
     units = _units(model, group)
     if confidence is not None:
-        check_method(method, locally_weighted, confidence, units, len(model.y_))
+        check_method(method, locally_weighted, confidence, units, len(fitted(model).y))
     results: dict[str, Any]
     with print_warnings(console):
         if task == "regression":
             results = _numbers(console, model, new, target, confidence, method, locally_weighted)
         else:
             results = _classes(console, model, new, target, delta if with_sets else None)
-    for noticed in about_copies_to_predict(getattr(model, "X_", None), model.y_, new):
+    for noticed in about_copies_to_predict(fitted(model).X, fitted(model).y, new):
         say(console, noticed)
     if confidence is not None and (known := training.describe_seen_groups(units, new.groups)):
         say(console, f"{known} The guarantee is not about these rows.")
@@ -107,7 +108,7 @@ def _numbers(
             say(console, f"The mean absolute error at the known targets is {error}.")
         return {"prediction": prediction}
     found = predict_interval(model, new.X, confidence_level=confidence, method=method, locally_weighted=weighted)
-    say_intervals(console, found, model.y_, weighted)
+    say_intervals(console, found, fitted(model).y, weighted)
     if new.y is not None:
         say(console, f"{percent(found.coverage(new.y))} of the known targets are inside.")
     return columns_of(found)

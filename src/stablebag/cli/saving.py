@@ -15,6 +15,7 @@ from typing import Any
 
 from stablebag import __version__
 from stablebag._writing import refuse_unwritable, whole
+from stablebag.models.fitted import fitted
 from stablebag.tables.text import TableError, name_of
 from stablebag.tables.training import Reading
 
@@ -91,7 +92,7 @@ class Saving:
             "format": _FORMAT,
             "table": name_of(self.options["table"]),
             "reading": reading.to_dict(),
-            "n_rows": len(model.y_),
+            "n_rows": len(fitted(model).y),
             "versions": _versions(),
         }
         with whole(self.path) as partial:
@@ -103,7 +104,7 @@ class Saving:
                 raise TableError(f"The model cannot be saved by skops: {_first_line(error)}.") from error
             with zipfile.ZipFile(partial, "a") as file:
                 file.writestr(_ABOUT, json.dumps(about, indent=1))
-        return f"The model of {len(model.y_):,} rows is in {self.path}; stablebag predict uses it."
+        return f"The model of {len(fitted(model).y):,} rows is in {self.path}; stablebag predict uses it."
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ from stablebag.measuring.refits import refit_without, units_for
 from stablebag.models.average import point_blocks
 from stablebag.models.ensemble import check_bagged, refuse_unequal
 from stablebag.models.estimators import BaggedRegressor
+from stablebag.models.fitted import fitted
 from stablebag.models.rows import as_column, as_table, index_of, one_column
 from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.units import Units
@@ -244,7 +245,7 @@ def predict_interval(
     method = _check_method(method, METHODS, owner, delta)
     if check_flag(locally_weighted, "locally_weighted", owner):
         _check_weighted(method, owner)
-    residuals = np.abs(model.y_ - left_out_at_rows(model))
+    residuals = np.abs(fitted(model).y - left_out_at_rows(model))
     rule: Any
     units = model.units_
     if not units.are_rows:
@@ -260,8 +261,8 @@ def predict_interval(
     if locally_weighted:
         found = list(LocallyWeighted(rule, units).of_model(model, X))
     else:
-        find = rule.from_bags(residuals, model.average_)
-        blocks = (block for _, raw in model.raw_blocks(X) for block in point_blocks(model.average_, raw))
+        find = rule.from_bags(residuals, fitted(model).average)
+        blocks = (block for _, raw in fitted(model).raw_blocks(X) for block in point_blocks(fitted(model).average, raw))
         found = [(block.prediction, find(block)) for block in blocks]
     prediction = np.concatenate([block for block, _ in found])
     lower, upper = (np.concatenate([ends[side] for _, ends in found]) for side in (0, 1))
@@ -271,7 +272,7 @@ def predict_interval(
         guarantee = f"Nothing is proved about their coverage, because {unlike}."
     if locally_weighted:
         method = f"locally weighted {method}"
-    return Intervals(lower, upper, prediction, float(level), method, guarantee, model.index_of(X))
+    return Intervals(lower, upper, prediction, float(level), method, guarantee, fitted(model).index_of(X))
 
 
 def _check_weighted(method: str, owner: str) -> None:
@@ -402,7 +403,7 @@ def about_bags(model: Any, rule: Jackknife) -> str:
     if isinstance(rule, StableJackknife):
         anew = " The certificate is about bags drawn anew without each row; here they are reused, so this holds "
         return f"{anew}approximately, and exactly for all bags or by refitting."
-    if model.has_random_n_bags_:
+    if fitted(model).has_random_n_bags:
         refused = float(np.sum(model.scheme_.inclusion_probabilities ** len(model.bags_)))
         if refused < _RARELY:
             return ""

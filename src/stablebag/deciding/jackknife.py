@@ -20,8 +20,8 @@ from stablebag.models.average import (
     left_out_spread,
     outside_weights,
     spread,
-    spread_at_rows,
 )
+from stablebag.models.fitted import fitted
 from stablebag.resampling.units import Units
 
 # ---------------------------------------------------------------------------------------------------------- rank search
@@ -515,9 +515,9 @@ class LocallyWeighted:
 
     def of_model(self, model: Any, X: Any) -> Iterator[tuple[np.ndarray, Ends]]:
         """Yield the predictions of a fitted model, and the ends of the intervals, at blocks of points."""
-        scores = scores_of(np.abs(model.y_ - left_out_at_rows(model)), spread_at_rows(model))
-        average, step = model.average_, max(1, _AT_ONCE // len(scores))
-        for _, raw in model.raw_blocks(X):
+        scores = scores_of(np.abs(fitted(model).y - left_out_at_rows(model)), fitted(model).spread_at_rows())
+        average, step = fitted(model).average, max(1, _AT_ONCE // len(scores))
+        for _, raw in fitted(model).raw_blocks(X):
             for first in range(0, raw.shape[1], step):
                 some = raw[:, first : first + step]
                 with_all = average.prediction([some]), spread(average, some)

@@ -27,9 +27,10 @@ from stablebag.deciding.intervals import about_bags
 from stablebag.deciding.jackknife import GroupJackknifePlus, JackknifePlus, check_level
 from stablebag.deciding.promise import but_for_a_chance, for_most_rows, just_above, just_below, nothing_proved
 from stablebag.measuring.leave_one_out import left_out_at_rows, left_out_blocks
-from stablebag.models.ensemble import BagPredictions, check_bagged
+from stablebag.models.ensemble import check_bagged
 from stablebag.models.estimators import BaggedClassifier
-from stablebag.models.rows import as_column, n_rows
+from stablebag.models.fitted import BagPredictions, fitted
+from stablebag.models.rows import as_column
 from stablebag.proving import bounds
 from stablebag.proving.certificate import VectorCertificate
 from stablebag.proving.certify import certify, certify_reused
@@ -94,9 +95,9 @@ def _scope(model: Any, X: Any, certificate: Any, owner: str) -> Scope:
         expected = "a certificate of vectors, or None"
         reason = "make one by certify or certify_reused with vector=True."
         raise refuse_type("certificate", owner, expected, certificate, reason)
-    proved, points = certificate.scope, model.fingerprint_of(X)
-    n_points = len(X) if isinstance(X, BagPredictions) else n_rows(model.checked_points(X))
-    own = replace(scope_of(model.average_, vector=True), n_points=n_points, points=points)
+    proved, points = certificate.scope, fitted(model).fingerprint_of(X)
+    n_points = fitted(model).n_points(X)
+    own = replace(scope_of(fitted(model).average, vector=True), n_points=n_points, points=points)
     if proved.rerun is Rerun.ANEW and own.rerun is Rerun.REUSED:
         law = model.scheme_.fingerprint
         own = replace(own, rerun=Rerun.ANEW, bags=law, coupling=proved.coupling, shift=0.0)
@@ -257,7 +258,7 @@ class JackknifeSets:
 
     def _compared(self, model: Any) -> list[tuple[np.ndarray, Any]]:
         """Which rows are compared with each other, and the labels that are compared with them."""
-        codes = np.searchsorted(model.classes_, model.y_)
+        codes = np.searchsorted(model.classes_, fitted(model).y)
         if not self.by_class:
             return [(np.arange(len(codes)), slice(None))]
         return [(np.flatnonzero(codes == code), slice(code, code + 1)) for code in range(len(model.classes_))]
@@ -286,20 +287,21 @@ class JackknifeSets:
 
 def class_weights(model: Any) -> np.ndarray:
     """Return how many rows each class has; of units of several rows, how many units they amount to."""
-    codes = np.searchsorted(model.classes_, model.y_)
+    codes = np.searchsorted(model.classes_, fitted(model).y)
     return np.bincount(codes, _weights(model), minlength=len(model.classes_))
 
 
 def _own(model: Any) -> np.ndarray:
     """The probability of each training row's label, by the bags without the row."""
-    own: np.ndarray = left_out_at_rows(model)[np.arange(len(model.y_)), np.searchsorted(model.classes_, model.y_)]
+    y = fitted(model).y
+    own: np.ndarray = left_out_at_rows(model)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     return own
 
 
 def _weights(model: Any) -> np.ndarray:
     """The weight of each row; those of a unit add up to one."""
     units = model.units_
-    return np.ones(len(model.y_)) if units.are_rows else np.asarray(1 / units.sizes[units.of_rows])
+    return np.ones(len(fitted(model).y)) if units.are_rows else np.asarray(1 / units.sizes[units.of_rows])
 
 
 def _heavier(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -608,7 +610,7 @@ def predict_set(
     """
     owner = "predict_set"
     points = asked_once(model, X, owner)
-    index = model.index_of(points)
+    index = fitted(model).index_of(points)
     method = check_choice(method, "method", owner, METHODS)
     level, by_class = check_level(confidence_level, owner), check_flag(by_class, "by_class", owner)
     if method == "jackknife+":
@@ -625,7 +627,8 @@ def predict_set(
         about = {"confidence_level": float(level), "index": index, "training_rows": sizes, "training_coverage": shares}
         return LabelSets(members, model.classes_, prediction, method, rule.guarantee(model), **about)
     shared = SharedLabels.of(model, points, epsilon, delta, certificate, owner)
-    prediction = np.concatenate([model.average_.prediction([raw]) for _, raw in model.raw_blocks(points)])
+    fit = fitted(model)
+    prediction = np.concatenate([fit.average.prediction([raw]) for _, raw in fit.raw_blocks(points)])
     members = inflated_argmax(prediction, shared.epsilon)
     about = {"epsilon": shared.epsilon, "delta": shared.delta, "index": index}
     return LabelSets(members, model.classes_, prediction, method, shared.words, **about)
@@ -637,7 +640,7 @@ def asked_once(model: Any, X: Any, owner: str) -> Any:
     check_bagged(model, owner, kind=BaggedClassifier, reason=reason)
     if isinstance(X, BagPredictions):
         return X
-    size = len(model.bags_) * len(model.classes_) * n_rows(model.checked_points(X))
+    size = len(model.bags_) * len(model.classes_) * fitted(model).n_points(X)
     return model.predict_once(X) if size <= _ONCE else X
 
 
@@ -647,7 +650,7 @@ def _are_texts(labels: np.ndarray) -> bool:
 
 def _of_training_rows(rule: JackknifeSets, model: BaggedClassifier) -> tuple[np.ndarray, np.ndarray]:
     """How many training rows each class has, and which share of them their own sets cover; NaN without an estimate."""
-    codes, covered = np.searchsorted(model.classes_, model.y_), rule.covered_rows(model)
+    codes, covered = np.searchsorted(model.classes_, fitted(model).y), rule.covered_rows(model)
     weights = np.ones(len(codes)) if model.units_.are_rows else 1 / model.units_.sizes[model.units_.of_rows]
     n_labels = len(model.classes_)
     shares = np.bincount(codes, weights * covered, n_labels) / np.bincount(codes, weights, n_labels)

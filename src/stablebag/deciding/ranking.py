@@ -16,6 +16,7 @@ from stablebag.deciding.label_sets import ScoreSet
 from stablebag.deciding.promise import Promise, Promised
 from stablebag.measuring.perturbations import Names
 from stablebag.models.average import BagAverage
+from stablebag.models.fitted import fitted
 from stablebag.models.functions import BaggedFindings, Finder, find_in_bags
 from stablebag.models.learners import Copies
 from stablebag.resampling.units import plain
@@ -693,7 +694,7 @@ def stable_ranking(
     named = _named(items, names, n_items)
     sizes = scores_in.radius(n_items), scores_in.diameter(n_items)
     promise = Promise.of(model, *sizes, epsilon, delta, "stable_ranking")
-    average: BagAverage = model.average_
+    average: BagAverage = fitted(model).average
     return StableRanking(named, average.prediction([raw]), k, scores_in, promise, raw, average)
 
 

@@ -21,6 +21,7 @@ from stablebag.deciding.promise import Promise, Promised, for_most_rows
 from stablebag.measuring.leave_one_out import left_out_blocks
 from stablebag.measuring.perturbations import Names, flipped
 from stablebag.models.average import BagAverage
+from stablebag.models.fitted import fitted
 from stablebag.models.functions import Finder, find_in_bags
 from stablebag.models.learners import Copies
 from stablebag.proving import bounds
@@ -433,7 +434,7 @@ def select_model(
     first: dict[Any, tuple[int, Any]] = {}  # the number of each choice, and as the earliest bag made it
     made = [(key_of(choice, "selector", "select_model"), choice) for choice in model.found]
     votes = np.array([first.setdefault(key, (len(first), choice))[0] for key, choice in made], dtype=np.intp)
-    average: BagAverage = model.average_
+    average: BagAverage = fitted(model).average
     shares = np.bincount(votes) / len(votes) if average.drawn else np.bincount(votes, average.weights)
     order = np.argsort(-shares.round(12), kind="stable")
     shares, votes = shares[order], np.argsort(order)[votes]
@@ -731,5 +732,5 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
         for rule, flips_by_rule in flips.items():
             chosen = None if rule == "argmax" else partial(inflated_argmax, epsilon=each[some])
             flips_by_rule[:, some] = flipped(prediction, left_out, chosen)
-    names = Names.of(model.units_, model.index_of(X), model.classes_)
+    names = Names.of(model.units_, fitted(model).index_of(X), model.classes_)
     return SelectionStability(flips, sets, names, model.units_.noun, is_noisy=not model.derandomized_)

@@ -13,8 +13,8 @@ from stablebag._seeds import Seeds
 from stablebag._wording import ROWS, Noun, number, paragraphs, preformatted, printable
 from stablebag.measuring.leave_one_out import chosen_rows, left_out_at_rows, perturbations_of
 from stablebag.measuring.perturbations import Names
-from stablebag.models.average import spread_at_rows
 from stablebag.models.ensemble import check_bagged
+from stablebag.models.fitted import fitted
 from stablebag.models.learners import one_hot
 from stablebag.resampling.bags import Bags, RowPatterns
 from stablebag.resampling.units import plain
@@ -306,10 +306,10 @@ def suspects(
     k = check_integer(k, "k", "suspects", minimum=1)
     reason = "it is the chance of listing any row if none has an effect."
     alpha = check_real(alpha, "alpha", "suspects", low=0.001, high=0.5, reason=reason)
-    chosen = chosen_rows(rows, len(model.y_), ROWS, random_state, "suspects")
+    chosen = chosen_rows(rows, len(fitted(model).y), ROWS, random_state, "suspects")
     moving, noise, n_points = _moving(model, X, alpha)
-    numbers = np.arange(len(model.y_)) if chosen is None else chosen
-    distances = _unlike_their_class if model.average_.classes is not None else _far_residuals
+    numbers = np.arange(len(fitted(model).y)) if chosen is None else chosen
+    distances = _unlike_their_class if fitted(model).average.classes is not None else _far_residuals
     farthest, usual = distances(model, numbers, chosen)
     n_looked_at = None if chosen is None else len(chosen)
     found = _of_groups(model, farthest, k)
@@ -320,7 +320,7 @@ def suspects(
 
 
 def _moving(model: Any, X: Any, alpha: float) -> tuple[tuple[Moving, ...], float, int]:
-    average, raw = model.average_, model.raw(X)
+    average, raw = fitted(model).average, fitted(model).raw(X)
     moved = perturbations_of(average, raw)
     moves = (moved if moved.prediction.ndim == 1 else moved.in_norm()).row_norms()
     moves[moves <= _ROUNDING * np.abs(moved.prediction).max(initial=0.0)] = 0.0  # by rows in no bag, say
@@ -467,10 +467,10 @@ class _Distances(NamedTuple):
 def _far_residuals(model: Any, numbers: np.ndarray, chosen: np.ndarray | None) -> tuple[_Distances, float]:
     without = left_out_at_rows(model, undefined="nan", rows=chosen)
     known = np.flatnonzero(np.isfinite(without))
-    targets = model.y_[numbers[known]]
+    targets = fitted(model).y[numbers[known]]
     rounding = _ROUNDING * np.abs(targets).max(initial=0.0)
     residuals = _beyond(targets - without[known], rounding)
-    spread = _beyond(spread_at_rows(model, chosen)[known], rounding)
+    spread = _beyond(fitted(model).spread_at_rows(chosen)[known], rounding)
     usual, general = usual_residuals(residuals, without[known], spread)
     sizes = np.abs(residuals)
     with np.errstate(divide="ignore", invalid="ignore"):  # infinite where most residuals are zero
@@ -509,7 +509,7 @@ def usual_residuals(
 def _unlike_their_class(model: Any, numbers: np.ndarray, chosen: np.ndarray | None) -> tuple[_Distances, float]:
     without = left_out_at_rows(model, undefined="nan", rows=chosen)
     known = np.flatnonzero(np.isfinite(without).all(axis=1))
-    member = one_hot(model.y_[numbers[known]], model.classes_)
+    member = one_hot(fitted(model).y[numbers[known]], model.classes_)
     own, usual, distances, ties = against_class_levels(without[known], member)
     distances = np.where(own < usual - _NEARLY, distances, 0.0)
     return _Distances(numbers[known], own, usual, distances, ties), math.nan

@@ -11,6 +11,7 @@ from stablebag._checks import hold_read_only
 from stablebag._wording import ROUNDING, number, percent
 from stablebag.measuring.leave_one_out import perturbations_of
 from stablebag.measuring.perturbations import BagSpread, Perturbations
+from stablebag.models.fitted import fitted
 from stablebag.proving.scope import Quantity
 
 _AT_ONCE = 2**22  # predictions without rows that are held at once
@@ -427,12 +428,12 @@ def bagged_by(model: Any, X: Any, rows: np.ndarray) -> Perturbations:
 
     Points are taken in blocks, so that many of them take no memory for the other rows.
     """
-    parts, size = [], len(model.units_) * (1 if model.average_.classes is None else len(model.average_.classes))
+    parts, size = [], len(model.units_) * fitted(model).n_classes
     step = max(1, _AT_ONCE // size)
-    for _, raw in model.raw_blocks(X):
+    for _, raw in fitted(model).raw_blocks(X):
         for first in range(0, raw.shape[1], step):
             some = raw[:, first : first + step]
-            parts.append(of_rows(perturbations_of(model.average_, some), rows))
+            parts.append(of_rows(perturbations_of(fitted(model).average, some), rows))
     one, spreads = parts[0], [part.bags for part in parts if part.bags is not None]
     together = BagSpread(np.concatenate([bags.deviation for bags in spreads]), None, spreads[0].n_bags,
                          spreads[0].n_without)  # fmt: skip

@@ -23,6 +23,7 @@ from stablebag.measuring.refits import (
 from stablebag.measuring.suspects import Suspects, suspects
 from stablebag.models.ensemble import units_of
 from stablebag.models.estimators import BaggedClassifier, BaggedRegressor
+from stablebag.models.fitted import fitted
 from stablebag.models.learners import Copies
 from stablebag.models.parallel import counted, step
 from stablebag.models.rows import RowSource, are_several, n_rows, one_column
@@ -647,10 +648,10 @@ class Study:
         if self.model is None:
             return None
         if self.task == "regression":
-            y = np.asarray(self.model.y_, dtype=float)
+            y = np.asarray(fitted(self.model).y, dtype=float)
             unit = float(np.abs(y).max(initial=0.0)) or 1.0
             return unit * float((y / unit).std())
-        shares = np.unique(self.model.y_, return_counts=True)[1] / len(self.model.y_)
+        shares = np.unique(fitted(self.model).y, return_counts=True)[1] / len(fitted(self.model).y)
         return math.sqrt(1 - float((shares**2).sum()))
 
 
@@ -800,7 +801,8 @@ def study(
     step("Proving what holds for these bags, and scoring held-out rows")
     held_out = None
     if targets is not None:
-        predicted = np.concatenate([model.average_.prediction([raw]) for _, raw in model.raw_blocks(at_tests)])
+        fit = fitted(model)
+        predicted = np.concatenate([fit.average.prediction([raw]) for _, raw in fit.raw_blocks(at_tests)])
         alone = _alone(learner, X, y, random_state) if in_memory else None
         held_out = HeldOut(alone, model, X_test, predicted, targets, groups_test)
     reason = "" if in_memory else _NOT_IN_MEMORY.format(n_rows(X))
@@ -853,7 +855,7 @@ class _Refits:
         cls, model: Any, X: Any, raw: Any, same: Perturbations, decisions: Decisions | None, n: int, random_state: int
     ) -> "_Refits":
         """Refit a fitted model without `n` of the base model's rows, and half as many that seem to flip decisions."""
-        predicted = model.raw(raw)
+        predicted = fitted(model).raw(raw)
         if not may_refit_without(model):
             return cls()
         if not n:
@@ -874,7 +876,7 @@ class _Refits:
 
 def _predicted_once(model: Any, X_test: Any, *numbers: int) -> tuple[Any, ...]:
     """What all bags predict at the held-out rows and at the first of them; the rows themselves if that is too large."""
-    classes = 1 if model.average_.classes is None else len(model.average_.classes)
+    classes = fitted(model).n_classes
     is_small = 8 * len(model.bags_) * n_rows(X_test) * classes <= _MOST_KEPT
     at_tests = model.predict_once(X_test) if is_small else X_test
     return at_tests, *(at_tests[:some] for some in numbers)

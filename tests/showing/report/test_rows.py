@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from stablebag.models.fitted import Fitted
 from stablebag.showing.report.page import Cell, Values, together
 from stablebag.showing.study import Study
 
@@ -31,7 +32,7 @@ def test_rows_are_called_as_in_their_frame_and_have_their_values(diabetes):
     values = Values.of(result, named)
     assert values.called(7, "another") == "case 7"
     target, *cells = values.cells(7, counted=False, targets=True)
-    assert target.value == result.model.y_[7]
+    assert target.value == Fitted(result.model).y[7]
     assert cells[0].value == named.iloc[7, 0]
     assert len(cells) == len(values.columns) == 10
 

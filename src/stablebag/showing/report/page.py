@@ -23,6 +23,7 @@ from stablebag import __version__
 from stablebag._checks import is_missing, refuse_type
 from stablebag._wording import ROW_NUMBERS, ROWS, Noun, number, percent, printable, rounded_up
 from stablebag._writing import write_text
+from stablebag.models.fitted import fitted
 from stablebag.models.rows import RowSource
 from stablebag.resampling.units import plain
 from stablebag.showing.displays.display import MOVES
@@ -478,7 +479,7 @@ class Values:
             rows = rows if hasattr(rows, "iloc") else None
         shown = [] if rows is None or rows_of is None else list(rows.columns)[:_MOST_COLUMNS_SHOWN]
         hidden = max(0, len(rows.columns) - _MOST_COLUMNS_SHOWN) if shown else 0
-        targets = None if study.model is None else study.model.y_
+        targets = None if study.model is None else fitted(study.model).y
         by_index = rows is not None and study.noun == ROWS and source is rows
         names = [printable(name) for name in shown]
         return cls(names, hidden, rows_of is not None, rows, rows_of, targets, by_index, places)
