@@ -166,7 +166,7 @@ def test_every_row_its_own_unit_is_the_same_as_rows(run, table, tmp_path):
     frame.assign(person=range(len(frame))).to_csv(tmp_path / "t.csv", index=False)
     result = run("measure", tmp_path / "t.csv", "--target", "cost", "--group", "person", *QUICK)
     assert result.exit_code == 0, result.output
-    assert "There are 120 people with one row each: leaving out one is leaving out a row." in words(result)
+    assert "There are 120 groups with one row each: leaving out one is leaving out a row." in words(result)
     assert "Trained on 96 rows of 96 people, held out 24 rows of 24 other people." in words(result)
 
 
