@@ -165,7 +165,7 @@ def test_held_out_visits_of_patients_that_were_trained_on_are_counted(rng):
     visits = pd.DataFrame({"patient_id": np.repeat(np.arange(60), 5), "bmi": rng.normal(size=300)})
     mixed = visits.iloc[rng.permutation(300)]
     said = suggest_group(mixed[:240], mixed[240:])
-    assert said.startswith("60 of 60 rows held out belong to patients that were trained on (patient_id)")
+    assert said.startswith("60 of 60 rows held out belong to groups that were trained on (patient_id)")
     assert said.endswith("add group='patient_id': it holds out whole groups.")
     assert suggest_group(visits[:240], visits[240:]) == ""  # other patients are held out
     assert suggest_group(mixed.rename(columns={"patient_id": "dose"})[:240], mixed[240:]) == ""

@@ -49,7 +49,7 @@ def test_with_a_group_intervals_are_for_rows_of_new_units(run, clinic, tmp_path)
     assert f"Trained on {n_rows} rows of 30 groups; the intervals are for rows of other groups." in words(result)
     assert "2 of the 9 rows to predict belong to groups that were trained on (ann-0" in words(result)
     assert "The guarantee is not about these rows." in words(result)
-    assert "at a row drawn at random from a new patient" in words(result)
+    assert "at a row drawn at random from a new group" in words(result)
     frame = pd.read_csv(output)
     others = [name for name in pd.read_csv(new).columns if name != "patient_id"]
     assert frame.columns.tolist() == ["row", "patient_id", *others, "prediction", "lower", "upper"]

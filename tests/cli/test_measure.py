@@ -80,28 +80,26 @@ def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
         "There are 30 groups with 1 to 7 rows each.",
         "rows of 24 groups, held out",
         "rows of 6 other groups.",
-        "How far the prediction changed without 5 of the 24 patients, at",
+        "How far the prediction changed without 5 of the 24 groups, at",
     ):
         assert sentence in words(result), sentence
     assert "--group" not in words(result)  # it is given, so it is not suggested
     found = json.loads(numbers.read_text())
-    assert (found["unit"], found["n_samples"]) == ("patient", 24)
+    assert (found["unit"], found["n_samples"]) == ("group", 24)
     assert found["changes"]["n_refits_of_the_base_model"] == found["changes"]["n_refits_of_the_bagged_model"] == 5
     assert found["n_rows"] == n_rows - int(words(result).split("held out ")[1].split()[0])
-    assert set(found["most_influential"][0]) == {"patient", "root_mean_square_effect"}
-    assert found["most_influential"][0]["patient"] in set(pd.read_csv(clinic)["patient_id"])
-    assert found["proved"][0]["what"] == "by these bags: 95% of the patients move it by at most"
+    assert set(found["most_influential"][0]) == {"group", "root_mean_square_effect"}
+    assert found["most_influential"][0]["group"] in set(pd.read_csv(clinic)["patient_id"])
+    assert found["proved"][0]["what"] == "by these bags: 95% of the groups move it by at most"
     page = report.read_text()
-    assert "<h2>Suspicious patients</h2>" in page
+    assert "<h2>Suspicious groups</h2>" in page
     assert '<button type="button">patient_id</button>' not in page  # it is no feature
 
 
 def test_classes_of_units_are_measured(run, clinic):
     result = run("measure", clinic, "--target", "ill", "--group", "patient_id", *QUICK)
     assert result.exit_code == 0, result.output
-    assert re.search(
-        "single patient: refitting without that patient flips|of the 24 patients flips none", words(result)
-    )
+    assert re.search("single group: refitting without that group flips|of the 24 groups flips none", words(result))
 
 
 def test_a_table_with_dates_is_refitted_by_several_jobs(run, table):
@@ -167,7 +165,7 @@ def test_every_row_its_own_unit_is_the_same_as_rows(run, table, tmp_path):
     result = run("measure", tmp_path / "t.csv", "--target", "cost", "--group", "person", *QUICK)
     assert result.exit_code == 0, result.output
     assert "There are 120 groups with one row each: leaving out one is leaving out a row." in words(result)
-    assert "Trained on 96 rows of 96 people, held out 24 rows of 24 other people." in words(result)
+    assert "Trained on 96 rows of 96 groups, held out 24 rows of 24 other groups." in words(result)
 
 
 def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
@@ -270,7 +268,7 @@ def test_classes_and_units_of_a_large_table_are_measured(run, tmp_path):
     about = (tmp_path / "*.parquet", "--target", "kind", "--group", "patient")
     result = run("measure", *about, "--drop", "y,day,name", *few)
     assert result.exit_code == 0, result.output
-    assert "The bags without each patient suggest that" in words(result)
+    assert "The bags without each group suggest that" in words(result)
     assert "other groups." in words(result)
     refused = run("measure", *about, "--drop", "y,day", "--id", "name", *few)
     assert refused.exit_code == 2

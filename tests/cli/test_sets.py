@@ -60,7 +60,7 @@ def test_stable_sets_of_units_are_stable_for_patients(run, clinic):
     new = clinic.with_name("new.csv")
     result = run("sets", clinic, "--target", "ill", "--group", "patient_id", "--test", new, "--delta", 0.2, *QUICK)
     assert result.exit_code == 0, result.output
-    assert "for all but at most 6 of the 30 patients (delta = 0.2), the set from the bags" in words(result)
+    assert "for all but at most 6 of the 30 groups (delta = 0.2), the set from the bags" in words(result)
     assert "The guarantee is not about" not in words(result)
 
 

@@ -125,8 +125,8 @@ def test_what_is_proved_is_said_with_the_name_of_the_unit():
     units = Units.of_groups(pd.Series(list("aabbbc"), name="patient"), 6)
     level = Fraction("0.9")
     proved = GroupJackknifePlus(level, units).guarantee(6)
-    assert proved.startswith("Proved for exchangeable patients and any learner that is blind to their order,")
-    assert "at a row drawn at random from a new patient: coverage is at least 0.8;" in proved
+    assert proved.startswith("Proved for exchangeable groups and any learner that is blind to their order,")
+    assert "at a row drawn at random from a new group: coverage is at least 0.8;" in proved
     assert "coverage is at least 0.9." in GroupJackknifeMinmax(level, units).guarantee(6)
     assert GroupJackknife(level, units).guarantee(6).startswith("Nothing is proved")
     assert GroupCVPlus(level, units).guarantee(6).startswith("Nothing is proved about their coverage with folds of pat")

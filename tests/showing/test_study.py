@@ -168,19 +168,19 @@ def test_numbers_of_points_and_refits_that_are_none_are_refused(name):
 
 def test_a_study_of_units_leaves_out_units_and_calls_them_by_their_names(visits):
     result, X, patients = visits
-    assert result.noun == Noun("patient", "patients")
+    assert result.noun == Noun("group", "groups")
     assert result.n_samples == patients.nunique() == len(result.bagged.rows) == 15 < len(X)
     assert result.base.values.shape == (5, 4)
     assert result.bagged.scope.mismatch(result.proved.scope) is None
-    assert result.compared.where() == "5 of the 15 patients, at 9 test points"
-    assert "95% of the patients" in result.proofs()[0].what
+    assert result.compared.where() == "5 of the 15 groups, at 9 test points"
+    assert "95% of the groups" in result.proofs()[0].what
     names, effects = result.most_influential(3)
     assert set(names) <= set(patients)
     numbers, same = result.ranked(3)
     assert patients.unique()[numbers].tolist() == names.tolist()
     np.testing.assert_array_equal(effects, same)
-    assert "of 15 patients" in str(result.error)
-    assert "a new patient" in result.intervals.guarantee
+    assert "of 15 groups" in str(result.error)
+    assert "a new group" in result.intervals.guarantee
     assert result.intervals.to_frame().index.tolist() == [f"new {k}" for k in range(4)]
 
 

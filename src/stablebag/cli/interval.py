@@ -117,9 +117,8 @@ def say_intervals(console: Console, found: Any, y: np.ndarray, locally_weighted:
 
 def check_method(method: str, locally_weighted: bool, confidence: float, units: Any, n_rows: int) -> None:
     """Refuse a method that is not for these rows or units, and levels at which every interval would be infinite."""
-    from stablebag._wording import ROWS
+    from stablebag._wording import GROUPS, ROWS
     from stablebag.deciding.jackknife import quantile_rank
-    from stablebag.tables.roles import GROUPS
     from stablebag.tables.text import TableError
 
     noun = ROWS if units is None else GROUPS

@@ -72,7 +72,7 @@ def measure(**options: Any) -> None:
         from stablebag.cli.studying import StudyOrder, held_out, held_out_latest, refuse_time
         from stablebag.cli.telling import print_columns
         from stablebag.tables import leakage
-        from stablebag.tables.roles import GROUPS, suggest_group
+        from stablebag.tables.roles import suggest_group
         from stablebag.tables.text import TableError, refuse_unknown
 
         order = StudyOrder.from_options(options)
@@ -115,7 +115,7 @@ def measure(**options: Any) -> None:
         X, X_test, y, y_test, groups, groups_test = training.hold_out_groups(X, y, groups, size, task, seed)
     notes.append(training.describe_split(len(y), len(X_test), groups, groups_test))
     if known := training.describe_seen_groups(groups, groups_test):
-        warnings.append(f"{known} So the scores flatter predictions for new {GROUPS.plural}.")
+        warnings.append(f"{known} So the scores flatter predictions for new groups.")
     if groups is None and (suggestion := suggest_group(*([X_test] if data.is_in_files else [X, X_test]))):
         warnings.append(suggestion)
     if not data.is_in_files and y_test is not None:

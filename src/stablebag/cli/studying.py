@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 from sklearn.model_selection import train_test_split
 
-from stablebag._wording import ROWS
+from stablebag._wording import GROUPS, ROWS
 from stablebag._writing import refuse_unwritable, write_text
 from stablebag.cli.budget import Workload, room_named, settled
 from stablebag.cli.options import scheme_of
@@ -28,7 +28,6 @@ from stablebag.showing.report.page import Colophon, DataAsRead
 from stablebag.showing.scores import SPANS, checked_metric
 from stablebag.showing.study import study
 from stablebag.tables.columns import Columns
-from stablebag.tables.roles import GROUPS
 from stablebag.tables.text import TableError, name_of
 from stablebag.tables.training import Reading
 

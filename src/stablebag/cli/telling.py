@@ -274,7 +274,7 @@ def _how_unlikely(one: Farthest, noun: Noun) -> str:
 
 
 def called(name: Any, noun: Noun) -> str:
-    """Return what a row or unit is called in a sentence: "patient 17", and not "patient patient 17"."""
+    """Return what a row or unit is called in a sentence: "group 17", and not "group group 17"."""
     text = printable(plain(name))
     return text if text.lower().startswith(noun.singular) else f"{noun.singular} {text}"
 

@@ -28,14 +28,14 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import shuffle
 
-from stablebag._wording import ROWS
+from stablebag._wording import GROUPS, ROWS
 from stablebag.cli.budget import settled
 from stablebag.cli.options import scheme_of
 from stablebag.cli.printing import say
 from stablebag.resampling.schemes import RandomBags, as_law, random_n_bags
 from stablebag.resampling.units import Units
 from stablebag.tables.columns import KINDS, written
-from stablebag.tables.roles import GROUPS, in_groups, suggest_group
+from stablebag.tables.roles import in_groups, suggest_group
 from stablebag.tables.text import TableError, listed
 from stablebag.tables.training import NewRows, TrainingTable, is_larger_than, read_table
 

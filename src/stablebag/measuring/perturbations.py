@@ -944,9 +944,7 @@ class Perturbations:
         import pandas as pd
 
         left_out = np.asarray(self.left_out)  # refused if there are very many rows
-        taken = ("point", self._columns, "prediction", "left_out", "difference", "distance")
-        first = "unit" if self.noun.singular in taken else self.noun.singular
-        heads = [first, "point", self._columns][: self.left_out.ndim]
+        heads = [self.noun.singular, "point", self._columns][: self.left_out.ndim]
         named = (self.names.points, self.names.classes)
         counted = (range(size) for size in self.prediction.shape)
         index = [

@@ -63,7 +63,7 @@ from stablebag.models.solving import (
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.law import ResamplingScheme, ResolvedScheme
 from stablebag.resampling.schemes import SCHEMES, RandomBags, Scheme, as_law, as_scheme
-from stablebag.resampling.unequal import Partition, StratifiedSubbagging, refuse_strata, with_labels
+from stablebag.resampling.unequal import Partition, lacks_strata, refuse_strata, with_labels
 from stablebag.resampling.units import Units, as_row_ids
 
 # -------------------------------------------------------------------------------------------------------------- routing
@@ -346,7 +346,7 @@ def law_of_rows(scheme: Any, y: np.ndarray, strata: Any, units: Units, owner: st
     -------
     ResolvedScheme
     """
-    lacks_them = isinstance(scheme, StratifiedSubbagging) and scheme.strata is None
+    lacks_them = lacks_strata(scheme)
     if strata is not None and not lacks_them:
         refuse_strata(scheme.scheme if isinstance(scheme, ResolvedScheme) else scheme, strata, f"{owner}.fit")
     if lacks_them and strata is None and not by_class:
@@ -366,7 +366,7 @@ def law_of_rows(scheme: Any, y: np.ndarray, strata: Any, units: Units, owner: st
 def with_strata(estimator: Any, y: np.ndarray, units: Units) -> Any:
     """Return an estimator that is to be fitted without some rows, with the strata that it has of all of them."""
     scheme = getattr(estimator, "scheme", None)
-    if not isinstance(scheme, StratifiedSubbagging) or scheme.strata is not None:  # also of what is not bagged
+    if not lacks_strata(scheme):  # also of what is not bagged
         return estimator
     average = getattr(estimator, "_average", None)
     if average is not None and np.array_equal(average.y, y):  # a fitted model knows its strata
@@ -389,22 +389,22 @@ def law_with_more(
     law: ResolvedScheme, units: Units, y_before: np.ndarray, y: np.ndarray, strata: Any
 ) -> ResolvedScheme | None:
     """Return the law with more rows, and as many of each stratum in a bag; None if it is not stratified."""
-    scheme = law.scheme
-    if type(scheme) is StratifiedSubbagging and not units.are_rows:
-        return None  # and then it is refused
-    if type(scheme) is not StratifiedSubbagging:
+    before = law.strata
+    if before is None:
         if strata is not None:
-            refuse_strata(scheme, strata, "learn")
+            refuse_strata(law.scheme, strata, "learn")
         return None
+    if not units.are_rows:
+        return None  # and then it is refused
     if strata is None:
-        before = scheme.layout(law.n_samples)[0].values
         if not all(a == b for a, b in zip(before.tolist(), np.asarray(y_before).tolist(), strict=True)):
             reason = "the rows before had strata other than their targets."
             raise refuse_value("strata", "learn", "a label for each of the new rows", None, reason)
         strata = y
     elif len(strata) != len(y):
         raise refuse_value("strata", "learn", f"{len(y):,} labels, one for each of the new rows", len(strata))
-    return scheme.with_more(law.n_samples, strata).resolve(law.n_samples + len(y))
+    longer: ResamplingScheme = law.scheme.with_more(law.n_samples, strata)  # type: ignore[attr-defined]
+    return longer.resolve(law.n_samples + len(y))
 
 
 # ------------------------------------------------------------------------------------------------------------- ensemble
@@ -483,8 +483,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         groups : sequence of int or labels, of length n_samples, default=None
             The unit that each row belongs to, such as the patient of a visit. Bags are then drawn over units: `scheme`
             counts units, a learner gets all rows of the units in its bag, and everything that is measured or proved is
-            about leaving out a unit. The name of a series says what a unit is: "patient_id" makes sentences about
-            patients. None leaves out rows.
+            about leaving out a unit. None leaves out rows.
         strata : array-like of shape (n_samples,) or None, default=None
             For `StratifiedSubbagging` without strata of its own: the label of each row's stratum. None is the class of
             each row in a classifier.

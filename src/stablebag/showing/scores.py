@@ -12,7 +12,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils.metaestimators import available_if
 
-from stablebag._wording import Noun, short
+from stablebag._wording import GROUPS, Noun, short
 from stablebag.models.fitted import fitted
 from stablebag.models.learners import one_hot
 
@@ -23,7 +23,7 @@ _LINEAR = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "neg_median
 _WITHOUT_UNIT = ("r2", "explained_variance", "neg_mean_absolute_percentage_error")
 RARE = 0.2  # a class with a smaller share of the training rows makes the classes imbalanced
 _SMALLEST = np.finfo(float).eps  # the logarithm of a probability of zero would be infinite
-GROUPS, SPANS = Noun("group", "groups"), Noun("span of time", "spans of time")
+SPANS = Noun("span of time", "spans of time")
 LEVEL = 0.05  # how often a claim about accuracy may be made where it is false
 _LEVEL_OF_GROUPS = 0.025  # of the t test over groups, which then errs in at most 5 % of all cases (docs/verdict.md)
 _LEVEL_OF_LOSSES = 0.01  # of the t test of losses, which then errs in at most 5 % of all cases (docs/verdict.md)

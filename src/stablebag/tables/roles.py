@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stablebag._wording import ROW_NUMBERS, ROWS, Noun, option
+from stablebag._wording import ROW_NUMBERS, ROWS, option
 from stablebag.tables.columns import KINDS, Columns, Kind, decide, is_called_like_units, written
 from stablebag.tables.text import TableError, listed, paths_of, refuse_unknown
-
-GROUPS = Noun("group", "groups")
 
 # ---------------------------------------------------------------------------------------------------------------- roles
 # What each column is for: the target, the group, names of rows, left out, or learned from.

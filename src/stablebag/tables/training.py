@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._wording import ROWS, option
+from stablebag._wording import GROUPS, ROWS, option
 from stablebag.models.rows import as_bytes
 from stablebag.showing.report.page import ColumnAsRead, DataAsRead
 from stablebag.tables.columns import (
@@ -27,7 +27,6 @@ from stablebag.tables.columns import (
 from stablebag.tables.leakage import Leak, about_leaks, leaks
 from stablebag.tables.parquet import ParquetTable
 from stablebag.tables.roles import (
-    GROUPS,
     Roles,
     dropped_groups,
     first_row,
