@@ -3,12 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from stablebag import (
-    Certificate,
-    Intervals,
-    Perturbations,
-    Subbagging,
-)
+from stablebag import Certificate, Subbagging
 from stablebag._wording import (
     GROUPS,
     count_bags,
@@ -19,6 +14,8 @@ from stablebag._wording import (
     probability,
     rounded_up,
 )
+from stablebag.deciding import Intervals
+from stablebag.measuring import Perturbations
 
 
 def test_notebooks_show_certificates_perturbations_and_intervals():

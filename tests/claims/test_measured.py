@@ -18,9 +18,9 @@ from stablebag import (
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
-    stability_test,
 )
 from stablebag._wording import Noun
+from stablebag.measuring import stability_test
 from stablebag.measuring.black_box import StabilityTest
 
 

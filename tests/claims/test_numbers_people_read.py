@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from stablebag import Perturbations
 from stablebag._wording import number, percent, rounded_up, short
 from stablebag.cli.main import main
+from stablebag.measuring import Perturbations
 from stablebag.showing.comparison import Comparison
 from stablebag.showing.scores import Score
 from stablebag.showing.verdict import decide

@@ -13,22 +13,21 @@ from stablebag import (
     BaggedRegressor,
     BernoulliSubbagging,
     Certificate,
-    LabelSetDisplay,
-    LabelSets,
     PerturbationDisplay,
-    Perturbations,
-    PhaseDiagramDisplay,
     StabilityCurveDisplay,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
     plan,
 )
 from stablebag.cli.main import main
+from stablebag.deciding import LabelSets
+from stablebag.measuring import Perturbations
 from stablebag.paper.experiments import _factor, _spread
+from stablebag.proving import certify_reused
 from stablebag.proving.outputs import UnboundedOutputs
+from stablebag.showing import LabelSetDisplay, PhaseDiagramDisplay
 from stablebag.showing.study import proofs
 
 

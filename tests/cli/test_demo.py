@@ -33,6 +33,7 @@ def test_the_demo_writes_a_report_of_numbers_and_one_of_classes(run, studied, tm
     assert "accuracy (higher is better)" in words
 
 
+@pytest.mark.slow
 def test_a_file_in_the_place_of_the_folder_is_refused(run, studied, tmp_path):
     (tmp_path / "taken").write_text("")
     result = run("demo", "--output", tmp_path / "taken")

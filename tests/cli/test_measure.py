@@ -41,6 +41,7 @@ def test_measure_prints_a_table_and_writes_a_report_and_numbers(measured):
     assert numbers["n_samples"] == 96
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_report_to_the_last_bit(run, table, measured, tmp_path):
     path = tmp_path / "report.html"
     arguments = ("measure", table, "--target", "ill", *QUICK[:-1], 2, "--output", path, "--seed", 3)
@@ -48,6 +49,7 @@ def test_the_same_seed_gives_the_same_report_to_the_last_bit(run, table, measure
     assert path.read_text() == measured["ill"][1]
 
 
+@pytest.mark.slow
 def test_measure_takes_a_test_table_and_a_model_with_parameters(run, table):
     model = ("--model", "sklearn.tree:DecisionTreeClassifier", "--param", "max_depth=2")
     result = run("measure", table, "--target", "ill", "--test", table.with_name("new-ill.csv"), *model, *QUICK)
@@ -56,6 +58,7 @@ def test_measure_takes_a_test_table_and_a_model_with_parameters(run, table):
     assert "accuracy (higher is better)" not in words(result)  # the new rows have no target
 
 
+@pytest.mark.slow
 def test_names_in_brackets_and_classes_as_floats_are_taken_as_they_are(run, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a [m]": rng.normal(size=60), "y [/b]": rng.integers(0, 2, 60).astype(float)})
@@ -69,6 +72,7 @@ def test_names_in_brackets_and_classes_as_floats_are_taken_as_they_are(run, tmp_
     assert accuracy.split("│")[2].strip() == "1"  # a tree on rows that it has seen
 
 
+@pytest.mark.slow
 def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
     report, numbers = tmp_path / "report.html", tmp_path / "numbers.json"
     arguments = ("--target", "pressure", "--group", "patient_id", *QUICK, "--output", report, "--json", numbers)
@@ -96,12 +100,14 @@ def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
     assert '<button type="button">patient_id</button>' not in page  # it is no feature
 
 
+@pytest.mark.slow
 def test_classes_of_units_are_measured(run, clinic):
     result = run("measure", clinic, "--target", "ill", "--group", "patient_id", *QUICK)
     assert result.exit_code == 0, result.output
     assert re.search("single group: refitting without that group flips|of the 24 groups flips none", words(result))
 
 
+@pytest.mark.slow
 def test_a_table_with_dates_is_refitted_by_several_jobs(run, table):
     few = ("--n-bags", 20, "--refits", 4, "--matched", 2, "--points", 3, "--jobs", 2)
     result = run("measure", table, "--target", "cost", *few)
@@ -109,6 +115,7 @@ def test_a_table_with_dates_is_refitted_by_several_jobs(run, table):
     assert "20 bags of 48 rows, 4 refits of the base model and 2 of the bagged model" in words(result)
 
 
+@pytest.mark.slow
 def test_of_classes_decisions_follow_the_verdict_in_terminal_and_numbers(measured):
     result, page, found = measured["ill"]
     assert list(found)[:2] == ["warnings", "verdict"]
@@ -127,6 +134,7 @@ def test_of_classes_decisions_follow_the_verdict_in_terminal_and_numbers(measure
     assert "decisions" not in measured["cost"][2]
 
 
+@pytest.mark.slow
 def test_scores_shares_and_refits_are_chosen(run, table, tmp_path):
     numbers = tmp_path / "numbers.json"
     chosen = ("--metric", "r2", "--metric", "neg_max_error", "--delta", 0.2, "--matched", 2, "--json", numbers)
@@ -141,6 +149,7 @@ def test_scores_shares_and_refits_are_chosen(run, table, tmp_path):
     assert "Error: There is no metric 'roc_acu'. Did you mean 'roc_auc'?" in words(refused)
 
 
+@pytest.mark.slow
 def test_held_out_rows_of_units_that_were_trained_on_are_told(run, clinic):
     new = clinic.with_name("new.csv")
     result = run("measure", clinic, "--target", "pressure", "--group", "patient_id", "--test", new, *QUICK)
@@ -149,6 +158,7 @@ def test_held_out_rows_of_units_that_were_trained_on_are_told(run, clinic):
     assert "So the scores flatter predictions for new groups." in words(result)
 
 
+@pytest.mark.slow
 def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
     report = tmp_path / "report.html"
     result = run("measure", clinic, "--target", "pressure", *QUICK, "--output", report)
@@ -159,6 +169,7 @@ def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
     assert page.index(told) < page.index('id="verdict"')
 
 
+@pytest.mark.slow
 def test_every_row_its_own_unit_is_the_same_as_rows(run, table, tmp_path):
     frame = pd.read_csv(table)
     frame.assign(person=range(len(frame))).to_csv(tmp_path / "t.csv", index=False)
@@ -168,6 +179,7 @@ def test_every_row_its_own_unit_is_the_same_as_rows(run, table, tmp_path):
     assert "Trained on 96 rows of 96 groups, held out 24 rows of 24 other groups." in words(result)
 
 
+@pytest.mark.slow
 def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
     frame = pd.read_csv(clinic)
     frame.loc[3, "patient_id"] = None
@@ -184,6 +196,7 @@ def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
         assert sentence in words(result)
 
 
+@pytest.mark.slow
 def test_the_data_are_shown_as_they_were_read(run, table, tmp_path):
     frame = pd.read_csv(table).assign(code=[f"{k:04d}" for k in range(120)], same=1)
     frame.to_csv(tmp_path / "t.csv", sep=";", decimal=",", index=False)
@@ -203,6 +216,7 @@ def test_the_data_are_shown_as_they_were_read(run, table, tmp_path):
     assert found["most_influential"][0]["row"] in set(frame["code"])  # as it is written, with its zeros
 
 
+@pytest.mark.slow
 def test_two_rows_are_too_few_to_hold_one_out(run, tmp_path):
     (tmp_path / "t.csv").write_text("y,a\n1.5,2\n3.5,4\n")
     result = run("measure", tmp_path / "t.csv", "--target", "y", *QUICK)
@@ -210,6 +224,7 @@ def test_two_rows_are_too_few_to_hold_one_out(run, tmp_path):
     assert words(result).endswith("Error: One row is left to train on, and two are needed. Give more rows, or --test.")
 
 
+@pytest.mark.slow
 def test_of_very_few_rows_warnings_are_sentences_and_all_rows_are_named(run, tmp_path):
     rng = np.random.default_rng(0)
     pd.DataFrame({"x": rng.normal(size=8), "y": rng.normal(size=8)}).to_csv(tmp_path / "t.csv", index=False)
@@ -221,6 +236,7 @@ def test_of_very_few_rows_warnings_are_sentences_and_all_rows_are_named(run, tmp
     assert "±" not in result.output
 
 
+@pytest.mark.slow
 def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path):
     folder, report, numbers = tmp_path / "parts", tmp_path / "report.html", tmp_path / "numbers.json"
     folder.mkdir()
@@ -262,6 +278,7 @@ def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path)
     assert "The table would" not in words(in_memory)
 
 
+@pytest.mark.slow
 def test_classes_and_units_of_a_large_table_are_measured(run, tmp_path):
     parquet_files.one_file(tmp_path, parquet_files.rows(400))
     few = ("--n-bags", 8, "--bag-size", 3, "--points", 4, "--jobs", 1, "--max-memory", "30KB")
@@ -275,6 +292,7 @@ def test_classes_and_units_of_a_large_table_are_measured(run, tmp_path):
     assert "Error: --id holds the names of all rows in memory" in words(refused)
 
 
+@pytest.mark.slow
 def test_what_a_large_table_cannot_have_is_said_before_any_work(run, tmp_path):
     parquet_files.one_file(tmp_path, parquet_files.rows())
     table = tmp_path / "all.parquet"

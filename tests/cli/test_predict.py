@@ -54,6 +54,7 @@ def test_numbers_are_predicted_as_by_the_model_itself(run, numbers, table, tmp_p
     assert "exact copies" not in words(result)  # their targets are not known
 
 
+@pytest.mark.slow
 def test_intervals_are_those_of_the_model_and_keep_the_theorem(run, numbers, table, tmp_path):
     output = tmp_path / "p.csv"
     result = run("predict", numbers, table, "--output", output, "--interval", 0.8, "--locally-weighted")
@@ -67,6 +68,7 @@ def test_intervals_are_those_of_the_model_and_keep_the_theorem(run, numbers, tab
     assert f"{percent(found.coverage(pd.read_csv(table)['cost']))} of the known targets are inside." in words(result)
 
 
+@pytest.mark.slow
 def test_classes_are_predicted_with_probabilities_and_sets(run, classes, table, tmp_path):
     output = tmp_path / "p.csv"
     result = run("predict", classes, table, "--output", output, "--sets", "--delta", 0.2)
@@ -85,6 +87,7 @@ def test_classes_are_predicted_with_probabilities_and_sets(run, classes, table, 
     assert pd.read_csv(output).columns.tolist()[-3:] == ["prediction", *added[2:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "options", "sentence"), [
     ("numbers", ("--interval", 90), "--interval is a level between 0 and 1, such as 0.9. Got 90. Did you mean 0.9?"),
     ("numbers", ("--sets",), "Sets are of labels, and the model predicts the number 'cost'. Use --interval 0.9."),
@@ -101,6 +104,7 @@ def test_what_cannot_be_is_refused(run, request, table, tmp_path, model, options
     assert sentence in words(result)
 
 
+@pytest.mark.slow
 def test_a_column_that_is_missing_is_named(run, numbers, table, tmp_path):
     pd.read_csv(table).drop(columns="age").to_csv(tmp_path / "narrow.csv", index=False)
     result = run("predict", numbers, tmp_path / "narrow.csv", "--output", tmp_path / "p.csv")
@@ -108,12 +112,14 @@ def test_a_column_that_is_missing_is_named(run, numbers, table, tmp_path):
     assert "has no column 'age', which the training table has" in words(result)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_model_is_refused(run, table, tmp_path):
     result = run("predict", table, table, "--output", tmp_path / "p.csv")
     assert result.exit_code == 2
     assert "is not a model that stablebag has saved" in words(result)
 
 
+@pytest.mark.slow
 def test_a_measured_model_can_be_saved_and_knows_whose_rows_it_saw(run, clinic, tmp_path):
     path = tmp_path / "m.skops"
     arguments = ("--target", "pressure", "--group", "patient_id", "--refits", 2, "--points", 2, "--jobs", 1)

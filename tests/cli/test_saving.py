@@ -16,6 +16,8 @@ from stablebag.tables.columns import Columns, Kind
 from stablebag.tables.text import TableError
 from stablebag.tables.training import Reading
 
+pytestmark = pytest.mark.slow
+
 skops = pytest.importorskip("skops.io")
 OPTIONS = {"table": "folder/homes.csv"}
 RNG = np.random.default_rng(0)

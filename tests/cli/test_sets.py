@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from marks import since
-from stablebag import LabelSets
 from stablebag.cli.sets import _classes, _table, columns_of, conclusion
+from stablebag.deciding import LabelSets
 from stablebag.tables.training import NewRows
 
 QUICK = ("--n-bags", 40, "--jobs", 1)

@@ -12,7 +12,7 @@ from rich.console import Console
 from sklearn.base import is_classifier, is_regressor
 
 import parquet_files
-from stablebag import BaggedRegressor, RandomBags, RowSource, Subbagging, random_n_bags
+from stablebag import BaggedRegressor, Subbagging, random_n_bags
 from stablebag.cli import budget
 from stablebag.cli.main import main
 from stablebag.cli.options import read_memory
@@ -32,6 +32,8 @@ from stablebag.cli.training import (
     parse_parameters,
     print_warnings,
 )
+from stablebag.models import RowSource
+from stablebag.resampling import RandomBags
 from stablebag.tables.text import TableError
 
 # --------------------------------------------------------------------------------------------------------------- checks

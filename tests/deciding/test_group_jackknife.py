@@ -5,14 +5,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import (
-    BaggedRegressor,
-    Subbagging,
-    jackknife_intervals_refit,
-    leave_one_out,
-    predict_interval,
-    random_n_bags,
-)
+from stablebag import BaggedRegressor, Subbagging, leave_one_out, predict_interval, random_n_bags
+from stablebag.deciding import jackknife_intervals_refit
 from stablebag.deciding.jackknife import (
     GroupCVPlus,
     GroupJackknife,

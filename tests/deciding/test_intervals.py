@@ -18,20 +18,19 @@ from stablebag import (
     BernoulliSubbagging,
     ClassicalBagging,
     FunctionRegressor,
-    Intervals,
     ObservedRange,
     PoissonizedBagging,
-    ResamplingScheme,
     Subbagging,
-    jackknife_intervals_refit,
     leave_one_out,
     on_progress,
     predict_interval,
     random_n_bags,
 )
 from stablebag._seeds import Seeds
+from stablebag.deciding import Intervals, jackknife_intervals_refit
 from stablebag.deciding.intervals import METHODS, shuffled_folds
 from stablebag.measuring.leave_one_out import left_out_at_rows
+from stablebag.resampling import ResamplingScheme
 from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.schemes import probability_with_one_more
 
@@ -120,6 +119,7 @@ def test_a_fold_for_each_row_is_the_jackknife_plus():
     assert "coverage is at least 0.6" in joined(folds)
 
 
+@pytest.mark.slow
 def test_refits_show_progress_and_are_the_same_for_any_number_of_jobs():
     calls = []
     tree = DecisionTreeRegressor(max_features=1)

@@ -5,10 +5,11 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from rounding import assert_same_sums
-from stablebag import BaggedRegressor, ClassicalBagging, FunctionRange, Subbagging, TrimmedRange, predict_interval
+from stablebag import BaggedRegressor, ClassicalBagging, Subbagging, TrimmedRange, predict_interval
 from stablebag.deciding import jackknife as rank_search
 from stablebag.deciding.jackknife import RankSearch
 from stablebag.measuring.leave_one_out import left_out_at_rows
+from stablebag.models import FunctionRange
 from stablebag.models.average import BagPoints, LeftOutLines
 from stablebag.models.fitted import Fitted
 

@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from stablebag import BaggedRegressor, BernoulliSubbagging, Subbagging, VectorCertificate, inflated_argmax, select_model
+from stablebag import BaggedRegressor, BernoulliSubbagging, Subbagging, inflated_argmax, select_model
 from stablebag.deciding.selection import with_phantom
-from stablebag.proving import bounds
+from stablebag.proving import VectorCertificate, bounds
 
 X = np.arange(8.0)[:, None]
 

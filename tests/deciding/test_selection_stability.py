@@ -6,14 +6,8 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.neighbors import KNeighborsClassifier
 
-from stablebag import (
-    BaggedClassifier,
-    BaggedRegressor,
-    Subbagging,
-    inflated_argmax,
-    leave_one_out,
-    selection_stability,
-)
+from stablebag import BaggedClassifier, BaggedRegressor, Subbagging, inflated_argmax, leave_one_out
+from stablebag.deciding import selection_stability
 from stablebag.deciding.selection import RULES
 
 

@@ -6,17 +6,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from stablebag import (
-    BaggedClassifier,
-    BernoulliSubbagging,
-    Certificate,
-    Subbagging,
-    VectorCertificate,
-    certify,
-    certify_reused,
-)
+from stablebag import BaggedClassifier, BernoulliSubbagging, Certificate, Subbagging, certify
 from stablebag.deciding.label_sets import SharedLabels
 from stablebag.models.fitted import Fitted
+from stablebag.proving import VectorCertificate, certify_reused
 
 
 @pytest.fixture(scope="module")

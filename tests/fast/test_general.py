@@ -2,9 +2,9 @@ import numpy as np
 from sklearn.linear_model import Ridge
 
 from learners import RowRecorder
-from stablebag import Bags
 from stablebag.models.rows import is_per_row
 from stablebag.models.solving import FitJob, General, same_model
+from stablebag.resampling import Bags
 
 X, Y = np.random.default_rng(0).normal(size=(12, 2)), np.arange(12.0)
 

@@ -15,13 +15,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fast.tree_cases import Case, case
 from marks import since, solver_compared
-from stablebag import Bags
 from stablebag.fast import trees
 from stablebag.fast.native import library as loading
 from stablebag.fast.native.library import library
 from stablebag.fast.trees import GrowthPlan, Trees, limits_of, n_exact_sums
 from stablebag.models.rows import Points
 from stablebag.models.solving import FitJob, NotCovered, same_model
+from stablebag.resampling import Bags
 
 N_CASES = int(os.environ.get("STABLEBAG_TREE_CASES", "1000"))
 SHARES = 10

@@ -10,7 +10,10 @@ import pytest
 
 from hostile.rule import fault_of, outcome
 from hostile.subjects import POINTS, perturbations, regressor
-from stablebag import BernoulliSubbagging, Certificate, Perturbations, Subbagging, TrimmedRange
+from stablebag import BernoulliSubbagging, Certificate, Subbagging, TrimmedRange
+from stablebag.measuring import Perturbations
+
+pytestmark = pytest.mark.slow
 
 TIMES = int(os.environ.get("STABLEBAG_HOSTILE", "1"))
 WRONG = [

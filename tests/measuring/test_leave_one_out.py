@@ -20,23 +20,22 @@ from stablebag import (
     FixedRange,
     FunctionRegressor,
     ObservedRange,
-    Perturbations,
     PoissonizedBagging,
     Subbagging,
     TrimmedRange,
-    VectorCertificate,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
     predict_interval,
 )
+from stablebag.measuring import Perturbations
 from stablebag.measuring.leave_one_out import doubtful_blocks, left_out_at_rows, perturbations_of
 from stablebag.measuring.perturbations import flipped
 from stablebag.models.average import BagAverage
 from stablebag.models.fitted import Fitted
 from stablebag.paper.counterexamples import Memorizer
+from stablebag.proving import VectorCertificate, certify_reused
 from stablebag.proving.bounds import memorizer_in_sample_delta
 from stablebag.proving.scope import Quantity, refuse_mismatch
 
@@ -108,6 +107,7 @@ def test_blocks_do_not_matter(data, monkeypatch):
     assert_same_sums(leave_one_out(model, points).left_out, whole.left_out, model, y)
 
 
+@pytest.mark.slow
 def test_streaming_is_the_same_without_keeping_a_model(data):
     X, y, points = data
     for model in (
@@ -162,6 +162,7 @@ def test_training_rows_that_would_be_ignored_are_refused(data):
         leave_one_out(model, points, X_train=X, y_train=y, fit_params=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scheme", [Subbagging(2), Subbagging(5), BernoulliSubbagging(0.4), ClassicalBagging(3)], ids=str
 )

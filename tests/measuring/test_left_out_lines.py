@@ -4,7 +4,8 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from rounding import assert_same_sums
-from stablebag import BaggedRegressor, ClassicalBagging, FunctionRange, ObservedRange, Subbagging
+from stablebag import BaggedRegressor, ClassicalBagging, ObservedRange, Subbagging
+from stablebag.models import FunctionRange
 from stablebag.models import average as left_out_lines
 from stablebag.models.average import BagPoints, LeftOutLines, outside_weights, point_blocks
 from stablebag.models.fitted import Fitted

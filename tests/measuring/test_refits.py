@@ -27,11 +27,11 @@ from stablebag import (
     Subbagging,
     certify,
     forget,
-    jackknife_intervals_refit,
     leave_one_out_refit,
     on_progress,
-    replace_one_refit,
 )
+from stablebag.deciding import jackknife_intervals_refit
+from stablebag.measuring import replace_one_refit
 from stablebag.measuring.refits import may_refit_without, refit_without, refit_without_each, spread_of_a_few
 from stablebag.models.fitted import Fitted
 from stablebag.proving.scope import Quantity, Rerun
@@ -136,6 +136,7 @@ def test_replacing_a_row(data):
     assert frames.scope.rerun is Rerun.REPLACED
 
 
+@pytest.mark.slow
 def test_corollary_17_holds_for_a_bagged_model(data):
     X, y, points = data
     model = BaggedRegressor(n_bags=200, prediction_range=FixedRange(-1, 1))

@@ -13,7 +13,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
-    Bags,
     FixedRange,
     Subbagging,
     leave_one_out,
@@ -29,6 +28,7 @@ from stablebag.measuring.suspects import (
     against_class_levels,
     usual_residuals,
 )
+from stablebag.resampling import Bags
 
 
 def test_planted_wrong_targets_come_first_in_the_ranking_and_seldom_by_influence():

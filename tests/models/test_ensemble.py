@@ -67,6 +67,7 @@ WITH_DECISIONS = {
 
 
 # The seed is set, because some checks spoil a single row and expect an error: that row must be in some bag.
+@pytest.mark.slow
 @parametrize_with_checks(
     [BaggedRegressor(n_bags=8, random_state=0, scheme=scheme) for scheme in SCHEMES]
     + [BaggedClassifier(n_bags=8, random_state=0, scheme=scheme) for scheme in SCHEMES]
@@ -146,6 +147,7 @@ def test_learners_that_depend_on_the_order_can_have_every_order_listed(scheme):
     assert unordered.predict(X)[0] < 3  # the smallest row is first
 
 
+@pytest.mark.slow
 def test_many_bags_come_near_to_all(seed):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(6, 1)), rng.random(6)

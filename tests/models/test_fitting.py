@@ -167,6 +167,7 @@ def test_a_single_fit_starts_no_other_process(data, monkeypatch):
         BaggedRegressor(SVR(), n_bags=2, n_jobs=2, random_state=0).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_the_same_bits_for_any_number_of_jobs_and_backend(backend):
@@ -176,6 +177,7 @@ def test_the_same_bits_for_any_number_of_jobs_and_backend(backend):
         np.testing.assert_array_equal(fitted_bits(n_jobs=3), serial)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
 def test_the_same_bits_for_any_batching(monkeypatch):
     serial = fitted_bits(n_jobs=1)
@@ -184,6 +186,7 @@ def test_the_same_bits_for_any_batching(monkeypatch):
         np.testing.assert_array_equal(fitted_bits(n_jobs=2), serial)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
 def test_the_same_bits_however_predictions_are_handed_out(monkeypatch):
     serial = fitted_bits(n_jobs=1)
@@ -224,6 +227,7 @@ def learner(request):
     return SOLVED[request.param]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_solvers_give_scikit_learns_bits_for_any_number_of_jobs_and_backend(learner, backend):
     expected = solved(learner, solver="scikit-learn")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from learners import FailsOn, RowRecorder
-from stablebag import Bags
 from stablebag.models.fitted import Fitted
 from stablebag.models.fitting import fit_bags
 from stablebag.models.solving import FitJob
+from stablebag.resampling import Bags
 
 
 @pytest.fixture

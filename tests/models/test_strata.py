@@ -17,18 +17,18 @@ from stablebag import (
     StratifiedSubbagging,
     Subbagging,
     certify,
-    certify_reused,
     forget,
-    jackknife_intervals_refit,
     learn,
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
     predict_interval,
-    replace_one_refit,
 )
+from stablebag.deciding import jackknife_intervals_refit
+from stablebag.measuring import replace_one_refit
 from stablebag.models.ensemble import law_of_rows
 from stablebag.models.fitted import Fitted
+from stablebag.proving import certify_reused
 from stablebag.resampling.units import RowIds, Units
 
 N = 60

@@ -42,15 +42,16 @@ from stablebag import (
     FunctionRegressor,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
     predict_interval,
-    replace_one_refit,
-    stability_test,
 )
+from stablebag.measuring import replace_one_refit, stability_test
 from stablebag.models.fitted import Fitted
+from stablebag.proving import certify_reused
+
+pytestmark = pytest.mark.slow
 
 RANGE = FixedRange(-1000.0, 1000.0)
 

@@ -17,14 +17,16 @@ from stablebag import (
     ObservedRange,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
     predict_interval,
-    stability_test,
 )
+from stablebag.measuring import stability_test
+from stablebag.proving import certify_reused
 from stablebag.showing.study import study
+
+pytestmark = pytest.mark.slow
 
 UNITS = [2.0**-900, 2.0**-565, 2.0**515, 2.0**900]  # 1e-271, 1e-170, 1e155, 1e271
 

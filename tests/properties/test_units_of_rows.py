@@ -23,19 +23,19 @@ from stablebag import (
     ClassicalBagging,
     PerturbationDisplay,
     PoissonizedBagging,
-    PredictionRange,
     Subbagging,
     certify,
-    certify_reused,
     forget,
-    jackknife_intervals_refit,
     learn,
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
     predict_interval,
-    replace_one_refit,
 )
+from stablebag.deciding import jackknife_intervals_refit
+from stablebag.measuring import replace_one_refit
+from stablebag.models import PredictionRange
+from stablebag.proving import certify_reused
 from stablebag.showing.study import Study
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.4), ClassicalBagging(0.8), PoissonizedBagging(0.7)]

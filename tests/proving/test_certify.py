@@ -5,17 +5,10 @@ import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression
 
-from stablebag import (
-    BaggedRegressor,
-    Certificate,
-    PointCertificate,
-    Subbagging,
-    VectorCertificate,
-    certify,
-    certify_reused,
-)
+from stablebag import BaggedRegressor, Certificate, Subbagging, certify
 from stablebag._wording import rounded_up
 from stablebag.models.fitted import Fitted
+from stablebag.proving import PointCertificate, VectorCertificate, certify_reused
 from stablebag.proving.bounds import standard_deviation_bound
 from stablebag.proving.outputs import ClassOutputs
 

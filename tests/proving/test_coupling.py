@@ -13,10 +13,9 @@ from stablebag import (
     FixedRange,
     PoissonizedBagging,
     Subbagging,
-    VectorCertificate,
     certify,
 )
-from stablebag.proving import bounds
+from stablebag.proving import VectorCertificate, bounds
 from stablebag.proving.coupling import ANY, INDEPENDENT, NAMES, Matched, as_coupling, matched
 
 HALF = [Subbagging(221), BernoulliSubbagging(0.5), ClassicalBagging(1.0), PoissonizedBagging(0.7)]

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.stats import hypergeom
 
-from stablebag import ResamplingScheme, UnequalScheme
+from stablebag.resampling import ResamplingScheme, UnequalScheme
 from stablebag.resampling.law import MatchedNoise
 
 

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from resampling.own_schemes import PAIRS_OF_FIVE, Declared, Listed
-from stablebag import BaggedRegressor, BernoulliSubbagging, ResamplingScheme, Subbagging
+from stablebag import BaggedRegressor, BernoulliSubbagging, Subbagging
 from stablebag.proving.frontier import frontier
+from stablebag.resampling import ResamplingScheme
 
 
 @pytest.mark.parametrize(("p", "q", "words"), [

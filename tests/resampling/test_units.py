@@ -6,8 +6,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from stablebag import Bags, RowIds
 from stablebag._wording import GROUPS
+from stablebag.resampling import Bags, RowIds
 from stablebag.resampling.units import Units
 
 NAMES = ["ann", "bob", "ann", "eve", "bob", "ann"]

@@ -12,7 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import stablebag
-from stablebag import BaggedRegressor, certify_reused, leave_one_out
+from stablebag import BaggedRegressor, leave_one_out
+from stablebag.proving import certify_reused
 from stablebag.showing.report.page import Colophon, in_words
 from stablebag.showing.study import Study
 

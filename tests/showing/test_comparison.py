@@ -5,7 +5,8 @@ import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag import BaggedClassifier, BaggedRegressor, Perturbations, leave_one_out
+from stablebag import BaggedClassifier, BaggedRegressor, leave_one_out
+from stablebag.measuring import Perturbations
 from stablebag.showing.comparison import Comparison, bagged_by, of_rows
 
 

@@ -3,8 +3,9 @@ import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import BaggedRegressor, Certificate, Subbagging, certify, certify_reused, leave_one_out
+from stablebag import BaggedRegressor, Certificate, Subbagging, certify, leave_one_out
 from stablebag import leave_one_out_refit as refit
+from stablebag.proving import certify_reused
 from stablebag.showing.study import proofs
 
 

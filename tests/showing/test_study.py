@@ -10,11 +10,8 @@ from stablebag import (
     BaggedRegressor,
     Certificate,
     ParquetTable,
-    Perturbations,
     Subbagging,
-    VectorCertificate,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
@@ -22,6 +19,8 @@ from stablebag import (
     predict_interval,
 )
 from stablebag._wording import Noun
+from stablebag.measuring import Perturbations
+from stablebag.proving import VectorCertificate, certify_reused
 from stablebag.showing.study import Study, study
 from stablebag.tables.subsets import Remainder
 

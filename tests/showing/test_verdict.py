@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stablebag import Perturbations
 from stablebag._wording import Noun
+from stablebag.measuring import Perturbations
 from stablebag.measuring.perturbations import BagSpread
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.showing.comparison import Comparison

@@ -6,16 +6,10 @@ from scipy.stats import binom
 from sklearn.neighbors import KNeighborsRegressor
 
 from rounding import assert_same_sums
-from stablebag import (
-    BaggedRegressor,
-    ClassicalBagging,
-    Subbagging,
-    jackknife_intervals_refit,
-    predict_interval,
-    random_n_bags,
-)
+from stablebag import BaggedRegressor, ClassicalBagging, Subbagging, predict_interval, random_n_bags
 from stablebag._checks import as_fraction
 from stablebag._wording import Noun
+from stablebag.deciding import jackknife_intervals_refit
 from stablebag.deciding.jackknife import (
     GroupJackknife,
     GroupJackknifeMinmax,
@@ -25,6 +19,8 @@ from stablebag.deciding.jackknife import (
     JackknifePlus,
 )
 from stablebag.resampling.units import RowIds, Units
+
+pytestmark = pytest.mark.slow
 
 FALSE_ALARM = 1e-6
 LEVEL = 0.9

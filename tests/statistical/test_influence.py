@@ -11,6 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from stablebag import BaggedClassifier, BaggedRegressor, BernoulliSubbagging, Subbagging, suspects
 from stablebag.measuring.suspects import adjusted_p_values
 
+pytestmark = pytest.mark.slow
+
 FALSE_ALARM, ALPHA = 1e-6, 0.05
 OUTPUTS = {
     "normal": lambda rng: rng.normal(size=(60, 5)),

@@ -11,12 +11,15 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import BaggedRegressor, Perturbations, Subbagging
+from stablebag import BaggedRegressor, Subbagging
+from stablebag.measuring import Perturbations
 from stablebag.measuring.refits import refit_without_each, spread_of_a_few
 from stablebag.models.fitted import Fitted
 from stablebag.showing import comparison
 from stablebag.showing.comparison import Comparison, bagged_by, of_rows
 from stablebag.showing.study import rows_to_refit
+
+pytestmark = pytest.mark.slow
 
 FALSE_ALARM = 5.0  # standard errors of a mean of independent numbers: about once in a million times
 Y = np.array([0.0, 1.0, 2.0, 2.5, 4.0, 9.0])  # the last row carries most of the change

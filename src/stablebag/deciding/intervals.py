@@ -87,7 +87,7 @@ class Intervals:
     Examples
     --------
     >>> import numpy as np
-    >>> from stablebag import Intervals
+    >>> from stablebag.deciding import Intervals
     >>> lower, upper = np.array([0.0, 1.0]), np.array([2.0, 4.0])
     >>> intervals = Intervals(lower, upper, np.array([1.0, 2.0]), 0.9, "jackknife+", "none")
     >>> intervals.width, intervals.contains([1.5, 5.0]), intervals.coverage([1.5, 5.0])
@@ -351,7 +351,7 @@ def jackknife_intervals_refit(
     Examples
     --------
     >>> from sklearn.linear_model import LinearRegression
-    >>> from stablebag import jackknife_intervals_refit
+    >>> from stablebag.deciding import jackknife_intervals_refit
     >>> X, y = [[i] for i in range(9)], [0.1, 0.9, 2.3, 2.7, 4.4, 4.8, 6.3, 6.6, 8.5]
     >>> intervals = jackknife_intervals_refit(LinearRegression(), X, y, [[4.5]], confidence_level=0.8)
     >>> round(float(intervals.lower[0]), 4), round(float(intervals.upper[0]), 4)

@@ -360,7 +360,7 @@ class LabelSets:
     Examples
     --------
     >>> import numpy as np
-    >>> from stablebag import LabelSets
+    >>> from stablebag.deciding import LabelSets
     >>> members = np.array([[True, False, False], [True, True, False]])
     >>> prediction = np.array([[0.8, 0.1, 0.1], [0.4, 0.39, 0.21]])
     >>> sets = LabelSets(members, np.array(["cat", "dog", "hen"]), prediction, "inflated-argmax", "none")

@@ -179,7 +179,7 @@ class RankSets:
 
     Examples
     --------
-    >>> from stablebag import RankSets
+    >>> from stablebag.deciding import RankSets
     >>> rankings = RankSets([0.5, 0.45, 0.2], epsilon=0.1)
     >>> list(rankings)
     [(0, 1, 2), (1, 0, 2)]
@@ -405,7 +405,7 @@ def top_k_sets(scores: Any, k: int, epsilon: float) -> np.ndarray:
 
     Examples
     --------
-    >>> from stablebag import top_k_sets
+    >>> from stablebag.deciding import top_k_sets
     >>> top_k_sets([0.9, 0.6, 0.55, 0.52, 0.1], k=2, epsilon=0.1)
     array([ True,  True,  True, False, False])
     >>> top_k_sets([0.9, 0.6, 0.55, 0.52, 0.1], k=3, epsilon=0.1)

@@ -540,7 +540,7 @@ def search_winner(search: Any) -> SearchWinner:
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.model_selection import GridSearchCV
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from stablebag import search_winner
+    >>> from stablebag.deciding import search_winner
     >>> search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 50]})
     >>> search_winner(search)(*load_iris(return_X_y=True), seed=0)
     (('n_neighbors', 5),)
@@ -708,7 +708,8 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>> from stablebag import BaggedClassifier, selection_stability
+    >>> from stablebag import BaggedClassifier
+    >>> from stablebag.deciding import selection_stability
     >>> X, y = load_wine(return_X_y=True)
     >>> model = BaggedClassifier(n_bags=500, random_state=0).fit(X[::2], y[::2])
     >>> measured = selection_stability(model, X[1::2], delta=0.1)

@@ -209,7 +209,7 @@ def stability_test(
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from stablebag import stability_test
+    >>> from stablebag.measuring import stability_test
     >>> X, y = load_diabetes(return_X_y=True)
     >>> print(stability_test(DecisionTreeRegressor(), X, y, epsilon=20, delta=0.1, n_samples=40, random_state=0))
     The learner is not declared stable: in 4 of 10 disjoint data sets of 40 rows, leaving out one

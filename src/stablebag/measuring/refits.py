@@ -398,7 +398,7 @@ def replace_one_refit(
     Examples
     --------
     >>> from sklearn.linear_model import LinearRegression
-    >>> from stablebag import replace_one_refit
+    >>> from stablebag.measuring import replace_one_refit
     >>> X, y = [[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]
     >>> moved = replace_one_refit(LinearRegression(), X, y, X, [3.0, 1.0, 2.0], [[1.0]])
     >>> moved.values.ravel().round(3).tolist()  # the first target from 0 to 3 moves the mean by 1, the others stay

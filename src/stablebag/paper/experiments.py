@@ -358,7 +358,7 @@ def run(
 
     Examples
     --------
-    >>> from stablebag.paper.experiments import run
+    >>> from stablebag.paper import run
     >>> result = run(4, n_bags=60)
     >>> [claim.holds for claim in result.claims()]
     [True, True]

@@ -158,7 +158,8 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from stablebag import BaggedRegressor, certify_reused, leave_one_out
+    >>> from stablebag import BaggedRegressor, leave_one_out
+    >>> from stablebag.proving import certify_reused
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BaggedRegressor(n_bags=500, random_state=0).fit(X[:400], y[:400])
     >>> proved = certify_reused(model, X[400:])

@@ -305,7 +305,8 @@ class ReusedBagsCertificate(Spoken):
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from stablebag import BaggedRegressor, FixedRange, certify_reused
+    >>> from stablebag import BaggedRegressor, FixedRange
+    >>> from stablebag.proving import certify_reused
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BaggedRegressor(n_bags=1000, prediction_range=FixedRange(0, 400), random_state=0).fit(X, y)
     >>> print(certify_reused(model).explain(delta=0.1))

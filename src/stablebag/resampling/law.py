@@ -151,7 +151,7 @@ class ResamplingScheme:
 
     >>> import itertools
     >>> from fractions import Fraction
-    >>> from stablebag import ResamplingScheme
+    >>> from stablebag.resampling import ResamplingScheme
     >>> class OneOrMost(ResamplingScheme):
     ...     def draw_bag(self, n_samples, generator):
     ...         size = generator.choice([1, n_samples - 1])

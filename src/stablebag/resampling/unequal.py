@@ -53,7 +53,8 @@ class UnequalScheme(ResamplingScheme):
     This scheme is fond of the first row, which is in three bags of four:
 
     >>> import numpy as np
-    >>> from stablebag import Certificate, UnequalScheme
+    >>> from stablebag import Certificate
+    >>> from stablebag.resampling import UnequalScheme
     >>> class Fond(UnequalScheme):
     ...     def inclusion_probabilities(self, n_samples):
     ...         return np.where(np.arange(n_samples) == 0, 0.75, 0.25)

@@ -135,7 +135,7 @@ class Decisions:
     Examples
     --------
     >>> import numpy as np
-    >>> from stablebag import Perturbations
+    >>> from stablebag.measuring import Perturbations
     >>> from stablebag.showing.study import Decisions
     >>> left_out = np.array([[[0.4, 0.6], [0.8, 0.2]], [[0.6, 0.4], [0.8, 0.2]]])
     >>> moved = Perturbations(np.array([[0.55, 0.45], [0.8, 0.2]]), left_out, rows=np.arange(2))
@@ -731,7 +731,7 @@ def study(
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from stablebag.showing.study import study
+    >>> from stablebag import study
     >>> X, y = load_diabetes(return_X_y=True)
     >>> result = study(DecisionTreeRegressor(), X[:300], y[:300], X[300:], y[300:], n_bags=100, n_refits=20)
     >>> result.verdict().case

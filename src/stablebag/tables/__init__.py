@@ -3,14 +3,23 @@
 `read_table` reads a file of any of these kinds as a table to learn from; `ParquetTable` is the rows of Parquet files.
 """
 
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-_HOMES = {"ParquetTable": "parquet", "Remainder": "subsets", "TableError": "text", "read_table": "training"}
-__all__ = ["ParquetTable", "Remainder", "TableError", "read_table"]
+from stablebag._lazy import lazily
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+if TYPE_CHECKING:
+    from stablebag.tables.parquet import ParquetTable as ParquetTable
+    from stablebag.tables.subsets import Remainder as Remainder
+    from stablebag.tables.text import TableError as TableError
+    from stablebag.tables.training import TrainingTable as TrainingTable
+    from stablebag.tables.training import read_table as read_table
+else:
+    __getattr__, __dir__, __all__ = lazily(
+        __name__,
+        {
+            "parquet": ["ParquetTable"],
+            "subsets": ["Remainder"],
+            "text": ["TableError"],
+            "training": ["TrainingTable", "read_table"],
+        },
+    )

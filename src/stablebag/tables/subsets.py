@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import read_only, refuse_type
+from stablebag._checks import as_positions, read_only, refuse_type
 from stablebag.models.rows import RowSource, stacked, take_rows
 from stablebag.models.rows import n_rows as n_rows_of
 from stablebag.tables.columns import Columns, Kind, plain_column
@@ -34,7 +34,7 @@ class Remainder(RowSource):
     >>> import pyarrow as pa
     >>> import pyarrow.parquet as pq
     >>> from stablebag import BaggedRegressor, ParquetTable
-    >>> from stablebag.tables.subsets import Remainder
+    >>> from stablebag.tables import Remainder
     >>> folder = tempfile.TemporaryDirectory()
     >>> rows = pa.table({"x": [0.0, 0.1, 0.2, 0.3, 0.4], "y": [1.0, 2.0, 3.0, 4.0, 5.0]})
     >>> pq.write_table(rows, f"{folder.name}/all.parquet")
@@ -50,7 +50,7 @@ class Remainder(RowSource):
     def __init__(self, source: RowSource, held_out: Any) -> None:
         if not isinstance(source, RowSource):
             raise refuse_type("source", "Remainder", "a RowSource", source)
-        numbers = np.unique(np.asarray(held_out, dtype=np.int64))
+        numbers = np.unique(as_positions(held_out, "held_out", "Remainder", "numbers of rows"))
         check_row_numbers(numbers, source.n_samples, "held_out", "Remainder")
         self.source, self.max_memory, self._left = source, source.max_memory, RowsLeft(numbers)
 

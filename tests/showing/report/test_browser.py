@@ -10,10 +10,13 @@ from stablebag.measuring.suspects import Farthest, Suspects
 from stablebag.showing.report import write
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None and os.environ.get("STABLEBAG_BROWSER") != "required",
-    reason="there is no chromium on this machine, so the report is not opened in a browser",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        CHROMIUM is None and os.environ.get("STABLEBAG_BROWSER") != "required",
+        reason="there is no chromium on this machine, so the report is not opened in a browser",
+    ),
+]
 
 
 @pytest.fixture(scope="module")

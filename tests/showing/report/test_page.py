@@ -11,16 +11,18 @@ from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
     Certificate,
-    Perturbations,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     predict_interval,
 )
+from stablebag.measuring import Perturbations
+from stablebag.proving import certify_reused
 from stablebag.showing.report import write
 from stablebag.showing.report.page import Colophon
 from stablebag.showing.study import Study
+
+pytestmark = pytest.mark.slow
 
 EVIL = "<script>alert(1)</script>"
 

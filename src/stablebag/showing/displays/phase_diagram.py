@@ -51,7 +51,8 @@ class PhaseDiagramDisplay(Display):
 
     Examples
     --------
-    >>> from stablebag import Certificate, PhaseDiagramDisplay, Subbagging
+    >>> from stablebag import Certificate, Subbagging
+    >>> from stablebag.showing import PhaseDiagramDisplay
     >>> display = PhaseDiagramDisplay.compute(Certificate(Subbagging(0.5), n_samples=500), bound="paper")
     >>> bool((display.impossible < display.guaranteed).all())
     True
