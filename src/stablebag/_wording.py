@@ -4,7 +4,7 @@ import html
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -83,6 +83,61 @@ def preformatted(text: str) -> str:
     """Return text as notebooks show it; JupyterLab's own font does not align, and its lines break in words."""
     style = "font-family: monospace; margin: 0; white-space: pre; overflow-x: auto"
     return f'<pre style="{style}">{html.escape(text)}</pre>'
+
+
+_SHOWN = 10  # lines of a table
+
+
+class Result:
+    """What prints as sentences, and shows the first lines of its table: a heading, their names, and columns."""
+
+    def explain(self) -> str:
+        """Explain in sentences what was found."""
+        raise NotImplementedError
+
+    def _preview(self) -> tuple[str, Sequence[Any], dict[str, Sequence[Any]]]:
+        """What the lines are, what each is called, and the columns."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def __repr__(self) -> str:
+        heading, names, columns = self._preview()
+        head = [heading, *columns]
+        lines = [head, *([printable(name), *map(_cell, some)] for name, *some in _lines(names, columns))]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        cells = [[name.ljust(widths[0]), *map(str.rjust, some, widths[1:])] for name, *some in lines]
+        more = [f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else []
+        return "\n".join([*("  ".join(line).rstrip() for line in cells), *more])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the sentences, and the first lines."""
+        heading, names, columns = self._preview()
+        return f"{preformatted(self.explain())}{html_table(heading, names, columns)}"
+
+
+def html_table(heading: str, names: Sequence[Any], columns: dict[str, Sequence[Any]]) -> str:
+    """Return the first lines of a table, for notebooks."""
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in (heading, *columns))
+    lines = "".join(
+        f"<tr><th>{html.escape(printable(name))}</th>"
+        f"{''.join(f'<td>{html.escape(_cell(value))}</td>' for value in some)}</tr>"
+        for name, *some in _lines(names, columns)
+    )
+    more = f"<p>and {len(names) - _SHOWN:,} more</p>" if len(names) > _SHOWN else ""
+    return f"<table><tr>{head}</tr>{lines}</table>{more}"
+
+
+def _lines(names: Sequence[Any], columns: dict[str, Sequence[Any]]) -> Iterable[tuple[Any, ...]]:
+    return zip(names[:_SHOWN], *(column[:_SHOWN] for column in columns.values()), strict=True)
+
+
+def _cell(value: Any) -> str:
+    """A value in a table: a number, yes or no, or a text."""
+    if str(value) in ("True", "False"):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else number(value)
 
 
 def number(value: float, scale: float = 0.0) -> str:

@@ -248,7 +248,7 @@ def test_warnings_come_before_the_verdict_in_terminal_report_and_json(measured):
     assert text.startswith("Check first: - leak alone predicts stars")
     assert "Until these are settled, the results below say little about new rows." in text
     assert "Once the points above are settled:" in text
-    assert numbers["ranking"]["better_than_chance"]
+    assert numbers["facts"]["ranking"]["better_than_chance"]
 
 
 def test_the_latest_rows_are_held_out_on_request(rng, tmp_path):

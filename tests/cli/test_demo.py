@@ -1,6 +1,6 @@
 import pytest
 
-from stablebag.cli import studying
+from stablebag.cli import measure
 from stablebag.showing.study import study
 
 
@@ -14,7 +14,7 @@ def studied(monkeypatch):
         fewer = {**options, "n_bags": 20, "n_refits": 2, "n_points": 3}
         return study(learner, X, y, X_test, y_test, **fewer)
 
-    monkeypatch.setattr(studying, "study", smaller)
+    monkeypatch.setattr(measure, "study", smaller)
     return made
 
 

@@ -4,8 +4,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import train_test_split
 
 import parquet_files
+from stablebag.cli import budget, measure
+from stablebag.cli.measure import held_out
+from stablebag.tables.text import TableError
 
 QUICK = ("--n-bags", 20, "--refits", 5, "--points", 4, "--jobs", 1)
 
@@ -90,11 +94,11 @@ def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
     assert "--group" not in words(result)  # it is given, so it is not suggested
     found = json.loads(numbers.read_text())
     assert (found["unit"], found["n_samples"]) == ("group", 24)
-    assert found["changes"]["n_refits_of_the_base_model"] == found["changes"]["n_refits_of_the_bagged_model"] == 5
+    assert [found["facts"][f"refits of the {model} model"]["value"] for model in ("base", "bagged")] == [5, 5]
     assert found["n_rows"] == n_rows - int(words(result).split("held out ")[1].split()[0])
-    assert set(found["most_influential"][0]) == {"group", "root_mean_square_effect"}
-    assert found["most_influential"][0]["group"] in set(pd.read_csv(clinic)["patient_id"])
-    assert found["proved"][0]["what"] == "by these bags: 95% of the groups move it by at most"
+    assert set(found["lists"]["most influential"]["rows"][0]) == {"group", "change"}
+    assert found["lists"]["most influential"]["rows"][0]["group"] in set(pd.read_csv(clinic)["patient_id"])
+    assert found["facts"]["guaranteed change"]["label"] == "by these bags: 95% of the groups move it by at most"
     page = report.read_text()
     assert "<h2>Suspicious groups</h2>" in page
     assert '<button type="button">patient_id</button>' not in page  # it is no feature
@@ -119,19 +123,20 @@ def test_a_table_with_dates_is_refitted_by_several_jobs(run, table):
 def test_of_classes_decisions_follow_the_verdict_in_terminal_and_numbers(measured):
     result, page, found = measured["ill"]
     assert list(found)[:2] == ["warnings", "verdict"]
-    decisions = found["decisions"]
+    conclusion, facts = found["sentences"]["decisions"], found["facts"]
     assert found["warnings"]  # the table has a column that predicts the target alone
     text = " ".join(result.stdout.split())
     assert text.index(found["warnings"][0][:40]) < text.index(found["verdict"]["headline"])
-    assert found["verdict"]["reasons"][0].startswith(decisions["conclusion"])
-    assert decisions["conclusion"] in words(result)
-    assert "24 decisions" in decisions["conclusion"]
-    assert decisions["n_flipped_by_refits"] <= decisions["n_held_out"] == 24
-    assert decisions["suggested_flips"]["confirmed"] <= decisions["suggested_flips"]["checked"]
-    assert decisions["by_the_same_rows"]["n_rows"] >= found["changes"]["n_refits_of_the_bagged_model"]
+    assert found["verdict"]["reasons"][0].startswith(conclusion)
+    assert conclusion in words(result)
+    assert "24 decisions" in conclusion
+    assert facts["flips"]["decisions"] <= facts["flips"]["n_held_out"] == 24
+    assert facts["flips"]["bagged"] == facts["flips"]["decisions"] / 24
+    assert facts["suggested flips"]["confirmed"] <= facts["suggested flips"]["checked"]
+    assert facts["flips by the same rows"]["n_refits"] >= facts["refits of the bagged model"]["value"]
     assert 0 < page.index(found["verdict"]["headline"], page.index('id="verdict"')) < page.index("<h2>")
     assert "How far the class probabilities (distance between vectors, at most 1.41) changed" in words(result)
-    assert "decisions" not in measured["cost"][2]
+    assert "flips" not in measured["cost"][2]["facts"]
 
 
 @pytest.mark.slow
@@ -141,9 +146,9 @@ def test_scores_shares_and_refits_are_chosen(run, table, tmp_path):
     result = run("measure", table, "--target", "cost", *QUICK, *chosen)
     assert result.exit_code == 0, result.output
     found = json.loads(numbers.read_text())
-    assert list(found["held_out"]) == ["R2", "max error"]
-    assert found["proved"][0]["what"] == "by these bags: 80% of the rows move it by at most"
-    assert found["proved"][-1]["measured"] > 0
+    assert [name for name, fact in found["facts"].items() if "constant" in fact] == ["R2", "max error"]
+    assert found["facts"]["guaranteed change"]["label"] == "by these bags: 80% of the rows move it by at most"
+    assert found["facts"]["guaranteed mean change of a refit"]["measured"] > 0
     refused = run("measure", table, "--target", "cost", *QUICK, "--metric", "roc_acu")
     assert refused.exit_code == 2
     assert "Error: There is no metric 'roc_acu'. Did you mean 'roc_auc'?" in words(refused)
@@ -213,7 +218,9 @@ def test_the_data_are_shown_as_they_were_read(run, table, tmp_path):
         assert sentence in words(result), sentence
     found = json.loads(numbers.read_text())
     assert [column["name"] for column in found["data"]["columns"]][-2:] == ["code", "same"]
-    assert found["most_influential"][0]["row"] in set(frame["code"])  # as it is written, with its zeros
+    assert found["lists"]["most influential"]["rows"][0]["row"] in set(
+        frame["code"]
+    )  # as it is written, with its zeros
 
 
 @pytest.mark.slow
@@ -266,9 +273,9 @@ def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path)
     assert "Trained on 309 rows, held out 78." in said
     assert "The columns of parts, as they were read in 78 rows drawn at random" in said
     written = json.loads(numbers.read_text())
-    assert (written["n_samples"], written["changes"]["n_refits_of_the_base_model"]) == (309, 0)
+    assert (written["n_samples"], written["facts"]["refits of the base model"]["value"]) == (309, 0)
     assert (written["verdict"]["case"], written["data"]["n_sampled"]) == ("not compared", 78)
-    assert written["held_out"]["R2"]["base"] is None
+    assert written["facts"]["R2"]["base"] is None
     page = report.read_text()
     assert "base learner</th>" not in page
     assert "what columns are, from 78 of them" in page
@@ -307,3 +314,105 @@ def test_what_a_large_table_cannot_have_is_said_before_any_work(run, tmp_path):
         assert said in words(result), result.output
     missing = run("measure", tmp_path / "*.pq", "--target", "y")
     assert "Error: No file matches the pattern" in missing.output
+
+
+def test_influential_rows_are_numbered_as_in_the_file(run, tmp_path):
+    odd = np.where(np.arange(100) == 70, 1000.0, np.arange(100.0) / 7)
+    frame = pd.DataFrame({"place": np.random.default_rng(0).normal(size=100), "y": odd})
+    frame.loc[:9, "y"] = np.nan
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    numbers = tmp_path / "numbers.json"
+    model = ("--param", "min_samples_leaf=20", *QUICK, "--n-bags", 300)  # enough to tell from noise
+    table = tmp_path / "table.csv"
+    assert run("measure", table, "--target", "y", "--test", table, *model, "--json", numbers).exit_code == 0
+    found = json.loads(numbers.read_text())
+    assert found["lists"]["most influential"]["rows"][0]["row"] == 70
+    assert [found["lists"][name]["rows"][0]["row"] for name in ("moving the predictions", "worth a look")] == [70, 70]
+
+
+def test_rows_are_held_out_by_class_where_that_can_be_done():
+    X, y = np.arange(100), np.repeat(["often", "seldom"], [90, 10])
+    X_train, X_test, y_train, y_test = held_out(X, y, 0.2, "classification", 0)
+    assert (y_test == "seldom").sum() == 2
+    assert sorted([*X_train, *X_test]) == X.tolist()
+    np.testing.assert_array_equal(y[X_train], y_train)
+    alone = np.where(X == 7, "once", y)  # a class of one row cannot be on both sides
+    assert len(held_out(X, alone, 0.2, "classification", 0)[1]) == 20
+
+
+def test_the_same_seed_holds_out_the_same_rows():
+    X, y = np.arange(100), np.arange(100.0)
+    tests = [held_out(X, y, 0.3, "regression", seed)[1].tolist() for seed in (0, 0, 1)]
+    assert tests[0] == tests[1] != tests[2]
+    assert len(tests[0]) == 30
+
+
+def test_training_rows_of_one_class_are_refused_with_what_to_do():
+    X, y = np.arange(100), np.where(np.arange(100) == 26, "8", "7")
+    assert 26 in train_test_split(X, test_size=0.2, random_state=0)[1]
+    said = (
+        r"All rows to train on have class '7': class '8' has 1 row only, and it is held out. Gather more rows of class "
+        r"'8', or give held-out rows with --test. If the target is a number, use --task regression.$"
+    )
+    with pytest.raises(TableError, match=said):
+        held_out(X, y, 0.2, "classification", 0)
+    with pytest.raises(TableError, match=r"class 'yes' has 1 row only.* --test.$"):
+        held_out(X, np.where(y == "8", "yes", "no"), 0.2, "classification", 0)
+    assert len(held_out(X, y, 0.2, "classification", 1)[1]) == 20  # it is not held out
+    few = np.array(["a"] * 2 + ["b", "c"])
+    with pytest.raises(TableError, match="the other 2 classes have so few rows that all of them are held out"):
+        held_out(np.arange(4), few, 0.5, "classification", next(s for s in range(99) if _held(s) == {2, 3}))
+
+
+def _held(seed):
+    return set(train_test_split(np.arange(4), test_size=0.5, random_state=seed)[1].tolist())
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.1, float("nan")])
+def test_a_share_of_rows_that_is_none_is_refused(share):
+    with pytest.raises(ValueError, match="--test-size is a share of the rows between 0 and 1"):
+        held_out(np.arange(9), np.arange(9.0), share, "regression", 0)
+
+
+def test_a_study_without_the_folder_to_write_to_is_not_begun(run, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(measure, "study", lambda *arguments, **options: pytest.fail("begun"))
+    result = run("measure", table, "--target", "cost", "--json", tmp_path / "none" / "numbers.json")
+    assert result.exit_code == 2
+    assert "none to write numbers.json to" in words(result)
+
+
+def test_what_was_chosen_is_in_the_command_of_the_report_and_chooses_it_again(run, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(budget, "LADDER", ((20, 4),))
+    page, numbers = tmp_path / "a.html", [tmp_path / "a.json", tmp_path / "b.json"]
+    given = ["measure", table, "--target", "cost", "--model", "ridge", "--points", 4, "--jobs", 1]
+    chosen = ("--n-bags", 20, "--refits", 4, "--matched", 4)
+    for asked, more, number in zip(((), chosen), (("--output", page), ()), numbers, strict=True):
+        monkeypatch.setattr("sys.argv", ["stablebag", *map(str, [*given, *asked])])
+        done = run(*given, *asked, *more, "--json", number)
+        assert done.exit_code == 0, done.output
+        assert "20 bags of 48 rows, 4 refits of the base model and 4 of the bagged model take " in done.output
+    assert "--points 4 --jobs 1 --n-bags 20 --refits 4 --matched 4</" in page.read_text()
+    command = json.loads(numbers[0].read_text())["command"]
+    assert command.endswith("--points 4 --jobs 1 --n-bags 20 --refits 4 --matched 4")
+    assert numbers[0].read_text() == numbers[1].read_text()
+
+
+def test_with_a_cache_nothing_is_fitted_twice_and_the_numbers_are_the_same(run, table, tmp_path):
+    given = ["measure", table, "--target", "ill", *QUICK, "--cache", tmp_path / "kept"]
+    outputs = [run(*given, "--json", tmp_path / f"{k}.json").output for k in range(2)]
+    assert "fits are taken from" not in outputs[0]
+    assert "20 of 20 fits are taken from" in outputs[1]
+    assert "5 of 5 fits are taken from" in outputs[1]
+    assert (tmp_path / "0.json").read_text() == (tmp_path / "1.json").read_text()
+
+
+def test_an_interrupt_says_where_fits_are_kept(run, table, tmp_path, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(measure, "study", interrupted)
+    given = ["measure", table, "--target", "ill", *QUICK]
+    assert run(*given).output.splitlines()[-1] == "Interrupted."
+    done = run(*given, "--cache", tmp_path / "kept")
+    kept = f"What was done is kept in {tmp_path / 'kept'}; the same command continues from there."
+    assert (done.exit_code, done.output.splitlines()[-1]) == (130, f"Interrupted. {kept}")

@@ -1,8 +1,5 @@
 """What commands learn from and with."""
 
-import warnings
-from io import StringIO
-
 import click
 import numpy as np
 import pandas as pd
@@ -30,7 +27,6 @@ from stablebag.cli.training import (
     make_learner,
     parse_kinds,
     parse_parameters,
-    print_warnings,
 )
 from stablebag.models import RowSource
 from stablebag.resampling import RandomBags
@@ -54,22 +50,6 @@ def test_a_share_may_be_all_or_none_and_a_level_may_not():
             check_level(value, "--confidence")
     with pytest.raises(TableError, match=r"Did you mean 0\.05"):
         check_share(5, "--delta")
-
-
-def test_warnings_are_sentences_and_each_is_said_once():
-    said = StringIO()
-    with print_warnings(Console(file=said, width=80)):
-        for _ in range(3):
-            warnings.warn("Use more rows.", stacklevel=1)
-    assert said.getvalue() == "Use more rows.\n"
-
-
-def test_warnings_for_developers_stay_hidden():
-    said = StringIO()
-    with print_warnings(Console(file=said, width=80)):
-        warnings.warn("A function will be renamed.", DeprecationWarning, stacklevel=1)
-        warnings.warn("Use more rows.", stacklevel=1)
-    assert said.getvalue() == "Use more rows.\n"
 
 
 # ------------------------------------------------------------------------------------------------------------- learners

@@ -126,10 +126,10 @@ def test_a_damaged_model_is_named_or_predicts(tmp_path):
 
 
 def _saved(path):
-    from stablebag.cli.saving import Saving
+    from stablebag.cli.saving import save_model
     from stablebag.cli.training import Reading
     from stablebag.tables.columns import Columns, Kind
 
     reading = Reading(Columns.from_dict({}), "y", Kind("number"), "regression")
-    Saving(path, {"table": "table.csv"}).carry_out(regressor(), reading)
+    save_model(path, regressor(), reading, "table.csv")
     return path.read_bytes()

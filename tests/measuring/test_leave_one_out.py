@@ -30,7 +30,7 @@ from stablebag import (
     predict_interval,
 )
 from stablebag.measuring import Perturbations
-from stablebag.measuring.leave_one_out import doubtful_blocks, left_out_at_rows, perturbations_of
+from stablebag.measuring.leave_one_out import left_out_at_rows, perturbations_of, undecided_blocks
 from stablebag.measuring.perturbations import flipped
 from stablebag.models.average import BagAverage
 from stablebag.models.fitted import Fitted
@@ -262,7 +262,7 @@ def test_only_points_whose_decision_no_row_can_change_are_not_doubtful(monkeypat
     moved = leave_one_out(model, points)
     expected = moved.flips()
     places = []
-    for some, prediction, left_out in doubtful_blocks(model, points):
+    for some, prediction, left_out in undecided_blocks(model, points):
         places += some.tolist()
         np.testing.assert_allclose(left_out, moved.left_out[:, some], rtol=0, atol=1e-15)
         np.testing.assert_array_equal(flipped(prediction, left_out), expected[:, some])
@@ -282,7 +282,7 @@ def test_where_bags_are_not_alike_every_point_is_doubtful(special):
         scheme = BernoulliSubbagging(0.3)  # some bags are empty
         model = BaggedClassifier(DecisionTreeClassifier(), scheme=scheme, n_bags=80, random_state=0)
         model.fit(X, [0, 0, 0, 1, 1, 2])
-    assert np.concatenate([some for some, *_ in doubtful_blocks(model, X)]).tolist() == list(range(6))
+    assert np.concatenate([some for some, *_ in undecided_blocks(model, X)]).tolist() == list(range(6))
 
 
 # ------------------------------------------------------------------------------------------------------ several outputs

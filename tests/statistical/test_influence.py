@@ -98,5 +98,5 @@ def test_learners_that_ignore_the_rows_list_none_in_most_fits(kind, size, groups
         if kind is Heavy:
             options["prediction_range"] = None
         model = bagged(kind(), **options).fit(X, y, groups=groups)
-        lists += bool(suspects(model, X[:8]).moving)
+        lists += bool(suspects(model, X[:8]).influential)
     assert lists <= most_lists(n)

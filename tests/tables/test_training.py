@@ -493,6 +493,6 @@ def test_a_column_that_is_a_folder_too_or_that_a_file_lacks_is_refused_however_l
 def test_tables_are_read_without_click_and_rich():
     code = (
         "import sys; sys.modules['click'] = sys.modules['rich'] = None; "
-        "from stablebag.tables import ParquetTable, read_table; import stablebag.tables.leakage"
+        "from stablebag import ParquetTable; from stablebag.tables import read_table; import stablebag.tables.leakage"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

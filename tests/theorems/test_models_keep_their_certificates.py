@@ -520,5 +520,5 @@ def test_what_a_study_shows_beside_a_measurement_bounds_it():
     )
     anew = certify(result.model)
     assert result.bagged.mean("mean") > anew.mean()  # the certificate of another thing is no bound of this one
-    for line in result.proofs():
-        assert not line.measured > line.proved, line.what
+    for fact in result.facts().section("guarantees").facts:
+        assert not fact["measured"] > fact["proved"], fact.label

@@ -12,7 +12,7 @@ from rich.console import Console
 from stablebag._wording import percent
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.cli.options import keep_option, save_option, table_options
-from stablebag.cli.printing import open_console, progress, say
+from stablebag.cli.printing import open_console, print_warnings, progress, say
 from stablebag.tables.text import paths_of
 
 METHODS = ("jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife")
@@ -52,16 +52,16 @@ def interval(
       stablebag interval homes.csv --target price --test new.csv --locally-weighted --keep address --output i.csv
     """
     from stablebag.cli import training
-    from stablebag.cli.saving import Saving
-    from stablebag.cli.training import TwoTables, check_level, describe_random_bags, print_warnings
+    from stablebag.cli.saving import check_can_save, save_model
+    from stablebag.cli.training import TwoTables, check_level, describe_random_bags
     from stablebag.deciding.intervals import predict_interval
     from stablebag.models.estimators import BaggedRegressor
     from stablebag.tables.leakage import about_copies_to_predict
 
     check_level(confidence, "--confidence")
-    for path in (output, save):
-        refuse_unwritable(path, *paths_of(options["table"]), test)
-    saving, console = Saving.order(save, options), open_console()
+    refuse_unwritable(output, *paths_of(options["table"]), test)
+    check_can_save(save, *paths_of(options["table"]), test)
+    console = open_console()
     with progress(console, "Reading"):
         tables = TwoTables.read(options, test, "regression")
     for warning in tables.table.as_read.warned:
@@ -94,9 +94,9 @@ def interval(
         say(console, noticed)
     with whole(output) as partial:
         new.with_results(columns_of(found), columns, "interval").to_csv(partial, index=False)
-    say(console, f"{len(found):,} intervals are in {output}.")
-    if saving is not None:
-        say(console, saving.carry_out(model, tables.table.reading))
+    say(console, f"{len(found.lower):,} intervals are in {output}.")
+    if save is not None:
+        say(console, save_model(save, model, tables.table.reading, options["table"]))
 
 
 def columns_of(found: Any) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def say_intervals(console: Console, found: Any, y: np.ndarray, locally_weighted:
     say(console, " ".join([first, *rest, *[about_bags] * bool(about_bags)]))
     below = int((found.lower < 0).sum())
     if below and np.isfinite(found.lower).all() and y.min() >= 0:
-        begin = f"{below:,} of {len(found):,} intervals begin below zero, and no target in the training table is."
+        begin = f"{below:,} of {len(found.lower):,} intervals begin below zero, and no target in the training table is."
         way = "" if locally_weighted else "--locally-weighted makes them as wide as the bags differ at each row. "
         say(console, f"{begin} {way}If none can be, cut them off at zero; no coverage is lost.")
 

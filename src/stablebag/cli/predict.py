@@ -11,7 +11,7 @@ from stablebag._wording import number, percent
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.cli.interval import METHODS, check_method, columns_of, say_intervals
 from stablebag.cli.options import keep_option
-from stablebag.cli.printing import open_console, say
+from stablebag.cli.printing import open_console, print_warnings, say
 from stablebag.cli.sets import columns_of as columns_of_sets
 from stablebag.cli.sets import conclusion
 from stablebag.models.fitted import fitted
@@ -53,7 +53,7 @@ def predict(
     """
     from stablebag.cli import training
     from stablebag.cli.saving import SavedModel
-    from stablebag.cli.training import check_level, check_share, print_warnings
+    from stablebag.cli.training import check_level, check_share
     from stablebag.tables.leakage import about_copies_to_predict
     from stablebag.tables.text import TableError
 

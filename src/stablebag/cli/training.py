@@ -3,9 +3,7 @@
 import ast
 import importlib
 import math
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -31,7 +29,6 @@ from sklearn.utils import shuffle
 from stablebag._wording import GROUPS, ROWS
 from stablebag.cli.budget import settled
 from stablebag.cli.options import scheme_of
-from stablebag.cli.printing import say
 from stablebag.resampling.schemes import RandomBags, as_law, random_n_bags
 from stablebag.resampling.units import Units
 from stablebag.tables.columns import KINDS, written
@@ -40,7 +37,7 @@ from stablebag.tables.text import TableError, listed
 from stablebag.tables.training import NewRows, TrainingTable, is_larger_than, read_table
 
 # --------------------------------------------------------------------------------------------------------------- checks
-# What commands check before they fit, and warnings of the library as sentences.
+# What commands check before they fit.
 
 
 def check_level(value: float, option: str) -> None:
@@ -57,24 +54,6 @@ def check_share(value: float, option: str) -> None:
 
 def _as_percent(value: float) -> str:
     return f" Did you mean {value / 100:g}?" if 1 < value < 100 else ""
-
-
-@contextmanager
-def print_warnings(console: Console, options: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Print warnings of the work in a ``with`` block as sentences, each once and without the place in the code.
-
-    Names of parameters are replaced by the options of the command line. Warnings for developers, which Python hides
-    from users, stay hidden.
-    """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
-            warnings.simplefilter("ignore", category)
-        yield
-    for sentence in dict.fromkeys(str(warning.message) for warning in caught):
-        for parameter, option in (options or {}).items():
-            sentence = sentence.replace(parameter, option)
-        say(console, sentence)
 
 
 # ------------------------------------------------------------------------------------------------------------- learners

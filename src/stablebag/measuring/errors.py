@@ -82,6 +82,12 @@ class LeaveOneOutError:
     def __float__(self) -> float:
         return self.value
 
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with the loss at each row, under the positions of the rows."""
+        import pandas as pd
+
+        return pd.DataFrame({"loss": self.losses}, index=pd.Index(self.rows, name="row"))
+
     def __repr__(self) -> str:
         of = f" of {self.units}" if self.units else ""
         off = "unknown" if math.isnan(self.standard_error) else f"{self.standard_error:.2g}"

@@ -111,7 +111,7 @@ def _stream(model: Any, X: Any, X_train: Any, y_train: Any, fit_params: dict[str
     return job.average, np.stack(raw), fingerprint(points), index_of(points)
 
 
-def doubtful_blocks(model: Any, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def undecided_blocks(model: Any, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield blocks of points with the probabilities there with all rows and without each, of a fitted classifier.
 
     Points, given by their places, are left out if it is certain that no row changes the class with the highest

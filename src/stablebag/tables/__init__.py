@@ -1,6 +1,6 @@
 """Rows in files: Parquet tables that do not fit into memory, and text files with mixed columns.
 
-`read_table` reads a file of any of these kinds as a table to learn from; `ParquetTable` is the rows of Parquet files.
+`read_table` reads a file of any of these kinds as a table to learn from.
 """
 
 from typing import TYPE_CHECKING
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from stablebag._lazy import lazily
 
 if TYPE_CHECKING:
-    from stablebag.tables.parquet import ParquetTable as ParquetTable
     from stablebag.tables.subsets import Remainder as Remainder
     from stablebag.tables.text import TableError as TableError
     from stablebag.tables.training import TrainingTable as TrainingTable
@@ -17,7 +16,6 @@ else:
     __getattr__, __dir__, __all__ = lazily(
         __name__,
         {
-            "parquet": ["ParquetTable"],
             "subsets": ["Remainder"],
             "text": ["TableError"],
             "training": ["TrainingTable", "read_table"],
