@@ -210,9 +210,9 @@ class Suspects(Result):
         head, beside = self.noun.singular, ("residual", "usual size", "times the usual size")
         if self._of_classes:
             beside = ("probability of its class", "usual in its class", "distance")
-        first = {"moves predictions by": [one.change for one in self.influential]}
+        first: dict[str, Any] = {"moves predictions by": [one.change for one in self.influential]}
         first["bagging noise"] = [one.noise for one in self.influential]
-        second = {name: [one[place] for one in self.unusual] for place, name in enumerate(beside, 2)}
+        second: dict[str, Any] = {name: [one[place] for one in self.unusual] for place, name in enumerate(beside, 2)}
         tables = [
             html_table(head, [one.name for one in found], columns)
             for found, columns in ((self.influential, first), (self.unusual, second))
