@@ -20,7 +20,7 @@ import numpy as np
 
 from stablebag._wording import option
 from stablebag.models.rows import row_by_row
-from stablebag.tables.files import Partitions
+from stablebag.tables.files import Partitions, is_named_parquet, local_files
 
 # ------------------------------------------------------------------------------------------------------------- refusals
 # What is wrong with a table, in one sentence; names of columns that are not there get the one that is meant.
@@ -285,7 +285,6 @@ def date_parts(frame: Any) -> np.ndarray:
 # ---------------------------------------------------------------------------------------------------------------- parts
 # The files of a table on the command line: one file, a folder, a pattern or several parts, and how large it is.
 
-_ENDINGS = (".parquet", ".pq")
 _VALUE = 8  # bytes of a value in memory, about
 
 
@@ -312,19 +311,29 @@ class Parts:
         """Find the files that folders, patterns and paths name; what is not there is refused."""
         paths: list[Path] = []
         for text in given:
-            found = _found(text)
-            others = [path for path in found if path.suffix.lower() not in _ENDINGS]
+            found = [Path(path) for path in local_files(text)]
+            if not found:
+                raise TableError(_nothing_there(text))
+            others = [path for path in found if not is_named_parquet(path)]
             if others:
                 raise TableError(
                     f"A table in several files is of Parquet files, and {others[0].name} is none. Give one file, or "
                     "write the parts as Parquet."
                 )
             paths += found
-        in_order = sorted({path.resolve() for path in paths})
+        in_order = sorted({path.resolve() for path in paths}, key=str)
         if len(in_order) < len(paths):
             raise TableError("Some file is given twice, and its rows would be counted twice. Give each once.")
         called = "/".join(Path(given[0]).parts[-2 if glob.has_magic(given[0]) else -1 :])
         return cls(tuple(in_order), called if len(given) == 1 else f"{len(in_order):,} files")
+
+
+def _nothing_there(text: str) -> str:
+    if Path(text).is_dir():
+        return f"There is no Parquet file in the folder {text}."
+    if glob.has_magic(text):
+        return f"No file matches the pattern {text}. Look at the folder, and at the *."
+    return f"There is no file {text}."
 
 
 def table_of(given: Any) -> Path | Parts:
@@ -349,7 +358,7 @@ def name_of(table: Any) -> str:
 
 def is_parquet(table: Any) -> bool:
     """Return whether a table that is there is of Parquet files."""
-    return all(path.suffix.lower() in _ENDINGS and path.is_file() for path in paths_of(table))
+    return all(is_named_parquet(path) and path.is_file() for path in paths_of(table))
 
 
 def folders_of(table: Any) -> Partitions:
@@ -398,25 +407,6 @@ def refuse_unclear(table: Any, columns: set[str], schemas: list[Any]) -> None:
 def size_in_memory(table: Any) -> int:
     """Return about how many bytes the values of Parquet files take in memory, by their footers."""
     return sum(_VALUE * footer.num_rows * footer.num_columns for footer in footers(table))
-
-
-def _found(text: str) -> list[Path]:
-    """The files that a path, a folder or a pattern names; names that begin with a dot or underscore are no parts."""
-    path = Path(text)
-    if path.is_file():
-        return [path]
-    if path.is_dir():
-        inside = [one for one in path.rglob("*") if one.suffix.lower() in _ENDINGS and one.is_file()]
-        named = [one for one in inside if not any(n.startswith((".", "_")) for n in one.relative_to(path).parts)]
-        if not named:
-            raise TableError(f"There is no Parquet file in the folder {text}.")
-        return named
-    if not glob.has_magic(text):
-        raise TableError(f"There is no file {text}.")
-    matching = [Path(one) for one in glob.glob(text, recursive=True) if Path(one).is_file()]
-    if not matching:
-        raise TableError(f"No file matches the pattern {text}. Look at the folder, and at the *.")
-    return matching
 
 
 # ---------------------------------------------------------------------------------------------------------------- files
