@@ -20,12 +20,11 @@ from stablebag import (
     StratifiedSubbagging,
     Subbagging,
     TrimmedRange,
-    VectorCertificate,
     certify,
-    certify_reused,
     leave_one_out,
     plan,
 )
+from stablebag.proving import VectorCertificate, certify_reused
 from stablebag.proving.certificate import replace_bags
 from stablebag.proving.outputs import UnboundedOutputs
 from stablebag.proving.points import PointCertificate
@@ -178,6 +177,7 @@ def test_what_is_printed_of_reused_bags_bounds_what_is_measured(n_bags, function
         assert "on average over the points" not in text or at == 3
 
 
+@pytest.mark.slow
 def test_four_times_as_many_bags_halve_the_price_of_reused_bags():
     X, y = np.arange(20.0)[:, None], np.arange(20.0)
     prices, told = [], []

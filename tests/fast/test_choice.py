@@ -22,6 +22,7 @@ from stablebag import BaggedClassifier, BaggedRegressor, BernoulliSubbagging, Su
 from stablebag.fast.native import library as growing
 from stablebag.fast.native.library import library
 from stablebag.models import solving as choice
+from stablebag.models.ensemble import prepare_fit
 from stablebag.models.solving import NotCovered
 
 RNG = np.random.default_rng(0)
@@ -122,7 +123,7 @@ class NumbersOfThreads(Means):
 def test_a_solver_is_verified_on_one_thread_as_bags_are_fitted(use):
     use(NumbersOfThreads)
     with threadpool_limits(2, user_api="blas"):
-        choice.chosen(model_of().prepare(X, Y))
+        choice.with_solver(prepare_fit(model_of(), X, Y))
     assert NumbersOfThreads.seen == {1}
 
 
@@ -273,7 +274,7 @@ def test_parameters_that_scikit_learn_refuses_are_refused_by_it(learner):
 def test_a_worker_whose_bags_are_not_for_the_solver_uses_the_learner(use, monkeypatch):
     use(Means)
     model = model_of(n_jobs=2)
-    chosen = choice.chosen(model.prepare(X, Y))
+    chosen = choice.with_solver(prepare_fit(model, X, Y))
 
     def refuse(self, job):
         raise NotCovered("not these bags")

@@ -27,6 +27,7 @@ known_minimizer = since("scipy", "1.15", "its minimizer has other arguments")
 LEARNERS = [LogisticRegression(), LogisticRegression(fit_intercept=False), LogisticRegression(C=np.inf, tol=1e-2)]
 
 
+@pytest.mark.slow
 @known_minimizer
 @solver_compared
 @pytest.mark.parametrize("numbers", NUMBERS)

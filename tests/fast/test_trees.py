@@ -15,13 +15,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fast.tree_cases import Case, case
 from marks import since, solver_compared
-from stablebag import Bags
 from stablebag.fast import trees
 from stablebag.fast.native import library as loading
 from stablebag.fast.native.library import library
 from stablebag.fast.trees import GrowthPlan, Trees, limits_of, n_exact_sums
 from stablebag.models.rows import Points
 from stablebag.models.solving import FitJob, NotCovered, same_model
+from stablebag.resampling import Bags
 
 N_CASES = int(os.environ.get("STABLEBAG_TREE_CASES", "1000"))
 SHARES = 10
@@ -272,6 +272,7 @@ def test_a_scikit_learn_with_other_trees_is_not_covered(data, monkeypatch):
         Trees(job_of(DecisionTreeRegressor(), *data))
 
 
+@pytest.mark.slow
 def test_estimators_can_be_imported_where_private_names_are_gone():
     code = "from sklearn.tree import _tree; del _tree.NODE_DTYPE; from stablebag import BaggedRegressor; print('fine')"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "fine\n"

@@ -23,13 +23,14 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.models.fitted import Fitted
 from stablebag.models.rows import (
     Points,
     as_column,
     as_float32,
     fingerprint,
     has_mutable_cells,
-    kept,
+    own_copy,
     same_table,
     stacked,
     take_rows,
@@ -120,8 +121,8 @@ def test_sparse_rows_and_points_reach_the_learner_as_they_came(make, scheme, dat
     model.predict(make(X))
     assert [type(points) for points in seen[3:]] == [make] * 3
     np.testing.assert_array_equal(seen[3].toarray(), X)
-    assert type(forget(model, [3]).X_) is make
-    assert type(learn(model, make(X[:2]), y[:2]).X_) is make
+    assert type(Fitted(forget(model, [3])).X) is make
+    assert type(Fitted(learn(model, make(X[:2]), y[:2])).X) is make
 
 
 @pytest.fixture
@@ -154,7 +155,7 @@ def test_a_frame_of_narwhals_is_the_frame_that_it_wraps(data):
     for frame in (pd.DataFrame(X, columns=["a", "b"]), polars.DataFrame(X, schema=["a", "b"])):
         wrapped, target = narwhals.from_native(frame), narwhals.from_native(polars.Series(y), series_only=True)
         model = BaggedRegressor(RowRecorder(), n_bags=30, random_state=0).fit(wrapped, target)
-        assert type(model.estimators_[0].X_) is type(model.X_) is type(frame)
+        assert type(model.estimators_[0].X_) is type(Fitted(model).X) is type(frame)
         expected = BaggedRegressor(RowRecorder(), n_bags=30, random_state=0).fit(frame, y)
         np.testing.assert_array_equal(model.predict(wrapped), expected.predict(frame))
         np.testing.assert_array_equal(leave_one_out(model, wrapped).left_out, leave_one_out(expected, frame).left_out)
@@ -253,14 +254,14 @@ def test_other_objects_are_other_tables():
 
 def test_a_kept_table_is_out_of_reach():
     table = np.array([[1.0], [2.0]])
-    held = kept(table)
+    held = own_copy(table)
     table[0] = 7.0
     assert held.tolist() == [[1.0], [2.0]]
     with pytest.raises(ValueError, match="read-only"):
         held[0] = 7.0
     lists = np.empty((1, 1), dtype=object)
     lists[0, 0] = [1]
-    held = kept(lists)
+    held = own_copy(lists)
     lists[0, 0].append(2)
     assert held[0, 0] == [1]
 
@@ -288,7 +289,7 @@ class Scribbler:
 @pytest.mark.parametrize("harmless", [True, False])
 def test_no_learner_can_change_the_points_of_the_next(harmless):
     points = Points(np.array([[1.0], [2.0]]))
-    assert points.ask(Scribbler(), "predict", harmless=harmless).tolist() == [0.0, 0.0]
+    assert points.call(Scribbler(), "predict", harmless=harmless).tolist() == [0.0, 0.0]
     assert points.X.tolist() == [[1.0], [2.0]]
     assert points.copies == harmless  # those after it get a copy at once
 

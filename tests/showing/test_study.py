@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import parquet_files
@@ -8,21 +10,22 @@ from rounding import assert_same_sums
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
+    BernoulliSubbagging,
     Certificate,
     ParquetTable,
-    Perturbations,
     Subbagging,
-    VectorCertificate,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
     on_progress,
     predict_interval,
 )
+from stablebag._seeds import Seeds
 from stablebag._wording import Noun
-from stablebag.showing.study import Study, study
+from stablebag.measuring import Perturbations
+from stablebag.proving import VectorCertificate, certify_reused
+from stablebag.showing.study import Study, study, train_and_test
 from stablebag.tables.subsets import Remainder
 
 
@@ -36,15 +39,15 @@ def test_a_study_measures_proves_and_holds_out(diabetes, cancer):
     assert regression.scores[0].constant > regression.scores[0].bagged
     assert regression.coverage * 60 == pytest.approx(round(regression.coverage * 60))  # of all held-out rows
     assert 0.5 < regression.coverage < 1
-    assert len(regression.intervals) == 6
+    assert len(regression.intervals.lower) == 6
     assert isinstance(cancer.anew, VectorCertificate)
     assert cancer.bagged.scope.mismatch(cancer.proved.scope) is None
     assert [score.name for score in cancer.scores] == ["accuracy", "log loss"]
     assert cancer.intervals is None
     for result in (regression, cancer):
-        assert np.isfinite([line.proved for line in result.proofs()[:2]]).all()
-        for line in result.proofs():
-            assert not line.measured > line.proved, line.what
+        assert np.isfinite([fact["proved"] for fact in result.facts().section("guarantees").facts[:2]]).all()
+        for fact in result.facts().section("guarantees").facts:
+            assert not fact["measured"] > fact["proved"], fact.label
         assert result.compared.n_points == 60  # all held-out rows
         assert result.compared.bagged.rows.tolist() == result.compared.base.rows.tolist()
         np.testing.assert_array_equal(result.base.left_out, result.compared.base.left_out[:, :6])
@@ -74,7 +77,7 @@ def test_what_is_at_hand_is_put_together_and_what_does_not_belong_together_refus
         Study.of(moved, certify(model))
     alone = Study.of(moved, proved)
     assert alone.verdict().case == "not compared"
-    assert np.isnan([line.base for line in alone.comparison()]).all()
+    assert "base" not in alone.facts().section("changes").columns
     together = Study.of(moved, proved, anew=certify(model), model=model, intervals=intervals, targets=targets)
     assert together.coverage == intervals.coverage(targets)
     assert together.error.value == leave_one_out_error(model, "absolute").value
@@ -119,7 +122,8 @@ def test_the_most_influential_rows_are_those_of_the_largest_root_mean_square():
 def test_both_are_compared_by_the_same_rows():
     both = made_by_hand()
     assert both.compared.bagged.rows.tolist() == [1, 3]
-    assert [line[1:3] for line in both.comparison()] == [(4.0, 2.0), (8.0, 4.0), (8.0, 4.0)]
+    facts = both.facts().section("changes").facts
+    assert [(fact["base"], fact["bagged"]) for fact in facts] == [(4.0, 2.0), (8.0, 4.0), (8.0, 4.0)]
 
 
 def test_the_bagged_model_is_refitted_without_some_rows_of_the_base_models_refits():
@@ -133,9 +137,56 @@ def test_the_bagged_model_is_refitted_without_some_rows_of_the_base_models_refit
     np.testing.assert_array_equal(result.refitted.left_out, same.left_out)
     assert set(result.refitted.rows) <= set(result.base.rows)
     assert sorted(result.compared.weights) == [1, 1, 2, 2]
-    assert result.proofs()[-1].what.endswith("and 6 rows drawn at random, estimated from 4 of them")
+    fact = result.facts()["guaranteed mean change of a refit"]
+    assert fact.label.endswith("and 6 rows drawn at random, estimated from 4 of them")
     means = np.average(result.refitted.values.mean(axis=1), weights=result.compared.weights)
-    assert result.proofs()[-1].measured == pytest.approx(means)
+    assert fact["measured"] == pytest.approx(means)
+
+
+def test_without_held_out_rows_a_study_holds_out_some_and_a_bagged_model_says_how_bags_are_drawn():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    forest = RandomForestRegressor(n_estimators=3, max_depth=3)
+    bagged = BaggedRegressor(forest, scheme=BernoulliSubbagging(0.3), n_bags=30)
+    result = study(bagged, X[:90], y[:90], n_refits=2, n_matched=0, random_state=4)
+    assert (result.n_samples, len(result.losses[0].bagged)) == (72, 18)
+    assert result.model.scheme == BernoulliSubbagging(0.3)
+    assert (len(result.model.bags_), result.model.random_state, bagged.random_state) == (30, 4, None)
+    (seed,) = Seeds.from_random_state(4, "study").learner_seeds(0, 1)
+    train, test = train_and_test(y[:90], None, 0.2, False, 4)
+    assert sorted([*train, *test]) == list(range(90))
+    alone = clone(forest).set_params(random_state=int(seed)).fit(X.iloc[train], y.iloc[train])
+    error = np.sqrt(np.mean((alone.predict(X.iloc[test]) - y.iloc[test]) ** 2))
+    assert result.facts()["root mean squared error"]["base"] == pytest.approx(error)
+
+
+def test_rows_are_held_out_by_class_and_as_whole_groups():
+    X, y = load_diabetes(return_X_y=True)
+    labels, groups = np.repeat(["often", "seldom"], [90, 10]), np.repeat(np.arange(50), 2)
+    train, test = train_and_test(labels, None, 0.2, True, 0)
+    assert (labels[test] == "seldom").sum() == 2
+    train, test = train_and_test(y[:100], groups, 0.2, False, 0)
+    assert not set(groups[train]) & set(groups[test])
+    assert (len(train), len(test)) == (80, 20)
+    result = study(DecisionTreeRegressor(max_depth=2), X[:100], y[:100], groups=groups, n_bags=30, n_refits=2)
+    assert (result.n_samples, result.noun.plural) == (40, "groups")
+    with pytest.raises(ValueError, match="'test_size' parameter of study must be a share"):
+        study(DecisionTreeRegressor(), X, y, test_size=1.0)
+
+
+def test_a_study_prints_as_its_facts(diabetes, cancer):
+    result, _ = diabetes
+    assert repr(result) == str(result.facts())
+    assert repr(result).startswith(result.verdict().headline[:60])
+    assert "typical change (root mean square)" in repr(result)
+    assert max(map(len, repr(result).splitlines())) <= 100
+    assert "<pre" in result._repr_html_()
+    frame = result.to_frame()
+    assert frame.loc["typical change", "value"] == result.compared.bagged_rms
+    assert frame.loc["guaranteed change", "kind"] == "proved"
+    assert frame.index.is_unique
+    assert set(cancer.to_frame().index) >= {"flips", "suggested flips", "typical change", "times smaller"}
+    with pytest.raises(KeyError, match="This study has no fact 'flips'"):
+        result.facts()["flips"]
 
 
 @pytest.mark.parametrize("groups", [None, np.arange(80) // 2])
@@ -168,19 +219,19 @@ def test_numbers_of_points_and_refits_that_are_none_are_refused(name):
 
 def test_a_study_of_units_leaves_out_units_and_calls_them_by_their_names(visits):
     result, X, patients = visits
-    assert result.noun == Noun("patient", "patients")
+    assert result.noun == Noun("group", "groups")
     assert result.n_samples == patients.nunique() == len(result.bagged.rows) == 15 < len(X)
     assert result.base.values.shape == (5, 4)
     assert result.bagged.scope.mismatch(result.proved.scope) is None
-    assert result.compared.where() == "5 of the 15 patients, at 9 test points"
-    assert "95% of the patients" in result.proofs()[0].what
+    assert result.compared.where() == "5 of the 15 groups, at 9 test points"
+    assert "95% of the groups" in result.facts()["guaranteed change"].label
     names, effects = result.most_influential(3)
     assert set(names) <= set(patients)
     numbers, same = result.ranked(3)
     assert patients.unique()[numbers].tolist() == names.tolist()
     np.testing.assert_array_equal(effects, same)
-    assert "of 15 patients" in str(result.error)
-    assert "a new patient" in result.intervals.guarantee
+    assert "of 15 groups" in str(result.error)
+    assert "a new group" in result.intervals.guarantee
     assert result.intervals.to_frame().index.tolist() == [f"new {k}" for k in range(4)]
 
 
@@ -246,13 +297,14 @@ def held_out_of_files(tmp_path):
 def test_a_study_of_files_is_that_in_memory_without_the_base_learner(held_out_of_files, target):
     rest, (X, y, X_test, y_test) = held_out_of_files(target)
     tree = (DecisionTreeRegressor if target == "y" else DecisionTreeClassifier)(max_depth=3)
-    about = {"n_bags": 40, "scheme": Subbagging(30), "n_points": 5, "n_refits": 3}
+    tree = (BaggedRegressor if target == "y" else BaggedClassifier)(tree, scheme=Subbagging(30), n_bags=40)
+    about = {"n_points": 5, "n_refits": 3}
     of_files = study(tree, rest, X_test=X_test, y_test=y_test, **about)
     in_memory = study(tree, X, y, X_test, y_test, n_matched=0, **about)
     assert of_files.base is None
     assert (of_files.bagged.values == in_memory.bagged.values).all()
     assert (of_files.bagged.names.rows == in_memory.bagged.names.rows).all()
-    assert repr(of_files.proofs()) == repr(in_memory.proofs())
+    assert str(of_files.facts().section("guarantees").facts) == str(in_memory.facts().section("guarantees").facts)
     assert repr(of_files.suspects) == repr(in_memory.suspects)
     assert (of_files.error.losses == in_memory.error.losses).all()
     assert of_files.coverage == in_memory.coverage
@@ -275,9 +327,8 @@ def test_a_study_of_files_is_that_in_memory_without_the_base_learner(held_out_of
 def test_of_very_many_rows_of_files_some_are_predicted(held_out_of_files, monkeypatch):
     monkeypatch.setattr("stablebag.showing.study._MOST_ROWS", 50)
     rest, (_, _, X_test, y_test) = held_out_of_files("y")
-    result = study(
-        DecisionTreeRegressor(max_depth=3), rest, X_test=X_test, y_test=y_test, n_bags=40, scheme=Subbagging(30)
-    )
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), scheme=Subbagging(30), n_bags=40)
+    result = study(model, rest, X_test=X_test, y_test=y_test)
     assert result.suspects.n_looked_at == len(result.error.rows) == result.compared.n_rows == 50
     assert (result.intervals, result.coverage) == (None, None)
     assert len(result.bagged.rows) == rest.n_samples  # what is proved, and measured beside it, is of all

@@ -30,6 +30,7 @@ from stablebag import (
     leave_one_out_error,
     predict_interval,
 )
+from stablebag.models.fitted import Fitted
 from stablebag.models.fitting import cuts
 
 NUMBERS = ["x", "z", "whole"]
@@ -125,7 +126,11 @@ def memory_of_one(bags, table):
 def outcome(model, points):
     """All that a fit decides, as one text of bytes."""
     said = model.bag_predictions(points)
-    about = [model.bags_.fingerprint, model.y_.tobytes() if model.y_.dtype != object else model.y_.tolist()]
+    y = Fitted(model).y
+    about = [
+        model.bags_.fingerprint,
+        y.tobytes() if y.dtype != object else y.tolist(),
+    ]
     about += [getattr(model, name, None) for name in ("range_", "classes_", "n_features_in_", "feature_names_in_")]
     return repr([*about, model.units_, model.units_.ids.names.tolist()]), said.tobytes()
 
@@ -197,7 +202,7 @@ def test_errors_and_intervals_come_from_the_files(folders):
     memory = model.fit(X, y)
     error, ends = leave_one_out_error(memory), predict_interval(memory, X[:9])
     model.fit(table)
-    assert model.X_ is table
+    assert Fitted(model).X is table
     assert leave_one_out_error(model).value == error.value
     np.testing.assert_array_equal(predict_interval(model, X[:9]).lower, ends.lower)
     np.testing.assert_array_equal(model.predict(table), model.predict(X))

@@ -1,18 +1,16 @@
 """The average over bags, with all rows and without each of them."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import accuracy_score, r2_score
 
-from stablebag._checks import read_only, refuse_type
+from stablebag._checks import read_only
 from stablebag._wording import count_bags
 from stablebag.models.ranges import OutputRanges, PredictionRange, changes_by_units
-from stablebag.models.rows import RowSource, fingerprint, take_rows
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.units import RowIds, Units
@@ -71,12 +69,6 @@ class BagAverage:
     def __post_init__(self) -> None:
         if self.units is None:
             object.__setattr__(self, "units", Units(RowIds(None, self.law.n_samples)))
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickled state, also one from before there were units."""
-        self.__dict__.update(state)
-        self.__dict__.setdefault("units", None)
-        self.__post_init__()
 
     @cached_property
     def interval(self) -> Any:
@@ -142,20 +134,34 @@ class BagAverage:
     def left_out(self, raw: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Return the average over the bags without row i, for every row i, or some; shape (n_rows, n_points, ...)."""
         self.refuse_units_in_every_bag()
-        if rows is not None:
-            return self._left_out_of(raw, rows)
         outputs = self.outputs(raw)
-        return self._exactly(self._averages_without(outputs), raw, outputs, np.arange(self.bags.n_samples))
+        columns = outputs.reshape(len(self.bags), -1)
+        weighted = columns if self.drawn else columns * self.weights[:, None]
+        result = np.empty((self.bags.n_samples if rows is None else len(rows), columns.shape[1]))
+        for places, outside, total in self.outside_blocks(rows):
+            with np.errstate(over="ignore"):  # what is infinite then is refused
+                np.matmul(outside, weighted, out=result[places])
+            result[places] /= total[:, None]
+        result = result.reshape(len(result), *outputs.shape[1:])
+        return self._exactly(result, raw, outputs, np.arange(self.bags.n_samples) if rows is None else rows)
 
-    def _left_out_of(self, raw: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        outputs = self.outputs(raw)
-        columns, result = outputs.reshape(len(self.bags), -1), np.empty((len(rows), *outputs.shape[1:]))
-        step = max(1, _BLOCK_BYTES // 9 // len(self.bags))
-        for first in range(0, len(rows), step):
-            outside = self.bags.outside(rows[first : first + step]).T * self.weights
-            averages = (outside @ columns) / outside.sum(axis=1)[:, None]
-            result[first : first + step] = averages.reshape(-1, *outputs.shape[1:])
-        return self._exactly(result, raw, outputs, rows)
+    def outside(self, rows: slice | np.ndarray) -> np.ndarray:
+        """Return 1.0 for each bag without each of these rows, else 0.0: one line per row, one column per bag."""
+        outside: np.ndarray = self.bags.outside(rows).T.astype(float)
+        return outside
+
+    def outside_blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Yield what every average and spread without rows is made of, in blocks of rows that fit into memory.
+
+        For some rows, or for all: their places, `outside` of them, and the total weight of the bags without each row,
+        which is the number of these bags if they were drawn.
+        """
+        n_rows = self.bags.n_samples if rows is None else len(rows)
+        step = max(1, _BLOCK_BYTES // 9 // len(self.bags))  # a block of bool, and as many floats
+        for first in range(0, n_rows, step):
+            places = slice(first, min(first + step, n_rows))
+            outside = self.outside(places if rows is None else rows[places])
+            yield places, outside, outside.sum(axis=1) if self.drawn else outside @ self.weights
 
     def _exactly(self, result: np.ndarray, raw: np.ndarray, outputs: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Put in the averages without the special rows, and the prediction itself where a row cannot move it.
@@ -201,6 +207,13 @@ class BagAverage:
                 without = self.bags.without(unit)
                 result[place] = self._without(unit, raw[without, place], without)
         return self.as_probabilities(result)
+
+    def left_out_spread_at(self, rows: slice | np.ndarray, raw: np.ndarray) -> np.ndarray:
+        """Return the standard deviation at each of these training rows over the bags without it, or its unit.
+
+        Here `raw` is as in `left_out_at`, with one number at each point.
+        """
+        return _deviation(_adding_up(self.lacks(rows) * _weights(self)[:, None], axis=0), raw)
 
     def as_probabilities(self, average: np.ndarray) -> np.ndarray:
         """Clip an average of probabilities, which rounding may have put outside of [0, 1]; others are as they are."""
@@ -268,21 +281,6 @@ class BagAverage:
             outputs[self._empty[bags]] = self.lonely_units[row]
         return self.weights[bags] / self.weights[bags].sum(), outputs
 
-    def _averages_without(self, outputs: np.ndarray) -> np.ndarray:
-        """The average over the bags without row i, for every row i, by one matrix product per block of rows."""
-        columns = outputs.reshape(len(self.bags), -1)
-        result = np.empty((self.bags.n_samples, columns.shape[1]))
-        weighted = columns if self.drawn else columns * self.weights[:, None]
-        # A block of bool, and as many floats for the product.
-        for rows, inside in self.bags.inclusion_blocks(max_bytes=max(1, _BLOCK_BYTES // 9)):
-            outside = (~inside.T).astype(float)
-            total = outside.sum(axis=1) if self.drawn else outside @ self.weights
-            with np.errstate(over="ignore"):  # what is infinite then is refused
-                np.matmul(outside, weighted, out=result[rows])
-            result[rows] /= total[:, None]
-        shaped: np.ndarray = result.reshape(self.bags.n_samples, *outputs.shape[1:])
-        return shaped
-
 
 def _added(total: np.ndarray | None, lines: np.ndarray) -> np.ndarray:
     """The lines added to a total, one after the other; numpy's own sum may add them in another order."""
@@ -317,69 +315,6 @@ def _clipped(raw: np.ndarray, interval: Any, empty: np.ndarray) -> np.ndarray:
     outputs: np.ndarray = np.clip(raw, *interval)
     outputs[empty] = middle(interval)
     return outputs
-
-
-# ----------------------------------------------------------------------------------------------------------- out of bag
-# Predictions at the training rows by the bags without them, and their score: the out-of-bag score, for any scheme.
-
-NAMES = ("oob_score_", "oob_prediction_", "oob_decision_function_")
-
-
-def lacking_blocks(model: Any, X: Any, rows: np.ndarray | None = None) -> Iterator[tuple[Any, Any]]:
-    """Yield blocks of a fitted model's training rows with the predictions of each bag at those that it lacks.
-
-    A bag's model is asked about no others, unless it lacks nearly all or a solver answers for all in less time; what a
-    block has there means nothing. With `rows`, X has these rows alone, and blocks are arrays in place of slices.
-    """
-
-    def numbers(block: slice) -> Any:
-        return block if rows is None else rows[block]
-
-    def wanted(block: slice) -> np.ndarray:
-        lacks: np.ndarray = model.average_.lacks(numbers(block))
-        return lacks
-
-    return ((numbers(block), raw) for block, raw in model.raw_blocks(X, wanted=wanted))
-
-
-def left_out_at(model: Any, X: Any) -> np.ndarray:
-    """Return the prediction of a fitted model at each training row, averaged over the bags without that row.
-
-    It is NaN for a row that is in every bag. The result is kept with the model, so that asking again costs nothing.
-    """
-
-    def predict() -> np.ndarray:
-        return read_only(np.concatenate([model.average_.left_out_at(*block) for block in lacking_blocks(model, X)]))
-
-    predicted: np.ndarray = model.remembered("left out at rows", predict)
-    return predicted
-
-
-def check_score(value: Any, owner: str) -> None:
-    """Refuse what is neither yes or no nor a metric."""
-    if not isinstance(value, bool | np.bool_) and not callable(value):
-        reason = "True is accuracy or R^2; a metric such as sklearn.metrics.f1_score is called with (y, prediction)."
-        raise refuse_type("oob_score", owner, "a bool or a function of y and prediction", value, reason)
-
-
-def keep_score(model: Any, X: Any) -> None:
-    """Keep the predictions at the training rows on a fitted model, and their score under the metric it was given."""
-    predicted = left_out_at(model, X)
-    if model.average_.classes is None:
-        model.oob_prediction_, answers, metric = predicted, predicted, r2_score
-    else:
-        model.oob_decision_function_, metric = predicted, accuracy_score
-        answers = model.average_.classes[predicted.argmax(axis=1)]
-    model.oob_score_ = (model.oob_score if callable(model.oob_score) else metric)(model.y_, answers)
-
-
-def keep_score_of(view: Any, column: Callable[[np.ndarray], np.ndarray]) -> None:
-    """Keep on a model of one output what its model of all has of this one; a metric is not asked again."""
-    if hasattr(view, "oob_prediction_"):
-        view.oob_prediction_ = read_only(column(view.oob_prediction_))
-        del view.oob_score_
-        if not callable(view.oob_score):
-            view.oob_score_ = r2_score(view.y_, view.oob_prediction_)
 
 
 # ------------------------------------------------------------------------------------------------------- left out lines
@@ -465,7 +400,7 @@ class LeftOutLines:
         self._rows = np.concatenate([always, others])
         self._totals = outside_weights(average)[self._rows]
         small = 8 * len(self._rows) * len(average.bags) <= _MATRIX_BYTES
-        self._matrix = self._outside(slice(0, len(self._rows))) if small else None
+        self._matrix = average.outside(self._rows) if small else None
 
     def blocks(
         self, points: BagPoints, numbers: np.ndarray, window: slice
@@ -501,17 +436,10 @@ class LeftOutLines:
             step = _MATRIX_BYTES // 9 // len(lines.T) + 1
             for first in range(rows.start, rows.stop, step):
                 part = slice(first, min(first + step, rows.stop))
-                result[:, part.start - rows.start : part.stop - rows.start] = lines @ self._outside(part).T
+                result[:, part.start - rows.start : part.stop - rows.start] = (
+                    lines @ self.average.outside(self._rows[part]).T
+                )
         result /= self._totals[rows]
-
-    def _outside(self, places: slice) -> np.ndarray:
-        """One line for each row at these places, with 1.0 for each bag that is without it."""
-        rows, bags = self._rows[places], self.average.bags
-        matrix = np.zeros((len(rows), len(bags)))
-        for block, inside in bags.inclusion_blocks():
-            here = np.flatnonzero((block.start <= rows) & (rows < block.stop))
-            matrix[here] = ~inside.T[rows[here] - block.start]
-        return matrix
 
 
 def extremes(always: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -525,7 +453,7 @@ def outside_weights(average: BagAverage) -> np.ndarray:
     """Return the total weight of the bags without row i, or their number if they were drawn; shape (n_samples,)."""
     if average.drawn:
         return average.bags.n_without.astype(float)
-    return np.concatenate([~inside.T @ average.weights for _, inside in average.bags.inclusion_blocks()])
+    return np.concatenate([total for _, _, total in average.outside_blocks()])
 
 
 def point_blocks(average: BagAverage, raw: np.ndarray) -> Iterator[BagPoints]:
@@ -543,7 +471,6 @@ def point_blocks(average: BagAverage, raw: np.ndarray) -> Iterator[BagPoints]:
 # from the mean of all models is rounding, and taken as zero.
 
 _ROUNDING = 1e-12  # of a mean square
-_SPREAD_BLOCK_BYTES = 2**27
 
 
 def spread(average: BagAverage, raw: np.ndarray) -> np.ndarray:
@@ -571,32 +498,11 @@ def left_out_spread(average: BagAverage, raw: np.ndarray) -> np.ndarray:
     unit = np.abs(offsets).max(axis=0)
     offsets /= np.where(unit > 0, unit, 1.0)
     squares, found = offsets**2, np.empty((average.bags.n_samples, raw.shape[1]))
-    for rows, inside in average.bags.inclusion_blocks(max_bytes=max(1, _SPREAD_BLOCK_BYTES // 9)):
-        outside = _adding_up(~inside.T * weights, axis=1)
-        second = outside @ squares
-        variance = second - (outside @ offsets) ** 2
+    for rows, outside, _ in average.outside_blocks():
+        shares = _adding_up(outside * weights, axis=1)
+        second = shares @ squares
+        variance = second - (shares @ offsets) ** 2
         found[rows] = np.sqrt(np.where(variance > _ROUNDING * second, variance, 0.0)) * unit
-    return found
-
-
-def spread_at_rows(model: Any, rows: np.ndarray | None = None) -> np.ndarray:
-    """Return, at each training row of a fitted model, the standard deviation over the bags without it, or its unit.
-
-    With `rows`, it is for some rows only, given by their positions. The result is kept with the model.
-    """
-    average = model.average_
-
-    def at(some: slice | np.ndarray, raw: np.ndarray) -> np.ndarray:
-        return _deviation(_adding_up(average.lacks(some) * _weights(average)[:, None], axis=0), raw)
-
-    def work_out() -> np.ndarray:
-        X = model.X_
-        if rows is not None:
-            X = X.take(rows) if isinstance(X, RowSource) else take_rows(X, rows)
-        return read_only(np.concatenate([at(*block) for block in lacking_blocks(model, X, rows)]))
-
-    key = "spread at rows" if rows is None else f"spread at rows {fingerprint(rows)}"
-    found: np.ndarray = model.remembered(key, work_out)
     return found
 
 

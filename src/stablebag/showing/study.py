@@ -2,17 +2,21 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import train_test_split
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import shuffle
 
-from stablebag._checks import check_integer, check_jobs, hold_read_only, refuse_type, refuse_value
+from stablebag._checks import check_integer, check_jobs, check_real, hold_read_only, refuse_type, refuse_value
 from stablebag._seeds import Seeds
-from stablebag._wording import ROWS, Noun, percent
+from stablebag._wording import ROWS, Noun
 from stablebag.deciding.intervals import Intervals, predict_interval
+from stablebag.deciding.label_sets import LabelSets, predict_set
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
-from stablebag.measuring.leave_one_out import doubtful_blocks, leave_one_out
+from stablebag.measuring.leave_one_out import leave_one_out, undecided_blocks
 from stablebag.measuring.perturbations import Names, Perturbations, flipped
 from stablebag.measuring.refits import (
     leave_one_out_refit,
@@ -20,18 +24,19 @@ from stablebag.measuring.refits import (
     refit_without_each,
     spread_of_a_few,
 )
-from stablebag.measuring.suspects import Suspects, suspects
-from stablebag.models.ensemble import units_of
+from stablebag.measuring.suspects import Suspects, find_suspects
+from stablebag.models.ensemble import BaggedEnsemble, units_of
 from stablebag.models.estimators import BaggedClassifier, BaggedRegressor
+from stablebag.models.fitted import fitted
 from stablebag.models.learners import Copies
 from stablebag.models.parallel import counted, step
-from stablebag.models.rows import RowSource, are_several, n_rows, one_column
+from stablebag.models.rows import RowSource, are_several, n_rows, one_column, take_rows
 from stablebag.proving.certificate import StabilityCertificate
 from stablebag.proving.certify import certify, certify_reused
 from stablebag.proving.scope import Quantity, Rerun, refuse_mismatch
-from stablebag.resampling.schemes import Scheme, Subbagging
 from stablebag.resampling.units import numbered_groups
-from stablebag.showing.comparison import Comparison, Line, at_first, bagged_by, of_rows
+from stablebag.showing.comparison import Comparison, at_first, bagged_by, of_rows
+from stablebag.showing.facts import Facts, facts_of
 from stablebag.showing.scores import Covered, HeldOut, Loss, Ranking, Score, checked_metric
 from stablebag.showing.verdict import NO_BETTER, Verdict, decide
 
@@ -134,7 +139,7 @@ class Decisions:
     Examples
     --------
     >>> import numpy as np
-    >>> from stablebag import Perturbations
+    >>> from stablebag.measuring import Perturbations
     >>> from stablebag.showing.study import Decisions
     >>> left_out = np.array([[[0.4, 0.6], [0.8, 0.2]], [[0.6, 0.4], [0.8, 0.2]]])
     >>> moved = Perturbations(np.array([[0.55, 0.45], [0.8, 0.2]]), left_out, rows=np.arange(2))
@@ -161,7 +166,7 @@ class Decisions:
     def suggested_by(cls, model: Any, X: Any) -> "Decisions":
         """Find which flips the bags of a fitted classifier suggest at held-out rows; none is checked yet."""
         pairs = [np.empty((0, 2), dtype=np.intp)]
-        for places, prediction, left_out in doubtful_blocks(model, X):
+        for places, prediction, left_out in undecided_blocks(model, X):
             rows, points = np.nonzero(flipped(prediction, left_out))
             pairs.append(np.stack([rows, places[points]], axis=1))
         by_point, by_row = np.zeros(n_rows(X), dtype=int), np.zeros(len(model.units_), dtype=int)
@@ -288,9 +293,13 @@ class Decisions:
         names : ndarray
         counts : ndarray of int
         """
-        order = np.argsort(-self.by_row, kind="stable")[:k]
-        order = order[self.by_row[order] > 0]
+        order = self.rows_by_flips()[:k]
         return self.names.of_rows(order), self.by_row[order]
+
+    def rows_by_flips(self) -> np.ndarray:
+        """Return the numbers of the rows, or groups, that flip some decision, those that flip most first."""
+        order = np.argsort(-self.by_row, kind="stable")
+        return order[self.by_row[order] > 0]
 
     def explain(self) -> str:
         """Say in sentences how many decisions hinge on one row, how that was checked, and what it is before bagging."""
@@ -308,106 +317,6 @@ class Decisions:
         return f"{are}: have someone review {them}, or answer with {sets} of labels (stablebag sets)."
 
 
-# --------------------------------------------------------------------------------------------------------------- proofs
-# What is proved beside what is measured of the same thing, with the price of finitely many bags.
-
-
-class Proof(NamedTuple):
-    """A line of the table of what is proved.
-
-    Attributes
-    ----------
-    what : str
-        What is bounded: how the row is left out, and over what the number is.
-    measured : float
-        The same, measured; NaN if it was not.
-    proved : float
-        The bound; NaN if nothing is proved beyond the range of the predictions.
-    error : float, default=NaN
-        The standard error of what was measured, if it was for a few rows drawn at random, and not for all.
-    price : float, default=NaN
-        What of the bound is due to drawing finitely many bags; NaN if that is not known, or there is no bound.
-    enough : int or None, default=None
-        How many bags would halve that price; None if that is not known.
-    """
-
-    what: str
-    measured: float
-    proved: float
-    error: float = math.nan
-    price: float = math.nan
-    enough: int | None = None
-
-
-def proofs(
-    bagged: Perturbations,
-    proved: StabilityCertificate,
-    anew: StabilityCertificate | None = None,
-    refitted: Perturbations | None = None,
-    delta: float = 0.05,
-    weights: np.ndarray | None = None,
-) -> list[Proof]:
-    """Put what is proved beside what is measured of the same thing, at the worst of the points.
-
-    Parameters
-    ----------
-    bagged : Perturbations
-        The bagged model's, by all rows, from the bags without each.
-    proved : certificate
-        What is proved about these.
-    anew : certificate or None, default=None
-        What is proved about the bagged model fitted again with the same seed.
-    refitted : Perturbations or None, default=None
-        The bagged model's by some rows drawn at random, without which it was fitted again with the same seed.
-    delta : float, default=0.05
-        A share of the training rows, or units, in [0, 1]: those whose perturbations may be larger.
-    weights : ndarray or None, default=None
-        How many rows that were drawn at random each row of `refitted` stands for; None is one each.
-
-    Returns
-    -------
-    list of Proof
-    """
-    noun = bagged.noun
-    most, reused = f"{percent(1 - delta)} of the {noun.plural}", "by these bags"
-    # What is proved of bags drawn anew is about the average over draws; one draw may be worse.
-    again = "fitted again with the same seed (proved on average over seeds)"
-    lines = [
-        _line(f"{reused}: {most} move it by at most", bagged.epsilon(delta, "max"), proved, delta),
-        Proof(f"{reused}: mean over the {noun.plural}", bagged.mean("max"), _bound(proved, proved.mean())),
-        Proof(f"{reused}: largest of all {noun.plural}", bagged.max("max"), _bound(proved, proved.worst_case())),
-    ]
-    if anew is not None:
-        lines.append(_line(f"{again}: {most} move it by at most", math.nan, anew, delta))
-    if anew is not None and refitted is not None:
-        means = refitted.values.mean(axis=1)  # over points, for each row
-        shares = np.ones(len(means)) if weights is None else weights
-        unit = float(means.max(initial=0.0)) or 1.0  # in which squares stay floats
-        error = unit * float((means / unit).std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
-        n_left_out = round(shares.sum())
-        is_sample = n_left_out < len(bagged.rows)
-        error = error if is_sample and (shares == 1).all() else math.nan
-        of = f"{noun.count(n_left_out)} drawn at random" if is_sample else f"all {noun.count(n_left_out)}"
-        what = f"{again}: mean over points, and {of}"
-        what += f", estimated from {len(means):,} of them" if (shares > 1).any() else ""
-        lines.append(Proof(what, float(np.average(means, weights=shares)), _bound(anew, anew.mean()), error))
-    return lines
-
-
-def _line(what: str, measured: Any, proved: StabilityCertificate, delta: float) -> Proof:
-    bound = _bound(proved, proved.epsilon(delta))
-    if math.isnan(bound) or not hasattr(proved, "price"):
-        return Proof(what, float(measured), bound)
-    price, enough = proved.price(delta)
-    return Proof(what, float(measured), bound, price=price, enough=enough)
-
-
-def _bound(proved: StabilityCertificate, values: Any) -> float:
-    """The bound at the worst point; NaN if it is not below the range, which is known without any proof."""
-    worst = float(np.max(values))
-    return worst if worst < proved.range_length * (1 - 1e-9) else math.nan
-
-
 # ---------------------------------------------------------------------------------------------------------------- study
 # A study: a learner beside its bagged version on one table, with what is measured, proved and held out.
 
@@ -420,7 +329,7 @@ _NOT_IN_MEMORY = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Study:
     """What was measured and proved about a learner and its bagged version.
 
@@ -471,6 +380,11 @@ class Study:
         if they were measured; ``compared.weights`` says how many others each stands for.
     ranking : Ranking or None, default=None
         How well the bagged model ranks the held-out rows, by which the verdict compares it with a constant.
+    sets : LabelSets or None, default=None
+        For a classifier, stable sets of labels at the points at which perturbations were measured.
+    delta : float, default=0.05
+        The share of all changes that may be larger than the quantile that is shown, and of the training rows, or
+        groups, that may move a prediction by more than what is guaranteed.
     """
 
     task: str
@@ -492,6 +406,8 @@ class Study:
     suspects: Suspects | None = None
     refitted: Perturbations | None = None
     ranking: Ranking | None = None
+    sets: LabelSets | None = None
+    delta: float = 0.05
 
     @classmethod
     def of(
@@ -504,6 +420,7 @@ class Study:
         model: Any = None,
         intervals: Intervals | None = None,
         targets: Any = None,
+        delta: float = 0.05,
     ) -> "Study":
         """Build a study from existing objects.
 
@@ -524,6 +441,8 @@ class Study:
             Prediction intervals at these points.
         targets : array-like or None, default=None
             The targets of the points.
+        delta : float, default=0.05
+            As in `study`.
 
         Returns
         -------
@@ -540,7 +459,14 @@ class Study:
         covered = None if intervals is None or known is None else intervals.coverage(known)
         error = None if model is None else leave_one_out_error(model, None if vector else "absolute")
         task = "classification" if vector else "regression"
-        parts = {"intervals": intervals, "points": None, "targets": known, "coverage": covered, **of_classes}
+        parts = {
+            "intervals": intervals,
+            "points": None,
+            "targets": known,
+            "coverage": covered,
+            "delta": delta,
+            **of_classes,
+        }
         compared = Comparison.of(base, bagged)
         return cls(task, len(bagged.rows), model, base, bagged, proved, anew, compared, (), (), error, **parts)
 
@@ -556,35 +482,19 @@ class Study:
             return "the prediction"
         return "the class probabilities (distance between vectors, at most 1.41)"
 
-    def comparison(self, delta: float = 0.05) -> list[Line]:
-        """Return the lines of the table of changes: of the base model and of the bagged model, without the same rows.
+    def facts(self) -> Facts:
+        """Return all that is shown of the study, by name: ``facts()["typical change"]``."""
+        return facts_of(self)
 
-        Parameters
-        ----------
-        delta : float, default=0.05
-            A share of all changes, in [0, 1]: those that may be larger.
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a line for each fact, by its name."""
+        return self.facts().to_frame()
 
-        Returns
-        -------
-        list of Line
-            All are over rows, or units, and points together.
-        """
-        return self.compared.lines(delta)
+    def __repr__(self) -> str:
+        return str(self.facts())
 
-    def proofs(self, delta: float = 0.05) -> list[Proof]:
-        """Return the lines of the table of what is proved, beside what is measured of the same thing.
-
-        Parameters
-        ----------
-        delta : float, default=0.05
-            A share of the training rows, or units, in [0, 1]: those whose perturbations may be larger.
-
-        Returns
-        -------
-        list of Proof
-            All are at the worst of the points.
-        """
-        return proofs(self.bagged, self.proved, self.anew, self.refitted, delta, self.compared.weights)
+    def _repr_html_(self) -> str:
+        return self.facts()._repr_html_()
 
     def verdict(self) -> Verdict:
         """Decide what the study comes to, with advice; for a classifier, decisions are the first reason."""
@@ -635,7 +545,7 @@ class Study:
         """How many of the held-out targets are in their intervals, if that is known."""
         if self.coverage is None or self.intervals is None:
             return None
-        n, groups = len(self.intervals), None
+        n, groups = len(self.intervals.lower), None
         if self.losses:
             n, groups = len(self.losses[0].bagged), self.losses[0].groups
         n_units = n if groups is None else len(np.unique(groups))
@@ -647,15 +557,15 @@ class Study:
         if self.model is None:
             return None
         if self.task == "regression":
-            y = np.asarray(self.model.y_, dtype=float)
+            y = np.asarray(fitted(self.model).y, dtype=float)
             unit = float(np.abs(y).max(initial=0.0)) or 1.0
             return unit * float((y / unit).std())
-        shares = np.unique(self.model.y_, return_counts=True)[1] / len(self.model.y_)
+        shares = np.unique(fitted(self.model).y, return_counts=True)[1] / len(fitted(self.model).y)
         return math.sqrt(1 - float((shares**2).sum()))
 
 
 def study(
-    learner: Any,
+    model: Any,
     X: Any,
     y: Any = None,
     X_test: Any = None,
@@ -663,62 +573,71 @@ def study(
     *,
     groups: Any = None,
     groups_test: Any = None,
-    scheme: Scheme = Subbagging(0.5),  # noqa: B008 (frozen)
-    n_bags: int = 500,
+    test_size: float = 0.2,
+    n_bags: int | None = None,
     n_points: int = 20,
     n_refits: int = 200,
     n_matched: int | None = None,
     metrics: tuple[str, ...] = (),
     confidence_level: float = 0.9,
+    delta: float = 0.05,
     n_jobs: int | None = None,
     random_state: int = 0,
 ) -> Study:
-    """Measure a learner and its bagged version on the same rows and points.
+    """Measure a model and its bagged version on the same rows and points: stability, guarantees, accuracy, suspects.
 
-    If the training rows are not in memory, as those of a `ParquetTable`, the base learner cannot be fitted to all of
-    them, and is left out: the study is then of the bagged model alone. What takes predictions of all bags at training
-    rows, its leave-one-out error and the rows that are worth a look, is then of 10,000 rows drawn at random, if there
-    are more, and there are no intervals. What is proved, and how far rows move the points, is still of all rows.
+    ``study(model, X, y)`` holds out some rows by itself. The result prints as a verdict with the numbers behind it, and
+    ``stablebag.showing.report.write(path, result)`` writes a report.
+
+    If the training rows are not in memory, as those of a `ParquetTable`, the base model cannot be fitted to all of
+    them: the study is then of the bagged model alone. The leave-one-out error and the rows worth a look then come from
+    10,000 rows drawn at random, if there are more, and there are no intervals. Guarantees, and how far rows move the
+    points, are still about all rows.
 
     Parameters
     ----------
-    learner : estimator
-        A scikit-learn regressor or classifier.
+    model : estimator
+        A scikit-learn regressor or classifier, which is compared with its bagged version: 500 bags of half of the rows.
+        Or an unfitted `BaggedRegressor` or `BaggedClassifier`, which is compared with its `estimator`.
     X : array or DataFrame of shape (n_samples, n_features), or RowSource
         The training rows.
     y : array-like of shape (n_samples,), default=None
         The targets of the training rows; left out with a source, which has them.
     X_test : array or DataFrame of shape (n_points, n_features), default=None
-        Held-out rows. They have to be given, and must not be among the training rows.
+        Held-out rows, which must not be among the training rows. None holds out some of X.
     y_test : array-like or None, default=None
         The targets of the held-out rows, if they are known.
     groups : sequence of int or labels, of length n_samples, default=None
-        The unit of each training row, such as its patient, as in `fit` of a bagged model: everything is then about
-        leaving out a unit. Hold out whole units, or the scores are better than at rows of new units.
+        The group of each training row, such as its patient, as in `fit` of a bagged model: everything is then about
+        leaving out a group. Hold out whole groups, or the scores are better than at rows of new groups.
     groups_test : sequence of int or labels, of the length of X_test, default=None
-        The unit of each held-out row. Rows of one unit are not independent: accuracy is then compared by unit. It can
-        be given without `groups`, for example for held-out rows that are alike within a week.
-    scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
-        How bags are drawn.
-    n_bags : int, default=500
-        The number of bags.
+        The group of each held-out row. Rows of one group are not independent: accuracy is then compared by group. It
+        can be given without `groups`, for example for held-out rows that are alike within a week.
+    test_size : float, default=0.2
+        Without `X_test`, the share of the rows to hold out, between 0 and 1: by class where that is possible, and with
+        `groups` as whole groups.
+    n_bags : int or None, default=None
+        The number of bags; None is 500, or that of a bagged model.
     n_points : int, default=20
         The number of held-out rows, the first ones, at which perturbations are measured.
     n_refits : int, default=200
-        The number of training rows, or units, without which the base learner is refitted; drawn at random if there are
+        The number of training rows, or groups, without which the base model is refitted; drawn at random if there are
         more.
     n_matched : int or None, default=None
-        The number of these rows, or units, without which the bagged model is refitted, too, with the same seed: half of
-        them those that seem to change it most, the others drawn at random. Each takes as many fits as bags contain it.
-        With fewer than `n_refits`, how far the model changes without all of them is estimated; 0 takes one refitted bag
-        for each row. A classifier is also refitted without at most half as many rows that seem to flip decisions. None
-        is 20 if the rows are in memory.
+        The number of these rows, or groups, without which the bagged model is refitted, too, with the same seed: half
+        of them those that seem to change it most, the others drawn at random. Each takes as many fits as bags contain
+        it. With fewer than `n_refits`, how far the model changes without all of them is estimated; 0 takes one refitted
+        bag for each row. A classifier is also refitted without at most half as many rows that seem to flip decisions.
+        None is 20 if the rows are in memory.
     metrics : tuple of str, default=()
         The scores to show, by the names of scikit-learn's scorers; () are those that fit the task.
     confidence_level : float, default=0.9
         The level of the prediction intervals, between 0 and 1.
+    delta : float, default=0.05
+        A share in [0, 1]: of all changes, those that may be larger than the quantile that is shown; of the training
+        rows, or groups, those that may move a prediction by more than what is guaranteed.
     n_jobs : int or None, default=None
-        The number of fits in parallel.
+        The number of fits in parallel; None is that of a bagged model.
     random_state : int, default=0
         The seed of everything.
 
@@ -730,11 +649,13 @@ def study(
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from stablebag.showing.study import study
+    >>> from stablebag import study
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> result = study(DecisionTreeRegressor(), X[:300], y[:300], X[300:], y[300:], n_bags=100, n_refits=20)
+    >>> result = study(DecisionTreeRegressor(), X, y, n_bags=100, n_refits=20)
     >>> result.verdict().case
     'stabilized'
+    >>> result.facts()["typical change"].kind
+    'measured'
     """
     owner = "study"
     check_jobs(n_jobs, owner)
@@ -744,10 +665,16 @@ def study(
     n_refits = check_integer(n_refits, "n_refits", owner, minimum=1)
     if n_matched is not None:
         n_matched = check_integer(n_matched, "n_matched", owner, minimum=0)
+    delta = check_real(delta, "delta", owner, low=0.0, high=1.0)
     metrics = tuple(map(checked_metric, metrics))
-    classifies = is_classifier(learner)
-    maker = BaggedClassifier if classifies else BaggedRegressor
+    learner, model = _both(model, n_bags, n_jobs, random_state)
+    n_bags, n_jobs, classifies = int(model.n_bags), model.n_jobs, is_classifier(model)
     in_memory, looked_at = not isinstance(X, RowSource), None
+    if X_test is None and in_memory:
+        train, test = train_and_test(y, groups, test_size, classifies, random_state)
+        X, X_test, y, y_test = take_rows(X, train), take_rows(X, test), np.asarray(y)[train], np.asarray(y)[test]
+        if groups is not None:
+            groups, groups_test = take_rows(groups, train), take_rows(groups, test)
     if X_test is None or isinstance(X_test, RowSource):
         reason = "they are predicted by all bags. Give some: X_test=table.take(rows)."
         raise refuse_type("X_test", owner, "held-out rows in memory", X_test, reason)
@@ -761,7 +688,6 @@ def study(
     averaged = n_units if in_memory else len(rows)
     classes = len(np.unique(y)) if classifies else 1
     n_compared = n_points_compared(n_points, n_rows(X_test), averaged, len(rows), classes, n_bags)
-    model = maker(learner, scheme=scheme, n_bags=n_bags, n_jobs=n_jobs, random_state=random_state)
     points, options = X_test[:n_points], {"groups": groups, "n_jobs": n_jobs, "random_state": random_state}
     n_matched = min(_MATCHED if n_matched is None else n_matched, len(rows)) if in_memory else 0
     base = decisions = None
@@ -785,11 +711,14 @@ def study(
         count.reach(count.total)
     step(f"Leaving out each of {model.units_.noun.count(n_units)}")
     bagged = leave_one_out(model, at_points)
+    suspicious = find_suspects(model, at_points, bagged, rows=looked_at)
     targets = None if y_test is None else np.asarray(y_test)
-    intervals = coverage = None
+    intervals = coverage = sets = None
     if decisions is not None:
         decisions = decisions if refits.all is None else decisions.checked(refits.all, base)
         bagged, same = bagged.in_norm(), same.in_norm()
+        if len(model.classes_) > 1:
+            sets = predict_set(model, at_points, delta=delta)
         base, refits = None if base is None else base.in_norm(), refits.in_norm()
     elif looked_at is None:
         everywhere = predict_interval(model, at_tests, confidence_level=confidence_level)
@@ -800,8 +729,12 @@ def study(
     step("Proving what holds for these bags, and scoring held-out rows")
     held_out = None
     if targets is not None:
-        predicted = np.concatenate([model.average_.prediction([raw]) for _, raw in model.raw_blocks(at_tests)])
-        alone = _alone(learner, X, y, random_state) if in_memory else None
+        fit = fitted(model)
+        predicted = np.concatenate([fit.average.prediction([raw]) for _, raw in fit.raw_blocks(at_tests)])
+        alone = None
+        if base is not None:  # a classifier also has decisions, which do not always follow from its probabilities
+            is_known = not classifies and n_compared == len(targets)
+            alone = base.prediction if is_known else _alone(learner, X, y, random_state)
         held_out = HeldOut(alone, model, X_test, predicted, targets, groups_test)
     reason = "" if in_memory else _NOT_IN_MEMORY.format(n_rows(X))
     return Study(
@@ -821,10 +754,50 @@ def study(
         targets=None if targets is None else targets[:n_points],
         coverage=coverage,
         decisions=decisions,
-        suspects=suspects(model, at_points, rows=looked_at),
+        suspects=suspicious,
         refitted=None if refits.chosen is None else at_first(refits.chosen, len(bagged.prediction), bagged),
         ranking=None if held_out is None else held_out.ranking(),
+        sets=sets,
+        delta=delta,
     )
+
+
+def _both(model: Any, n_bags: int | None, n_jobs: int | None, random_state: int) -> tuple[Any, Any]:
+    """The base model, and the bagged one, both unfitted."""
+    given = {"n_bags": n_bags, "n_jobs": n_jobs, "random_state": random_state}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if isinstance(model, BaggedEnsemble):
+        bagged = clone(model).set_params(**options)
+        default = DecisionTreeClassifier() if is_classifier(model) else DecisionTreeRegressor()
+        return (default if model.estimator is None else model.estimator), bagged
+    return model, (BaggedClassifier if is_classifier(model) else BaggedRegressor)(model, **options)
+
+
+def train_and_test(
+    y: Any, groups: Any, test_size: float, classifies: bool, random_state: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rows to train on and which to hold out: by class where that is possible, whole groups if any."""
+    owner = "study"
+    if not 0 < test_size < 1:
+        raise refuse_value("test_size", owner, "a share of the rows between 0 and 1", test_size)
+    if y is None:
+        raise refuse_value("y", owner, "the targets of the training rows", y)
+    y = np.asarray(y)
+    units = None if groups is None else units_of(y, len(y), None, groups, owner)
+    labels = y if units is None else np.arange(len(units))
+    by_class = None
+    if classifies and units is None:
+        counts = np.unique(y, return_counts=True)[1]
+        by_class = y if counts.min() >= 2 and len(counts) <= test_size * len(y) else None
+    n_test = math.ceil(test_size * len(labels))
+    if len(labels) - n_test < 2:
+        raise refuse_value("test_size", owner, "a share that leaves two rows, or groups, to train on", test_size)
+    train, test = train_test_split(
+        np.arange(len(labels)), test_size=n_test, random_state=random_state, stratify=by_class
+    )
+    if units is None:
+        return train, test
+    return np.sort(units.rows_of(train)), shuffle(units.rows_of(test), random_state=random_state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -853,7 +826,7 @@ class _Refits:
         cls, model: Any, X: Any, raw: Any, same: Perturbations, decisions: Decisions | None, n: int, random_state: int
     ) -> "_Refits":
         """Refit a fitted model without `n` of the base model's rows, and half as many that seem to flip decisions."""
-        predicted = model.raw(raw)
+        predicted = fitted(model).raw(raw)
         if not may_refit_without(model):
             return cls()
         if not n:
@@ -874,7 +847,7 @@ class _Refits:
 
 def _predicted_once(model: Any, X_test: Any, *numbers: int) -> tuple[Any, ...]:
     """What all bags predict at the held-out rows and at the first of them; the rows themselves if that is too large."""
-    classes = 1 if model.average_.classes is None else len(model.average_.classes)
+    classes = fitted(model).n_classes
     is_small = 8 * len(model.bags_) * n_rows(X_test) * classes <= _MOST_KEPT
     at_tests = model.predict_once(X_test) if is_small else X_test
     return at_tests, *(at_tests[:some] for some in numbers)
