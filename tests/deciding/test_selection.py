@@ -226,7 +226,7 @@ def test_units_are_left_out_in_place_of_rows():
         largest, X, None, groups=patients, delta=0.25, bagging=BaggedRegressor(scheme=Subbagging(2), n_bags="all")
     )
     assert selection.shares == pytest.approx([1 / 2, 1 / 3, 1 / 6])
-    assert "for all but at most 1 of the 4 patients" in " ".join(selection.guarantee.split())
+    assert "for all but at most 1 of the 4 groups" in " ".join(selection.guarantee.split())
     assert selection.leave_one_out().rows_that_change_the_winner().tolist() == ["d"]
 
 
@@ -560,7 +560,7 @@ def test_units_are_left_out_where_there_are_groups(wine):
     model = BaggedClassifier(n_bags=80, random_state=0).fit(X[::2], y[::2], groups=groups)
     measured = selection_stability(model, X[1::2], epsilon=0.2)
     assert measured.flips["argmax"].shape == (30, 89)
-    assert "by leaving out each of 30 estates" in str(measured)
+    assert "by leaving out each of 30 groups" in str(measured)
     assert " row" not in str(measured)
     assert measured.rows_that_flip(int(measured.delta().argmax()))[0].startswith("estate ")
 
