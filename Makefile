@@ -2,10 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-# Settings that would hide what OpenBLAS does on this processor; `make kernels` chooses among its kernels.
+# Settings that would hide what OpenBLAS does on this processor; tests/kernels.py chooses among its kernels.
 unexport OPENBLAS_CORETYPE OPENBLAS_L2_SIZE NVPL_BLAS_DEBUG_CPU_TYPE
 
-.PHONY: demo docs test quick kernels lowest compatibility golden lint bench engines fuzz hostile sanitize wheels release clean
+.PHONY: demo docs test proofs lowest compatibility golden lint bench engines fuzz hostile sanitize wheels release clean
 
 # What is compiled into the package: with the system's compiler, or one from the package index, or not at all.
 NATIVE := hatch_build.py $(wildcard src/stablebag/fast/native/*.[ch])
@@ -13,24 +13,25 @@ NATIVE := hatch_build.py $(wildcard src/stablebag/fast/native/*.[ch])
 demo: .venv/.demo
 	$(BIN)/stablebag demo
 
-# Two halves at once, for two cores: theorems, statistics, commands and what is shown run beside the rest, and are shown after it.
-LAWS := tests/theorems tests/statistical tests/cli tests/showing
+# Every room, every theorem on the first of its grid, one run of every command, README: less than five minutes on two cores.
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 test: .venv/.test
-	@$(BIN)/python -m pytest $(LAWS) > .venv/laws.log 2>&1 & laws=$$!; trap 'kill $$laws' INT TERM; \
-	$(BIN)/python -m pytest tests src docs README.md $(LAWS:%=--ignore=%); rooms=$$?; \
-	wait $$laws; laws=$$?; cat .venv/laws.log; exit $$((rooms || laws))
+	$(PYTEST) tests src README.md -m "not slow"
 
-# The fast tests of every room, a minute or two: for the working day. tests/conftest.py lists what is left out as slow.
-quick: .venv/.test
-	$(BIN)/python -m pytest tests -m "not slow"
-
-# The tests of numbers, marked `kernels`, with each of OpenBLAS's kernels that this processor can run; less than a minute.
-kernels: .venv/.test
-	$(BIN)/python tests/kernels.py
+# What takes longer, less than fifteen minutes on two cores: all bags of all grids, statistical tests, every wrong argument,
+# learners that harm, solvers beside scikit-learn, the report in a browser, the code in docs, the tests of numbers with
+# OpenBLAS's kernels for other processors, and, meanwhile, the site.
+proofs: .venv/.test .venv/.docs
+	@STABLEBAG_QUICK=1 $(MAKE) docs > .venv/docs.log 2>&1 & site=$$!; trap 'kill $$site' INT TERM; \
+	$(PYTEST) tests docs -m slow; tests=$$?; \
+	$(BIN)/python tests/kernels.py; kernels=$$?; \
+	wait $$site; site=$$?; [ $$site -eq 0 ] || { cat .venv/docs.log; echo "The site could not be made."; }; \
+	exit $$((tests || kernels || site))
 
 # The fast tests with the lowest version of everything that pyproject.toml declares; `make test` has the newest.
 lowest: .venv-lowest/.lowest
-	.venv-lowest/bin/python -m pytest tests -m "not slow"
+	.venv-lowest/bin/python -m pytest -n $(WORKERS) --dist worksteal tests -m "not slow"
 
 # What users combine the package with: as in `make test`, and CatBoost and MLflow, which take 440 MB more.
 compatibility: .venv/.compatibility
@@ -62,7 +63,7 @@ CASES := tests/fast/tree_cases.py
 fuzz: .venv/.project
 	$(BIN)/python $(CASES) $(N) $(FIRST)
 
-# What nobody should pass, to every parameter of every public name: all of it, where `make test` takes a sample; and two
+# What nobody should pass, to every parameter of every public name: all of it, where `make proofs` takes a sample; and two
 # wrongs at once TIMES times as often, and each time others.
 TIMES ?= 20
 hostile: .venv/.test

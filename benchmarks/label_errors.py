@@ -143,7 +143,7 @@ def wrong_numbers(y: np.ndarray, how: str, rate: float, rng: np.random.Generator
 def of_suspects(model: Any, X: np.ndarray) -> np.ndarray:
     """Return how far each row is, by the ranking of `suspects`."""
     distances = np.zeros(len(X))  # rows that are predicted as usual are not listed
-    for place, far in enumerate(suspects(model, X[:2], k=len(X)).farthest):
+    for place, far in enumerate(suspects(model, X[:2], k=len(X)).unusual):
         distances[far.number] = len(X) - place
     return distances
 

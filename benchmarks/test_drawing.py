@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.utils.random import sample_without_replacement
 
-from stablebag import Bags, Subbagging
+from stablebag import Subbagging
+from stablebag.resampling import Bags
 
 
 def ours(n_samples, bag_size, n_bags):

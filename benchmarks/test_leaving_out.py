@@ -16,6 +16,7 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.models.fitted import Fitted
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -33,9 +34,9 @@ def test_shares_of_the_fit(setting, ratios):
         inside = model.bags_.inclusion
         return np.stack([each[~inside[:, row]].mean(axis=0) for row in range(len(y))])
 
-    ordinary = np.setdiff1d(np.arange(len(y)), list(model.average_.range_changes))
-    assert np.allclose(model.average_.left_out(each)[ordinary], masked_means()[ordinary])
-    product = min(seconds(lambda: model.average_.left_out(each)) for _ in range(3))
+    ordinary = np.setdiff1d(np.arange(len(y)), list(Fitted(model).average.range_changes))
+    assert np.allclose(Fitted(model).average.left_out(each)[ordinary], masked_means()[ordinary])
+    product = min(seconds(lambda: Fitted(model).average.left_out(each)) for _ in range(3))
     begin = time.perf_counter()
     leave_one_out_refit(learner, X, y, points, rows=range(20), random_state=0)
     refit = (time.perf_counter() - begin) / 21 * (len(y) + 1)

@@ -6,10 +6,13 @@ import tracemalloc
 import numpy as np
 from helpers import cpu_seconds
 
-from stablebag import Bags, Certificate, PhaseDiagramDisplay, Subbagging, plan, unstable_epsilon
+from stablebag import Certificate, Subbagging, plan
 from stablebag.measuring.leave_one_out import perturbations_of
 from stablebag.models.average import BagAverage
+from stablebag.proving import unstable_epsilon
+from stablebag.resampling import Bags
 from stablebag.resampling.covariance import largest_eigenvalue
+from stablebag.showing import PhaseDiagramDisplay
 
 
 def peak_of(task):

@@ -4,23 +4,22 @@ import importlib
 from pathlib import Path
 
 import stablebag
+from stablebag.proving import bounds
 
 ROOMS = ("resampling", "models", "tables", "proving", "measuring", "deciding", "showing", "paper")
-# What has a name of its own in a room, and is not offered at the front door.
+
+
+def _is_bound(name: str) -> bool:
+    return getattr(getattr(bounds, name), "__module__", "") == bounds.__name__ and not name.startswith(("_", "check_"))
+
+
+# Functions that are reached by the file that has them.
 BEYOND = {
-    "resampling": {"stablebag.resampling.law": ["ResolvedScheme"]},
-    "tables": {"stablebag.tables.subsets": ["Remainder"]},
     "proving": {
         "stablebag.proving.frontier": ["FrontierPoint", "frontier", "largest_mean"],
-        "stablebag.proving.bounds": None,  # all of them
+        "stablebag.proving.bounds": [name for name in vars(bounds) if _is_bound(name)],
     },
-    "showing": {"stablebag.showing.study": ["Study", "study"], "stablebag.showing.report.page": ["write"]},
-    "paper": {
-        "stablebag.paper.counterexamples": ["Memorizer", "ThresholdCount"],
-        "stablebag.paper.figures": ["figure_1", "figure_2", "figure_3"],
-        "stablebag.paper.experiments": ["Claim", "Result", "run", "run_all"],
-        "stablebag.paper.settings": ["Setting"],
-    },
+    "showing": {"stablebag.showing.report.page": ["write"]},
 }
 # What users call of classes that have more than that, for other rooms; of all other classes a page has everything.
 # A name that is not there is a warning, and so an error.
@@ -75,34 +74,43 @@ FOR_USERS = {
 }
 
 
-def front_door(room: str) -> list[str]:
-    """Return the names of a room that `from stablebag import ...` knows."""
-    return sorted(name for name, home in stablebag.HOMES.items() if home.split(".")[1] == room)
+def at_the_top(room: str) -> list[str]:
+    """Return the names that `from stablebag import ...` knows and this room defines."""
+    return [name for name in stablebag.__all__ if getattr(stablebag, name).__module__.split(".")[1] == room]
 
 
 def page(room: str) -> str:
     """Return the page of a room, in reStructuredText."""
-    lines = [room, "=" * len(room), "", _sentence(importlib.import_module(f"stablebag.{room}")), ""]
-    if names := front_door(room):
-        lines += _table("stablebag", names)
-    for module, chosen in BEYOND.get(room, {}).items():
-        names = chosen or sorted(importlib.import_module(module).__all__)
+    package = importlib.import_module(f"stablebag.{room}")
+    lines = [room, "=" * len(room), "", _sentence(package), ""]
+    parts = {"stablebag": at_the_top(room), f"stablebag.{room}": package.__all__, **BEYOND.get(room, {})}
+    for module, names in parts.items():
         title = f"``{module}``"
-        lines += [title, "-" * len(title), "", *_table(module, names)]
+        lines += [title, "-" * len(title), "", *_table(module, names)] if names else []
     return "\n".join(lines)
 
 
 def overview() -> str:
-    """Return the rooms and what is in them at the front door, in Markdown, for the page above them."""
+    """Return the rooms and their public names, in Markdown, for the page above them."""
     lines = []
     for room in ROOMS:
-        lines += [f"## {{doc}}`{room} <api/{room}>`", "", _sentence(importlib.import_module(f"stablebag.{room}")), ""]
-        names = front_door(room)
-        entries = [
-            f"| {{py:obj}}`{name} <stablebag.{name}>` | {_sentence(getattr(stablebag, name))} |" for name in names
-        ]
-        lines += ["| name | what it is |", "|---|---|", *entries, ""] if entries else []
+        package = importlib.import_module(f"stablebag.{room}")
+        lines += [f"## {{doc}}`{room} <api/{room}>`", "", _sentence(package), "", "| name | what it is |", "|---|---|"]
+        for module, names in ((stablebag, at_the_top(room)), (package, package.__all__)):
+            for name in names:
+                about = _sentence(getattr(module, name))
+                lines.append(f"| {{py:obj}}`{name} <{module.__name__}.{name}>` | {about} |")
+        lines.append("")
     return "\n".join(lines)
+
+
+def full_name(name: str) -> str | None:
+    """Return where a public name is, as docstrings of other rooms call it without saying where."""
+    first, *rest = name.split(".")
+    for package in ("stablebag", *(f"stablebag.{room}" for room in ROOMS)):
+        if first in importlib.import_module(package).__all__:
+            return ".".join([package, first, *rest])
+    return None
 
 
 def _sentence(about: object) -> str:

@@ -6,6 +6,7 @@ import sys
 from importlib.metadata import version as installed_version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("MPLBACKEND", "agg")
 HERE = Path(__file__).parent
@@ -126,9 +127,17 @@ def complete(app: object, docname: str, source: list[str]) -> None:
         source[0] = source[0].replace("% the others\n", "".join(f"{name}\n" for name in others))
 
 
+def public_name(app: Any, env: Any, node: Any, contnode: Any) -> Any:
+    """Link `RankSets` in a docstring of another room to where it is."""
+    if node.get("refdomain") != "py" or (name := api_pages.full_name(node["reftarget"])) is None:
+        return None
+    return env.get_domain("py").resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, contnode)
+
+
 api_pages.write(HERE / "api")
 project_pages(HERE / "project")
 
 
 def setup(app: object) -> None:  # noqa: D103
     app.connect("source-read", complete)
+    app.connect("missing-reference", public_name)

@@ -19,7 +19,8 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import BaggedRegressor, Perturbations, leave_one_out_refit
+from stablebag import BaggedRegressor, leave_one_out_refit
+from stablebag.measuring import Perturbations
 
 matplotlib.use("agg")
 import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-"""Run the tests marked `kernels` with each of OpenBLAS's kernels that this processor can run: `make kernels`.
+"""Run the tests marked `kernels` with each of OpenBLAS's kernels that this processor can run; part of `make proofs`.
 
 A matrix product has other last digits on other processors, because OpenBLAS has kernels for each kind, and one machine
 can try most of them. Which were run and which were skipped is printed. Arguments are passed on to pytest.

@@ -3,14 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from stablebag import (
-    Certificate,
-    Intervals,
-    Perturbations,
-    Subbagging,
-)
+from stablebag import Certificate, Subbagging
 from stablebag._wording import (
-    Noun,
+    GROUPS,
     count_bags,
     count_points,
     number,
@@ -19,6 +14,8 @@ from stablebag._wording import (
     probability,
     rounded_up,
 )
+from stablebag.deciding import Intervals
+from stablebag.measuring import Perturbations
 
 
 def test_notebooks_show_certificates_perturbations_and_intervals():
@@ -77,10 +74,7 @@ def test_one_bag_and_one_point_are_not_plural():
     assert [count_points(number) for number in (1, 2, 1500)] == ["this point", "these 2 points", "these 1,500 points"]
 
 
-def test_the_article_goes_with_the_noun():
-    animals, users = Noun("animal", "animals"), Noun("user", "users")
-    assert (animals.any_one, users.any_one) == ("an animal", "a user")
-    assert animals.in_place_of_rows("A row, a row of rows; Row 1, rows.") == (
-        "An animal, an animal of animals; Animal 1, animals."
+def test_what_is_written_of_rows_is_written_of_groups():
+    assert GROUPS.in_place_of_rows("A row, a row of rows; Row 1, rows; arrow") == (
+        "A group, a group of groups; Group 1, groups; arrow"
     )
-    assert users.in_place_of_rows("A row, a row; a brown row, arrow") == "A user, a user; a brown user, arrow"

@@ -16,7 +16,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import LinearRegression
 
-from stablebag import BaggedRegressor, Subbagging, jackknife_intervals_refit, predict_interval, random_n_bags
+from stablebag import BaggedRegressor, Subbagging, predict_interval, random_n_bags
+from stablebag.deciding import jackknife_intervals_refit
 
 QUICK = "STABLEBAG_QUICK" in os.environ  # fewer rows and data sets, so that the page is made in seconds
 N_ROWS, N_TRIALS, N_BAGS = (40, 2, 40) if QUICK else (100, 6, 100)

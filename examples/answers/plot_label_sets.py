@@ -16,7 +16,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.tree import DecisionTreeClassifier
 
-from stablebag import BaggedClassifier, predict_set, selection_stability
+from stablebag import BaggedClassifier, predict_set
+from stablebag.deciding import selection_stability
 
 QUICK = "STABLEBAG_QUICK" in os.environ  # fewer bags, so that the page is made in seconds
 

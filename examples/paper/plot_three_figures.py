@@ -13,8 +13,7 @@ import os
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from stablebag.paper.experiments import run_all
-from stablebag.paper.figures import figure_1, figure_2, figure_3
+from stablebag.paper import figure_1, figure_2, figure_3, run_all
 
 QUICK = "STABLEBAG_QUICK" in os.environ  # one of the settings, so that the page is made in seconds
 

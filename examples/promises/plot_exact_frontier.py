@@ -14,17 +14,10 @@ import os
 import matplotlib.pyplot as plt
 import numpy as np
 
-from stablebag import (
-    BaggedRegressor,
-    Certificate,
-    FixedRange,
-    FunctionRegressor,
-    PhaseDiagramDisplay,
-    Subbagging,
-    leave_one_out,
-    unstable_epsilon,
-)
+from stablebag import BaggedRegressor, Certificate, FixedRange, FunctionRegressor, Subbagging, leave_one_out
+from stablebag.proving import unstable_epsilon
 from stablebag.proving.frontier import frontier
+from stablebag.showing import PhaseDiagramDisplay
 
 QUICK = "STABLEBAG_QUICK" in os.environ  # a smaller example of the learner at the end
 

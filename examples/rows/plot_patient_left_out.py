@@ -66,7 +66,7 @@ assert by_patient.mean("mean") > 4 * by_row.mean("mean")
 # Bags of patients
 # ----------------
 # With ``groups``, bags are drawn over patients, and a learner gets all visits of those in its bag. What is proved is
-# then proved of leaving out a patient; the name of the series is the noun of the sentences.
+# then proved of leaving out a patient, which the sentences call a group.
 
 model = BaggedRegressor(LinearRegression(), n_bags=N_BAGS, random_state=0)
 bagged = leave_one_out_refit(model, X, y, points, groups=patient)

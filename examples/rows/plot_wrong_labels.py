@@ -41,7 +41,7 @@ recorded[wrong] = (y[wrong] + rng.integers(1, 10, size=len(wrong))) % 10
 
 model = BaggedClassifier(KNeighborsClassifier(3), n_bags=60 if QUICK else 500, random_state=0).fit(X, recorded)
 found = suspects(model, X, k=len(wrong))
-listed = np.array([far.number for far in found.farthest])
+listed = np.array([far.number for far in found.unusual])
 hits = np.isin(listed, wrong)
 print(f"Of the first {len(listed)} of {n} rows, {hits.sum()} are among the {len(wrong)} wrong ones.")
 assert hits.sum() >= 0.8 * len(wrong)
@@ -69,7 +69,7 @@ plt.show()
 of = recorded[:, None] == model.classes_
 probabilities = model.bag_predictions(X)[:, of]  # of each bag, for the recorded label of each row
 own = np.where(model.bags_.inclusion, 0, probabilities).sum(axis=0) / model.bags_.n_without
-assert np.allclose(own[listed], [far.value for far in found.farthest])
+assert np.allclose(own[listed], [far.value for far in found.unusual])
 
 figure, ax = plt.subplots(figsize=(5.6, 4), layout="constrained")
 ax.plot(own, ".", color="0.65", markersize=4, label="all rows")
@@ -84,8 +84,8 @@ plt.show()
 # %%
 # A wrong row need not move predictions
 # -------------------------------------
-# The other list, ``found.moving``, has rows that move predictions beyond bagging noise. That is another question: a
-# wrong label among many rows like it moves little.
+# The other list, ``found.influential``, has rows that move predictions beyond bagging noise. That is another question:
+# a wrong label among many rows like it moves little.
 
-moving = np.array([one.number for one in found.moving], dtype=int)
+moving = np.array([one.number for one in found.influential], dtype=int)
 print(f"{len(moving)} rows move predictions beyond noise; {np.isin(moving, wrong).sum()} of them are wrong ones.")

@@ -21,10 +21,10 @@ from stablebag import (
     StabilityCurveDisplay,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.proving import certify_reused
 
 QUICK = "STABLEBAG_QUICK" in os.environ  # fewer bags, so that the page is made in seconds
 
@@ -47,9 +47,9 @@ print(bagged)
 # %%
 # Prove
 # -----
-# :func:`~stablebag.certify_reused` is about exactly this measurement: these bags, and the average over those without
-# the row. It holds for every learner at every point; with the points given, it is sharper, because it knows how far
-# the trees differ there.
+# :func:`~stablebag.proving.certify_reused` is about exactly this measurement: these bags, and the average over those
+# without the row. It holds for every learner at every point; with the points given, it is sharper, because it knows
+# how far the trees differ there.
 
 everywhere, here = certify_reused(model), certify_reused(model, points)
 print(here.explain(delta=0.05))

@@ -17,7 +17,8 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import BaggedRegressor, certify_reused, leave_one_out, leave_one_out_refit
+from stablebag import BaggedRegressor, leave_one_out, leave_one_out_refit
+from stablebag.proving import certify_reused
 
 QUICK = "STABLEBAG_QUICK" in os.environ  # fewer bags, so that the page is made in seconds
 

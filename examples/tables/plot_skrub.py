@@ -19,14 +19,8 @@ from sklearn.tree import DecisionTreeRegressor
 from skrub import MinHashEncoder, TableVectorizer
 from vega_datasets import data
 
-from stablebag import (
-    BaggedRegressor,
-    StabilityCurveDisplay,
-    Subbagging,
-    certify_reused,
-    leave_one_out,
-    leave_one_out_refit,
-)
+from stablebag import BaggedRegressor, StabilityCurveDisplay, Subbagging, leave_one_out, leave_one_out_refit
+from stablebag.proving import certify_reused
 
 QUICK = "STABLEBAG_QUICK" in os.environ  # fewer bags, so that the page is made in seconds
 

@@ -1,71 +1,79 @@
 """stablebag: wrap any learner, and no training row, except a small provable share, can move its predictions far."""
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
+
+from stablebag._lazy import lazily
 
 __version__ = "0.1.0"
 
-# Every public name, by the file that defines it. A file is imported when one of its names is first used: certificates
-# and plans do not import scikit-learn, and only displays import matplotlib.
-_ROOMS = {
-    "stablebag.resampling.bags": ["Bags"],
-    "stablebag.resampling.law": ["ResamplingScheme"],
-    "stablebag.resampling.schemes": [
-        "BernoulliSubbagging",
-        "ClassicalBagging",
-        "PoissonizedBagging",
-        "RandomBags",
-        "Subbagging",
-        "random_n_bags",
-    ],
-    "stablebag.resampling.unequal": ["ClusterSubbagging", "StratifiedSubbagging", "UnequalScheme"],
-    "stablebag.resampling.units": ["RowIds"],
-    "stablebag.models.ensemble": ["BagPredictions"],
-    "stablebag.models.estimators": ["BaggedClassifier", "BaggedRegressor"],
-    "stablebag.models.forgetting": ["forget", "learn"],
-    "stablebag.models.functions": ["FunctionClassifier", "FunctionRegressor"],
-    "stablebag.models.parallel": ["on_progress"],
-    "stablebag.models.ranges": ["FixedRange", "FunctionRange", "ObservedRange", "PredictionRange", "TrimmedRange"],
-    "stablebag.models.rows": ["RowSource"],
-    "stablebag.tables.parquet": ["ParquetTable"],
-    "stablebag.proving.bounds": ["unstable_epsilon"],
-    "stablebag.proving.certificate": ["Certificate", "VectorCertificate"],
-    "stablebag.proving.certify": ["certify", "certify_reused"],
-    "stablebag.proving.plan": ["Plan", "plan"],
-    "stablebag.proving.points": ["PointCertificate", "ReusedBagsCertificate"],
-    "stablebag.measuring.black_box": ["StabilityTest", "stability_test"],
-    "stablebag.measuring.errors": ["LeaveOneOutError", "leave_one_out_error"],
-    "stablebag.measuring.leave_one_out": ["leave_one_out"],
-    "stablebag.measuring.perturbations": ["Perturbations"],
-    "stablebag.measuring.refits": ["leave_one_out_refit", "replace_one_refit"],
-    "stablebag.measuring.suspects": ["Suspects", "suspects"],
-    "stablebag.deciding.inflated_argmax": ["inflated_argmax"],
-    "stablebag.deciding.intervals": ["Intervals", "jackknife_intervals_refit", "predict_interval"],
-    "stablebag.deciding.label_sets": ["LabelSets", "predict_set"],
-    "stablebag.deciding.ranking": ["LeftOutRankings", "RankSets", "StableRanking", "stable_ranking", "top_k_sets"],
-    "stablebag.deciding.selection": [
-        "LeftOutSelections",
-        "Selection",
-        "SelectionStability",
-        "search_winner",
-        "select_model",
-        "selection_stability",
-    ],
-    "stablebag.showing.displays.curve": ["StabilityCurveDisplay"],
-    "stablebag.showing.displays.histogram": ["PerturbationDisplay"],
-    "stablebag.showing.displays.intervals": ["IntervalDisplay"],
-    "stablebag.showing.displays.label_sets": ["LabelSetDisplay"],
-    "stablebag.showing.displays.phase_diagram": ["PhaseDiagramDisplay"],
-}
-HOMES = {name: module for module, names in _ROOMS.items() for name in names}
-__all__ = sorted(HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name in HOMES:
-        return getattr(importlib.import_module(HOMES[name]), name)
-    raise AttributeError(f"module 'stablebag' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+if TYPE_CHECKING:
+    from stablebag.deciding.inflated_argmax import inflated_argmax as inflated_argmax
+    from stablebag.deciding.intervals import predict_interval as predict_interval
+    from stablebag.deciding.label_sets import predict_set as predict_set
+    from stablebag.deciding.ranking import stable_ranking as stable_ranking
+    from stablebag.deciding.selection import select_model as select_model
+    from stablebag.measuring.errors import leave_one_out_error as leave_one_out_error
+    from stablebag.measuring.leave_one_out import leave_one_out as leave_one_out
+    from stablebag.measuring.refits import leave_one_out_refit as leave_one_out_refit
+    from stablebag.measuring.suspects import suspects as suspects
+    from stablebag.models.estimators import BaggedClassifier as BaggedClassifier
+    from stablebag.models.estimators import BaggedRegressor as BaggedRegressor
+    from stablebag.models.forgetting import forget as forget
+    from stablebag.models.forgetting import learn as learn
+    from stablebag.models.functions import FunctionClassifier as FunctionClassifier
+    from stablebag.models.functions import FunctionRegressor as FunctionRegressor
+    from stablebag.models.parallel import on_progress as on_progress
+    from stablebag.models.ranges import FixedRange as FixedRange
+    from stablebag.models.ranges import ObservedRange as ObservedRange
+    from stablebag.models.ranges import TrimmedRange as TrimmedRange
+    from stablebag.proving.certificate import Certificate as Certificate
+    from stablebag.proving.certify import certify as certify
+    from stablebag.proving.plan import plan as plan
+    from stablebag.resampling.schemes import BernoulliSubbagging as BernoulliSubbagging
+    from stablebag.resampling.schemes import ClassicalBagging as ClassicalBagging
+    from stablebag.resampling.schemes import PoissonizedBagging as PoissonizedBagging
+    from stablebag.resampling.schemes import Subbagging as Subbagging
+    from stablebag.resampling.schemes import random_n_bags as random_n_bags
+    from stablebag.resampling.unequal import ClusterSubbagging as ClusterSubbagging
+    from stablebag.resampling.unequal import StratifiedSubbagging as StratifiedSubbagging
+    from stablebag.showing.displays.curve import StabilityCurveDisplay as StabilityCurveDisplay
+    from stablebag.showing.displays.histogram import PerturbationDisplay as PerturbationDisplay
+    from stablebag.showing.displays.intervals import IntervalDisplay as IntervalDisplay
+    from stablebag.showing.study import study as study
+    from stablebag.tables.parquet import ParquetTable as ParquetTable
+else:
+    __getattr__, __dir__, __all__ = lazily(
+        __name__,
+        {
+            "deciding.inflated_argmax": ["inflated_argmax"],
+            "deciding.intervals": ["predict_interval"],
+            "deciding.label_sets": ["predict_set"],
+            "deciding.ranking": ["stable_ranking"],
+            "deciding.selection": ["select_model"],
+            "measuring.errors": ["leave_one_out_error"],
+            "measuring.leave_one_out": ["leave_one_out"],
+            "measuring.refits": ["leave_one_out_refit"],
+            "measuring.suspects": ["suspects"],
+            "models.estimators": ["BaggedClassifier", "BaggedRegressor"],
+            "models.forgetting": ["forget", "learn"],
+            "models.functions": ["FunctionClassifier", "FunctionRegressor"],
+            "models.parallel": ["on_progress"],
+            "models.ranges": ["FixedRange", "ObservedRange", "TrimmedRange"],
+            "proving.certificate": ["Certificate"],
+            "proving.certify": ["certify"],
+            "proving.plan": ["plan"],
+            "resampling.schemes": [
+                "BernoulliSubbagging",
+                "ClassicalBagging",
+                "PoissonizedBagging",
+                "Subbagging",
+                "random_n_bags",
+            ],
+            "resampling.unequal": ["ClusterSubbagging", "StratifiedSubbagging"],
+            "showing.displays.curve": ["StabilityCurveDisplay"],
+            "showing.displays.histogram": ["PerturbationDisplay"],
+            "showing.displays.intervals": ["IntervalDisplay"],
+            "showing.study": ["study"],
+            "tables.parquet": ["ParquetTable"],
+        },
+    )

@@ -4,7 +4,7 @@ import html
 import math
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
@@ -14,50 +14,19 @@ _WIDTH = 94
 ROUNDING = 1e-12  # of a scale: what is smaller is a rounding error
 _SMALL, _THOUSAND, _LARGE = 1e-6, 1e3, 1e15  # numbers below and above are written with a power of ten
 _AS_GIVEN = 6  # digits of a number that somebody has written
-_ENDINGS = re.compile(r"(?i)(^|[\s_.-]+)(ids?|no|nr|num|numbers?|codes?|keys?|uuid|index)$")
-_TOO_GENERAL = ("data", "group", "groups", "row", "rows", "unit", "units")
-_SAME = ("aircraft", "cattle", "deer", "fish", "news", "salmon", "series", "sheep", "species")  # in both numbers
-_ACRONYM = 4  # letters of what is written in capitals for its own sake
-_IRREGULAR = {
-    "person": "people", "child": "children", "woman": "women", "man": "men", "mouse": "mice", "tooth": "teeth",
-    "foot": "feet", "goose": "geese", "leaf": "leaves", "calf": "calves", "half": "halves", "wolf": "wolves",
-    "shelf": "shelves", "knife": "knives", "wife": "wives", "life": "lives", "loaf": "loaves", "hero": "heroes",
-    "potato": "potatoes", "tomato": "tomatoes", "quiz": "quizzes", "gas": "gases", "canvas": "canvases",
-    "atlas": "atlases", "lens": "lenses", "bias": "biases", "alias": "aliases", "pancreas": "pancreases",
-    "stomach": "stomachs", "analysis": "analyses", "diagnosis": "diagnoses", "thesis": "theses",
-    "hypothesis": "hypotheses", "crisis": "crises", "axis": "axes", "matrix": "matrices", "vertex": "vertices",
-    "criterion": "criteria", "taxon": "taxa", "genus": "genera", "bacterium": "bacteria", "movie": "movies",
-    "cookie": "cookies", "cache": "caches",
-}  # fmt: skip
 _ROWS_OR_QUOTED = re.compile(r"""(?<!\w)'[^']*'(?!\w)|(?<!\w)"[^"]*"(?!\w)|\b([Aa] (?=row\b))?([Rr])ow(s?)\b""")
-_SINGULARS = {many: one for one, many in _IRREGULAR.items()}
 
 
 @dataclass(frozen=True)
 class Noun:
-    """What is left out, in words: one row of many rows, or one patient of many patients.
+    """What is left out or counted, in words: one row of many rows, or one group of many groups.
 
-    >>> Noun.of_column("patient_id").count(300), Noun.of_column("CityID").count(1), Noun.of_column("study id").plural
-    ('300 patients', '1 city', 'studies')
+    >>> ROWS.count(1), GROUPS.count(3000), GROUPS.any_one
+    ('1 row', '3,000 groups', 'a group')
     """
 
     singular: str = "row"
     plural: str = "rows"
-
-    @classmethod
-    def of_column(cls, name: Any) -> "Noun":
-        """Return the noun that the name of a column of identities suggests; "group" if it suggests none."""
-        words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name) if isinstance(name, str) else ""
-        words = " ".join(re.sub(r"[\s_.-]+", " ", _ENDINGS.sub("", words.strip())).split())
-        words = words if words == words.upper() and len(words) <= _ACRONYM else words.lower()  # ICU stays ICU
-        if not re.fullmatch(r"[^\W\d_][\w ]{1,30}", words) or words.lower() in _TOO_GENERAL:
-            return cls("group", "groups")
-        *before, last = words.split()
-        if last in _SAME:
-            return cls(words, words)
-        singular = _singular(last)
-        plural = _plural(last) if singular == last else last
-        return cls(" ".join([*before, singular]), " ".join([*before, plural]))
 
     @classmethod
     def from_dict(cls, words: Any, owner: str) -> "Noun":
@@ -78,18 +47,14 @@ class Noun:
 
     @property
     def any_one(self) -> str:
-        """One of them, whichever: "a row", "an animal", "an hour", "a user", "an MRI"."""
-        spelled = self.singular.isupper() and len(self.singular) <= _ACRONYM  # M-R-I
-        an = _SPELLED_WITH_AN if spelled else _SPOKEN_WITH_AN
-        return f"{'an' if an.match(self.singular) else 'a'} {self.singular}"
+        """One of them, whichever: "a row", "a group"."""
+        return f"a {self.singular}"
 
     def in_place_of_rows(self, text: str) -> str:
         """Return a text that is written about rows as one about these.
 
-        >>> Noun("patient", "patients").in_place_of_rows("Row 7 is one of 9 rows; a row is left out.")
-        'Patient 7 is one of 9 patients; a patient is left out.'
-        >>> Noun("animal", "animals").in_place_of_rows("A row is left out of the column 'rows'.")  # a name stays
-        "An animal is left out of the column 'rows'."
+        >>> GROUPS.in_place_of_rows("Row 7 is one of 9 rows; a row is left out of the column 'rows'.")  # a name stays
+        "Group 7 is one of 9 groups; a group is left out of the column 'rows'."
         """
 
         def other(found: re.Match[str]) -> str:
@@ -102,35 +67,7 @@ class Noun:
         return text if self == ROWS else _ROWS_OR_QUOTED.sub(other, text)
 
 
-# By how they sound: a one-off, a European, a union, a user, but an hour, an upload, an ultrasound.
-_SPOKEN_WITH_AN = re.compile(
-    r"(?i)(?!eu|ewe|one\b|once|uni(?!m|n[^e])|u[bcfjkqrst][aeiou]|u[sk]\b)[aeiou]|hour|honest|honou?r|heir"
-)
-_SPELLED_WITH_AN = re.compile("[AEFHILMNORSX]")
-
-
-def _singular(word: str) -> str:
-    """One of what a word names, which may be singular already: status, mass and diagnosis are."""
-    if word in _IRREGULAR or not re.search(r"(?<![sui])s$", word):
-        return _SINGULARS.get(word, word)
-    if word in _SINGULARS:
-        return _SINGULARS[word]
-    if re.search(r"[^aeiou]ies$", word) and len(word) > 4:  # as in ties
-        return f"{word[:-3]}y"
-    return word[:-2] if re.search(r"(ss|sh|ch|x|zz|[^aeo]us)es$", word) else word[:-1]
-
-
-def _plural(word: str) -> str:
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
-    if re.search(r"[^aeiou]y$", word):
-        return f"{word[:-1]}ies"
-    if word.endswith("sis"):
-        return f"{word[:-2]}es"
-    return f"{word}es" if re.search(r"(s|x|z|ch|sh)$", word) else f"{word}s"
-
-
-ROWS = Noun()
+ROWS, GROUPS = Noun(), Noun("group", "groups")
 ROW_NUMBERS = "Row 0 is the first row below the header."  # wherever rows of a file are numbered
 NUMBER_OF_ROW = "row (from 0)"  # the heading of a column of row numbers, for people
 
@@ -144,6 +81,61 @@ def preformatted(text: str) -> str:
     """Return text as notebooks show it; JupyterLab's own font does not align, and its lines break in words."""
     style = "font-family: monospace; margin: 0; white-space: pre; overflow-x: auto"
     return f'<pre style="{style}">{html.escape(text)}</pre>'
+
+
+_SHOWN = 10  # lines of a table
+
+
+class Result:
+    """What prints as sentences, and shows the first lines of its table: a heading, their names, and columns."""
+
+    def explain(self) -> str:
+        """Explain in sentences what was found."""
+        raise NotImplementedError
+
+    def _preview(self) -> tuple[str, Sequence[Any], dict[str, Sequence[Any]]]:
+        """What the lines are, what each is called, and the columns."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def __repr__(self) -> str:
+        heading, names, columns = self._preview()
+        head = [heading, *columns]
+        lines = [head, *([printable(name), *map(_cell, some)] for name, *some in _lines(names, columns))]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        cells = [[name.ljust(widths[0]), *map(str.rjust, some, widths[1:])] for name, *some in lines]
+        more = [f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else []
+        return "\n".join([*("  ".join(line).rstrip() for line in cells), *more])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the sentences, and the first lines."""
+        heading, names, columns = self._preview()
+        return f"{preformatted(self.explain())}{html_table(heading, names, columns)}"
+
+
+def html_table(heading: str, names: Sequence[Any], columns: dict[str, Sequence[Any]]) -> str:
+    """Return the first lines of a table, for notebooks."""
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in (heading, *columns))
+    lines = "".join(
+        f"<tr><th>{html.escape(printable(name))}</th>"
+        f"{''.join(f'<td>{html.escape(_cell(value))}</td>' for value in some)}</tr>"
+        for name, *some in _lines(names, columns)
+    )
+    more = f"<p>and {len(names) - _SHOWN:,} more</p>" if len(names) > _SHOWN else ""
+    return f"<table><tr>{head}</tr>{lines}</table>{more}"
+
+
+def _lines(names: Sequence[Any], columns: dict[str, Sequence[Any]]) -> Iterable[tuple[Any, ...]]:
+    return zip(names[:_SHOWN], *(column[:_SHOWN] for column in columns.values()), strict=True)
+
+
+def _cell(value: Any) -> str:
+    """A value in a table: a number, yes or no, or a text."""
+    if str(value) in ("True", "False"):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else number(value)
 
 
 def number(value: float, scale: float = 0.0) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stablebag import Perturbations
+from stablebag.measuring import Perturbations
 from stablebag.showing.comparison import Comparison
 from stablebag.showing.scores import Covered, HeldOut
 from stablebag.showing.study import Decisions

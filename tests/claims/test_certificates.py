@@ -20,12 +20,11 @@ from stablebag import (
     StratifiedSubbagging,
     Subbagging,
     TrimmedRange,
-    VectorCertificate,
     certify,
-    certify_reused,
     leave_one_out,
     plan,
 )
+from stablebag.proving import VectorCertificate, certify_reused
 from stablebag.proving.certificate import replace_bags
 from stablebag.proving.outputs import UnboundedOutputs
 from stablebag.proving.points import PointCertificate

@@ -9,17 +9,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from claims.reading import joined, number_after
-from stablebag import (
-    BaggedClassifier,
-    BaggedRegressor,
-    RankSets,
-    Subbagging,
-    leave_one_out_refit,
-    select_model,
-    selection_stability,
-    stable_ranking,
-)
+from stablebag import BaggedClassifier, BaggedRegressor, Subbagging, leave_one_out_refit, select_model, stable_ranking
 from stablebag._wording import percent
+from stablebag.deciding import RankSets, selection_stability
 
 
 def lottery(rng, draw):

@@ -89,7 +89,8 @@ def test_without_refits_flips_are_called_an_estimate_with_noise():
 def test_rows_are_listed_with_what_refits_flip_and_others_are_not(close_calls):
     decisions = close_calls.decisions
     contents = Contents(close_calls, Colophon.of(close_calls), Values.of(close_calls, None), None, 0.05)
-    listed = {line[0].text: line[1].value for line in contents.flips.lines}
+    table = contents.rows("flips")
+    listed = {line[0].text: line[1].value for line in table.lines}
     assert listed == {str(row): count for row, count in enumerate(decisions.by_row) if count}
     assert set(np.flatnonzero(decisions.by_row)) <= set(decisions.refitted)
-    assert "that flip when the model is refitted without one row" in contents.flips.caption
+    assert "that flip when the model is refitted without one row" in table.caption

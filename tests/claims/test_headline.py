@@ -8,9 +8,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import BaggedClassifier, BaggedRegressor, Subbagging
-from stablebag.cli.telling import numbers
 from stablebag.showing.report.charts import Changes
-from stablebag.showing.report.page import Colophon
 from stablebag.showing.study import study
 
 N, BAGS = 60, 40
@@ -56,11 +54,11 @@ def test_the_ratio_of_the_headline_is_that_of_refits_by_hand_and_the_same_everyw
     verdict = made.verdict()
     stability = verdict if verdict.case == "stabilized" else verdict.remarks[-1]
     assert stability.headline.endswith(f" {ratio:.2g} times less.")
-    line = made.comparison()[0]
-    assert (line.base, line.bagged) == pytest.approx((typical(base), typical(bagged)))
-    written = numbers(made, Colophon.of(made))["changes"]
-    assert written["times_smaller"]["value"] == pytest.approx(ratio)
-    assert written["bagged_model"] == "refitted"
+    facts = made.facts()
+    change = facts["typical change"]
+    assert (change["base"], change["bagged"]) == pytest.approx((typical(base), typical(bagged)))
+    assert change.kind == "measured"
+    assert facts.to_dict()["facts"]["times smaller"]["value"] == pytest.approx(ratio)
     assert [bar.text for bar in Changes(made.compared).bars()[:2]] == [
         f"{float(f'{typical(each):.3g}'):g}" for each in (base, bagged)
     ]

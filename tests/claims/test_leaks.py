@@ -163,8 +163,8 @@ def test_held_out_visits_of_patients_that_were_trained_on_are_counted(rng):
     visits = pd.DataFrame({"patient_id": np.repeat(np.arange(60), 5), "bmi": rng.normal(size=300)})
     mixed = visits.iloc[rng.permutation(300)]
     said = suggestion(mixed[:240], mixed[240:])
-    assert said.startswith("60 of 60 rows held out belong to patients that were trained on (patient_id)")
-    assert said.endswith("add --group patient_id: it holds out whole patients.")
+    assert said.startswith("60 of 60 rows held out belong to groups that were trained on (patient_id)")
+    assert said.endswith("add --group patient_id: it holds out whole groups.")
     assert suggestion(visits[:240], visits[240:]) == ""  # other patients are held out
     assert suggestion(mixed.rename(columns={"patient_id": "dose"})[:240], mixed[240:]) == ""
 
@@ -246,7 +246,7 @@ def test_warnings_come_before_the_verdict_in_terminal_report_and_json(measured):
     assert text.startswith("Check first: - leak alone predicts stars")
     assert "Until these are settled, the results below say little about new rows." in text
     assert "Once the points above are settled:" in text
-    assert numbers["ranking"]["better_than_chance"]
+    assert numbers["facts"]["ranking"]["better_than_chance"]
 
 
 def test_the_latest_rows_are_held_out_on_request(rng, tmp_path):

@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from stablebag import Perturbations
 from stablebag._wording import number, percent, rounded_up, short
 from stablebag.cli.main import main
+from stablebag.measuring import Perturbations
 from stablebag.showing.comparison import Comparison
+from stablebag.showing.facts import changes
 from stablebag.showing.scores import Score
 from stablebag.showing.verdict import decide
 
@@ -88,7 +89,7 @@ def test_the_number_of_a_row_is_its_place_below_the_header(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     run("measure", tmp_path / "t.csv", "--target", "y", *QUICK, "--json", tmp_path / "n.json", "--test-size", 0.1)
     numbers = json.loads((tmp_path / "n.json").read_text())
-    assert {0, 101} & {found["row"] for found in numbers["most_influential"][:2]}
+    assert {0, 101} & {found["row"] for found in numbers["lists"]["most influential"]["rows"][:2]}
 
 
 def test_rows_in_a_csv_are_numbered_from_0(tmp_path):
@@ -117,7 +118,7 @@ def test_a_rounding_error_of_the_bags_is_no_noise():
     still = Perturbations(np.full(4, 3.0), np.full((60, 4), 3.0 + 4e-16), np.arange(60))
     compared = Comparison.of(still, still)
     assert (compared.base_rms, compared.bagged_rms) == (0.0, 0.0)
-    assert [line.shown() for line in compared.lines()] == [("0", "0")] * 3
+    assert [(fact.text("base"), fact.text("bagged")) for fact in changes(compared)] == [("0", "0")] * 3
 
 
 @pytest.mark.parametrize(("value", "scale", "shown"), [

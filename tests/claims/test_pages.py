@@ -13,23 +13,22 @@ from stablebag import (
     BaggedRegressor,
     BernoulliSubbagging,
     Certificate,
-    LabelSetDisplay,
-    LabelSets,
     PerturbationDisplay,
-    Perturbations,
-    PhaseDiagramDisplay,
     StabilityCurveDisplay,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
     plan,
 )
 from stablebag.cli.main import main
+from stablebag.deciding import LabelSets
+from stablebag.measuring import Perturbations
 from stablebag.paper.experiments import _factor, _spread
+from stablebag.proving import certify_reused
 from stablebag.proving.outputs import UnboundedOutputs
-from stablebag.showing.study import proofs
+from stablebag.showing import LabelSetDisplay, PhaseDiagramDisplay
+from stablebag.showing.facts import guarantees
 
 
 def words(*arguments):
@@ -121,11 +120,12 @@ def test_decisions_that_are_not_drawn_lead_by_at_least_what_is_said(seed):
 def test_of_bags_drawn_anew_the_table_says_that_it_is_proved_on_average(fitted):
     model, X, y, points = fitted
     refitted = leave_one_out_refit(model, X, y, points, rows=range(5))
-    lines = proofs(leave_one_out(model, points), certify_reused(model, points), certify(model), refitted, delta=0.001)
+    measured, proved = leave_one_out(model, points), certify_reused(model, points)
+    lines = [*guarantees(measured, proved, certify(model), refitted, delta=0.001)]
     for line in lines:
-        assert ("on average over seeds" in line.what) == line.what.startswith("fitted again")
-        assert "100%" not in line.what  # of 99.9 % of the rows
-    assert lines[0].what == "by these bags: 99.9% of the rows move it by at most"
+        assert ("on average over seeds" in line.label) == line.label.startswith("fitted again")
+        assert "100%" not in line.label  # of 99.9 % of the rows
+    assert lines[0].label == "by these bags: 99.9% of the rows move it by at most"
 
 
 def test_the_report_has_no_bound_that_is_rounded_down():

@@ -8,13 +8,18 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag._wording import percent
-from stablebag.cli.telling import suspicious
+from stablebag.showing.facts import row_lists
 from stablebag.showing.report import write
 from stablebag.showing.study import study
 
 N, HELD_OUT = 300, 60
 ACCUSATIONS = r"(?i)likely wrong|by chance|suspected|false discover|error rate|probably wrong|mislabel"
 OPTIONS = {"n_bags": 80, "n_refits": 5, "n_points": 8}
+
+
+def suspicious(result):
+    """The sentences about rows that move predictions, and about rows that are worth a look."""
+    return [listed.sentence for listed in row_lists(result) if listed.sentence]
 
 
 def numbers(seed, noise):
@@ -53,7 +58,7 @@ def test_clean_data_are_ranked_and_no_row_is_called_wrong(data, tmp_path):
         assert not re.search(ACCUSATIONS, text)
         assert "This is a ranking: clean data have one too." in " ".join(text.split())
     assert "Worth a look, 10 training rows farthest from what the other rows predict, the first 5: row" in said
-    assert len(result.suspects.farthest) == 10
+    assert len(result.suspects.unusual) == 10
     if data in ("t3", "11 % positives"):
         page = write(tmp_path / "report.html", result).read_text()
         section = page[page.index("Suspicious rows") : page.index("What is proved")]
@@ -70,7 +75,7 @@ def test_a_gross_error_is_ranked_first_and_its_distance_is_printed(data):
     y[row] = "no" if y.dtype.kind == "U" else -60.0
     learner = DecisionTreeClassifier(max_depth=3) if y.dtype.kind == "U" else None
     result = studied(X, y, learner)
-    far = result.suspects.farthest[0]
+    far = result.suspects.unusual[0]
     assert far.number == row
     if y.dtype.kind == "U":
         levels = f"its class has {percent(far.value)}, usually {percent(far.usual)}"
@@ -111,8 +116,8 @@ def test_rows_whose_class_is_predicted_as_usual_are_not_worth_a_look():
     y = np.where(X[:, 0] > 0, "yes", "no")
     y[5] = "no" if y[5] == "yes" else "yes"
     found = studied(X, y, DecisionTreeClassifier(max_depth=1)).suspects
-    assert found.farthest[0].number == 5
-    assert all(far.value < far.usual for far in found.farthest)
+    assert found.unusual[0].number == 5
+    assert all(far.value < far.usual for far in found.unusual)
 
 
 class Guess(RegressorMixin, BaseEstimator):

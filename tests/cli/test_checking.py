@@ -1,10 +1,6 @@
-import warnings
-from io import StringIO
-
 import pytest
-from rich.console import Console
 
-from stablebag.cli.training import TableError, check_level, check_share, spoken_warnings
+from stablebag.cli.training import TableError, check_level, check_share
 
 
 @pytest.mark.parametrize(("value", "meant"), [(95, "Did you mean 0.95?"), (99.5, "Did you mean 0.995?"), (1, "Got 1.")])
@@ -22,19 +18,3 @@ def test_a_share_may_be_all_or_none_and_a_level_may_not():
             check_level(value, "--confidence")
     with pytest.raises(TableError, match=r"Did you mean 0\.05"):
         check_share(5, "--delta")
-
-
-def test_warnings_are_sentences_and_each_is_said_once():
-    said = StringIO()
-    with spoken_warnings(Console(file=said, width=80)):
-        for _ in range(3):
-            warnings.warn("Use more rows.", stacklevel=1)
-    assert said.getvalue() == "Use more rows.\n"
-
-
-def test_warnings_for_developers_stay_hidden():
-    said = StringIO()
-    with spoken_warnings(Console(file=said, width=80)):
-        warnings.warn("A function will be renamed.", DeprecationWarning, stacklevel=1)
-        warnings.warn("Use more rows.", stacklevel=1)
-    assert said.getvalue() == "Use more rows.\n"

@@ -1,6 +1,6 @@
 import pytest
 
-from stablebag.cli import studying
+from stablebag.cli import measure
 from stablebag.showing.study import study
 
 
@@ -14,7 +14,7 @@ def studied(monkeypatch):
         fewer = {**options, "n_bags": 20, "n_refits": 2, "n_points": 3}
         return study(learner, X, y, X_test, y_test, **fewer)
 
-    monkeypatch.setattr(studying, "study", smaller)
+    monkeypatch.setattr(measure, "study", smaller)
     return made
 
 
@@ -33,6 +33,7 @@ def test_the_demo_writes_a_report_of_numbers_and_one_of_classes(run, studied, tm
     assert "accuracy (higher is better)" in words
 
 
+@pytest.mark.slow
 def test_a_file_in_the_place_of_the_folder_is_refused(run, studied, tmp_path):
     (tmp_path / "taken").write_text("")
     result = run("demo", "--output", tmp_path / "taken")

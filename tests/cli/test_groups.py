@@ -8,7 +8,6 @@ from stablebag.cli.training import (
     TrainingTable,
     counted,
     held_out_units,
-    noun,
     seen_before,
     sizes,
     split_group,
@@ -35,7 +34,6 @@ def test_the_group_is_no_feature(frame):
     X, patients = split_group(frame, "patient_id", "y")
     assert X.columns.tolist() == ["dose"]
     assert patients.tolist() == frame["patient_id"].tolist()
-    assert noun(patients).plural == "patients"
 
 
 @pytest.mark.parametrize(("name", "words"), [
@@ -99,9 +97,9 @@ def test_units_of_one_class_each_are_held_out_by_class(frame):
 
 def test_a_share_that_leaves_nobody_to_train_on_is_refused(frame):
     y, few = np.arange(len(frame)), frame["patient_id"]
-    with pytest.raises(TableError, match=r"40 of the 40 patients are held out and none is left .*Take a smaller share"):
+    with pytest.raises(TableError, match=r"40 of the 40 groups are held out and none is left .*Take a smaller share"):
         held_out_units(frame, y, few, 0.99, "regression", 0)
-    with pytest.raises(TableError, match=r"39 of the 40 patients are held out and one is left"):
+    with pytest.raises(TableError, match=r"39 of the 40 groups are held out and one is left"):
         held_out_units(frame, y, few, 0.975, "regression", 0)
     assert held_out_units(frame, y, few, 0.95, "regression", 0)[4].nunique() == 2
     with pytest.raises(ValueError, match="--test-size is a share"):
@@ -110,7 +108,7 @@ def test_a_share_that_leaves_nobody_to_train_on_is_refused(frame):
 
 def test_one_class_left_to_train_on_is_refused():
     patients, y = visits("a", "b", "c", "c"), np.array(["no", "no", "no", "yes"])
-    with pytest.raises(TableError, match=r"All rows of the 2 patients to train on have one class, 'no'"):
+    with pytest.raises(TableError, match=r"All rows of the 2 groups to train on have one class, 'no'"):
         # The one with both classes is held out under some of these seeds.
         _ = [held_out_units(pd.DataFrame({"x": range(4)}), y, patients, 0.3, "classification", k) for k in range(20)]
 
@@ -119,30 +117,30 @@ def test_one_class_left_to_train_on_is_refused():
 
 
 def test_units_and_their_rows_are_counted():
-    assert counted(visits("a", "a", "b")) == "3 rows of 2 patients"
-    assert sizes(visits("a", "a", "b")) == "There are 2 patients with 1 to 2 rows each."
-    assert sizes(visits("a", "a", "b", "b")) == "There are 2 patients with 2 rows each."
-    words = "There are 2 animals with one row each: leaving out one is leaving out a row."
+    assert counted(visits("a", "a", "b")) == "3 rows of 2 groups"
+    assert sizes(visits("a", "a", "b")) == "There are 2 groups with 1 to 2 rows each."
+    assert sizes(visits("a", "a", "b", "b")) == "There are 2 groups with 2 rows each."
+    words = "There are 2 groups with one row each: leaving out one is leaving out a row."
     assert sizes(visits("a", "b", column="animal")) == words
     assert trained(1500, 30, None, None) == "Trained on 1,500 rows, held out 30."
     patients = visits("a", "a", "b")
-    assert trained(3, 9, patients, None) == "Trained on 3 rows of 2 patients, held out 9 rows."
-    assert trained(3, 2, patients, visits("c", "d")).endswith("held out 2 rows of 2 other patients.")
-    assert trained(3, 1, patients, visits("c")).endswith("held out 1 row of 1 other patient.")
-    assert trained(3, 2, patients, visits("a", "d")).endswith("held out 2 rows of 2 patients.")
+    assert trained(3, 9, patients, None) == "Trained on 3 rows of 2 groups, held out 9 rows."
+    assert trained(3, 2, patients, visits("c", "d")).endswith("held out 2 rows of 2 other groups.")
+    assert trained(3, 1, patients, visits("c")).endswith("held out 1 row of 1 other group.")
+    assert trained(3, 2, patients, visits("a", "d")).endswith("held out 2 rows of 2 groups.")
 
 
 def test_rows_of_units_that_were_trained_on_are_noticed():
     numbers = visits(1, 2, 2, 3)
     assert seen_before(numbers, visits(4, 5)) == seen_before(numbers, None) == seen_before(None, numbers) == ""
     assert seen_before(numbers, visits(2, 5)) == (
-        "1 of the 2 rows to predict belongs to patients that were trained on (2)."
+        "1 of the 2 rows to predict belongs to groups that were trained on (2)."
     )
     for others in (
         visits("3", "1", "A7", "1"),
         visits(3.0, 1.0, np.nan, 1.0),
     ):  # numbers in one table, texts in another
-        assert "3 of the 4 rows to predict belong to patients that were trained on (3, 1)." in seen_before(
+        assert "3 of the 4 rows to predict belong to groups that were trained on (3, 1)." in seen_before(
             numbers, others
         )
 
@@ -170,13 +168,13 @@ def test_columns_that_are_called_like_identities_and_repeat_are_noticed(name):
 
 def test_the_suggestion_says_what_would_change(frame):
     assert suggestion(frame) == (
-        "The column patient_id has 40 values in 120 rows. If the rows of a patient belong together, add --group "
-        "patient_id: without it, errors and intervals are too small for new patients."
+        "The column patient_id has 40 values in 120 rows. If the rows of a group belong together, add --group "
+        "patient_id: without it, errors and intervals are too small for new groups."
     )
     assert suggestion(frame[:100], frame[99:]) == (
-        "1 of 21 rows held out belongs to patients that were trained on (patient_id), so the scores flatter "
-        "predictions for new patients. If new patients are what you predict, add --group patient_id: it holds out "
-        "whole patients."
+        "1 of 21 rows held out belongs to groups that were trained on (patient_id), so the scores flatter "
+        "predictions for new groups. If new groups are what you predict, add --group patient_id: it holds out "
+        "whole groups."
     )
     assert suggestion(frame[:60], frame[60:]) == ""  # other patients
 

@@ -22,6 +22,7 @@ def test_intervals_are_written(run, table, tmp_path):
     assert "7 intervals by jackknife+ at level 0.8" in words(result)
 
 
+@pytest.mark.slow
 def test_known_targets_are_held_against_the_intervals(run, table, tmp_path):
     known = pd.read_csv(table)[:9]
     known.to_csv(tmp_path / "known.csv", index=False)
@@ -40,22 +41,24 @@ def test_known_targets_are_held_against_the_intervals(run, table, tmp_path):
     assert "exact copies" not in words(result)
 
 
+@pytest.mark.slow
 def test_with_a_group_intervals_are_for_rows_of_new_units(run, clinic, tmp_path):
     output, new = tmp_path / "intervals.csv", clinic.with_name("new.csv")
     arguments = ("--target", "pressure", "--group", "patient_id", "--test", new, "--output", output, "--jobs", 1)
     result = run("interval", clinic, *arguments, "--n-bags", 40)
     assert result.exit_code == 0, result.output
     n_rows = len(pd.read_csv(clinic))
-    assert f"Trained on {n_rows} rows of 30 patients; the intervals are for rows of other patients." in words(result)
-    assert "2 of the 9 rows to predict belong to patients that were trained on (ann-0" in words(result)
+    assert f"Trained on {n_rows} rows of 30 groups; the intervals are for rows of other groups." in words(result)
+    assert "2 of the 9 rows to predict belong to groups that were trained on (ann-0" in words(result)
     assert "The guarantee is not about these rows." in words(result)
-    assert "at a row drawn at random from a new patient" in words(result)
+    assert "at a row drawn at random from a new group" in words(result)
     frame = pd.read_csv(output)
     others = [name for name in pd.read_csv(new).columns if name != "patient_id"]
     assert frame.columns.tolist() == ["row", "patient_id", *others, "prediction", "lower", "upper"]
     assert frame["patient_id"].tolist() == pd.read_csv(new)["patient_id"].tolist()
 
 
+@pytest.mark.slow
 def test_new_rows_need_no_group(run, clinic, tmp_path):
     pd.read_csv(clinic)[:4].drop(columns="patient_id").to_csv(tmp_path / "new.csv", index=False)
     output = tmp_path / "intervals.csv"
@@ -66,6 +69,7 @@ def test_new_rows_need_no_group(run, clinic, tmp_path):
     assert pd.read_csv(output).columns.tolist()[-3:] == ["prediction", "lower", "upper"]
 
 
+@pytest.mark.slow
 def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
     new = clinic.with_name("new.csv")
     arguments = ("--target", "pressure", "--test", new, "--output", tmp_path / "i.csv", "--n-bags", 20, "--jobs", 1)
@@ -74,16 +78,18 @@ def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
     assert "add --group patient_id:" in words(result)
 
 
+@pytest.mark.slow
 def test_the_stable_jackknife_is_refused_for_units_before_anything_is_fitted(run, clinic, tmp_path):
     arguments = ("--target", "pressure", "--test", clinic, "--output", tmp_path / "i.csv", "--n-bags", 10**6)
     result = run("interval", clinic, *arguments, "--group", "patient_id", "--method", "stable-jackknife")
     assert result.exit_code == 2
-    assert "stable-jackknife is proved for rows, and --group leaves out patients. Use jackknife+." in words(result)
+    assert "stable-jackknife is proved for rows, and --group leaves out groups. Use jackknife+." in words(result)
 
 
 # ------------------------------------------------------------------------------------------------- what a user asks for
 
 
+@pytest.mark.slow
 def test_the_number_of_bags_is_drawn_where_the_theorem_is_for_such_a_number(run, table, tmp_path):
     arguments = ("--target", "cost", "--test", table.with_name("new-cost.csv"), "--output", tmp_path / "i.csv")
     for method, drawn in (("jackknife+", True), ("jackknife-minmax", True), ("jackknife", False)):
@@ -94,6 +100,7 @@ def test_the_number_of_bags_is_drawn_where_the_theorem_is_for_such_a_number(run,
         assert "random_n_bags" not in words(result)
 
 
+@pytest.mark.slow
 def test_columns_are_kept_beside_the_intervals(run, table, tmp_path):
     new = tmp_path / "new.csv"
     pd.read_csv(table.with_name("new-cost.csv")).assign(key=list("abcdefg"), row=9, lower=-1).to_csv(new, index=False)
@@ -108,6 +115,7 @@ def test_columns_are_kept_beside_the_intervals(run, table, tmp_path):
     assert frame["row of this table"].tolist() == list(range(7))
 
 
+@pytest.mark.slow
 def test_intervals_can_be_as_wide_as_bags_differ(run, table, tmp_path):
     arguments = ("--target", "cost", "--test", table.with_name("new-cost.csv"), "--n-bags", 25, "--jobs", 1)
     widths = []
@@ -120,6 +128,7 @@ def test_intervals_can_be_as_wide_as_bags_differ(run, table, tmp_path):
     assert widths[1] > 2 * widths[0]
 
 
+@pytest.mark.slow
 def test_negative_intervals_of_what_is_never_negative_come_with_advice(run, tmp_path):
     prices = pd.DataFrame({"rooms": [1, 2, 3, 4, 5, 6] * 5, "price": [1.0, 2, 4, 8, 160, 320] * 5})
     prices.to_csv(tmp_path / "homes.csv", index=False)
@@ -133,6 +142,7 @@ def test_negative_intervals_of_what_is_never_negative_come_with_advice(run, tmp_
     assert "--locally-weighted makes them as wide as the bags differ at each row." in words(result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "sentence"), [
     (("--confidence", 95), "--confidence is a level between 0 and 1, such as 0.9. Got 95. Did you mean 0.95?"),
     (("--confidence", 0), "--confidence is a level between 0 and 1, such as 0.9. Got 0."),
@@ -160,6 +170,7 @@ def test_everything_is_checked_before_anything_is_fitted(run, table, tmp_path, o
     assert sentence.replace("WORDS", str(words_)) in words(result)
 
 
+@pytest.mark.slow
 def test_too_few_patients_are_told_in_a_sentence(run, clinic, tmp_path):
     few = tmp_path / "few.csv"
     frame = pd.read_csv(clinic)
@@ -167,7 +178,7 @@ def test_too_few_patients_are_told_in_a_sentence(run, clinic, tmp_path):
     arguments = ("--target", "pressure", "--group", "patient_id", "--test", clinic, "--output", tmp_path / "i.csv")
     result = run("interval", few, *arguments, "--jobs", 1)
     assert result.exit_code == 2
-    assert "At level 0.9 every interval of 5 patients would be infinite: it takes 9 patients." in words(result)
+    assert "At level 0.9 every interval of 5 groups would be infinite: it takes 9 groups." in words(result)
     assert "--confidence 0.83 at the most." in words(result)
     result = run("interval", few, *arguments, "--jobs", 1, "--confidence", 0.83, "--n-bags", 40)
     assert result.exit_code == 0, result.output

@@ -4,8 +4,12 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import train_test_split
 
 import parquet_files
+from stablebag.cli import budget, measure
+from stablebag.cli.measure import held_out
+from stablebag.tables.text import TableError
 
 QUICK = ("--n-bags", 20, "--refits", 5, "--points", 4, "--jobs", 1)
 
@@ -41,6 +45,7 @@ def test_measure_prints_a_table_and_writes_a_report_and_numbers(measured):
     assert numbers["n_samples"] == 96
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_report_to_the_last_bit(run, table, measured, tmp_path):
     path = tmp_path / "report.html"
     arguments = ("measure", table, "--target", "ill", *QUICK[:-1], 2, "--output", path, "--seed", 3)
@@ -48,6 +53,7 @@ def test_the_same_seed_gives_the_same_report_to_the_last_bit(run, table, measure
     assert path.read_text() == measured["ill"][1]
 
 
+@pytest.mark.slow
 def test_measure_takes_a_test_table_and_a_model_with_parameters(run, table):
     model = ("--model", "sklearn.tree:DecisionTreeClassifier", "--param", "max_depth=2")
     result = run("measure", table, "--target", "ill", "--test", table.with_name("new-ill.csv"), *model, *QUICK)
@@ -56,6 +62,7 @@ def test_measure_takes_a_test_table_and_a_model_with_parameters(run, table):
     assert "accuracy (higher is better)" not in words(result)  # the new rows have no target
 
 
+@pytest.mark.slow
 def test_names_in_brackets_and_classes_as_floats_are_taken_as_they_are(run, tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a [m]": rng.normal(size=60), "y [/b]": rng.integers(0, 2, 60).astype(float)})
@@ -69,6 +76,7 @@ def test_names_in_brackets_and_classes_as_floats_are_taken_as_they_are(run, tmp_
     assert accuracy.split("│")[2].strip() == "1"  # a tree on rows that it has seen
 
 
+@pytest.mark.slow
 def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
     report, numbers = tmp_path / "report.html", tmp_path / "numbers.json"
     arguments = ("--target", "pressure", "--group", "patient_id", *QUICK, "--output", report, "--json", numbers)
@@ -77,33 +85,33 @@ def test_with_a_group_everything_is_about_its_units(run, clinic, tmp_path):
     n_rows = len(pd.read_csv(clinic))
     for sentence in (
         f"{n_rows} rows of visits.csv; the target is 'pressure' (regression).",
-        "There are 30 patients with 1 to 7 rows each.",
-        "rows of 24 patients, held out",
-        "rows of 6 other patients.",
-        "How far the prediction changed without 5 of the 24 patients, at",
+        "There are 30 groups with 1 to 7 rows each.",
+        "rows of 24 groups, held out",
+        "rows of 6 other groups.",
+        "How far the prediction changed without 5 of the 24 groups, at",
     ):
         assert sentence in words(result), sentence
     assert "--group" not in words(result)  # it is given, so it is not suggested
     found = json.loads(numbers.read_text())
-    assert (found["unit"], found["n_samples"]) == ("patient", 24)
-    assert found["changes"]["n_refits_of_the_base_model"] == found["changes"]["n_refits_of_the_bagged_model"] == 5
+    assert (found["unit"], found["n_samples"]) == ("group", 24)
+    assert [found["facts"][f"refits of the {model} model"]["value"] for model in ("base", "bagged")] == [5, 5]
     assert found["n_rows"] == n_rows - int(words(result).split("held out ")[1].split()[0])
-    assert set(found["most_influential"][0]) == {"patient", "root_mean_square_effect"}
-    assert found["most_influential"][0]["patient"] in set(pd.read_csv(clinic)["patient_id"])
-    assert found["proved"][0]["what"] == "by these bags: 95% of the patients move it by at most"
+    assert set(found["lists"]["most influential"]["rows"][0]) == {"group", "change"}
+    assert found["lists"]["most influential"]["rows"][0]["group"] in set(pd.read_csv(clinic)["patient_id"])
+    assert found["facts"]["guaranteed change"]["label"] == "by these bags: 95% of the groups move it by at most"
     page = report.read_text()
-    assert "<h2>Suspicious patients</h2>" in page
+    assert "<h2>Suspicious groups</h2>" in page
     assert '<button type="button">patient_id</button>' not in page  # it is no feature
 
 
+@pytest.mark.slow
 def test_classes_of_units_are_measured(run, clinic):
     result = run("measure", clinic, "--target", "ill", "--group", "patient_id", *QUICK)
     assert result.exit_code == 0, result.output
-    assert re.search(
-        "single patient: refitting without that patient flips|of the 24 patients flips none", words(result)
-    )
+    assert re.search("single group: refitting without that group flips|of the 24 groups flips none", words(result))
 
 
+@pytest.mark.slow
 def test_a_table_with_dates_is_refitted_by_several_jobs(run, table):
     few = ("--n-bags", 20, "--refits", 4, "--matched", 2, "--points", 3, "--jobs", 2)
     result = run("measure", table, "--target", "cost", *few)
@@ -111,65 +119,72 @@ def test_a_table_with_dates_is_refitted_by_several_jobs(run, table):
     assert "20 bags of 48 rows, 4 refits of the base model and 2 of the bagged model" in words(result)
 
 
+@pytest.mark.slow
 def test_of_classes_decisions_follow_the_verdict_in_terminal_and_numbers(measured):
     result, page, found = measured["ill"]
     assert list(found)[:2] == ["warnings", "verdict"]
-    decisions = found["decisions"]
+    conclusion, facts = found["sentences"]["decisions"], found["facts"]
     assert found["warnings"]  # the table has a column that predicts the target alone
     text = " ".join(result.stdout.split())
     assert text.index(found["warnings"][0][:40]) < text.index(found["verdict"]["headline"])
-    assert found["verdict"]["reasons"][0].startswith(decisions["conclusion"])
-    assert decisions["conclusion"] in words(result)
-    assert "24 decisions" in decisions["conclusion"]
-    assert decisions["n_flipped_by_refits"] <= decisions["n_held_out"] == 24
-    assert decisions["suggested_flips"]["confirmed"] <= decisions["suggested_flips"]["checked"]
-    assert decisions["by_the_same_rows"]["n_rows"] >= found["changes"]["n_refits_of_the_bagged_model"]
+    assert found["verdict"]["reasons"][0].startswith(conclusion)
+    assert conclusion in words(result)
+    assert "24 decisions" in conclusion
+    assert facts["flips"]["decisions"] <= facts["flips"]["n_held_out"] == 24
+    assert facts["flips"]["bagged"] == facts["flips"]["decisions"] / 24
+    assert facts["suggested flips"]["confirmed"] <= facts["suggested flips"]["checked"]
+    assert facts["flips by the same rows"]["n_refits"] >= facts["refits of the bagged model"]["value"]
     assert 0 < page.index(found["verdict"]["headline"], page.index('id="verdict"')) < page.index("<h2>")
     assert "How far the class probabilities (distance between vectors, at most 1.41) changed" in words(result)
-    assert "decisions" not in measured["cost"][2]
+    assert "flips" not in measured["cost"][2]["facts"]
 
 
+@pytest.mark.slow
 def test_scores_shares_and_refits_are_chosen(run, table, tmp_path):
     numbers = tmp_path / "numbers.json"
     chosen = ("--metric", "r2", "--metric", "neg_max_error", "--delta", 0.2, "--matched", 2, "--json", numbers)
     result = run("measure", table, "--target", "cost", *QUICK, *chosen)
     assert result.exit_code == 0, result.output
     found = json.loads(numbers.read_text())
-    assert list(found["held_out"]) == ["R2", "max error"]
-    assert found["proved"][0]["what"] == "by these bags: 80% of the rows move it by at most"
-    assert found["proved"][-1]["measured"] > 0
+    assert [name for name, fact in found["facts"].items() if "constant" in fact] == ["R2", "max error"]
+    assert found["facts"]["guaranteed change"]["label"] == "by these bags: 80% of the rows move it by at most"
+    assert found["facts"]["guaranteed mean change of a refit"]["measured"] > 0
     refused = run("measure", table, "--target", "cost", *QUICK, "--metric", "roc_acu")
     assert refused.exit_code == 2
     assert "Error: There is no metric 'roc_acu'. Did you mean 'roc_auc'?" in words(refused)
 
 
+@pytest.mark.slow
 def test_held_out_rows_of_units_that_were_trained_on_are_told(run, clinic):
     new = clinic.with_name("new.csv")
     result = run("measure", clinic, "--target", "pressure", "--group", "patient_id", "--test", new, *QUICK)
     assert result.exit_code == 0, result.output
-    assert "2 of the 9 rows to predict belong to patients that were trained on (ann-0" in words(result)
-    assert "So the scores flatter predictions for new patients." in words(result)
+    assert "2 of the 9 rows to predict belong to groups that were trained on (ann-0" in words(result)
+    assert "So the scores flatter predictions for new groups." in words(result)
 
 
+@pytest.mark.slow
 def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
     report = tmp_path / "report.html"
     result = run("measure", clinic, "--target", "pressure", *QUICK, "--output", report)
     assert result.exit_code == 0, result.output
-    told = "add --group patient_id: it holds out whole patients."
+    told = "add --group patient_id: it holds out whole groups."
     assert words(result).index(told) < words(result).index("Once the points above are settled")
     page = report.read_text()
     assert page.index(told) < page.index('id="verdict"')
 
 
+@pytest.mark.slow
 def test_every_row_its_own_unit_is_the_same_as_rows(run, table, tmp_path):
     frame = pd.read_csv(table)
     frame.assign(person=range(len(frame))).to_csv(tmp_path / "t.csv", index=False)
     result = run("measure", tmp_path / "t.csv", "--target", "cost", "--group", "person", *QUICK)
     assert result.exit_code == 0, result.output
-    assert "There are 120 people with one row each: leaving out one is leaving out a row." in words(result)
-    assert "Trained on 96 rows of 96 people, held out 24 rows of 24 other people." in words(result)
+    assert "There are 120 groups with one row each: leaving out one is leaving out a row." in words(result)
+    assert "Trained on 96 rows of 96 groups, held out 24 rows of 24 other groups." in words(result)
 
 
+@pytest.mark.slow
 def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
     frame = pd.read_csv(clinic)
     frame.loc[3, "patient_id"] = None
@@ -178,7 +193,7 @@ def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
         (clinic, ("--group", "patientid"), "There is no column 'patientid' in the table. Did you mean 'patient_id'?"),
         (clinic, ("--group", "pressure"), "The target 'pressure' cannot be the group as well."),
         (tmp_path / "holes.csv", ("--group", "patient_id"), "The group 'patient_id' is missing in row 3,"),
-        (clinic, ("--group", "patient_id", "--test-size", 0.98), "30 of the 30 patients are held out and none is left"),
+        (clinic, ("--group", "patient_id", "--test-size", 0.98), "30 of the 30 groups are held out and none is left"),
     ):
         result = run("measure", path, "--target", "pressure", *options, *QUICK)
         assert result.exit_code == 2
@@ -186,6 +201,7 @@ def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
         assert sentence in words(result)
 
 
+@pytest.mark.slow
 def test_the_data_are_shown_as_they_were_read(run, table, tmp_path):
     frame = pd.read_csv(table).assign(code=[f"{k:04d}" for k in range(120)], same=1)
     frame.to_csv(tmp_path / "t.csv", sep=";", decimal=",", index=False)
@@ -202,9 +218,12 @@ def test_the_data_are_shown_as_they_were_read(run, table, tmp_path):
         assert sentence in words(result), sentence
     found = json.loads(numbers.read_text())
     assert [column["name"] for column in found["data"]["columns"]][-2:] == ["code", "same"]
-    assert found["most_influential"][0]["row"] in set(frame["code"])  # as it is written, with its zeros
+    assert found["lists"]["most influential"]["rows"][0]["row"] in set(
+        frame["code"]
+    )  # as it is written, with its zeros
 
 
+@pytest.mark.slow
 def test_two_rows_are_too_few_to_hold_one_out(run, tmp_path):
     (tmp_path / "t.csv").write_text("y,a\n1.5,2\n3.5,4\n")
     result = run("measure", tmp_path / "t.csv", "--target", "y", *QUICK)
@@ -212,6 +231,7 @@ def test_two_rows_are_too_few_to_hold_one_out(run, tmp_path):
     assert words(result).endswith("Error: One row is left to train on, and two are needed. Give more rows, or --test.")
 
 
+@pytest.mark.slow
 def test_of_very_few_rows_warnings_are_sentences_and_all_rows_are_named(run, tmp_path):
     rng = np.random.default_rng(0)
     pd.DataFrame({"x": rng.normal(size=8), "y": rng.normal(size=8)}).to_csv(tmp_path / "t.csv", index=False)
@@ -223,6 +243,7 @@ def test_of_very_few_rows_warnings_are_sentences_and_all_rows_are_named(run, tmp
     assert "±" not in result.output
 
 
+@pytest.mark.slow
 def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path):
     folder, report, numbers = tmp_path / "parts", tmp_path / "report.html", tmp_path / "numbers.json"
     folder.mkdir()
@@ -252,9 +273,9 @@ def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path)
     assert "Trained on 309 rows, held out 78." in said
     assert "The columns of parts, as they were read in 78 rows drawn at random" in said
     written = json.loads(numbers.read_text())
-    assert (written["n_samples"], written["changes"]["n_refits_of_the_base_model"]) == (309, 0)
+    assert (written["n_samples"], written["facts"]["refits of the base model"]["value"]) == (309, 0)
     assert (written["verdict"]["case"], written["data"]["n_sampled"]) == ("not compared", 78)
-    assert written["held_out"]["R2"]["base"] is None
+    assert written["facts"]["R2"]["base"] is None
     page = report.read_text()
     assert "base learner</th>" not in page
     assert "what columns are, from 78 of them" in page
@@ -264,19 +285,21 @@ def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path)
     assert "The table would" not in words(in_memory)
 
 
+@pytest.mark.slow
 def test_classes_and_units_of_a_large_table_are_measured(run, tmp_path):
     parquet_files.one_file(tmp_path, parquet_files.rows(400))
     few = ("--n-bags", 8, "--bag-size", 3, "--points", 4, "--jobs", 1, "--max-memory", "30KB")
     about = (tmp_path / "*.parquet", "--target", "kind", "--group", "patient")
     result = run("measure", *about, "--drop", "y,day,name", *few)
     assert result.exit_code == 0, result.output
-    assert "The bags without each patient suggest that" in words(result)
-    assert "other patients." in words(result)
+    assert "The bags without each group suggest that" in words(result)
+    assert "other groups." in words(result)
     refused = run("measure", *about, "--drop", "y,day", "--id", "name", *few)
     assert refused.exit_code == 2
     assert "Error: --id holds the names of all rows in memory" in words(refused)
 
 
+@pytest.mark.slow
 def test_what_a_large_table_cannot_have_is_said_before_any_work(run, tmp_path):
     parquet_files.one_file(tmp_path, parquet_files.rows())
     table = tmp_path / "all.parquet"
@@ -291,3 +314,105 @@ def test_what_a_large_table_cannot_have_is_said_before_any_work(run, tmp_path):
         assert said in words(result), result.output
     missing = run("measure", tmp_path / "*.pq", "--target", "y")
     assert "Error: No file matches the pattern" in missing.output
+
+
+def test_influential_rows_are_numbered_as_in_the_file(run, tmp_path):
+    odd = np.where(np.arange(100) == 70, 1000.0, np.arange(100.0) / 7)
+    frame = pd.DataFrame({"place": np.random.default_rng(0).normal(size=100), "y": odd})
+    frame.loc[:9, "y"] = np.nan
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    numbers = tmp_path / "numbers.json"
+    model = ("--param", "min_samples_leaf=20", *QUICK, "--n-bags", 300)  # enough to tell from noise
+    table = tmp_path / "table.csv"
+    assert run("measure", table, "--target", "y", "--test", table, *model, "--json", numbers).exit_code == 0
+    found = json.loads(numbers.read_text())
+    assert found["lists"]["most influential"]["rows"][0]["row"] == 70
+    assert [found["lists"][name]["rows"][0]["row"] for name in ("moving the predictions", "worth a look")] == [70, 70]
+
+
+def test_rows_are_held_out_by_class_where_that_can_be_done():
+    X, y = np.arange(100), np.repeat(["often", "seldom"], [90, 10])
+    X_train, X_test, y_train, y_test = held_out(X, y, 0.2, "classification", 0)
+    assert (y_test == "seldom").sum() == 2
+    assert sorted([*X_train, *X_test]) == X.tolist()
+    np.testing.assert_array_equal(y[X_train], y_train)
+    alone = np.where(X == 7, "once", y)  # a class of one row cannot be on both sides
+    assert len(held_out(X, alone, 0.2, "classification", 0)[1]) == 20
+
+
+def test_the_same_seed_holds_out_the_same_rows():
+    X, y = np.arange(100), np.arange(100.0)
+    tests = [held_out(X, y, 0.3, "regression", seed)[1].tolist() for seed in (0, 0, 1)]
+    assert tests[0] == tests[1] != tests[2]
+    assert len(tests[0]) == 30
+
+
+def test_training_rows_of_one_class_are_refused_with_what_to_do():
+    X, y = np.arange(100), np.where(np.arange(100) == 26, "8", "7")
+    assert 26 in train_test_split(X, test_size=0.2, random_state=0)[1]
+    said = (
+        r"All rows to train on have class '7': class '8' has 1 row only, and it is held out. Gather more rows of class "
+        r"'8', or give held-out rows with --test. If the target is a number, use --task regression.$"
+    )
+    with pytest.raises(TableError, match=said):
+        held_out(X, y, 0.2, "classification", 0)
+    with pytest.raises(TableError, match=r"class 'yes' has 1 row only.* --test.$"):
+        held_out(X, np.where(y == "8", "yes", "no"), 0.2, "classification", 0)
+    assert len(held_out(X, y, 0.2, "classification", 1)[1]) == 20  # it is not held out
+    few = np.array(["a"] * 2 + ["b", "c"])
+    with pytest.raises(TableError, match="the other 2 classes have so few rows that all of them are held out"):
+        held_out(np.arange(4), few, 0.5, "classification", next(s for s in range(99) if _held(s) == {2, 3}))
+
+
+def _held(seed):
+    return set(train_test_split(np.arange(4), test_size=0.5, random_state=seed)[1].tolist())
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.1, float("nan")])
+def test_a_share_of_rows_that_is_none_is_refused(share):
+    with pytest.raises(ValueError, match="--test-size is a share of the rows between 0 and 1"):
+        held_out(np.arange(9), np.arange(9.0), share, "regression", 0)
+
+
+def test_a_study_without_the_folder_to_write_to_is_not_begun(run, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(measure, "study", lambda *arguments, **options: pytest.fail("begun"))
+    result = run("measure", table, "--target", "cost", "--json", tmp_path / "none" / "numbers.json")
+    assert result.exit_code == 2
+    assert "none to write numbers.json to" in words(result)
+
+
+def test_what_was_chosen_is_in_the_command_of_the_report_and_chooses_it_again(run, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(budget, "LADDER", ((20, 4),))
+    page, numbers = tmp_path / "a.html", [tmp_path / "a.json", tmp_path / "b.json"]
+    given = ["measure", table, "--target", "cost", "--model", "ridge", "--points", 4, "--jobs", 1]
+    chosen = ("--n-bags", 20, "--refits", 4, "--matched", 4)
+    for asked, more, number in zip(((), chosen), (("--output", page), ()), numbers, strict=True):
+        monkeypatch.setattr("sys.argv", ["stablebag", *map(str, [*given, *asked])])
+        done = run(*given, *asked, *more, "--json", number)
+        assert done.exit_code == 0, done.output
+        assert "20 bags of 48 rows, 4 refits of the base model and 4 of the bagged model take " in done.output
+    assert "--points 4 --jobs 1 --n-bags 20 --refits 4 --matched 4</" in page.read_text()
+    command = json.loads(numbers[0].read_text())["command"]
+    assert command.endswith("--points 4 --jobs 1 --n-bags 20 --refits 4 --matched 4")
+    assert numbers[0].read_text() == numbers[1].read_text()
+
+
+def test_with_a_cache_nothing_is_fitted_twice_and_the_numbers_are_the_same(run, table, tmp_path):
+    given = ["measure", table, "--target", "ill", *QUICK, "--cache", tmp_path / "kept"]
+    outputs = [run(*given, "--json", tmp_path / f"{k}.json").output for k in range(2)]
+    assert "fits are taken from" not in outputs[0]
+    assert "20 of 20 fits are taken from" in outputs[1]
+    assert "5 of 5 fits are taken from" in outputs[1]
+    assert (tmp_path / "0.json").read_text() == (tmp_path / "1.json").read_text()
+
+
+def test_an_interrupt_says_where_fits_are_kept(run, table, tmp_path, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(measure, "study", interrupted)
+    given = ["measure", table, "--target", "ill", *QUICK]
+    assert run(*given).output.splitlines()[-1] == "Interrupted."
+    done = run(*given, "--cache", tmp_path / "kept")
+    kept = f"What was done is kept in {tmp_path / 'kept'}; the same command continues from there."
+    assert (done.exit_code, done.output.splitlines()[-1]) == (130, f"Interrupted. {kept}")

@@ -5,6 +5,7 @@ import pytest
 from stablebag import predict_interval, predict_set
 from stablebag._wording import percent
 from stablebag.cli.saving import SavedModel
+from stablebag.models.fitted import Fitted
 
 pytest.importorskip("skops.io")
 QUICK = ("--n-bags", 20, "--jobs", 1)
@@ -47,18 +48,19 @@ def test_numbers_are_predicted_as_by_the_model_itself(run, numbers, table, tmp_p
     assert result.exit_code == 0, result.output
     frame, model = pd.read_csv(output), SavedModel.load(numbers).model
     assert frame.columns.tolist() == ["row", "city", "prediction"]
-    np.testing.assert_allclose(frame["prediction"], model.predict(model.X_[:7]))
+    np.testing.assert_allclose(frame["prediction"], model.predict(Fitted(model).X[:7]))
     assert result.output.startswith("'cost' is predicted as ")
     assert "7 predictions are in" in words(result)
     assert "exact copies" not in words(result)  # their targets are not known
 
 
+@pytest.mark.slow
 def test_intervals_are_those_of_the_model_and_keep_the_theorem(run, numbers, table, tmp_path):
     output = tmp_path / "p.csv"
     result = run("predict", numbers, table, "--output", output, "--interval", 0.8, "--locally-weighted")
     assert result.exit_code == 0, result.output
     frame, model = pd.read_csv(output), SavedModel.load(numbers).model
-    found = predict_interval(model, model.X_, confidence_level=0.8, locally_weighted=True)
+    found = predict_interval(model, Fitted(model).X, confidence_level=0.8, locally_weighted=True)
     np.testing.assert_allclose(frame[["lower", "upper"]].to_numpy().T, [found.lower, found.upper])
     assert "coverage is at least 0.6" in words(result)
     assert "approximately" not in words(result)  # stablebag interval draws the number of bags
@@ -66,6 +68,7 @@ def test_intervals_are_those_of_the_model_and_keep_the_theorem(run, numbers, tab
     assert f"{percent(found.coverage(pd.read_csv(table)['cost']))} of the known targets are inside." in words(result)
 
 
+@pytest.mark.slow
 def test_classes_are_predicted_with_probabilities_and_sets(run, classes, table, tmp_path):
     output = tmp_path / "p.csv"
     result = run("predict", classes, table, "--output", output, "--sets", "--delta", 0.2)
@@ -73,9 +76,9 @@ def test_classes_are_predicted_with_probabilities_and_sets(run, classes, table, 
     frame, model = pd.read_csv(output), SavedModel.load(classes).model
     added = ["labels", "n_labels", "probability of no", "probability of yes"]
     assert frame.columns.tolist() == ["row", *pd.read_csv(table).columns, "prediction", *added]
-    assert frame["prediction"].tolist() == model.predict(model.X_).tolist()
-    np.testing.assert_allclose(frame[added[2:]], model.predict_proba(model.X_))
-    assert frame["n_labels"].tolist() == predict_set(model, model.X_, delta=0.2).sizes.tolist()
+    assert frame["prediction"].tolist() == model.predict(Fitted(model).X).tolist()
+    np.testing.assert_allclose(frame[added[2:]], model.predict_proba(Fitted(model).X))
+    assert frame["n_labels"].tolist() == predict_set(model, Fitted(model).X, delta=0.2).sizes.tolist()
     assert "the set from the bags without" in words(result)
     assert "% of the known labels are predicted." in words(result)
     assert SEEN in words(result)
@@ -84,6 +87,7 @@ def test_classes_are_predicted_with_probabilities_and_sets(run, classes, table, 
     assert pd.read_csv(output).columns.tolist()[-3:] == ["prediction", *added[2:]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "options", "sentence"), [
     ("numbers", ("--interval", 90), "--interval is a level between 0 and 1, such as 0.9. Got 90. Did you mean 0.9?"),
     ("numbers", ("--sets",), "Sets are of labels, and the model predicts the number 'cost'. Use --interval 0.9."),
@@ -100,6 +104,7 @@ def test_what_cannot_be_is_refused(run, request, table, tmp_path, model, options
     assert sentence in words(result)
 
 
+@pytest.mark.slow
 def test_a_column_that_is_missing_is_named(run, numbers, table, tmp_path):
     pd.read_csv(table).drop(columns="age").to_csv(tmp_path / "narrow.csv", index=False)
     result = run("predict", numbers, tmp_path / "narrow.csv", "--output", tmp_path / "p.csv")
@@ -107,12 +112,14 @@ def test_a_column_that_is_missing_is_named(run, numbers, table, tmp_path):
     assert "has no column 'age', which the training table has" in words(result)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_model_is_refused(run, table, tmp_path):
     result = run("predict", table, table, "--output", tmp_path / "p.csv")
     assert result.exit_code == 2
     assert "is not a model that stablebag has saved" in words(result)
 
 
+@pytest.mark.slow
 def test_a_measured_model_can_be_saved_and_knows_whose_rows_it_saw(run, clinic, tmp_path):
     path = tmp_path / "m.skops"
     arguments = ("--target", "pressure", "--group", "patient_id", "--refits", 2, "--points", 2, "--jobs", 1)
@@ -121,6 +128,6 @@ def test_a_measured_model_can_be_saved_and_knows_whose_rows_it_saw(run, clinic, 
     assert f"is in {path}; stablebag predict uses it." in words(result)
     result = run("predict", path, clinic, "--output", tmp_path / "p.csv", "--interval", 0.8)
     assert result.exit_code == 0, result.output
-    assert "belong to patients that were trained on" in words(result)
+    assert "belong to groups that were trained on" in words(result)
     assert "with a fixed number, as here, it holds only approximately" in words(result)
     assert pd.read_csv(tmp_path / "p.csv").columns.tolist()[:2] == ["row", "patient_id"]

@@ -1,13 +1,30 @@
 import io
 import math
 import time
+import warnings
 
+import numpy as np
 import pytest
 from rich.console import Console
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from stablebag._wording import ROWS, Noun, number
 from stablebag.cli import printing
-from stablebag.cli.printing import beside, finite, open_console, progress, say
+from stablebag.cli.printing import (
+    beside,
+    finite,
+    open_console,
+    print_columns,
+    print_study,
+    print_warnings,
+    progress,
+    say,
+)
 from stablebag.models.parallel import counted, step
+from stablebag.showing.facts import row_in_words
+from stablebag.showing.report.page import ColumnAsRead, DataAsRead
+from stablebag.showing.study import study
 
 
 @pytest.fixture
@@ -123,3 +140,119 @@ def test_sentences_break_between_words_in_a_terminal_and_not_at_all_elsewhere():
         file = io.StringIO()
         say(Console(file=file, force_terminal=is_terminal, width=16), "Leave it out, or use another.")
         assert file.getvalue() == said
+
+
+def test_warnings_are_sentences_and_each_is_said_once():
+    said = io.StringIO()
+    with print_warnings(Console(file=said, width=80)):
+        for _ in range(3):
+            warnings.warn("Use more rows.", stacklevel=1)
+    assert said.getvalue() == "Use more rows.\n"
+
+
+def test_warnings_for_developers_stay_hidden():
+    said = io.StringIO()
+    with print_warnings(Console(file=said, width=80)):
+        warnings.warn("A function will be renamed.", DeprecationWarning, stacklevel=1)
+        warnings.warn("Use more rows.", stacklevel=1)
+    assert said.getvalue() == "Use more rows.\n"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_wide_table_is_not_printed_in_full(width):
+    columns = [ColumnAsRead(f"x{k}", "number", 0.0, 9, "0 to 8") for k in range(10_000)]
+    columns[500] = ColumnAsRead("[bold]odd[/x]", "constant", 0.25, 1, "[red]", "left out: one value only")
+    console = Console(file=io.StringIO(), width=width)
+    print_columns(console, DataAsRead("t[/b].csv", 9, tuple(columns)))
+    printed = console.file.getvalue()
+    assert len(printed.splitlines()) < 40
+    assert max(map(len, printed.splitlines())) <= width
+    assert "t[/b].csv" in printed
+    assert "[bold]odd[/x]" in printed
+    assert "25%" in printed
+    assert "Not shown: 9,980 numbers." in printed
+
+
+@pytest.fixture(scope="module")
+def of_numbers():
+    X, y = load_diabetes(return_X_y=True)
+    y[7] = 1500.0
+    options = {"n_bags": 100, "n_refits": 10, "n_points": 5}
+    return study(DecisionTreeRegressor(max_depth=4), X[:200], y[:200], X[200:260], y[200:260], **options)
+
+
+@pytest.fixture(scope="module")
+def of_classes():
+    X, y = load_breast_cancer(return_X_y=True)
+    options = {"n_bags": 40, "n_refits": 5, "n_points": 5}
+    return study(DecisionTreeClassifier(max_depth=2), X[:150], y[:150], X[150:200], y[150:200], **options)
+
+
+def suspicious(result):
+    lists = result.facts().list
+    return lists("moving the predictions").sentence, lists("worth a look").sentence
+
+
+def told(result, **options):
+    console = Console(width=80, record=True, file=None)
+    with console.capture() as captured:
+        print_study(console, result.facts(), **options)
+    return captured.get()
+
+
+def test_the_verdict_comes_first_and_notes_last_within_80_columns(of_numbers, of_classes):
+    for result in (of_numbers, of_classes):
+        text = told(result, notes=["A note."])
+        words = " ".join(text.split())
+        assert words.startswith(str(result.verdict()).strip())
+        assert words.endswith("A note.")
+        assert max(map(len, text.splitlines())) <= 80
+        for name in ("base model", "bagged", "constant", "measured", "proved", "price"):
+            assert name in words
+
+
+@pytest.mark.filterwarnings("ignore:The intervals are infinite")
+def test_infinite_intervals_are_called_so_and_do_not_cover_100_percent(of_numbers):
+    X, y = load_diabetes(return_X_y=True)
+    few = study(DecisionTreeRegressor(), X[:6], y[:6], X[6:8], y[6:8], n_bags=20, n_refits=2, n_points=2)
+    (row,) = [line for line in told(few).splitlines() if "covered by 90% intervals" in line]
+    assert "infinite" in row
+    assert "%" not in row.replace("90%", "")
+    assert "infinite " not in told(of_numbers)
+
+
+def test_remarks_follow_the_verdict():
+    rng = np.random.default_rng(0)
+    X, y, Z, z = rng.normal(size=(80, 2)), rng.normal(size=80), rng.normal(size=(40, 2)), rng.normal(size=40)
+    result = study(DecisionTreeRegressor(), X, y, Z, z, n_bags=100, n_refits=20, n_points=5)
+    assert result.verdict().case == "no better than a constant"
+    assert "Also: bagging stabilizes this model" in told(result)
+
+
+def test_suspicious_rows_are_told_with_the_noise_beside_them(of_numbers):
+    moving, far = suspicious(of_numbers)
+    assert "Row 0 is the first row below the header." in told(of_numbers)
+    first = of_numbers.suspects.influential[0]
+    assert f"row 7 (by {number(first.change)}, noise {number(first.noise)})" in moving
+    assert moving.endswith("If no row had an effect, the chance of listing any would be at most 5%.")
+    times = f"{of_numbers.suspects.unusual[0].distance:.1f} times the usual size"
+    assert f"predict, the first 5: row 7 (off by +{number(of_numbers.suspects.unusual[0].value)}, {times})" in far
+    assert far.endswith("This is a ranking: clean data have one too.")
+
+
+def test_rows_of_pure_noise_are_not_said_to_move_predictions(of_classes):
+    assert of_classes.suspects.influential == ()
+    moving, far = suspicious(of_classes)
+    assert moving == (
+        f"No row moves predictions at {len(of_classes.bagged.prediction)} test points clearly beyond bagging noise "
+        f"({number(of_classes.suspects.noise)})."
+    )
+    assert far.startswith("Worth a look, 10 training rows farthest from what the other rows predict, the first 5: row ")
+
+
+def test_rows_and_units_are_called_once():
+    patients = Noun("patient", "patients")
+    assert row_in_words(np.int64(17), ROWS) == "row 17"
+    assert row_in_words("ann", patients) == "patient ann"
+    assert row_in_words("Patient 7", patients) == "Patient 7"
+    assert row_in_words(17.0, patients) == "patient 17"

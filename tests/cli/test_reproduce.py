@@ -21,6 +21,7 @@ def test_the_command_writes_figures_numbers_and_the_table_of_claims(tmp_path, mo
     assert json.loads((tmp_path / "numbers.json").read_text())[0]["n_bags"] == 40
 
 
+@pytest.mark.slow
 def test_the_command_keeps_what_is_done_when_interrupted(tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
@@ -31,6 +32,7 @@ def test_the_command_keeps_what_is_done_when_interrupted(tmp_path, monkeypatch):
     assert "continues from there" in done.output.replace("\n", " ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "words"), [
     (["--quick", "--n-bags", "10"], "--quick and --n-bags both set the number"),
     (["--setting", "5"], "5 is not in the range"),
@@ -46,6 +48,7 @@ def test_bad_options_end_with_two_and_a_sentence_before_any_work(arguments, word
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["file.txt/new", "file.txt/new/folder"])
 def test_a_folder_that_cannot_be_is_refused_before_any_work(place, tmp_path, monkeypatch):
     monkeypatch.setattr(experiments, "run", lambda *arguments, **options: pytest.fail("there was work"))

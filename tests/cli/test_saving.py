@@ -9,13 +9,15 @@ from sklearn.base import clone
 from stablebag import BaggedClassifier, BaggedRegressor, random_n_bags
 from stablebag.cli import saving
 from stablebag.cli import training as tables
-from stablebag.cli.saving import SavedModel, Saving
+from stablebag.cli.saving import SavedModel, check_can_save, save_model
 from stablebag.cli.training import Reading, TableError
+from stablebag.models.fitted import Fitted
 from stablebag.resampling.schemes import SCHEMES
 from stablebag.tables.columns import Kind
 
+pytestmark = pytest.mark.slow
+
 skops = pytest.importorskip("skops.io")
-OPTIONS = {"table": "folder/homes.csv"}
 RNG = np.random.default_rng(0)
 N = 24
 MIXED = pd.DataFrame(
@@ -63,13 +65,13 @@ def test_models_of_the_command_line_come_back_and_need_no_trust(path, frame, nam
     read, columns = reading(frame, tables.TASKS[task]), tables.Columns.of(frame)
     frame = columns.read(frame)
     model = kind(columns.pipeline(learner), n_bags=2, random_state=0).fit(frame, y)
-    said = Saving.order(path, OPTIONS).carry_out(model, read)
+    said = save_model(path, model, read, "folder/homes.csv")
     assert said == f"The model of 24 rows is in {path}; stablebag predict uses it."
     saved = SavedModel.load(path)
     assert saved.reading == read
     assert saved.note == ""
     np.testing.assert_array_equal(saved.model.predict(frame), model.predict(frame))
-    pd.testing.assert_frame_equal(saved.model.X_, frame)
+    pd.testing.assert_frame_equal(Fitted(saved.model).X, frame)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -78,15 +80,15 @@ def test_so_do_models_of_groups_and_of_a_random_number_of_bags(path, scheme):
     n_bags = random_n_bags(scheme, 8, 16, random_state=1)
     learner = tables.Columns.of(NUMBERS).pipeline(tables.MODELS["ridge"][0])
     model = BaggedRegressor(learner, scheme=scheme, n_bags=n_bags, random_state=0).fit(NUMBERS, Y, groups=groups)
-    Saving.order(path, OPTIONS).carry_out(model, reading(NUMBERS, group="patient_id"))
+    save_model(path, model, reading(NUMBERS, group="patient_id"), "folder/homes.csv")
     again = SavedModel.load(path).model
-    assert again.has_random_n_bags_
+    assert Fitted(again).has_random_n_bags
     assert again.units_.names_of_rows.tolist() == groups.tolist()
     assert str(again.units_) == str(model.units_)
 
 
 def test_a_file_says_of_itself_in_plain_text_what_it_is(path, model):
-    Saving.order(path, OPTIONS).carry_out(model, reading(NUMBERS))
+    save_model(path, model, reading(NUMBERS), "folder/homes.csv")
     with zipfile.ZipFile(path) as file:
         about = json.loads(file.read("stablebag.json"))
     assert (about["table"], about["n_rows"]) == ("homes.csv", 24)
@@ -104,8 +106,8 @@ def foreign():
 
 
 def test_types_that_are_not_known_are_named_and_refused_until_they_are_trusted(path):
-    Saving.order(path, OPTIONS).carry_out(
-        BaggedRegressor(Foreign(), n_bags=2, random_state=0).fit(NUMBERS, Y), reading(NUMBERS)
+    save_model(
+        path, BaggedRegressor(Foreign(), n_bags=2, random_state=0).fit(NUMBERS, Y), reading(NUMBERS), "folder/homes.csv"
     )
     name = f"{Foreign.__module__}.Foreign"
     with pytest.raises(TableError, match=rf"has a type {name}, which .* If you trust .* --trust {name}"):
@@ -114,8 +116,8 @@ def test_types_that_are_not_known_are_named_and_refused_until_they_are_trusted(p
 
 
 def test_nothing_of_a_file_that_is_refused_is_made(path, monkeypatch):
-    Saving.order(path, OPTIONS).carry_out(
-        BaggedRegressor(Foreign(), n_bags=2, random_state=0).fit(NUMBERS, Y), reading(NUMBERS)
+    save_model(
+        path, BaggedRegressor(Foreign(), n_bags=2, random_state=0).fit(NUMBERS, Y), reading(NUMBERS), "folder/homes.csv"
     )
     monkeypatch.setattr(skops, "load", lambda *arguments, **more: pytest.fail("it was loaded"))
     with pytest.raises(TableError):
@@ -167,14 +169,14 @@ def _saved_with(path, model, change):
 
 
 def test_a_model_that_cannot_be_saved_leaves_no_file(path, model):
-    model.X_ = NUMBERS.assign(a=[(row, 1) for row in range(N)])
+    model._X = NUMBERS.assign(a=[(row, 1) for row in range(N)])
     with pytest.raises(TableError, match="cannot be saved by skops: skops cannot keep column 'a'"):
-        Saving.order(path, OPTIONS).carry_out(model, reading(NUMBERS))
+        save_model(path, model, reading(NUMBERS), "folder/homes.csv")
     assert not path.exists()
 
 
 def test_without_skops_the_way_to_get_it_is_told_before_anything_is_fitted(path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "skops.io", None)
     with pytest.raises(TableError, match="needs skops: pip install skops"):
-        Saving.order(path, OPTIONS)
-    assert Saving.order(None, OPTIONS) is None
+        check_can_save(path)
+    check_can_save(None)

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from marks import since
-from stablebag import LabelSets
 from stablebag.cli.sets import _classes, _table, columns_of, conclusion
 from stablebag.cli.training import NewRows
+from stablebag.deciding import LabelSets
 
 QUICK = ("--n-bags", 40, "--jobs", 1)
 
@@ -52,7 +52,7 @@ def test_sets_with_coverage_are_for_rows_of_new_units(run, clinic):
     arguments = ("--target", "ill", "--group", "patient_id", "--test", new, "--method", "jackknife+", *QUICK)
     result = run("sets", clinic, *arguments, "--confidence", 0.8)
     assert result.exit_code == 0, result.output
-    assert "2 of the 9 rows to predict belong to patients that were trained on (ann-0" in words(result)
+    assert "2 of the 9 rows to predict belong to groups that were trained on (ann-0" in words(result)
     assert "The guarantee is not about these rows." in words(result)
 
 
@@ -60,7 +60,7 @@ def test_stable_sets_of_units_are_stable_for_patients(run, clinic):
     new = clinic.with_name("new.csv")
     result = run("sets", clinic, "--target", "ill", "--group", "patient_id", "--test", new, "--delta", 0.2, *QUICK)
     assert result.exit_code == 0, result.output
-    assert "for all but at most 6 of the 30 patients (delta = 0.2), the set from the bags" in words(result)
+    assert "for all but at most 6 of the 30 groups (delta = 0.2), the set from the bags" in words(result)
     assert "The guarantee is not about" not in words(result)
 
 

@@ -4,9 +4,11 @@ import pytest
 from rich.console import Console
 
 import parquet_files
-from stablebag import BaggedRegressor, RandomBags, RowSource, Subbagging, random_n_bags
+from stablebag import BaggedRegressor, Subbagging, random_n_bags
 from stablebag.cli import budget
 from stablebag.cli.training import TableError, TwoTables, about_bags
+from stablebag.models import RowSource
+from stablebag.resampling import RandomBags
 
 CONSOLE = Console(quiet=True)
 OPTIONS = {
@@ -60,7 +62,7 @@ def test_hardly_any_bags_may_come_out_as_none(table):
 
 def test_what_is_said_of_rows_is_said_of_patients(clinic):
     data = read(clinic, target="pressure", group="patient_id", bag_size="31")
-    with pytest.raises(TableError, match="there are not that many patients"):
+    with pytest.raises(TableError, match="there are not that many groups"):
         data.model(CONSOLE, BaggedRegressor, random_number=False)
 
 

@@ -8,15 +8,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag import (
-    BaggedClassifier,
-    BaggedRegressor,
-    certify,
-    certify_reused,
-    leave_one_out,
-    predict_interval,
-    predict_set,
-)
+from stablebag import BaggedClassifier, BaggedRegressor, certify, leave_one_out, predict_interval, predict_set
+from stablebag.proving import certify_reused
 
 FEW = {"n_bags": 16, "random_state": 0}
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from stablebag import inflated_argmax, top_k_sets
+from stablebag import inflated_argmax
+from stablebag.deciding import top_k_sets
 
 SIXTEENTHS = st.integers(-64, 64).map(lambda k: k / 16)  # with many ties, and sums without rounding
 SCORES = st.integers(1, 7).flatmap(lambda n: arrays(float, n, elements=SIXTEENTHS))

@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from stablebag import BaggedClassifier, ClusterSubbagging, Subbagging, leave_one_out, predict_set, random_n_bags
 from stablebag.deciding.label_sets import JackknifeSets
+from stablebag.models.fitted import Fitted
 
 pytestmark = pytest.mark.kernels
 
@@ -21,18 +22,18 @@ def table(n, seed=0):
 
 def by_definition(model, X, level, by_class):
     """Label by label, row by row; each unit has weight one, in fractions."""
-    units, at_rows = model.units_, leave_one_out(model, model.X_).left_out
+    units, at_rows = model.units_, leave_one_out(model, Fitted(model).X).left_out
     left_out, n_labels = leave_one_out(model, X).left_out, len(model.classes_)
     inside = np.empty((len(X), n_labels), dtype=bool)
     for point in range(len(X)):
         for label in range(n_labels):
             beaten, total = Fraction(0), Fraction(0)
             for row, unit in enumerate(units.of_rows):
-                if by_class and model.y_[row] != model.classes_[label]:
+                if by_class and Fitted(model).y[row] != model.classes_[label]:
                     continue
                 weight = Fraction(1, int(units.sizes[unit]))
                 total += weight
-                own = at_rows[unit, row, np.searchsorted(model.classes_, model.y_[row])]
+                own = at_rows[unit, row, np.searchsorted(model.classes_, Fitted(model).y[row])]
                 if left_out[unit, point, label] < own - 1e-12:
                     beaten += weight
             inside[point, label] = beaten < Fraction(str(level)) * (total + 1)

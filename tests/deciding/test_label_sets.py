@@ -8,15 +8,8 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.neighbors import KNeighborsClassifier
 
-from stablebag import (
-    BaggedClassifier,
-    BaggedRegressor,
-    LabelSets,
-    Subbagging,
-    certify,
-    inflated_argmax,
-    predict_set,
-)
+from stablebag import BaggedClassifier, BaggedRegressor, Subbagging, certify, inflated_argmax, predict_set
+from stablebag.deciding import LabelSets
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 import numpy as np
 
-from stablebag import LeftOutRankings
 from stablebag._wording import Noun
+from stablebag.deciding import LeftOutRankings
 from stablebag.measuring.perturbations import Names
 
 MEASURED = LeftOutRankings(

@@ -1,7 +1,7 @@
 import numpy as np
 
-from stablebag import LeftOutSelections
 from stablebag._wording import Noun
+from stablebag.deciding import LeftOutSelections
 from stablebag.measuring.perturbations import Names
 
 MEASURED = LeftOutSelections(

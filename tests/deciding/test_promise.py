@@ -5,7 +5,7 @@ import pytest
 
 from stablebag import Subbagging
 from stablebag._wording import as_given
-from stablebag.deciding.promise import Promise, just_above, just_below
+from stablebag.deciding.guarantees import StabilityGuarantee, just_above, just_below
 from stablebag.models.functions import BaggedFindings, Finder
 
 
@@ -15,7 +15,7 @@ def fitted(n, scheme=Subbagging(0.5), n_bags=20, groups=None):  # noqa: B008 (fr
 
 
 def promised(model, epsilon=None, delta=0.05):
-    return Promise.of(model, 1.0, math.sqrt(2), epsilon, delta, "test")
+    return StabilityGuarantee.of(model, 1.0, math.sqrt(2), epsilon, delta, "test")
 
 
 def test_epsilon_is_just_above_that_of_the_certificate_because_decisions_agree_only_below_it():
@@ -35,23 +35,23 @@ def test_a_given_epsilon_has_its_own_delta():
 
 def test_words_say_of_whom_and_under_which_chance():
     drawn = promised(fitted(6, groups=list("aabbccddeeff")[:6]))
-    assert "without a group" in drawn.words("agrees")
-    assert "a chance of at most 0.05, over the draw of bags" in drawn.words("agrees")
+    assert "without a group" in drawn.describe("agrees")
+    assert "a chance of at most 0.05, over the draw of bags" in drawn.describe("agrees")
     listed = promised(fitted(8, Subbagging(4), "all"), delta=0.25)
-    assert "for all but at most 2 of the 8 rows (delta = 0.25)" in listed.words("agrees")
-    assert promised(fitted(8, Subbagging(4), "all"), epsilon=1e-3).words("agrees").startswith("Nothing is proved")
+    assert "for all but at most 2 of the 8 rows (delta = 0.25)" in listed.describe("agrees")
+    assert promised(fitted(8, Subbagging(4), "all"), epsilon=1e-3).describe("agrees").startswith("Nothing is proved")
 
 
 def test_numbers_are_written_as_they_were_or_rounded_up():
     assert [as_given(number) for number in (0.05, 0.9, 0.123401)] == ["0.05", "0.9", "0.123401"]
     assert as_given(0.12340100001) == "0.1235"
-    assert "at epsilon = 0.0009:" in promised(fitted(8), epsilon=0.0009).words("agrees")
+    assert "at epsilon = 0.0009:" in promised(fitted(8), epsilon=0.0009).describe("agrees")
 
 
 def test_no_row_is_left_over_where_none_is_promised():
     assert "for each of the 8 rows (delta = 0.1), what is" in promised(
         fitted(8, Subbagging(4), "all"), delta=0.1
-    ).words("")
+    ).describe("")
 
 
 def test_the_two_distances_are_on_either_side():

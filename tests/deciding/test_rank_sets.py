@@ -4,7 +4,8 @@ import pickle
 import numpy as np
 import pytest
 
-from stablebag import RankSets, inflated_argmax
+from stablebag import inflated_argmax
+from stablebag.deciding import RankSets
 from stablebag.deciding.ranking import common_rounds
 
 

@@ -8,15 +8,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import (
-    BaggedRegressor,
-    BernoulliSubbagging,
-    RankSets,
-    Subbagging,
-    VectorCertificate,
-    stable_ranking,
-    top_k_sets,
-)
+from stablebag import BaggedRegressor, BernoulliSubbagging, Subbagging, stable_ranking
+from stablebag.deciding import RankSets, top_k_sets
+from stablebag.proving import VectorCertificate
 
 X = np.arange(6.0)[:, None]
 

@@ -11,7 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import BaggedRegressor, Subbagging, search_winner, select_model
+from stablebag import BaggedRegressor, Subbagging, select_model
+from stablebag.deciding import search_winner
 from stablebag.deciding.selection import _hashable, key_of
 
 

@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from stablebag import BaggedRegressor, BernoulliSubbagging, Subbagging, VectorCertificate, inflated_argmax, select_model
+from stablebag import BaggedRegressor, BernoulliSubbagging, Subbagging, inflated_argmax, select_model
 from stablebag.deciding.selection import with_phantom
-from stablebag.proving import bounds
+from stablebag.proving import VectorCertificate, bounds
 
 X = np.arange(8.0)[:, None]
 
@@ -21,7 +21,7 @@ def test_shares_of_all_bags_are_probabilities():
     assert selection.shares == pytest.approx([21 / 56, 15 / 56, 10 / 56, 6 / 56, 3 / 56, 1 / 56])
     assert selection.selected == [7]
     assert selection.winner == 7
-    assert not selection.everything
+    assert not selection.selects_all
     assert (7 in selection, 6 in selection, len(selection)) == (True, False, 1)
 
 
@@ -61,12 +61,12 @@ def test_one_phantom_stands_for_any_number_of_choices_without_votes():
 
 def test_from_a_distance_of_sqrt_2_on_everything_is_selected():
     assert with_phantom(np.array([1.0, 0.0]), math.sqrt(2) * (1 + 1e-9))[1]
-    assert select_model(largest, X, None, delta=0.0, bagging=BaggedRegressor(n_bags=10, random_state=0)).everything
+    assert select_model(largest, X, None, delta=0.0, bagging=BaggedRegressor(n_bags=10, random_state=0)).selects_all
 
 
 def test_thin_votes_select_everything_and_say_so():
     selection = select_model(lambda X, y: tuple(X[:, 0]), X, None, bagging=BaggedRegressor(n_bags=30, random_state=0))
-    assert selection.everything
+    assert selection.selects_all
     assert len(selection) == len(selection.choices)
     assert "a choice that no bag made" in selection
     assert "nothing is decided" in " ".join(str(selection).split())
@@ -114,7 +114,7 @@ def test_what_is_measured_is_what_the_bags_own_choices_say(epsilon):
     for row in range(8):
         winners, chosen, everything = brute_force(selection, bags, row)
         assert measured.changes_winner[row] == (selection.winner not in winners)
-        overlaps = bool(chosen & set(selection.selected)) or everything or selection.everything
+        overlaps = bool(chosen & set(selection.selected)) or everything or selection.selects_all
         assert measured.overlaps[row] == overlaps
     assert measured.changes_winner.any()
 
@@ -162,7 +162,7 @@ def test_runs_without_a_row_lose_all_selected_choices_at_most_as_often_as_promis
             both = set(selection.choices) | set(again.choices)
             mine, theirs = (dict(zip(one.choices, one.shares, strict=True)) for one in (selection, again))
             moved.append(math.dist([mine.get(c, 0.0) for c in both], [theirs.get(c, 0.0) for c in both]))
-            everything = selection.everything or again.everything
+            everything = selection.selects_all or again.selects_all
             lost.append(not everything and not {*selection.selected} & {*again.selected})
             assert moved[-1] >= 0.7 or not lost[-1]
     assert 0 < delta < 1

@@ -7,19 +7,12 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import (
-    BaggedRegressor,
-    Certificate,
-    FixedRange,
-    FunctionRange,
-    Subbagging,
-    TrimmedRange,
-    jackknife_intervals_refit,
-    predict_interval,
-)
+from stablebag import BaggedRegressor, Certificate, FixedRange, Subbagging, TrimmedRange, predict_interval
+from stablebag.deciding import jackknife_intervals_refit
 from stablebag.deciding.jackknife import quantile_rank
 from stablebag.deciding.stable_jackknife import StableJackknife, stable_rank
 from stablebag.measuring.leave_one_out import left_out_at_rows
+from stablebag.models import FunctionRange
 
 
 def joined(text):
@@ -97,6 +90,7 @@ def test_the_stable_jackknife_adds_epsilon_to_a_residual_of_higher_rank(data, bo
     assert "here they are reused, so this holds approximately" in joined(found)
 
 
+@pytest.mark.slow
 def test_the_choice_is_made_without_looking_at_residuals_and_is_the_best_for_typical_ones(data):
     table, target = data
     learner = DecisionTreeRegressor(max_depth=2, random_state=0)

@@ -6,16 +6,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
-from stablebag import (
-    BaggedClassifier,
-    BernoulliSubbagging,
-    Certificate,
-    Subbagging,
-    VectorCertificate,
-    certify,
-    certify_reused,
-)
-from stablebag.deciding.label_sets import SharedLabels
+from stablebag import BaggedClassifier, BernoulliSubbagging, Certificate, Subbagging, certify
+from stablebag.deciding.label_sets import LabelStability
+from stablebag.models.fitted import Fitted
+from stablebag.proving import VectorCertificate, certify_reused
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +19,7 @@ def fitted():
 
 
 def shared(fitted, epsilon=None, delta=0.1, certificate=None):
-    return SharedLabels.of(*fitted, epsilon, delta, certificate, "predict_set")
+    return LabelStability.of(*fitted, epsilon, delta, certificate, "predict_set")
 
 
 def test_epsilon_is_just_above_what_is_proved_at_each_point(fitted):
@@ -52,17 +46,20 @@ def test_the_two_ways_agree(fitted):
 
 def test_what_is_compared_is_said(fitted):
     model = fitted[0]
-    reused, everywhere = shared(fitted).words, shared(fitted, certificate=certify_reused(model, vector=True)).words
+    reused, everywhere = (
+        shared(fitted).guarantee,
+        shared(fitted, certificate=certify_reused(model, vector=True)).guarantee,
+    )
     assert "these 100 bags as they were drawn and each of these 89 points" in reused
     assert "for all but at most 8 of the 89 rows (delta = 0.1)" in reused
     assert "the set from the bags without the row, with the same epsilon, has a label in common with this one" in reused
     assert reused.count(". ") == 1  # the promise, and its proof
     assert "every point" in everywhere
-    anew = shared(fitted, certificate=certify(model, vector=True)).words
+    anew = shared(fitted, certificate=certify(model, vector=True)).guarantee
     assert "every learner, every data set of 89 rows and every point" in anew
     assert "a model fitted anew without a row, with the same epsilon" in anew
     assert "a chance of at most 0.1, over the draw of bags and seeds and on average over the rows" in anew
-    independent = shared(fitted, certificate=certify(model, vector=True, coupling="independent")).words
+    independent = shared(fitted, certificate=certify(model, vector=True, coupling="independent")).guarantee
     assert "same seed" in anew
     assert "same seed" not in independent
 
@@ -71,8 +68,8 @@ def test_a_confidence_is_paid_for_out_of_delta(fitted):
     certificate = certify(*fitted, vector=True, confidence=0.99)
     promise = shared(fitted, certificate=certificate)
     assert promise.epsilon == pytest.approx(certificate.epsilon(0.09), rel=1e-8)
-    assert "Of this chance, 0.01 is that the bags understate" in promise.words
-    assert "confidence" not in promise.words
+    assert "Of this chance, 0.01 is that the bags understate" in promise.guarantee
+    assert "confidence" not in promise.guarantee
     for delta in (0.05, 0.0):
         with pytest.raises(ValueError, match=r"delta.* must be above 0.05 .* Certify with a higher one"):
             shared(fitted, delta=delta, certificate=certify(*fitted, vector=True))
@@ -83,13 +80,15 @@ def test_of_a_given_epsilon_a_certificate_that_is_not_sure_says_how_sure_it_is(f
     certificate = certify(*fitted, vector=True, confidence=0.99)
     promise = shared(fitted, 0.9, certificate=certificate)
     assert promise.delta == pytest.approx(certificate.delta(0.9).max())
-    assert promise.words.startswith("Proved, with a confidence of 0.99 over the draw of the bags, for this data set")
-    assert "understate" not in promise.words
+    assert promise.guarantee.startswith(
+        "Proved, with a confidence of 0.99 over the draw of the bags, for this data set"
+    )
+    assert "understate" not in promise.guarantee
 
 
 def test_where_nothing_is_proved_it_is_said(fitted):
     for certificate in (None, certify(fitted[0], vector=True), certify(*fitted, vector=True)):
-        assert shared(fitted, 0.01, certificate=certificate).words == (
+        assert shared(fitted, 0.01, certificate=certificate).guarantee == (
             "Nothing is proved at epsilon = 0.01: it is too small for 89 rows with 100 bags."
         )
 
@@ -99,7 +98,7 @@ def test_all_bags_are_for_certain_and_about_refits_and_reuse_alike():
     model = BaggedClassifier(scheme=Subbagging(3), n_bags="all", random_state=0).fit(X, y)
     ways = [None, certify(model, vector=True), certify(model, X, vector=True), certify_reused(model, vector=True)]
     for certificate in ways:
-        words = shared((model, X), delta=0.4, certificate=certificate).words
+        words = shared((model, X), delta=0.4, certificate=certificate).guarantee
         assert "Proved for the average over all bags" in words
         assert "the set from all bags without the row, with the same seed and epsilon" in words
 
@@ -107,7 +106,7 @@ def test_all_bags_are_for_certain_and_about_refits_and_reuse_alike():
 def test_one_bag_and_one_point_have_their_words():
     X, y = np.arange(6.0)[:, None], np.array(list("aabbcc"))
     model = BaggedClassifier(n_bags=30, random_state=0).fit(X, y)
-    assert "and this point: for each of the 6 rows (delta = 0.1)" in shared((model, X[:1])).words
+    assert "and this point: for each of the 6 rows (delta = 0.1)" in shared((model, X[:1])).guarantee
 
 
 def test_without_any_row_promised_epsilon_is_zero_and_with_all_it_is_the_worst_case(fitted):
@@ -118,7 +117,7 @@ def test_without_any_row_promised_epsilon_is_zero_and_with_all_it_is_the_worst_c
 
 def test_a_certificate_of_something_else_is_refused(fitted):
     model, X = fitted
-    other = BaggedClassifier(n_bags=100, random_state=1).fit(model.X_, model.y_)
+    other = BaggedClassifier(n_bags=100, random_state=1).fit(Fitted(model).X, Fitted(model).y)
     for certificate, said in (
         (certify(model), "certificate of vectors"),
         (Certificate(Subbagging(0.5), 89), "certificate of vectors"),
@@ -127,7 +126,7 @@ def test_a_certificate_of_something_else_is_refused(fitted):
         (certify_reused(model, X[:5], vector=True), "points"),
         (certify_reused(model, X[::-1], vector=True), "other points"),
         (certify(model, X[:5], vector=True), "points"),
-        (certify(BaggedClassifier(n_bags=100).fit(X[:50], model.y_[:50]), vector=True), "50 rows"),
+        (certify(BaggedClassifier(n_bags=100).fit(X[:50], Fitted(model).y[:50]), vector=True), "50 rows"),
         ("reused", "certificate of vectors"),
     ):
         with pytest.raises((TypeError, ValueError), match=said):
@@ -136,7 +135,7 @@ def test_a_certificate_of_something_else_is_refused(fitted):
 
 def test_a_certificate_of_shorter_vectors_is_refused(fitted):
     law, about = Subbagging(0.5), {"coupling": "matched"}
-    n = len(fitted[0].y_)
+    n = len(Fitted(fitted[0]).y)
     with pytest.raises(ValueError, match=r"its radius is 0\.1, and probabilities of these classes have 0\.8165"):
         shared(fitted, certificate=VectorCertificate(law, n, 100, radius=0.1, **about))
     with pytest.raises(ValueError, match=r"its diameter is 1, and probabilities of these classes have 1\.414"):

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from stablebag import inflated_argmax, top_k_sets
+from stablebag import inflated_argmax
+from stablebag.deciding import top_k_sets
 
 SCORES = [0.9, 0.6, 0.55, 0.52, 0.1]
 

@@ -20,6 +20,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import BaggedRegressor, Subbagging, leave_one_out_error
 
+pytestmark = pytest.mark.slow
+
 NEEDS = {"dask": ("distributed",), "ray": ("ray",), "spark": ("pyspark", "joblibspark")}
 REQUIRED = os.environ.get("STABLEBAG_ENGINES", "").split(",")
 

@@ -11,10 +11,10 @@ import pandas as pd
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fast.tree_cases import bag, parameters
-from stablebag import Bags
 from stablebag.fast.reader import TreePipelines
 from stablebag.models.rows import Points
 from stablebag.models.solving import FitJob, General, same_model
+from stablebag.resampling import Bags
 from stablebag.tables.columns import CHOICES, Columns, Kind
 
 WORDS = np.array(["a", "an", "the", "of", "sun", "moon", "12", "x1", "été", "日本", "-", "!", "long-ish", "Straße"])

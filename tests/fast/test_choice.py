@@ -12,16 +12,16 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from marks import since, solver_chosen
 from means import Mean, Means, WrongMeans, WrongPredictions
-from stablebag import BaggedClassifier, BaggedRegressor, BernoulliSubbagging, Subbagging, forget, learn
+from stablebag import BaggedClassifier, BaggedRegressor, BernoulliSubbagging, Subbagging, forget
 from stablebag.fast.native import library as growing
-from stablebag.fast.native import library as loading
 from stablebag.fast.native.library import library
 from stablebag.models import solving as choice
+from stablebag.models.ensemble import prepare_fit
 from stablebag.models.solving import NotCovered
 
 RNG = np.random.default_rng(0)
@@ -122,7 +122,7 @@ class NumbersOfThreads(Means):
 def test_a_solver_is_verified_on_one_thread_as_bags_are_fitted(use):
     use(NumbersOfThreads)
     with threadpool_limits(2, user_api="blas"):
-        choice.chosen(model_of().prepare(X, Y))
+        choice.chosen(prepare_fit(model_of(), X, Y))
     assert NumbersOfThreads.seen == {1}
 
 
@@ -226,97 +226,9 @@ TIES = RNG.integers(0, 4, size=(60, 3)).astype(float)
 ROUGH = RNG.normal(size=60)
 
 
-def in_row_order(**more):
-    return BaggedRegressor(**{"n_bags": 20, "solver": "ties-in-row-order", "random_state": 0, **more})
-
-
 @solver_chosen
 @compiled
-def test_ties_in_row_order_are_the_same_for_a_warm_start_and_after_forgetting():
-    warm = in_row_order(warm_start=True).fit(TIES, ROUGH).set_params(n_bags=21).fit(TIES, ROUGH)
-    np.testing.assert_array_equal(warm.predict(TIES), in_row_order(n_bags=21).fit(TIES, ROUGH).predict(TIES))
-    few = in_row_order(scheme=Subbagging(10), n_bags=15).fit(TIES, ROUGH)
-    rows = [row for row in range(60) if len(few.bags_.with_any([row])) == 1]
-    assert rows
-    for row in rows[:5]:
-        rest = np.delete(np.arange(60), row)
-        fresh = in_row_order(scheme=Subbagging(10), n_bags=15).fit(TIES[rest], ROUGH[rest], row_ids=rest)
-        np.testing.assert_array_equal(forget(few, [row]).predict(TIES), fresh.predict(TIES))
-
-
-REFUSED = r"must be 'auto' or 'scikit-learn' here. Got 'ties-in-row-order': .*because {}.* Use solver=\"auto\""
-
-
-@solver_chosen
-@compiled
-@pytest.mark.parametrize(("column", "value", "why"), [
-    ("X", np.nan, "trees look at missing"), ("y", 1e101, "targets beyond 1e100"),
-])  # fmt: skip
-def test_one_row_cannot_bring_back_scikit_learns_order_of_ties(column, value, why):
-    table, y = TIES.copy(), ROUGH.copy()
-    (table[:, 0] if column == "X" else y)[3] = value
-    with pytest.raises(ValueError, match=f"'solver' parameter of BaggedRegressor {REFUSED.format(why)}"):
-        in_row_order().fit(table, y)
-    rest = np.delete(np.arange(60), 3)
-    without = in_row_order().fit(table[rest], y[rest], row_ids=rest)
-    with pytest.raises(ValueError, match=REFUSED.format(why)):
-        learn(without, table[[3]], y[[3]], row_ids=[3])
-    assert str(in_row_order(solver="auto").fit(table, y).solver_).startswith("scikit-learn, because ")
-
-
-@solver_chosen
-@compiled
-@pytest.mark.parametrize(("settings", "fit_params", "why"), [
-    ({"estimator": DecisionTreeRegressor(max_leaf_nodes=5)}, {}, r"DecisionTreeRegressor\(max_leaf_nodes=5\)"),
-    ({}, {"sample_weight": np.ones(60)}, "sample_weight was passed to fit"),
-])  # fmt: skip
-def test_trees_that_cannot_have_ties_in_row_order_are_refused(settings, fit_params, why):
-    with pytest.raises(ValueError, match=REFUSED.format(why)):
-        in_row_order(**settings).fit(TIES, ROUGH, **fit_params)
-
-
-@solver_chosen
-def test_ties_in_row_order_need_the_compiled_library_and_a_known_version(monkeypatch, tmp_path):
-    with monkeypatch.context() as changed:
-        changed.setattr(sklearn, "__version__", "2.7.3")
-        with pytest.raises(ValueError, match=REFUSED.format("the solver for")):
-            in_row_order().fit(TIES, ROUGH)
-    monkeypatch.setattr(loading, "PATH", tmp_path / "nothing.so")
-    with pytest.raises(ValueError, match=REFUSED.format("stablebag was installed without its compiled part")):
-        in_row_order().fit(TIES, ROUGH)
-    with pytest.raises(ValueError, match="'solver' parameter of BaggedClassifier must be"):
-        BaggedClassifier(n_bags=5, solver="ties-in-row-order").fit(TIES, ROUGH > 0)
-
-
-@solver_chosen
-@compiled
-def test_a_worker_without_the_library_does_not_take_another_order_of_ties(monkeypatch, tmp_path):
-    chosen = choice.chosen(in_row_order().prepare(TIES, ROUGH))
-    far = pickle.loads(pickle.dumps(chosen.choice))
-    monkeypatch.setattr(loading, "PATH", tmp_path / "nothing.so")
-    with pytest.raises(ValueError, match=REFUSED.format("stablebag was installed")):
-        far.solver_of(chosen)
-
-
-@solver_chosen
-@compiled
-def test_trees_that_do_not_come_out_the_same_are_not_grown_with_ties_in_row_order(monkeypatch):
-    monkeypatch.setattr(choice, "same_model", lambda one, other: False)
-    with pytest.raises(ValueError, match=REFUSED.format("the model of bag 0 did not come out the same")):
-        in_row_order().fit(TIES, ROUGH)
-
-
-@pytest.mark.parametrize("learner", [ExtraTreeRegressor(), Ridge(), Ridge(positive=True), KNeighborsRegressor()])
-def test_ties_in_row_order_change_nothing_for_other_learners(learner):
-    quick = in_row_order(estimator=learner).fit(TIES, ROUGH)
-    plain = in_row_order(estimator=learner, solver="auto").fit(TIES, ROUGH)
-    assert quick.solver_ == plain.solver_
-    np.testing.assert_array_equal(quick.predict(TIES), plain.predict(TIES))
-
-
-@solver_chosen
-@compiled
-def test_without_memory_for_a_tree_scikit_learn_grows_it_unless_ties_are_in_row_order(monkeypatch):
+def test_without_memory_for_a_tree_scikit_learn_grows_it(monkeypatch):
     space = growing.Grower._space
 
     def scarce(self, n_rows):
@@ -324,21 +236,19 @@ def test_without_memory_for_a_tree_scikit_learn_grows_it_unless_ties_are_in_row_
             raise MemoryError
         return space(self, n_rows)
 
-    expected = in_row_order(solver="scikit-learn", scheme=BernoulliSubbagging(0.4)).fit(TIES, ROUGH)
-    monkeypatch.setattr(growing.Grower, "_space", scarce)
-    model = in_row_order(solver="auto", scheme=BernoulliSubbagging(0.4)).fit(TIES, ROUGH)
-    assert 0 < model.solver_.n_handed_back < 20
-    np.testing.assert_array_equal(model.predict(TIES), expected.predict(TIES))
-    with pytest.raises(RuntimeError, match="MemoryError"):
-        in_row_order(scheme=BernoulliSubbagging(0.4)).fit(TIES, ROUGH)
-
     def nothing(*arguments, **more):
         raise MemoryError
 
+    def fitted(**more):
+        return BaggedRegressor(scheme=BernoulliSubbagging(0.4), n_bags=20, random_state=0, **more).fit(TIES, ROUGH)
+
+    expected = fitted(solver="scikit-learn")
+    monkeypatch.setattr(growing.Grower, "_space", scarce)
+    model = fitted()
+    assert 0 < model.solver_.n_handed_back < 20
+    np.testing.assert_array_equal(model.predict(TIES), expected.predict(TIES))
     monkeypatch.setattr(growing.Grower, "__init__", nothing)
-    assert "no memory" in str(in_row_order(solver="auto").fit(TIES, ROUGH).solver_)
-    with pytest.raises(ValueError, match=REFUSED.format("there is no memory")):
-        in_row_order().fit(TIES, ROUGH)
+    assert "no memory" in str(fitted().solver_)
 
 
 @pytest.mark.parametrize("learner", [
@@ -349,14 +259,12 @@ def test_without_memory_for_a_tree_scikit_learn_grows_it_unless_ties_are_in_row_
 def test_parameters_that_scikit_learn_refuses_are_refused_by_it(learner):
     with pytest.raises(ValueError, match=r"failed to fit on bag 0.*InvalidParameterError"):
         BaggedClassifier(learner, n_bags=5).fit(X, Y > 0)
-    with pytest.raises(ValueError, match=r"failed to fit on bag 0.*InvalidParameterError"):
-        BaggedClassifier(learner, n_bags=5, solver="ties-in-row-order").fit(X, Y > 0)
 
 
 def test_a_worker_whose_bags_are_not_for_the_solver_uses_the_learner(use, monkeypatch):
     use(Means)
     model = model_of(n_jobs=2)
-    chosen = choice.chosen(model.prepare(X, Y))
+    chosen = choice.chosen(prepare_fit(model, X, Y))
 
     def refuse(self, job):
         raise NotCovered("not these bags")
@@ -419,16 +327,8 @@ def test_rows_are_not_forgotten_with_other_parameters(learner, solver):
     with pytest.raises(ValueError, match=rf"other parameters: estimator__{name} changed\. Fit anew"):
         forget(model, [3])
     model.estimator.set_params(**{name: learner.get_params()[name]})
-    np.testing.assert_array_equal(forget(model.set_params(n_jobs=1), [3]).predict(X), without)
-
-
-@solver_chosen
-def test_trees_with_ties_in_two_orders_are_not_mixed():
-    if library() is None:
-        pytest.skip("There is no compiled library.")
-    model = in_row_order().fit(TIES, ROUGH)
-    with pytest.raises(ValueError, match=r"other parameters: solver changed\. Fit anew"):
-        forget(model.set_params(solver="auto"), [3])
+    other = "scikit-learn" if solver == "auto" else "auto"  # the bits are the same
+    np.testing.assert_array_equal(forget(model.set_params(n_jobs=1, solver=other), [3]).predict(X), without)
 
 
 # --------------------------------------------------------------------------------------------- points out of the way

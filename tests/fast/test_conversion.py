@@ -6,9 +6,10 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import BaggedRegressor, Bags
+from stablebag import BaggedRegressor
 from stablebag.models.rows import Points
 from stablebag.models.solving import FitJob, ask, converted, is_tree
+from stablebag.resampling import Bags
 
 
 @pytest.fixture

@@ -2,9 +2,10 @@ import numpy as np
 from sklearn.linear_model import Ridge
 
 from learners import RowRecorder
-from stablebag import Bags
+from stablebag.models.fitted import fitted
 from stablebag.models.rows import is_per_row
 from stablebag.models.solving import FitJob, General, same_model
+from stablebag.resampling import Bags
 
 X, Y = np.random.default_rng(0).normal(size=(12, 2)), np.arange(12.0)
 
@@ -26,7 +27,7 @@ def test_the_learner_sees_no_other_row():
     job = job_of(RowRecorder())
     rows = job.bags[1]
     model = General(job).fit(rows, 4)
-    np.testing.assert_array_equal(model.X_, X[rows])
+    np.testing.assert_array_equal(fitted(model).X, X[rows])
 
 
 def test_a_parameter_of_the_length_of_the_table_is_one_per_row():

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from means import Mean, Means
-from stablebag import Bags
 from stablebag.models.rows import Points
 from stablebag.models.solving import FitJob, NotCovered, Solver, Structure
+from stablebag.resampling import Bags
 
 X, Y = np.zeros((4, 1)), np.array([1.0, 2.0, 3.0, 6.0])
 

@@ -15,13 +15,13 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from fast.tree_cases import Case, case
 from marks import since, solver_compared
-from stablebag import Bags
 from stablebag.fast import trees
 from stablebag.fast.native import library as loading
-from stablebag.fast.native.library import AS_SORTED, BY_ROW, NO_MATTER, library
-from stablebag.fast.trees import GrowthPlan, Trees, n_exact_sums
+from stablebag.fast.native.library import library
+from stablebag.fast.trees import GrowthPlan, Trees, limits_of, n_exact_sums
 from stablebag.models.rows import Points
 from stablebag.models.solving import FitJob, NotCovered, same_model
+from stablebag.resampling import Bags
 
 N_CASES = int(os.environ.get("STABLEBAG_TREE_CASES", "1000"))
 SHARES = 10
@@ -64,13 +64,11 @@ def test_rows_outside_of_the_bag_do_not_move_a_bit(number):
     if y.dtype.kind == "f" and not isinstance(found.learner, DecisionTreeClassifier):
         y[outside] = rng.choice([1e90, 1 / 3, 2.0], size=len(outside))
     classes = np.unique(found.y) if isinstance(found.learner, DecisionTreeClassifier) else None
-    for wanted in ("auto", "ties-in-row-order"):
-        models = []
-        for table, targets in ((found.X.astype(float), found.y), (X, y)):
-            job = FitJob(found.learner, table, targets, Bags([found.rows], len(y)), np.array([0]), classes=classes,
-                         solver_wanted=wanted)  # fmt: skip
-            models.append(as_bytes(Trees(job).fit(found.rows, found.seed)))
-        assert models[0] == models[1]
+    models = []
+    for table, targets in ((found.X.astype(float), found.y), (X, y)):
+        job = FitJob(found.learner, table, targets, Bags([found.rows], len(y)), np.array([0]), classes=classes)
+        models.append(as_bytes(Trees(job).fit(found.rows, found.seed)))
+    assert models[0] == models[1]
 
 
 def test_threads_at_once_give_the_same_bytes():
@@ -155,27 +153,6 @@ def test_ties_that_a_heap_sort_leaves_are_reproduced(seed):
         assert Case(DecisionTreeRegressor(), X, y, np.arange(n), seed).is_same()
 
 
-def test_ties_in_row_order_change_only_rounding():
-    rng = np.random.default_rng(1)
-    X, y = np.round(rng.normal(size=(500, 6)), 1), rng.normal(size=500)
-    rows, different = rng.permutation(500)[:250], 0
-    for seed in range(10):
-        exact = Trees(job_of(DecisionTreeRegressor(), X, y)).fit(rows, seed)
-        quick = Trees(job_of(DecisionTreeRegressor(), X, y, solver_wanted="ties-in-row-order")).fit(rows, seed)
-        different += as_bytes(exact) != as_bytes(quick)
-        right = exact.nodes["right"][0], quick.nodes["right"][0]
-        loss = [m.n_samples[[1, r]] @ m.impurity[[1, r]] for m, r in zip((exact, quick), right, strict=True)]
-        np.testing.assert_allclose(loss[0], loss[1], rtol=1e-12)
-    assert different
-
-
-def test_ties_in_row_order_are_scikit_learns_trees_where_nothing_is_tied(data):
-    for X, y in (data, (np.round(data[0]), np.round(data[1]))):  # or where sums are exact
-        solver = Trees(job_of(DecisionTreeRegressor(), X, y, solver_wanted="ties-in-row-order"))
-        mine = solver.structure.estimator(solver.fit(np.arange(60), 3), 3)
-        assert same_model(mine, DecisionTreeRegressor(random_state=3).fit(X, y))
-
-
 @pytest.mark.parametrize("scale", [1.0, 2.0**-20, 2.0**30])
 def test_sums_of_whole_numbers_are_exact(scale):
     y = np.array([-3.0, 0.0, 7.0, 1000.0]) * scale
@@ -192,8 +169,10 @@ def test_the_order_of_ties_does_not_matter_where_sums_are_exact(digits):
     X, y = np.round(rng.normal(size=(300, 5)), 1), np.round(10 * rng.normal(size=300), digits)
     plan, rows = GrowthPlan(DecisionTreeRegressor(), job_of(DecisionTreeRegressor(), X, y)), np.arange(300)
     grower = plan.grower(X.astype(np.float32), y)
-    grown = [as_bytes(plan.grow(grower, rows, 1, ties)) for ties in (NO_MATTER, AS_SORTED, BY_ROW)]
-    assert (grown[0] == grown[1] == grown[2]) == (digits == 0)
+    limits = limits_of(DecisionTreeRegressor(), 300)
+    grown = [as_bytes(grower.grow(rows, 1, limits, order_matters=matters)) for matters in (False, True)]
+    assert (grown[0] == grown[1]) == (digits == 0)
+    assert as_bytes(plan.grow(grower, rows, 1)) == grown[1]
 
 
 # ----------------------------------------------------------------------------------------- estimators and predictions

@@ -12,10 +12,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag import Bags
 from stablebag.fast.native import library as loading
 from stablebag.fast.trees import Trees
 from stablebag.models.solving import FitJob, same_model
+from stablebag.resampling import Bags
 
 
 class Case(NamedTuple):

@@ -25,12 +25,12 @@ from stablebag import (
     StratifiedSubbagging,
     Subbagging,
     certify,
-    certify_reused,
     forget,
     leave_one_out,
     predict_interval,
     predict_set,
 )
+from stablebag.proving import certify_reused
 
 FILE = Path(__file__).parent / "numbers.json"
 N_BAGS, SEED = 64, 20

@@ -5,6 +5,7 @@ what functions return, which nobody makes by hand; of these the methods are call
 """
 
 import functools
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeRegressor
 
 import stablebag as sb
+from public import public
+from stablebag import deciding, measuring, models, proving, resampling, showing, tables
 
 N = 12
 _RNG = np.random.default_rng(5)
@@ -113,7 +116,7 @@ class Subject:
     @property
     def public(self) -> str:
         """The public name."""
-        return self.name.split(".")[0]
+        return re.match(r"\w+", self.name)[0]
 
     def __repr__(self) -> str:
         return self.name
@@ -133,8 +136,9 @@ def _add(
 
 
 def _public(name: str) -> Any:
-    thing: Any = sb
-    for part in name.split("."):
+    first, *parts = name.split(".")
+    thing: Any = public(first)
+    for part in parts:
         thing = getattr(thing, part)
     return thing
 
@@ -235,10 +239,10 @@ _add(
 _add("ResamplingScheme", lambda: {"n_samples": N}, lambda: _OwnScheme().resolve)
 _add("UnequalScheme", lambda: {"n_samples": N}, lambda: _OwnUnequal().resolve)
 _add("Bags", lambda: {"sequences": [[0, 1], [2, 2], []], "n_samples": 4})
-_add("Bags.without", lambda: {"row": 0}, lambda: sb.Bags([[0, 1], [2]], 4).without)
+_add("Bags.without", lambda: {"row": 0}, lambda: resampling.Bags([[0, 1], [2]], 4).without)
 _add("RowIds", lambda: {"names": np.arange(4), "n_samples": 4, "any_number": False})
-_add("RowIds.positions", lambda: {"names": [1, 2]}, lambda: sb.RowIds(None, 4).positions)
-_add("RowIds.without", lambda: {"names": [1, 2]}, lambda: sb.RowIds(None, 4).without)
+_add("RowIds.positions", lambda: {"names": [1, 2]}, lambda: resampling.RowIds(None, 4).positions)
+_add("RowIds.without", lambda: {"names": [1, 2]}, lambda: resampling.RowIds(None, 4).without)
 _add("random_n_bags", lambda: {"scheme": sb.Subbagging(0.5), "n_samples": N, "n_bags": 5, "random_state": 0})
 
 
@@ -254,7 +258,7 @@ def _clusters(bag_size: Any, clusters: Any, barred: Any, n_samples: Any) -> Any:
     return sb.ClusterSubbagging(bag_size, clusters, barred).resolve(n_samples).mean_inclusion
 
 
-class _OwnScheme(sb.ResamplingScheme):
+class _OwnScheme(resampling.ResamplingScheme):
     def draw_bag(self, n_samples: int, generator: Any) -> np.ndarray:
         return np.flatnonzero(generator.random(n_samples) < 0.5)
 
@@ -265,7 +269,7 @@ class _OwnScheme(sb.ResamplingScheme):
         return 0.0
 
 
-class _OwnUnequal(sb.UnequalScheme):
+class _OwnUnequal(resampling.UnequalScheme):
     def draw_bag(self, n_samples: int, generator: Any) -> np.ndarray:
         return np.flatnonzero(generator.random(n_samples) < 0.5)
 
@@ -283,7 +287,7 @@ _add("TrimmedRange", lambda: {"rank": 2, "y": Y, "groups": None},
 _add("ObservedRange", lambda: {"y": Y, "groups": GROUPS}, lambda: sb.ObservedRange().changes)
 _add("ObservedRange.interval", lambda: {"y": Y}, lambda: sb.ObservedRange().interval)
 _add("FunctionRange", lambda: {"function": _ends, "y": Y, "groups": None},
-     lambda: lambda function, y, groups: sb.FunctionRange(function).change(y, groups))  # fmt: skip
+     lambda: lambda function, y, groups: models.FunctionRange(function).change(y, groups))  # fmt: skip
 _add("PredictionRange", lambda: {"y": Y}, lambda: _OwnRange().delta)
 
 
@@ -291,7 +295,7 @@ def _ends(y: np.ndarray) -> tuple[float, float]:
     return float(y.min()), float(y.max())
 
 
-class _OwnRange(sb.PredictionRange):
+class _OwnRange(models.PredictionRange):
     def interval(self, y: Any) -> tuple[float, float]:
         return -1.0, 1.0
 
@@ -305,6 +309,8 @@ _add("ParquetTable.take", lambda: {"rows": np.array([0, 3])},
 _add("RowSource", lambda: {"y": None, "row_ids": None, "groups": None}, lambda: lambda **about: sb.BaggedRegressor(
      Ridge(), n_bags=3, random_state=0).fit(sb.ParquetTable(folder() / "table.parquet", "y"), **about).predict(
          pd.DataFrame({"a": [0.0], "b": [1.0], "who": [1], "name": [2]})))  # fmt: skip
+_add("Remainder", lambda: {"source": sb.ParquetTable(folder() / "table.parquet", "y"), "held_out": [1, 3]},
+     lambda: lambda **arguments: tables.Remainder(**arguments).targets())  # fmt: skip
 
 # Proofs.
 _LAW = {"scheme": sb.Subbagging(0.5), "n_samples": 50, "n_bags": 100}
@@ -334,7 +340,8 @@ _add("Certificate.for_labels", lambda: {"scheme": sb.Subbagging(0.5), "y": LABEL
      "groups": GROUPS})  # fmt: skip
 _add("Certificate.from_dict", lambda: {"values": sb.Certificate(**_LAW).to_dict(), "scheme": None})
 _add("VectorCertificate", lambda: {**_LAW, "radius": 1.0, "diameter": None, "coupling": "any", "shift": 0.0,
-     "shifted_share": 0.0}, lambda: lambda **arguments: sb.VectorCertificate(**arguments).epsilon(0.1))  # fmt: skip
+     "shifted_share": 0.0},
+     lambda: lambda **arguments: proving.VectorCertificate(**arguments).epsilon(0.1))  # fmt: skip
 _add("VectorCertificate.for_classes", lambda: {**_LAW, "n_classes": 3, "coupling": "any"})
 _add("VectorCertificate.for_labels", lambda: {"scheme": sb.Subbagging(0.5), "y": LABELS, "n_bags": 100,
      "coupling": "any", "groups": None})  # fmt: skip
@@ -343,8 +350,8 @@ _add("VectorCertificate.for_targets", lambda: {"scheme": sb.Subbagging(0.5), "y"
 for _name, _more in (("epsilon", {"delta": 0.1}), ("delta", {"epsilon": 0.2}), ("explain", {"delta": 0.1}),
                      ("price", {"delta": 0.1})):  # fmt: skip
     for _public_name, _made in (
-        ("VectorCertificate", lambda: sb.VectorCertificate(sb.Subbagging(0.5), 50, 100)),
-        ("ReusedBagsCertificate", lambda: sb.certify_reused(regressor(), POINTS)),
+        ("VectorCertificate", lambda: proving.VectorCertificate(sb.Subbagging(0.5), 50, 100)),
+        ("ReusedBagsCertificate", lambda: proving.certify_reused(regressor(), POINTS)),
         ("PointCertificate", lambda: sb.certify(regressor(), POINTS)),
     ):
         if (_public_name, _name) != ("PointCertificate", "price"):
@@ -355,14 +362,15 @@ _add("certify of a classifier", lambda: {"model": classifier(), "X": POINTS, "ve
 _add("certify of outputs", lambda: {"model": of_outputs(), "X": None, "vector": True}, lambda: sb.certify)
 _add("certify of one output", lambda: {"model": of_outputs().output(0), "X": POINTS}, lambda: sb.certify)
 _add("certify_reused of outputs", lambda: {"model": of_outputs(), "X": POINTS, "vector": True},
-     lambda: sb.certify_reused)  # fmt: skip
+     lambda: proving.certify_reused)  # fmt: skip
 _add("certify_reused", lambda: {"model": regressor(), "X": POINTS, "vector": False})
 _add("plan", lambda: {"n_samples": 200, "epsilon": 0.5, "delta": 0.1, "scheme": "subbagging", "max_bags": 10_000,
      "max_bag_size": None, "range_length": 1.0, "delta_range": 0.0, "coupling": None})  # fmt: skip
 _add("unstable_epsilon", lambda: {"n_samples": 50, "bag_size": 25, "delta": 0.1, "bound": "best"})
 
 # What leaving out a row does.
-_add("leave_one_out", lambda: {"model": regressor(), "X": POINTS, "rows": None, "random_state": None})
+_add("leave_one_out", lambda: {"model": regressor(), "X": POINTS, "rows": None, "random_state": None},
+     X_train="in a row below", y_train="in a row below", fit_params="in a row below")  # fmt: skip
 _add("leave_one_out of outputs", lambda: {"model": of_outputs(), "X": POINTS, "rows": None, "random_state": None},
      lambda: sb.leave_one_out)  # fmt: skip
 _add("leave_one_out of one output", lambda: {"model": of_outputs().output(1), "X": POINTS}, lambda: sb.leave_one_out)
@@ -387,9 +395,9 @@ _add("leave_one_out_error of one output", lambda: {"model": of_outputs().output(
      lambda: sb.leave_one_out_error)  # fmt: skip
 _add("stability_test", lambda: {**_REFIT, "epsilon": 0.5, "delta": 0.1, "n_samples": 4, "alpha": 0.05,
      "X_unlabelled": None, "n_jobs": 1, "random_state": 0})  # fmt: skip
-_add("StabilityTest.power", lambda: {"true_delta": 0.05}, lambda: sb.stability_test(
+_add("StabilityTest.power", lambda: {"true_delta": 0.05}, lambda: measuring.stability_test(
      DecisionTreeRegressor(), X, Y, 0.5, 0.1, 4, random_state=0).power)  # fmt: skip
-_add("StabilityTest.ceiling", lambda: {"true_delta": 0.05}, lambda: sb.stability_test(
+_add("StabilityTest.ceiling", lambda: {"true_delta": 0.05}, lambda: measuring.stability_test(
      DecisionTreeRegressor(), X, Y, 0.5, 0.1, 4, random_state=0).ceiling)  # fmt: skip
 _add("suspects", lambda: {"model": regressor(), "X": POINTS, "k": 3, "alpha": 0.05, "rows": None,
      "random_state": None},
@@ -397,8 +405,8 @@ _add("suspects", lambda: {"model": regressor(), "X": POINTS, "k": 3, "alpha": 0.
 _add("Perturbations.flips", lambda: {"rule": None}, lambda: sb.leave_one_out(classifier(), POINTS).flips)
 _add("Perturbations", lambda: {"prediction": np.array([1.0, 2.0]), "left_out": np.array([[1.0, 2.5], [0.5, 2.0]]),
      "rows": np.array([0, 1]), "distances": None, "bags": None, "noise_known": True, "scope": None},
-     lambda: lambda **arguments: sb.Perturbations(**arguments).max(), bags=_INSIDE, scope=_INSIDE, distances=_INSIDE,
-     noise_known=_INSIDE)  # fmt: skip
+     lambda: lambda **arguments: measuring.Perturbations(**arguments).max(), bags=_INSIDE, scope=_INSIDE,
+     distances=_INSIDE, noise_known=_INSIDE)  # fmt: skip
 for _name, _more in (
     ("epsilon", {"delta": 0.1, "over_points": "max"}),
     ("delta", {"epsilon": 0.1, "over_points": "max"}),
@@ -444,12 +452,12 @@ _add("top_k_sets", lambda: {"scores": _SCORES, "k": 2, "epsilon": 0.1})
 _add(
     "RankSets",
     lambda: {"scores": _SCORES[0], "epsilon": 0.1},
-    lambda: lambda **arguments: list(sb.RankSets(**arguments)),
+    lambda: lambda **arguments: list(deciding.RankSets(**arguments)),
 )
-_RANKS = sb.RankSets(_SCORES[0], 0.1)
+_RANKS = deciding.RankSets(_SCORES[0], 0.1)
 _add("RankSets.candidates", lambda: {"remaining": [0, 2]}, lambda: _RANKS.candidates)
-_add("RankSets.common", lambda: {"other": sb.RankSets([0.3, 0.4, 0.2], 0.1)}, lambda: _RANKS.common)
-_add("RankSets.intersects", lambda: {"other": sb.RankSets([0.3, 0.4, 0.2], 0.1)}, lambda: _RANKS.intersects)
+_add("RankSets.common", lambda: {"other": deciding.RankSets([0.3, 0.4, 0.2], 0.1)}, lambda: _RANKS.common)
+_add("RankSets.intersects", lambda: {"other": deciding.RankSets([0.3, 0.4, 0.2], 0.1)}, lambda: _RANKS.intersects)
 _add("RankSets.first", lambda: {"count": 2}, lambda: _RANKS.first)
 _add("RankSets.size", lambda: {"most": 10}, lambda: _RANKS.size)
 _add("RankSets.__contains__", lambda: {"ranking": [0, 1, 2]}, lambda: lambda ranking: ranking in _RANKS)
@@ -479,7 +487,7 @@ _add("select_model", lambda: {"selector": best_column, **_FIND})
 _add("Selection.__contains__", lambda: {"choice": 0}, lambda: lambda choice: choice in _selection())
 _add("stable_ranking", lambda: {"function": score_columns, **_FIND, "k": 1, "within": "simplex", "items": None})
 _add("search_winner", lambda: {"search": GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, cv=2)},
-     lambda: lambda search: sb.search_winner(search)(X, Y, 0))  # fmt: skip
+     lambda: lambda search: deciding.search_winner(search)(X, Y, 0))  # fmt: skip
 
 
 @functools.cache
@@ -494,7 +502,7 @@ def _sets() -> Any:
 
 @functools.cache
 def _stability() -> Any:
-    return sb.selection_stability(classifier(), POINTS, epsilon=0.1)
+    return deciding.selection_stability(classifier(), POINTS, epsilon=0.1)
 
 
 @functools.cache
@@ -516,13 +524,13 @@ _add("IntervalDisplay", lambda: {"intervals": _intervals(), "x": TARGETS, "y": N
      lambda: lambda **arguments: sb.IntervalDisplay(**arguments).plot(axes()))  # fmt: skip
 _add("LabelSetDisplay.from_sets", lambda: {"sets": _sets(), "stability": _stability(), "most": 5, "ax": axes()})
 _add("LabelSetDisplay", lambda: {"sets": _sets(), "hinges": None, "most": 5},
-     lambda: lambda **arguments: sb.LabelSetDisplay(**arguments).plot(axes()))  # fmt: skip
+     lambda: lambda **arguments: showing.LabelSetDisplay(**arguments).plot(axes()))  # fmt: skip
 _add("PhaseDiagramDisplay.from_certificate", lambda: {"certificate": sb.Certificate(**_LAW), "bound": "best",
      "ax": axes()})  # fmt: skip
 _add(
     "PhaseDiagramDisplay",
     lambda: {"delta": np.array([0.1, 0.2]), "guaranteed": np.array([0.5, 0.3]), "impossible": None, "exact": None},
-    lambda: lambda **arguments: sb.PhaseDiagramDisplay(**arguments).plot(axes()),
+    lambda: lambda **arguments: showing.PhaseDiagramDisplay(**arguments).plot(axes()),
 )
 
 MADE_BY = {
@@ -535,10 +543,13 @@ MADE_BY = {
     "Plan": "plan",
     "PointCertificate": "certify",
     "RandomBags": "random_n_bags",
+    "ResolvedScheme": "Subbagging.draw",
     "ReusedBagsCertificate": "certify_reused",
     "Selection": "select_model",
     "SelectionStability": "selection_stability",
     "StabilityTest": "stability_test",
     "StableRanking": "stable_ranking",
+    "Study": "study",
+    "study": "the command measure (test_tables.py)",
     "Suspects": "suspects",
 }

@@ -10,7 +10,10 @@ import pytest
 
 from hostile.rule import fault_of, outcome
 from hostile.subjects import POINTS, perturbations, regressor
-from stablebag import BernoulliSubbagging, Certificate, Perturbations, Subbagging, TrimmedRange
+from stablebag import BernoulliSubbagging, Certificate, Subbagging, TrimmedRange
+from stablebag.measuring import Perturbations
+
+pytestmark = pytest.mark.slow
 
 TIMES = int(os.environ.get("STABLEBAG_HOSTILE", "1"))
 WRONG = [
@@ -123,10 +126,10 @@ def test_a_damaged_model_is_named_or_predicts(tmp_path):
 
 
 def _saved(path):
-    from stablebag.cli.saving import Saving
+    from stablebag.cli.saving import save_model
     from stablebag.cli.training import Reading
     from stablebag.tables.columns import Columns, Kind
 
     reading = Reading(Columns.from_dict({}), "y", Kind("number"), "regression")
-    Saving(path, {"table": "table.csv"}).carry_out(regressor(), reading)
+    save_model(path, regressor(), reading, "table.csv")
     return path.read_bytes()

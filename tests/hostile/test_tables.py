@@ -13,6 +13,8 @@ from click.testing import CliRunner
 
 from stablebag.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SCRIPT = "</script><script>document.title='pwned'</script>"
 NASTY = [

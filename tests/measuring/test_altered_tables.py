@@ -5,7 +5,8 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from stablebag import BaggedRegressor, FunctionRegressor, Subbagging, leave_one_out_refit, replace_one_refit
+from stablebag import BaggedRegressor, FunctionRegressor, Subbagging, leave_one_out_refit
+from stablebag.measuring import replace_one_refit
 from stablebag.measuring.refits import (
     for_one_less,
     names_of_rows,

@@ -5,7 +5,8 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import FunctionRegressor, StabilityTest, stability_test
+from stablebag import FunctionRegressor
+from stablebag.measuring import StabilityTest, stability_test
 from stablebag.measuring.black_box import _chance, _critical
 
 GOLDEN = [(10, 0.1, 0, 0.143398599540), (10, 0.3, 1, 0.179682203708), (30, 0.1, 1, 0.053847373139)]
@@ -54,6 +55,7 @@ def test_distances_are_those_of_the_last_row_left_out():
     np.testing.assert_array_equal(result.distances, again.distances)
 
 
+@pytest.mark.slow
 def test_a_perfectly_stable_learner_is_declared_stable_as_often_as_the_power_says():
     learner = DummyRegressor(strategy="constant", constant=1.0)
     results = [stability_test(learner, X, Y, 0.0, 0.3, 99, random_state=k) for k in range(200)]
@@ -65,6 +67,7 @@ def test_a_perfectly_stable_learner_is_declared_stable_as_often_as_the_power_say
     assert all(result.n_exceeding == 0 for result in results)
 
 
+@pytest.mark.slow
 def test_an_unstable_learner_is_rarely_declared_stable():
     results = [stability_test(DecisionTreeRegressor(), X, Y, 1e-9, 0.1, 40, random_state=k) for k in range(60)]
     assert sum(result.declared_stable for result in results) <= binom.isf(1e-6, 60, 0.05)

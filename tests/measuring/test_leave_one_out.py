@@ -20,22 +20,22 @@ from stablebag import (
     FixedRange,
     FunctionRegressor,
     ObservedRange,
-    Perturbations,
     PoissonizedBagging,
     Subbagging,
     TrimmedRange,
-    VectorCertificate,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
     predict_interval,
 )
-from stablebag.measuring.leave_one_out import doubtful_blocks, left_out_at_rows, perturbations_of
+from stablebag.measuring import Perturbations
+from stablebag.measuring.leave_one_out import left_out_at_rows, perturbations_of, undecided_blocks
 from stablebag.measuring.perturbations import flipped
 from stablebag.models.average import BagAverage
+from stablebag.models.fitted import Fitted
 from stablebag.paper.counterexamples import Memorizer
+from stablebag.proving import VectorCertificate, certify_reused
 from stablebag.proving.bounds import memorizer_in_sample_delta
 from stablebag.proving.scope import Quantity, refuse_mismatch
 
@@ -107,6 +107,7 @@ def test_blocks_do_not_matter(data, monkeypatch):
     assert_same_sums(leave_one_out(model, points).left_out, whole.left_out, model, y)
 
 
+@pytest.mark.slow
 def test_streaming_is_the_same_without_keeping_a_model(data):
     X, y, points = data
     for model in (
@@ -161,6 +162,7 @@ def test_training_rows_that_would_be_ignored_are_refused(data):
         leave_one_out(model, points, X_train=X, y_train=y, fit_params=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scheme", [Subbagging(2), Subbagging(5), BernoulliSubbagging(0.4), ClassicalBagging(3)], ids=str
 )
@@ -188,7 +190,7 @@ def test_all_bags_obey_their_certificate_and_mix(scheme):
     assert moved.mean("max") <= certificate.mean() + 1e-12
     fixed = BaggedRegressor(DecisionTreeRegressor(random_state=0), scheme=scheme, n_bags="all", prediction_range=None)
     moved = leave_one_out(fixed.fit(X, y), points)
-    inside, weights, each = fixed.bags_.inclusion, fixed.bag_weights_, fixed.bag_predictions(points)
+    inside, weights, each = fixed.bags_.inclusion, Fitted(fixed).average.weights, fixed.bag_predictions(points)
     p = fixed.scheme_.inclusion_probability
     for row in range(7):
         weight = weights * inside[:, row]
@@ -232,7 +234,7 @@ def test_rows_left_out_are_kept_until_the_next_fit(data, monkeypatch):
     model = BaggedRegressor(LinearRegression(), n_bags=40, random_state=0).fit(table, target)
     first = left_out_at_rows(model)
     with monkeypatch.context() as patch:
-        patch.setattr(BaggedRegressor, "raw_blocks", None)  # would fail if it were called
+        patch.setattr(Fitted, "raw_blocks", None)  # would fail if it were called
         np.testing.assert_array_equal(left_out_at_rows(model), first)
     with pytest.raises(ValueError, match="read-only"):
         first[:] = 0
@@ -260,7 +262,7 @@ def test_only_points_whose_decision_no_row_can_change_are_not_doubtful(monkeypat
     moved = leave_one_out(model, points)
     expected = moved.flips()
     places = []
-    for some, prediction, left_out in doubtful_blocks(model, points):
+    for some, prediction, left_out in undecided_blocks(model, points):
         places += some.tolist()
         np.testing.assert_allclose(left_out, moved.left_out[:, some], rtol=0, atol=1e-15)
         np.testing.assert_array_equal(flipped(prediction, left_out), expected[:, some])
@@ -280,7 +282,7 @@ def test_where_bags_are_not_alike_every_point_is_doubtful(special):
         scheme = BernoulliSubbagging(0.3)  # some bags are empty
         model = BaggedClassifier(DecisionTreeClassifier(), scheme=scheme, n_bags=80, random_state=0)
         model.fit(X, [0, 0, 0, 1, 1, 2])
-    assert np.concatenate([some for some, *_ in doubtful_blocks(model, X)]).tolist() == list(range(6))
+    assert np.concatenate([some for some, *_ in undecided_blocks(model, X)]).tolist() == list(range(6))
 
 
 # ------------------------------------------------------------------------------------------------------ several outputs

@@ -4,9 +4,11 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from rounding import assert_same_sums
-from stablebag import BaggedRegressor, ClassicalBagging, FunctionRange, ObservedRange, Subbagging
+from stablebag import BaggedRegressor, ClassicalBagging, ObservedRange, Subbagging
+from stablebag.models import FunctionRange
 from stablebag.models import average as left_out_lines
 from stablebag.models.average import BagPoints, LeftOutLines, outside_weights, point_blocks
+from stablebag.models.fitted import Fitted
 
 CASES = {
     "drawn": {"n_bags": 60, "scheme": ClassicalBagging()},
@@ -22,7 +24,7 @@ def case(request):
     X = rng.normal(size=(50, 2))
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), random_state=0, **request.param)
     model.fit(X, X[:, 0] + rng.normal(size=50))
-    return model, model.average_, model.predict_once(rng.normal(size=(21, 2))).raw
+    return model, Fitted(model).average, model.predict_once(rng.normal(size=(21, 2))).raw
 
 
 def lines_of(average, raw, numbers, window, others=None):
@@ -87,5 +89,5 @@ def test_the_reach_cannot_be_shorter():
     model = BaggedRegressor(Ridge(), scheme=Subbagging(1), n_bags="all", prediction_range=ObservedRange()).fit(X, y)
     without_row_0 = ~model.bags_.inclusion[:, 0]
     raw = np.where(without_row_0, 2.0, 1.0)[:, None]  # all bags without row 0 agree, and so does the other
-    mean, reach = BagPoints(model.average_, raw).mean_and_reach(np.sqrt(1 / 3))
+    mean, reach = BagPoints(Fitted(model).average, raw).mean_and_reach(np.sqrt(1 / 3))
     assert reach == pytest.approx(2.0 - mean, rel=1e-6)

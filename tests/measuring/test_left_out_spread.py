@@ -3,7 +3,8 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from stablebag import BaggedRegressor, BernoulliSubbagging, FixedRange, FunctionRegressor, Subbagging
-from stablebag.models.average import left_out_spread, spread, spread_at_rows
+from stablebag.models.average import left_out_spread, spread
+from stablebag.models.fitted import Fitted
 
 pytestmark = pytest.mark.kernels
 
@@ -15,7 +16,7 @@ Y = X[:, 0] + RNG.normal(size=12)
 def by_hand(model, raw, unit):
     """The standard deviation over the bags that have rows, and not this unit."""
     used = [bag for bag, rows in enumerate(model.bags_) if len(rows) and unit not in rows]
-    weights = model.bag_weights_[used] / model.bag_weights_[used].sum()
+    weights = Fitted(model).average.weights[used] / Fitted(model).average.weights[used].sum()
     return np.sqrt(weights @ (raw[used] - weights @ raw[used]) ** 2)
 
 
@@ -29,16 +30,16 @@ def by_hand(model, raw, unit):
 def test_it_is_the_standard_deviation_over_the_bags_with_rows_and_without_the_unit(settings, grouped):
     groups = np.repeat(np.arange(8), [1, 2] * 4) if grouped else None
     model = BaggedRegressor(LinearRegression(), **settings).fit(X, Y, groups=groups)
-    raw, at_rows = model.raw(POINTS), model.raw(X)
+    raw, at_rows = Fitted(model).raw(POINTS), Fitted(model).raw(X)
     if isinstance(model.scheme_.scheme, BernoulliSubbagging):
         assert (model.bags_.sizes == 0).any()
     n = len(model.units_)
     expected = [by_hand(model, raw, unit) for unit in range(n)]
-    np.testing.assert_allclose(left_out_spread(model.average_, raw), expected, rtol=1e-9)
-    np.testing.assert_allclose(spread(model.average_, raw), by_hand(model, raw, None), rtol=1e-12)
+    np.testing.assert_allclose(left_out_spread(Fitted(model).average, raw), expected, rtol=1e-9)
+    np.testing.assert_allclose(spread(Fitted(model).average, raw), by_hand(model, raw, None), rtol=1e-12)
     own = [by_hand(model, at_rows, unit)[row] for row, unit in enumerate(model.units_.of_rows)]
-    np.testing.assert_allclose(spread_at_rows(model), own, rtol=1e-12)
-    assert spread_at_rows(model) is spread_at_rows(model)
+    np.testing.assert_allclose(Fitted(model).spread_at_rows(), own, rtol=1e-12)
+    assert Fitted(model).spread_at_rows() is Fitted(model).spread_at_rows()
 
 
 def test_bags_that_agree_have_no_spread_at_all():
@@ -50,14 +51,14 @@ def test_bags_that_agree_have_no_spread_at_all():
     y = np.array([0.5, 1, 2, 3, 4, 5])
     model = BaggedRegressor(FunctionRegressor(learn), scheme=Subbagging(2), n_bags="all", prediction_range=None)
     model.fit(X[:6], y)
-    without = left_out_spread(model.average_, model.raw(POINTS))
+    without = left_out_spread(Fitted(model).average, Fitted(model).raw(POINTS))
     assert (without[0] == 0).all()
     assert (without[1:] > 1).all()
-    assert (spread_at_rows(model) == 0).tolist() == [True] + [False] * 5
+    assert (Fitted(model).spread_at_rows() == 0).tolist() == [True] + [False] * 5
 
 
 def test_numbers_of_any_size_do_not_overflow():
     model = BaggedRegressor(LinearRegression(), n_bags=30, prediction_range=None, random_state=0).fit(X, Y)
-    raw = model.raw(POINTS)
-    found, large = (left_out_spread(model.average_, raw * unit) for unit in (1, 1e300))
+    raw = Fitted(model).raw(POINTS)
+    found, large = (left_out_spread(Fitted(model).average, raw * unit) for unit in (1, 1e300))
     np.testing.assert_allclose(large / 1e300, found)

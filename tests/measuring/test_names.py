@@ -6,7 +6,8 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag import BaggedClassifier, BaggedRegressor, Perturbations, leave_one_out, leave_one_out_refit
+from stablebag import BaggedClassifier, BaggedRegressor, leave_one_out, leave_one_out_refit
+from stablebag.measuring import Perturbations
 from stablebag.measuring.perturbations import Names
 from stablebag.resampling.units import RowIds, Units
 

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stablebag import Perturbations
+from stablebag.measuring import Perturbations
 from stablebag.measuring.perturbations import BagSpread
 from stablebag.proving.scope import Quantity, Rerun, Scope
 

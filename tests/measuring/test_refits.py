@@ -27,12 +27,13 @@ from stablebag import (
     Subbagging,
     certify,
     forget,
-    jackknife_intervals_refit,
     leave_one_out_refit,
     on_progress,
-    replace_one_refit,
 )
+from stablebag.deciding import jackknife_intervals_refit
+from stablebag.measuring import replace_one_refit
 from stablebag.measuring.refits import may_refit_without, refit_without, refit_without_each, spread_of_a_few
+from stablebag.models.fitted import Fitted
 from stablebag.proving.scope import Quantity, Rerun
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.4), ClassicalBagging(1.0), PoissonizedBagging(0.5)]
@@ -94,13 +95,8 @@ def test_a_bagged_model_is_refitted_under_the_law_without_one(data):
     seen = []
 
     class Spy(BaggedRegressor):
-        def fit(self, X, y, sample_weight=None, **fit_params):
-            super().fit(X, y, sample_weight, **fit_params)
-            seen.append((self.scheme_.n_samples, self.scheme_.bag_size))
-            return self
-
-        def refitted(self, *arguments):
-            model = super().refitted(*arguments)
+        def _hold(self, *arguments):
+            model = super()._hold(*arguments)
             seen.append((model.scheme_.n_samples, model.scheme_.bag_size))
             return model
 
@@ -140,6 +136,7 @@ def test_replacing_a_row(data):
     assert frames.scope.rerun is Rerun.REPLACED
 
 
+@pytest.mark.slow
 def test_corollary_17_holds_for_a_bagged_model(data):
     X, y, points = data
     model = BaggedRegressor(n_bags=200, prediction_range=FixedRange(-1, 1))
@@ -468,7 +465,7 @@ def test_a_fitted_model_is_refitted_as_an_unfitted_one_is(scheme, groups, classe
     about = {"scheme": scheme, "n_bags": 40, "random_state": 3}
     model = maker(tree(max_features=1), **about).fit(X, y, groups=groups)
     rows = np.arange(len(model.units_))  # some of them change the range, or the classes; some bags are empty
-    found = refit_without_each(model, Z, rows, model.raw(Z))
+    found = refit_without_each(model, Z, rows, Fitted(model).raw(Z))
     fresh = leave_one_out_refit(maker(tree(max_features=1), **about), X, y, Z, groups=groups, random_state=0)
     np.testing.assert_array_equal(found.moved.left_out, fresh.left_out)
     np.testing.assert_array_equal(found.moved.prediction, fresh.prediction)
@@ -484,7 +481,7 @@ def test_a_fitted_model_of_strata_is_refitted_as_an_unfitted_one_is(data):
     fresh = leave_one_out_refit(model, X, labels, Z, random_state=0)
     model.fit(X, labels)
     assert may_refit_without(model)
-    found = refit_without_each(model, Z, np.arange(25), model.raw(Z))
+    found = refit_without_each(model, Z, np.arange(25), Fitted(model).raw(Z))
     np.testing.assert_array_equal(found.moved.left_out, fresh.left_out)
     assert found.moved.scope == fresh.scope
     own = BaggedRegressor(Ridge(), scheme=Declared(0.5, 0.0), n_bags=3, random_state=0).fit(X, y)
@@ -495,7 +492,7 @@ def test_very_large_and_very_small_numbers_are_refitted_without_overflow():
     X, y = np.arange(12.0)[:, None], np.arange(12.0)
     for unit in (1e200, 1e-200):
         model = BaggedRegressor(DecisionTreeRegressor(), n_bags=20, random_state=0).fit(X, unit * y)
-        raw = model.raw(X[:3])
+        raw = Fitted(model).raw(X[:3])
         found = refit_without_each(model, X[:3], np.arange(12), raw)
         assert 0 < found.spread.max() / unit < 12
         assert 0 < spread_of_a_few(model, X[:3], np.arange(12), raw, 0).max() / unit < 40

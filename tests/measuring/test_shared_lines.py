@@ -8,25 +8,25 @@ from sklearn.tree import DecisionTreeRegressor
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
-    Bags,
     BernoulliSubbagging,
     ClassicalBagging,
     FixedRange,
     ObservedRange,
     PerturbationDisplay,
-    Perturbations,
     PoissonizedBagging,
     StabilityCurveDisplay,
     Subbagging,
     TrimmedRange,
     leave_one_out,
 )
-from stablebag.measuring import leave_one_out as module
+from stablebag import leave_one_out as module
+from stablebag.measuring import Perturbations
 from stablebag.measuring import perturbations as shared_lines
 from stablebag.measuring.leave_one_out import perturbations_of
 from stablebag.measuring.perturbations import BagLines
 from stablebag.models.average import BagAverage
 from stablebag.models.ranges import PredictionRange
+from stablebag.resampling import Bags
 
 pytestmark = pytest.mark.kernels
 

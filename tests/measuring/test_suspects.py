@@ -13,7 +13,6 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
-    Bags,
     FixedRange,
     Subbagging,
     leave_one_out,
@@ -22,13 +21,14 @@ from stablebag import (
 )
 from stablebag._wording import Noun
 from stablebag.measuring.suspects import (
-    Farthest,
-    Moving,
+    InfluentialRow,
     Suspects,
+    UnusualRow,
     adjusted_p_values,
     against_class_levels,
     usual_residuals,
 )
+from stablebag.resampling import Bags
 
 
 def test_planted_wrong_targets_come_first_in_the_ranking_and_seldom_by_influence():
@@ -41,7 +41,7 @@ def test_planted_wrong_targets_come_first_in_the_ranking_and_seldom_by_influence
         model = BaggedRegressor(DecisionTreeRegressor(max_depth=5), n_bags=200, random_state=0).fit(X, wrong)
         moved = leave_one_out(model, Z).row_norms()
         moves.append(int((moved > moved[plant]).sum()) + 1)
-        ranked = [far.number for far in suspects(model, Z, k=300).farthest]
+        ranked = [far.number for far in suspects(model, Z, k=300).unusual]
         places.append(ranked.index(plant) + 1)
     assert np.mean(np.array(places) <= 10) >= 0.7
     assert np.median(moves) > np.median(places)
@@ -53,14 +53,14 @@ def test_a_gross_mistake_comes_first_and_moves_predictions_with_numbers_worked_o
     y[7] = 1000.0
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=200, random_state=0).fit(X, y)
     found = suspects(model, Z)
-    far = found.farthest[0]
+    far = found.unusual[0]
     assert far.name == 7  # before rows like it, which it pulls away from their targets
     assert far.value == pytest.approx(leave_one_out_error(model, "absolute").losses[7])
     assert far.distance == pytest.approx(far.value / far.usual)
-    assert far.distance > 3 * found.farthest[1].distance
-    assert len(found.farthest) == 10
+    assert far.distance > 3 * found.unusual[1].distance
+    assert len(found.unusual) == 10
     moved = leave_one_out(model, Z)
-    first = found.moving[0]
+    first = found.influential[0]
     assert (first.number, first.change) == (7, pytest.approx(moved.row_norms()[7]))
     extra = 1 / model.bags_.n_without[7] - 1 / 200
     assert first.noise == pytest.approx(np.sqrt(extra * np.mean(moved.bags.deviation**2)))
@@ -157,7 +157,7 @@ def test_nothing_moves_predictions_where_rows_do_not_matter():
         rng = np.random.default_rng(seed)
         X, y, Z = rng.normal(size=(100, 2)), rng.normal(size=100), rng.normal(size=(10, 2))
         model = BaggedRegressor(Guess(), n_bags=80, random_state=seed, prediction_range=FixedRange(-1, 1)).fit(X, y)
-        lists += bool(suspects(model, Z).moving)
+        lists += bool(suspects(model, Z).influential)
     assert lists <= 3
 
 
@@ -172,7 +172,7 @@ def test_a_row_that_moves_predictions_through_the_range_alone_is_listed():
     X, y = np.arange(20.0)[:, None], np.r_[np.arange(19.0), 100.0]
     model = BaggedRegressor(Beyond(), n_bags=50, random_state=0).fit(X, y)
     found = suspects(model, X)
-    assert [(one.number, one.p_value) for one in found.moving] == [(19, 0.0)]
+    assert [(one.number, one.p_value) for one in found.influential] == [(19, 0.0)]
     assert found.noise == 0
     assert "1 row moves predictions at 20 test points.\n" in str(found)
 
@@ -182,7 +182,7 @@ def test_all_bags_have_no_noise():
     model = BaggedRegressor(DecisionTreeRegressor(), n_bags="all", random_state=0).fit(X, y)
     found = suspects(model, X)
     assert found.noise == 0
-    assert len(found.moving) == 6
+    assert len(found.influential) == 6
     assert found.claim == ""
 
 
@@ -214,9 +214,9 @@ def test_where_most_rows_are_predicted_exactly_the_others_come_first():
     y[[3, 50]] = [4.0, 20.0]
     model = BaggedRegressor(KNeighborsRegressor(1), n_bags=100, random_state=0).fit(X, y)
     found = suspects(model, X, k=60)
-    assert {far.number for far in found.farthest[:2]} == {3, 50}
-    assert all(far.distance >= 0 for far in found.farthest)
-    assert not any(math.isnan(far.distance) for far in found.farthest)
+    assert {far.number for far in found.unusual[:2]} == {3, 50}
+    assert all(far.distance >= 0 for far in found.unusual)
+    assert not any(math.isnan(far.distance) for far in found.unusual)
 
 
 def test_classes_are_compared_with_what_their_rows_usually_get():
@@ -247,10 +247,10 @@ def test_flipped_labels_come_first():
     learner = make_pipeline(StandardScaler(), LogisticRegression())
     model = BaggedClassifier(learner, n_bags=100, random_state=0).fit(X, wrong)
     found = suspects(model, X[:5])
-    numbers = [far.number for far in found.farthest]
+    numbers = [far.number for far in found.unusual]
     assert len(set(numbers) & set(flipped)) >= 7
-    assert found.farthest[0].value < 0.05
-    assert found.farthest[0].usual > 0.9
+    assert found.unusual[0].value < 0.05
+    assert found.unusual[0].usual > 0.9
     assert np.isnan(found.usual)
 
 
@@ -261,7 +261,7 @@ def test_clean_rows_of_a_rare_class_do_not_fill_the_ranking():
         X = rng.normal(size=(400, 3))
         y = (rng.random(400) < 1 / (1 + np.exp(3.2 - 2 * X[:, 0]))).astype(int)
         model = BaggedClassifier(DecisionTreeClassifier(max_depth=4), n_bags=80, random_state=0).fit(X, y)
-        rare += [y[far.number] for far in suspects(model, X[:3]).farthest]
+        rare += [y[far.number] for far in suspects(model, X[:3]).unusual]
     assert np.mean(rare) < 0.8
 
 
@@ -273,11 +273,11 @@ def test_of_groups_the_farthest_row_counts_and_groups_are_named():
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=100, random_state=0).fit(X, y, groups=names)
     found = suspects(model, Z)
     assert found.noun == model.units_.noun
-    assert found.farthest[0].name == "patient 3"
-    assert found.farthest[0].value > 600
-    assert len({far.name for far in found.farthest}) == len(found.farthest) == 10
-    assert [one.name for one in found.moving][:1] == ["patient 3"]
-    assert len(suspects(model, Z, k=1000).farthest) == 40
+    assert found.unusual[0].name == "patient 3"
+    assert found.unusual[0].value > 600
+    assert len({far.name for far in found.unusual}) == len(found.unusual) == 10
+    assert [one.name for one in found.influential][:1] == ["patient 3"]
+    assert len(suspects(model, Z, k=1000).unusual) == 40
 
 
 @pytest.mark.parametrize(("option", "value"), [("alpha", 0.0), ("alpha", -1.0), ("alpha", 0.9), ("k", 0)])
@@ -298,19 +298,19 @@ def test_some_rows_are_ranked_if_asked(load):
     found = suspects(model, X[300:310], rows=np.array([200, 7, 8, 9]))
     assert found.n_looked_at == 4
     of_classes = load is load_breast_cancer  # rows whose class gets its usual probability are not far
-    assert {far.number for far in found.farthest} == ({7, 9} if of_classes else {200, 7, 8, 9})
-    assert found.farthest[0].number == 7
-    assert repr(found.moving) == repr(suspects(model, X[300:310]).moving)
+    assert {far.number for far in found.unusual} == ({7, 9} if of_classes else {200, 7, 8, 9})
+    assert found.unusual[0].number == 7
+    assert repr(found.influential) == repr(suspects(model, X[300:310]).influential)
     everything = suspects(model, X[300:310], rows=np.arange(300))
-    assert repr(everything.farthest) == repr(suspects(model, X[300:310]).farthest)
+    assert repr(everything.unusual) == repr(suspects(model, X[300:310]).unusual)
 
 
 # ------------------------------------------------------------------------------------------------------------- in words
 
 
 def test_notebooks_show_how_many_stand_out_and_the_first_of_them_escaped():
-    moving = tuple(Moving(k, f"<b>{k}</b>\x1b", 2.0 - k / 100, 0.5, 0.001) for k in range(12))
-    farthest = (Farthest(3, "Ann", -1234567.0, 1000.0, 1234.567),)
+    moving = tuple(InfluentialRow(k, f"<b>{k}</b>\x1b", 2.0 - k / 100, 0.5, 0.001) for k in range(12))
+    farthest = (UnusualRow(3, "Ann", -1234567.0, 1000.0, 1234.567),)
     found = Suspects(moving, farthest, 0.5, 1000.0, 0.05, Noun("patient", "patients"), 500)
     page = found._repr_html_()
     assert " ".join(str(found).split()) == (
@@ -334,8 +334,8 @@ def test_where_nobody_moves_predictions_notebooks_say_so_without_a_table():
 
 
 def test_of_classes_it_is_probabilities_that_are_shown():
-    far = tuple(Farthest(k, k, 0.012, 0.97, 30.0) for k in range(2))
-    found = Suspects((Moving(1, 1, 0.2, 0.1, 0.01),), far, 0.02, np.nan)
+    far = tuple(UnusualRow(k, k, 0.012, 0.97, 30.0) for k in range(2))
+    found = Suspects((InfluentialRow(1, 1, 0.2, 0.1, 0.01),), far, 0.02, np.nan)
     assert "first row 0 (its class has 1.2%, where rows of that class usually have 97.0%)" in " ".join(
         str(found).split()
     )
@@ -343,8 +343,8 @@ def test_of_classes_it_is_probabilities_that_are_shown():
 
 
 def test_a_frame_has_a_line_for_each_row_of_either_list():
-    far = (Farthest(3, "Ann", -5.0, 2.0, 2.5), Farthest(1, "Bob", 4.0, 2.0, 2.0))
-    moving = (Moving(3, "Ann", 9.0, 1.0, 0.001), Moving(8, "Eve", 8.0, 1.0, 0.002))
+    far = (UnusualRow(3, "Ann", -5.0, 2.0, 2.5), UnusualRow(1, "Bob", 4.0, 2.0, 2.0))
+    moving = (InfluentialRow(3, "Ann", 9.0, 1.0, 0.001), InfluentialRow(8, "Eve", 8.0, 1.0, 0.002))
     frame = Suspects(moving, far, 0.5, 2.0, noun=Noun("patient", "patients")).to_frame()
     assert frame.index.tolist() == ["Ann", "Bob", "Eve"]
     assert frame.index.name == "patient"

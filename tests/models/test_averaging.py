@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import BaggedRegressor, Bags, BernoulliSubbagging, ObservedRange, Subbagging
+from stablebag import BaggedRegressor, BernoulliSubbagging, ObservedRange, Subbagging
 from stablebag.models.average import BagAverage, middle
+from stablebag.resampling import Bags
 
 pytestmark = pytest.mark.kernels
 

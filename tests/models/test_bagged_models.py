@@ -14,17 +14,17 @@ from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
     certify,
-    certify_reused,
     forget,
     learn,
     leave_one_out,
     leave_one_out_error,
     predict_interval,
     predict_set,
-    selection_stability,
     suspects,
 )
+from stablebag.deciding import selection_stability
 from stablebag.models.ensemble import check_bagged
+from stablebag.proving import certify_reused
 
 X, y = load_diabetes(return_X_y=True)
 X, y = X[:50], y[:50]

@@ -41,6 +41,7 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.models.fitted import Fitted
 from stablebag.proving.outputs import ClassOutputs, UnboundedOutputs
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.5), ClassicalBagging(1.0), PoissonizedBagging(1.0)]
@@ -66,6 +67,7 @@ WITH_DECISIONS = {
 
 
 # The seed is set, because some checks spoil a single row and expect an error: that row must be in some bag.
+@pytest.mark.slow
 @parametrize_with_checks(
     [BaggedRegressor(n_bags=8, random_state=0, scheme=scheme) for scheme in SCHEMES]
     + [BaggedClassifier(n_bags=8, random_state=0, scheme=scheme) for scheme in SCHEMES]
@@ -126,7 +128,7 @@ def test_all_bags_are_algorithm_2(scheme, solver):
 
     np.testing.assert_allclose(model.predict(points), brute_force(scheme, X, y, points, learn), atol=1e-12)
     assert len(model.bags_) == model.scheme_.support_size
-    assert model.bag_weights_.sum() == pytest.approx(1)
+    assert Fitted(model).average.weights.sum() == pytest.approx(1)
     assert certify(model) == Certificate.for_targets(scheme, y)
 
 
@@ -145,6 +147,7 @@ def test_learners_that_depend_on_the_order_can_have_every_order_listed(scheme):
     assert unordered.predict(X)[0] < 3  # the smallest row is first
 
 
+@pytest.mark.slow
 def test_many_bags_come_near_to_all(seed):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(6, 1)), rng.random(6)
@@ -573,7 +576,7 @@ def test_training_rows_are_kept_as_they_were(seed):
     model = BaggedRegressor(LinearRegression(), n_bags=20, random_state=0).fit(X, y)
     kept = X.copy()
     X *= 3
-    np.testing.assert_array_equal(model.X_, kept)
+    np.testing.assert_array_equal(Fitted(model).X, kept)
 
 
 @pytest.mark.parametrize("kind", ["array", "pandas", "polars", "sparse"])

@@ -35,6 +35,7 @@ from stablebag import (
 from stablebag._seeds import Seeds
 from stablebag.fast.native.library import library
 from stablebag.models import fitting
+from stablebag.models.fitted import Fitted
 from stablebag.models.fitting import Models, fit_and_predict_bags, fit_bags, predict_bags
 from stablebag.models.solving import FitJob, same_model
 
@@ -166,6 +167,7 @@ def test_a_single_fit_starts_no_other_process(data, monkeypatch):
         BaggedRegressor(SVR(), n_bags=2, n_jobs=2, random_state=0).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_the_same_bits_for_any_number_of_jobs_and_backend(backend):
@@ -175,6 +177,7 @@ def test_the_same_bits_for_any_number_of_jobs_and_backend(backend):
         np.testing.assert_array_equal(fitted_bits(n_jobs=3), serial)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
 def test_the_same_bits_for_any_batching(monkeypatch):
     serial = fitted_bits(n_jobs=1)
@@ -183,6 +186,7 @@ def test_the_same_bits_for_any_batching(monkeypatch):
         np.testing.assert_array_equal(fitted_bits(n_jobs=2), serial)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:lbfgs failed to converge")
 def test_the_same_bits_however_predictions_are_handed_out(monkeypatch):
     serial = fitted_bits(n_jobs=1)
@@ -212,8 +216,8 @@ def solved(learner, **settings):
 def assert_same_bits(model, expected):
     model, expected = copy.deepcopy((model, expected))  # a tree of neighbours counts how often it is asked
     assert all(map(same_model, model.estimators_, expected.estimators_))
-    np.testing.assert_array_equal(model.bag_predictions(model.X_), expected.bag_predictions(model.X_))
-    np.testing.assert_array_equal(model.predict(model.X_), expected.predict(model.X_))
+    np.testing.assert_array_equal(model.bag_predictions(Fitted(model).X), expected.bag_predictions(Fitted(model).X))
+    np.testing.assert_array_equal(model.predict(Fitted(model).X), expected.predict(Fitted(model).X))
 
 
 @pytest.fixture(params=SOLVED)
@@ -223,6 +227,7 @@ def learner(request):
     return SOLVED[request.param]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_solvers_give_scikit_learns_bits_for_any_number_of_jobs_and_backend(learner, backend):
     expected = solved(learner, solver="scikit-learn")
@@ -250,13 +255,13 @@ def test_solvers_give_scikit_learns_bits_for_any_batching(learner, monkeypatch):
 @solver_chosen
 def test_solvers_give_scikit_learns_bits_after_a_warm_start_and_after_forgetting(learner):
     expected, warm = solved(learner, solver="scikit-learn"), solved(learner, n_bags=5, warm_start=True)
-    assert_same_bits(warm.set_params(n_bags=13).fit(warm.X_, warm.y_), expected)
+    assert_same_bits(warm.set_params(n_bags=13).fit(Fitted(warm).X, Fitted(warm).y), expected)
     for gone in ([7], [0, 31, 59]):
         without, rest = forget(solved(learner), gone), np.delete(np.arange(60), gone)
         assert without.estimators_.n_arrays == 13
         assert_same_bits(without, forget(expected, gone))
         fresh = solved(learner).set_params(scheme=without.scheme)
-        assert_same_bits(without, fresh.fit(expected.X_[rest], expected.y_[rest], row_ids=rest))
+        assert_same_bits(without, fresh.fit(Fitted(expected).X[rest], Fitted(expected).y[rest], row_ids=rest))
 
 
 ALIVE = weakref.WeakSet()

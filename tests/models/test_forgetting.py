@@ -28,6 +28,7 @@ from stablebag import (
     forget,
     learn,
 )
+from stablebag.models.fitted import Fitted
 
 SCHEMES = [Subbagging(0.3), BernoulliSubbagging(0.3), ClassicalBagging(0.4), PoissonizedBagging(0.4)]
 N = 30
@@ -61,12 +62,12 @@ def same(one, other, points=X):
     assert one.units_.ids == other.units_.ids
     assert getattr(one, "range_", None) == getattr(other, "range_", None)
     np.testing.assert_array_equal(getattr(one, "classes_", []), getattr(other, "classes_", []))
-    np.testing.assert_array_equal(one.y_, other.y_)
-    np.testing.assert_array_equal(one.bag_weights_, other.bag_weights_)
+    np.testing.assert_array_equal(Fitted(one).y, Fitted(other).y)
+    np.testing.assert_array_equal(Fitted(one).average.weights, Fitted(other).average.weights)
     np.testing.assert_array_equal(one.bag_predictions(points), other.bag_predictions(points))
     np.testing.assert_array_equal(one.predict(points), other.predict(points))
-    if hasattr(one, "X_"):
-        np.testing.assert_array_equal(np.asarray(one.X_), np.asarray(other.X_))
+    if Fitted(one).X is not None:
+        np.testing.assert_array_equal(np.asarray(Fitted(one).X), np.asarray(Fitted(other).X))
 
 
 def state(model):
@@ -131,10 +132,10 @@ def test_frames_are_forgotten_by_their_index(kind):
     without = forget(model, ["patient 2", "patient 11"])
     fresh = model_of(kind, law_without(model, 2))[0].fit(FRAME.iloc[rest], y[rest], row_ids="index")
     same(without, fresh, FRAME)
-    pd.testing.assert_frame_equal(without.X_, FRAME.iloc[rest])
+    pd.testing.assert_frame_equal(Fitted(without).X, FRAME.iloc[rest])
     again = learn(without, FRAME.iloc[[2, 11]], y[[2, 11]], row_ids="index")
     np.testing.assert_array_equal(again.bag_predictions(FRAME), model.bag_predictions(FRAME))
-    assert again.X_.index.tolist() == [*FRAME.index[rest], "patient 2", "patient 11"]
+    assert Fitted(again).X.index.tolist() == [*FRAME.index[rest], "patient 2", "patient 11"]
 
 
 @pytest.mark.parametrize("kind", ["regressor", "classifier"])
@@ -310,7 +311,7 @@ def test_the_model_that_was_given_stays_as_it_is(kind):
     assert all(one is other for one, other in zip(model.estimators_.kept, fitted, strict=True))
     assert without is not model
     assert without.estimators_ is not model.estimators_
-    assert (len(model.y_), len(without.y_)) == (N, N - 1)
+    assert (len(Fitted(model).y), len(Fitted(without).y)) == (N, N - 1)
 
 
 # ------------------------------------------------------------------------------------------------ models without rows
@@ -321,11 +322,11 @@ def test_a_model_that_keeps_no_rows_asks_for_them():
     for given in ({}, {"sample_weight": weights}):
         keeping = model_of("regressor", Subbagging(0.3))[0].fit(X, Y, **given)
         model = model_of("regressor", Subbagging(0.3), keep_rows=False)[0].fit(X, Y, **given)
-        assert not hasattr(model, "X_")
+        assert Fitted(model).X is None
         with pytest.raises(ValueError, match=r"kept no training rows \(keep_rows=False\). Give them again"):
             forget(model, [3])
         without = forget(model, [3], X=X, **given)
-        assert not hasattr(without, "X_")
+        assert Fitted(without).X is None
         np.testing.assert_array_equal(without.bag_predictions(X), forget(keeping, [3]).bag_predictions(X))
         rest = np.delete(np.arange(N), 3)
         more = {name: np.append(value[rest], value[3]) for name, value in given.items()}
@@ -398,20 +399,6 @@ def test_a_label_is_not_bent_to_the_kind_of_the_labels_before():
         learn(model, X[:1], [2.5])
 
 
-def test_a_model_from_before_rows_had_names_is_asked_to_be_fitted_again():
-    model = model_of("regressor", Subbagging(0.3), warm_start=True)[0].fit(X, Y)
-    old = pickle.loads(pickle.dumps(model))
-    del old.__dict__["units_"]
-    before = state(old)
-    for call in (lambda: forget(old, [0]), lambda: learn(old, X[:1], Y[:1])):
-        with pytest.raises(TypeError, match=r"it was fitted before rows had names\. Fit it again"):
-            call()
-    assert state(old) == before
-    np.testing.assert_array_equal(old.predict(X), model.predict(X))
-    with pytest.raises((TypeError, ValueError), match=r"names|row_ids"):
-        old.set_params(n_bags=20).fit(X, Y)
-
-
 def test_a_warm_start_with_other_names_is_refused_and_nothing_changes():
     model = model_of("regressor", Subbagging(0.3), warm_start=True)[0].fit(X, Y, row_ids=np.arange(N) + 5)
     predicted = model.predict(X)
@@ -467,7 +454,7 @@ def test_the_order_of_the_table_does_not_matter_for_who_is_in_a_bag():
     model = BaggedRegressor(RowRecorder(), n_bags=6, random_state=0).fit(X, Y)
     other = BaggedRegressor(RowRecorder(), n_bags=6, random_state=0).fit(X[order], Y[order], row_ids=order)
     for one, two in zip(model.estimators_, other.estimators_, strict=True):
-        np.testing.assert_array_equal(one.X_, two.X_)
+        np.testing.assert_array_equal(Fitted(one).X, Fitted(two).X)
         assert one.seed_ == two.seed_
 
 

@@ -111,7 +111,7 @@ def test_names_are_understood_wherever_a_scheme_is():
     for scheme in ("subbagging", Subbagging()):
         about = {"scheme": scheme, "n_bags": 30, "random_state": 0}
         bagging = BaggedRegressor(**about)
-        assert select_model(lambda X, y: int(y.argmax()), X, y, bagging=bagging).promise.epsilon > 0
+        assert select_model(lambda X, y: int(y.argmax()), X, y, bagging=bagging).stability.epsilon > 0
         assert (
             len(stable_ranking(lambda X, y: abs(X.mean(axis=0)), X, y, k=2, within="box", bagging=bagging).scores) == 10
         )

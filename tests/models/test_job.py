@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from learners import FailsOn, RowRecorder
-from stablebag import Bags
+from stablebag.models.fitted import Fitted
 from stablebag.models.fitting import fit_bags
 from stablebag.models.solving import FitJob
+from stablebag.resampling import Bags
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def test_a_part_fits_the_same_models_as_the_whole(job):
     whole, part = list(fit_bags(job)), list(fit_bags(job.part(2, 4)))
     assert [model.seed_ for model in part] == [12, 13]
     for model, same in zip(part, whole[2:4], strict=True):
-        np.testing.assert_array_equal(model.X_, same.X_)
+        np.testing.assert_array_equal(Fitted(model).X, Fitted(same).X)
 
 
 def test_errors_in_a_part_name_the_bag_by_its_number_in_the_whole(job):
@@ -43,7 +44,7 @@ def test_a_part_on_its_own_rows_fits_the_same_models_and_has_no_others(job):
     assert [rows.tolist() for rows in own.bags] == [[0, 0], [1, 2]]
     assert (own.first, own.seeds.tolist()) == (2, [12, 13])
     for model, same in zip(fit_bags(own), list(fit_bags(job))[2:4], strict=True):
-        np.testing.assert_array_equal(model.X_, same.X_)
+        np.testing.assert_array_equal(Fitted(model).X, Fitted(same).X)
 
 
 def test_on_its_own_rows_a_job_knows_which_parameters_were_given_by_row(job):

@@ -71,6 +71,7 @@ def test_learners_that_validate_inside_do_so_in_every_bag(data):
     assert messages[0] == messages[1]
 
 
+@pytest.mark.slow
 def test_a_search_inside_gives_the_same_for_any_number_of_jobs(data):
     X, y = data
     search = GridSearchCV(DecisionTreeRegressor(random_state=0), {"max_depth": [0, 3]}, cv=2)

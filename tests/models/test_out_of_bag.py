@@ -37,7 +37,7 @@ from stablebag import (
     predict_interval,
 )
 from stablebag.models import fitting
-from stablebag.models.average import left_out_at, spread_at_rows
+from stablebag.models.fitted import Fitted
 
 pytestmark = pytest.mark.kernels
 
@@ -139,10 +139,10 @@ def test_a_row_is_scored_by_bags_without_its_whole_unit():
 @pytest.mark.parametrize("keep_rows", [True, False])
 def test_a_model_that_keeps_no_rows_is_scored_all_the_same_and_predicts_no_row_twice(keep_rows, monkeypatch):
     model = BaggedRegressor(Ridge(), n_bags=40, random_state=0, oob_score=True, keep_rows=keep_rows).fit(*DIABETES)
-    assert model.oob_prediction_ is left_out_at(model, DIABETES[0])
+    assert model.oob_prediction_ is Fitted(model).left_out_at_rows(X=DIABETES[0])
     assert pickle.loads(pickle.dumps(model)).oob_score_ == model.oob_score_
     if keep_rows:
-        monkeypatch.setattr(type(model), "raw_blocks", None)
+        monkeypatch.setattr(Fitted, "raw_blocks", None)
         assert leave_one_out_error(model).value > 0
 
 
@@ -223,7 +223,7 @@ def first_column(X):
 
 def asked_only_what_they_lack(model, rows):
     """Whether the model of every bag was asked about those of some rows that it lacks, each once, and no others."""
-    numbers = first_column(model.X_)
+    numbers = first_column(Fitted(model).X)
     for fitted, bag in zip(model.estimators_, model.estimators_samples_, strict=True):
         lacking = [numbers[row] for row in rows if row not in bag]
         assert fitted.fitted_ == set(numbers[bag])
@@ -270,7 +270,7 @@ def test_bags_of_few_rows_are_asked_about_all_in_one_table():
     model = BaggedRegressor(Witness(), scheme=Subbagging(1), n_bags=60, random_state=0, oob_score=True)
     model.fit(TABLE, TARGET)  # taking 23 of 24 rows out costs more than it spares
     assert all(sorted(fitted.asked_) == sorted(TABLE[:, 0]) for fitted in model.estimators_)
-    all_asked = model.average_.left_out_at(slice(0, N), model.predict_once(TABLE).raw)
+    all_asked = Fitted(model).average.left_out_at(slice(0, N), model.predict_once(TABLE).raw)
     np.testing.assert_array_equal(model.oob_prediction_, all_asked)
 
 
@@ -282,7 +282,7 @@ def test_the_error_at_some_rows_asks_models_about_no_others():
 
 def test_spreads_at_the_rows_ask_models_about_those_that_they_lack():
     model = BaggedRegressor(Witness(), n_bags=30, random_state=0).fit(TABLE, TARGET)
-    spread_at_rows(model)
+    Fitted(model).spread_at_rows()
     assert asked_only_what_they_lack(model, range(N))
 
 
@@ -312,12 +312,12 @@ def test_averages_over_the_models_without_a_row_have_the_same_bits_as_if_all_wer
     X, y = DIABETES[0][:80], DIABETES[1][:80]
     about = {"n_bags": 40, "random_state": 0, "oob_score": True, "solver": "scikit-learn"}
     model = BaggedRegressor(learner, max_features=max_features, **about).fit(X, y)
-    all_asked = model.average_.left_out_at(slice(0, 80), model.predict_once(X).raw)
+    all_asked = Fitted(model).average.left_out_at(slice(0, 80), model.predict_once(X).raw)
     np.testing.assert_array_equal(model.oob_prediction_, all_asked)
     monkeypatch.setattr(fitting, "_SMALL_PREDICTION", 0)
     monkeypatch.setattr(fitting, "_BLOCK_BYTES", 3000)
     del model._memory
-    np.testing.assert_array_equal(model.oob_prediction_, left_out_at(model.set_params(n_jobs=2), X))
+    np.testing.assert_array_equal(model.oob_prediction_, Fitted(model.set_params(n_jobs=2)).left_out_at_rows())
 
 
 @pytest.mark.parametrize("votes", [False, True])
@@ -325,7 +325,7 @@ def test_classifiers_have_the_same_bits_as_if_all_were_asked(votes):
     X, y = IRIS
     learner = LinearSVC() if votes else DecisionTreeClassifier(max_depth=2)
     model = BaggedClassifier(learner, n_bags=30, random_state=0, oob_score=True, solver="scikit-learn").fit(X, y)
-    all_asked = model.average_.left_out_at(slice(0, 150), model.predict_once(X).raw)
+    all_asked = Fitted(model).average.left_out_at(slice(0, 150), model.predict_once(X).raw)
     np.testing.assert_array_equal(model.oob_decision_function_, all_asked)
 
 
@@ -333,7 +333,7 @@ def test_several_outputs_have_the_same_bits_as_if_all_were_asked():
     X, y = DIABETES[0][:60], np.column_stack([DIABETES[1], DIABETES[0][:, 2]])[:60]
     about = {"n_bags": 40, "random_state": 0, "oob_score": True, "solver": "scikit-learn"}
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), **about).fit(X, y)
-    all_asked = model.average_.left_out_at(slice(0, 60), model.predict_once(X).raw)
+    all_asked = Fitted(model).average.left_out_at(slice(0, 60), model.predict_once(X).raw)
     np.testing.assert_array_equal(model.oob_prediction_, all_asked)
 
 
@@ -343,7 +343,7 @@ def test_products_of_fewer_rows_differ_by_rounding_only(n_features):
     X = rng.normal(size=(150, n_features))
     about = {"n_bags": 40, "random_state": 0, "oob_score": True, "prediction_range": None}
     model = BaggedRegressor(BayesianRidge(), **about).fit(X, X.sum(axis=1))
-    all_asked = model.average_.left_out_at(slice(0, 150), model.predict_once(X).raw)
+    all_asked = Fitted(model).average.left_out_at(slice(0, 150), model.predict_once(X).raw)
     np.testing.assert_allclose(model.oob_prediction_, all_asked, rtol=0, atol=1e-12 * np.abs(all_asked).max())
 
 
@@ -370,6 +370,6 @@ def test_a_model_that_writes_to_the_rows_it_is_asked_about_harms_no_other():
     model = BaggedRegressor(Scribbler(), n_bags=30, random_state=0, oob_score=True).fit(X, TARGET)
     clean = BaggedRegressor(Witness(), n_bags=30, random_state=0, prediction_range=None).fit(TABLE, TARGET + 0)
     assert asked_only_what_they_lack(model, range(N))
-    assert not any(model.X_[:, 1])
+    assert not any(Fitted(model).X[:, 1])
     raw = model.predict_once(X).raw - clean.predict_once(TABLE).raw
     np.testing.assert_allclose(raw, 1)

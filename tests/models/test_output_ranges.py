@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from stablebag import FixedRange, ObservedRange, PredictionRange, TrimmedRange
+from stablebag import FixedRange, ObservedRange, TrimmedRange
+from stablebag.models import PredictionRange
 from stablebag.models.ranges import FunctionRange, OutputRanges, diagonal
 
 Y = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 7.0], [2.0, 9.0]])

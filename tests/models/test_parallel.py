@@ -14,11 +14,14 @@ from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_info
 
 from learners import FailsOn, RowRecorder, Sleeper, UnpicklableError
-from stablebag import BaggedRegressor, FunctionRegressor, Subbagging, leave_one_out_refit, stability_test
+from stablebag import BaggedRegressor, FunctionRegressor, Subbagging, leave_one_out_refit
 from stablebag._seeds import Seeds
+from stablebag.measuring import stability_test
 from stablebag.models.fitting import fit_and_predict_bags, fit_bags
 from stablebag.models.parallel import BagError, Pace, n_workers, results
 from stablebag.models.solving import FitJob
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from stablebag import FixedRange, FunctionRange, ObservedRange, PredictionRange, TrimmedRange
+from stablebag import FixedRange, ObservedRange, TrimmedRange
+from stablebag.models import FunctionRange, PredictionRange
 from stablebag.models.ranges import as_prediction_range
 
 

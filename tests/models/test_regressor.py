@@ -13,7 +13,6 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeRegressor
 
-from marks import solver_chosen
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
@@ -28,6 +27,7 @@ from stablebag import (
     learn,
 )
 from stablebag.cli.saving import TRUSTED
+from stablebag.models.fitted import Fitted
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_names_memory_and_jobs_change_no_bit(people):
     for targets in (y.to_numpy(), np.asfortranarray(y), y.to_numpy().tolist(), y.astype(object)):
         model = BaggedRegressor(Ridge(), n_bags=6, random_state=0).fit(X, targets)
         np.testing.assert_array_equal(model.predict(X), expected)
-        assert model.y_.flags.c_contiguous
+        assert Fitted(model).y.flags.c_contiguous
     with joblib.parallel_config("threading", n_jobs=2):
         np.testing.assert_array_equal(clone(model).fit(X, y).predict(X), expected)
 
@@ -175,9 +175,9 @@ def test_a_model_of_one_output_is_no_copy_and_is_the_same_each_time(people):
     assert waist is model.output("Waist") is model.output(1)
     assert waist.bags_ is model.bags_
     assert waist.estimators_ is model.estimators_
-    assert waist.X_ is model.X_
-    np.testing.assert_array_equal(waist.y_, y.Waist)
-    assert not waist.y_.flags.writeable
+    assert Fitted(waist).X is Fitted(model).X
+    np.testing.assert_array_equal(Fitted(waist).y, y.Waist)
+    assert not Fitted(waist).y.flags.writeable
     assert waist.output_[:2] == ("Waist", 1)
     assert not hasattr(waist, "output_names_")
     with pytest.raises(ValueError, match=r"one of 'Weight', 'Waist', 'Pulse'\. Got 'waist'"):
@@ -206,12 +206,12 @@ def test_predictions_are_made_once_for_all_outputs_and_not_mixed_up(people):
     model = BaggedRegressor(n_bags=5, random_state=0).fit(X, y)
     at = model.predict_once(X)
     waist, pulse = model.output("Waist"), model.output("Pulse")
-    np.testing.assert_array_equal(waist.raw(at), waist.raw(X))
-    np.testing.assert_array_equal(pulse.raw(at[2:5]), pulse.raw(X[2:5]))
-    np.testing.assert_array_equal(waist.raw(waist.predict_once(X)), waist.raw(X))
+    np.testing.assert_array_equal(Fitted(waist).raw(at), Fitted(waist).raw(X))
+    np.testing.assert_array_equal(Fitted(pulse).raw(at[2:5]), Fitted(pulse).raw(X[2:5]))
+    np.testing.assert_array_equal(Fitted(waist).raw(waist.predict_once(X)), Fitted(waist).raw(X))
     for other in (pulse, model):
         with pytest.raises(ValueError, match="of the output 'Waist' alone"):
-            other.raw(waist.predict_once(X))
+            Fitted(other).raw(waist.predict_once(X))
 
 
 def test_a_warm_start_keeps_the_outputs(people):
@@ -316,12 +316,6 @@ def test_what_makes_no_sense_with_several_outputs_is_refused_with_a_way_out(peop
     infinite = FunctionRegressor(lambda X, y, seed: lambda points: np.full((len(points), 3), np.inf))
     with pytest.raises(ValueError, match="prediction at point 0 is infinite"):
         BaggedRegressor(infinite, n_bags=2, prediction_range=None).fit(X, y).predict(X)
-
-
-@solver_chosen
-def test_ties_in_row_order_are_refused_with_several_outputs(people):
-    with pytest.raises(ValueError, match="several outputs"):
-        BaggedRegressor(solver="ties-in-row-order", n_bags=2).fit(*people)
 
 
 def test_one_column_is_one_output(people):

@@ -23,6 +23,7 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.models.fitted import Fitted
 from stablebag.models.rows import (
     Points,
     as_column,
@@ -120,8 +121,8 @@ def test_sparse_rows_and_points_reach_the_learner_as_they_came(make, scheme, dat
     model.predict(make(X))
     assert [type(points) for points in seen[3:]] == [make] * 3
     np.testing.assert_array_equal(seen[3].toarray(), X)
-    assert type(forget(model, [3]).X_) is make
-    assert type(learn(model, make(X[:2]), y[:2]).X_) is make
+    assert type(Fitted(forget(model, [3])).X) is make
+    assert type(Fitted(learn(model, make(X[:2]), y[:2])).X) is make
 
 
 @pytest.fixture
@@ -154,7 +155,7 @@ def test_a_frame_of_narwhals_is_the_frame_that_it_wraps(data):
     for frame in (pd.DataFrame(X, columns=["a", "b"]), polars.DataFrame(X, schema=["a", "b"])):
         wrapped, target = narwhals.from_native(frame), narwhals.from_native(polars.Series(y), series_only=True)
         model = BaggedRegressor(RowRecorder(), n_bags=30, random_state=0).fit(wrapped, target)
-        assert type(model.estimators_[0].X_) is type(model.X_) is type(frame)
+        assert type(model.estimators_[0].X_) is type(Fitted(model).X) is type(frame)
         expected = BaggedRegressor(RowRecorder(), n_bags=30, random_state=0).fit(frame, y)
         np.testing.assert_array_equal(model.predict(wrapped), expected.predict(frame))
         np.testing.assert_array_equal(leave_one_out(model, wrapped).left_out, leave_one_out(expected, frame).left_out)

@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import BaggedClassifier, BaggedRegressor, forget, leave_one_out_error, predict_interval
 from stablebag.fast.native.library import library
+from stablebag.models.fitted import Fitted
 from stablebag.models.saved_tables import SavedTable, unwrap_tables, wrap_tables
 
 skops = pytest.importorskip("skops.io")
@@ -219,9 +220,9 @@ def test_models_fitted_on_frames_survive_skops_and_pickle(learner, X, settings):
     assert all(name.startswith(own) or name in known for name in trusted)
     row = model.units_.ids.names[3]
     for again in (skops.loads(file, trusted=trusted), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-        assert type(again.X_) is type(model.X_)
+        assert type(Fitted(again).X) is type(Fitted(model).X)
         if not isinstance(X, np.ndarray):
-            assert_same(again.X_, model.X_)
+            assert_same(Fitted(again).X, Fitted(model).X)
         assert again.units_.ids == model.units_.ids
         np.testing.assert_array_equal(again.predict(X), model.predict(X))
         np.testing.assert_array_equal(predict_interval(again, X).lower, predict_interval(model, X).lower)
@@ -253,4 +254,4 @@ def test_a_model_with_rows_that_skops_cannot_keep_can_do_without_them():
             impossible()
     with pytest.raises(ValueError, match="has kept no training rows"):
         forget(again, [0])
-    assert len(forget(again, [0], X=frame).y_) == 39
+    assert len(Fitted(forget(again, [0], X=frame)).y) == 39

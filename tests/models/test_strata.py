@@ -17,17 +17,18 @@ from stablebag import (
     StratifiedSubbagging,
     Subbagging,
     certify,
-    certify_reused,
     forget,
-    jackknife_intervals_refit,
     learn,
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
     predict_interval,
-    replace_one_refit,
 )
+from stablebag.deciding import jackknife_intervals_refit
+from stablebag.measuring import replace_one_refit
 from stablebag.models.ensemble import law_of_rows
+from stablebag.models.fitted import Fitted
+from stablebag.proving import certify_reused
 from stablebag.resampling.units import RowIds, Units
 
 N = 60
@@ -67,7 +68,7 @@ def test_a_learner_that_needs_all_classes_has_them_in_every_bag():
 def test_other_strata_can_be_given():
     for model in (classifier().fit(X, LABELS, strata=STRATA), regressor().fit(X, TARGETS, strata=STRATA)):
         assert all(np.bincount(STRATA[bag]).tolist() == [10, 10, 10] for bag in model.bags_)
-        own = clone(model).set_params(scheme=StratifiedSubbagging(0.5, STRATA)).fit(X, model.y_)
+        own = clone(model).set_params(scheme=StratifiedSubbagging(0.5, STRATA)).fit(X, Fitted(model).y)
         np.testing.assert_array_equal(own.predict(X), model.predict(X))
 
 

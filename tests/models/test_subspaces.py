@@ -107,8 +107,6 @@ def test_without_a_number_of_columns_learners_see_all():
 def test_solvers_leave_subspaces_to_the_learner_and_say_so():
     for learner in (DecisionTreeRegressor(), Ridge(), KNeighborsRegressor()):
         assert str(bagged(learner).fit(X, Y).solver_) == "scikit-learn, because max_features draws columns for each bag"
-    with pytest.raises(ValueError, match="max_features draws columns"):
-        bagged(solver="ties-in-row-order").fit(X, Y)
 
 
 def test_the_same_bits_for_any_number_of_jobs_and_batches():

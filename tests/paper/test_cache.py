@@ -4,7 +4,7 @@ import warnings
 import numpy as np
 import pytest
 
-from stablebag import Perturbations
+from stablebag.measuring import Perturbations
 from stablebag.paper.experiments import Cache
 
 

@@ -9,6 +9,8 @@ from stablebag import leave_one_out, leave_one_out_refit, on_progress
 from stablebag.paper import experiments
 from stablebag.paper.experiments import run, run_all
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_scripts_trees_take_their_seeds_from_the_generator_of_the_data():
     """The script's own loop: one generator for the data and for every tree, the one on all rows first."""

@@ -1,8 +1,11 @@
 import numpy as np
+import pytest
 
 from paper.small import small
 from stablebag.paper import figures
 from stablebag.paper.experiments import run
+
+pytestmark = pytest.mark.slow
 
 
 def test_figures_are_laid_out_like_the_papers(tmp_path):

@@ -8,12 +8,13 @@ from sklearn.base import clone
 from sklearn.neural_network import MLPClassifier
 
 from marks import solver_chosen, solver_compared
-from stablebag import BaggedClassifier, Bags
+from stablebag import BaggedClassifier
 from stablebag.models import solving as choice
 from stablebag.models.rows import Points
 from stablebag.models.solving import FitJob, NotCovered, same_model
 from stablebag.paper.learners import Networks, QuietNetwork
 from stablebag.paper.settings import SETTINGS
+from stablebag.resampling import Bags
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 7))

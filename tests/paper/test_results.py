@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from paper.small import small
-from stablebag import Perturbations
+from stablebag.measuring import Perturbations
 from stablebag.measuring.perturbations import BagSpread
 from stablebag.paper.experiments import Result, first_class, run, write_numbers
 
@@ -35,6 +35,7 @@ def test_claims_are_held_against_numbers():
     assert "violated at 0 of 1" in stable.claims()[0].over_points
 
 
+@pytest.mark.slow
 def test_the_claims_of_setting_2_are_all_checked():
     result = run(small(2, n=40), n_bags=60)
     says = [claim.says for claim in result.claims()]

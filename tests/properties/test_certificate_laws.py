@@ -5,14 +5,8 @@ import math
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from stablebag import (
-    BernoulliSubbagging,
-    Certificate,
-    ClassicalBagging,
-    PoissonizedBagging,
-    Subbagging,
-    unstable_epsilon,
-)
+from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, PoissonizedBagging, Subbagging
+from stablebag.proving import unstable_epsilon
 
 schemes = st.sampled_from([Subbagging, BernoulliSubbagging, ClassicalBagging, PoissonizedBagging])
 n_samples = st.integers(2, 3000)

@@ -42,14 +42,16 @@ from stablebag import (
     FunctionRegressor,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
     predict_interval,
-    replace_one_refit,
-    stability_test,
 )
+from stablebag.measuring import replace_one_refit, stability_test
+from stablebag.models.fitted import Fitted
+from stablebag.proving import certify_reused
+
+pytestmark = pytest.mark.slow
 
 RANGE = FixedRange(-1000.0, 1000.0)
 
@@ -172,7 +174,7 @@ def through_every_entry(learner, X, y, points, n_jobs=1):
     ).left_out
     found["test"] = stability_test(learner, X, y, 1.0, 0.1, 5, n_jobs=n_jobs, random_state=0).distances
     found["predict at last"] = model.predict(points)
-    found["rows"] = np.asarray(model.X_)
+    found["rows"] = np.asarray(Fitted(model).X)
     return found
 
 
@@ -238,7 +240,7 @@ def test_scalers_that_work_in_place_predict_what_copying_ones_do(data):
     model = model_of(make_pipeline(StandardScaler(copy=False), Ridge())).fit(X, y)
     for _ in range(2):
         np.testing.assert_array_equal(model.predict(points), expected)
-    np.testing.assert_array_equal(model.X_, X)
+    np.testing.assert_array_equal(Fitted(model).X, X)
     assert leave_one_out_error(model).value == leave_one_out_error(model).value
     table = sparse.csr_array(np.abs(X))
     here, there = sparse.csr_array(np.abs(points)), sparse.csr_array(np.abs(points))
@@ -269,9 +271,9 @@ def test_frames_are_left_as_they_are(frame, data):
     model = model_of(WritesToFrame()).fit(table, y)
     first = model.predict(there)
     leave_one_out_error(model)
-    assert list(there.columns) == ["a", "b", "c"] == list(model.X_.columns)
+    assert list(there.columns) == ["a", "b", "c"] == list(Fitted(model).X.columns)
     np.testing.assert_array_equal(there.to_numpy(), points)
-    np.testing.assert_array_equal(model.X_.to_numpy(), X)
+    np.testing.assert_array_equal(Fitted(model).X.to_numpy(), X)
     np.testing.assert_array_equal(model.predict(there), first)
 
 
@@ -304,9 +306,9 @@ def test_the_rows_kept_by_a_model_are_its_own(data):
             table[:] = 0.0
         targets[:] = 0.0
         assert leave_one_out_error(model_of(Ridge()).fit(make(X), y)).value == before
-        dense = model.X_.toarray() if sparse.issparse(model.X_) else np.asarray(model.X_)
+        dense = Fitted(model).X.toarray() if sparse.issparse(Fitted(model).X) else np.asarray(Fitted(model).X)
         np.testing.assert_array_equal(dense, X)
-        np.testing.assert_array_equal(model.y_, y)
+        np.testing.assert_array_equal(Fitted(model).y, y)
 
 
 def test_what_a_model_and_its_results_hold_cannot_be_written_to(data):
@@ -314,7 +316,7 @@ def test_what_a_model_and_its_results_hold_cannot_be_written_to(data):
     model = model_of(Ridge()).fit(X, y)
     moved, intervals = leave_one_out(model, points), predict_interval(model, points, confidence_level=0.5)
     held = [
-        model.X_, model.y_, model.bag_weights_, moved.prediction, moved.left_out, moved.rows,
+        Fitted(model).X, Fitted(model).y, Fitted(model).average.weights, moved.prediction, moved.left_out, moved.rows,
         intervals.lower, intervals.upper, intervals.prediction, leave_one_out_error(model).losses,
         certify(model, points).standard_deviation, certify_reused(model, points).standard_deviation,
     ]  # fmt: skip
@@ -908,4 +910,4 @@ def test_a_learner_that_changes_cells_of_a_frame_harms_no_other(data):
     model = model_of(AddsToCells()).fit(frame, data[1])
     np.testing.assert_array_equal(model.bag_predictions(frame), 4.0)
     leave_one_out_error(model)
-    assert frame["words"].tolist() == model.X_["words"].tolist() == [["one"]] * 24
+    assert frame["words"].tolist() == Fitted(model).X["words"].tolist() == [["one"]] * 24

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from stablebag import FunctionRange, ObservedRange, TrimmedRange
+from stablebag import ObservedRange, TrimmedRange
+from stablebag.models import FunctionRange
 
 tied = st.integers(2, 25).flatmap(lambda n: arrays(float, n, elements=st.integers(0, 5).map(float)))
 loose = st.integers(2, 25).flatmap(lambda n: arrays(float, n, elements=st.floats(-1e6, 1e6)))

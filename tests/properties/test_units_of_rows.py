@@ -23,19 +23,19 @@ from stablebag import (
     ClassicalBagging,
     PerturbationDisplay,
     PoissonizedBagging,
-    PredictionRange,
     Subbagging,
     certify,
-    certify_reused,
     forget,
-    jackknife_intervals_refit,
     learn,
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
     predict_interval,
-    replace_one_refit,
 )
+from stablebag.deciding import jackknife_intervals_refit
+from stablebag.measuring import replace_one_refit
+from stablebag.models import PredictionRange
+from stablebag.proving import certify_reused
 from stablebag.showing.study import Study
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.4), ClassicalBagging(0.8), PoissonizedBagging(0.7)]
@@ -265,19 +265,19 @@ def test_all_bags_of_units_are_listed():
     assert len(model.bags_) == 91
 
 
-def test_sentences_are_about_patients():
+def test_sentences_are_about_groups():
     model = bagged(n_bags=4).fit(X, Y, groups=pd.Series(GROUPS, name="patient_id"))
-    assert repr(model.bags_) == "Bags of 14 patients: 4 bags with 7 patients"
-    assert repr(model.bags_[:2]) == "Bags of 14 patients: 2 bags with 7 patients"
-    assert "every data set of 14 patients" in " ".join(certify(model).explain(0.3).split())
-    assert "subbagging, 7 of 14 patients" in " ".join(certify(model).explain(0.3).split())
+    assert repr(model.bags_) == "Bags of 14 groups: 4 bags with 7 groups"
+    assert repr(model.bags_[:2]) == "Bags of 14 groups: 2 bags with 7 groups"
+    assert "every data set of 14 groups" in " ".join(certify(model).explain(0.3).split())
+    assert "subbagging, 7 of 14 groups" in " ".join(certify(model).explain(0.3).split())
     many = bagged(n_bags=2, scheme=Subbagging(13)).fit(X, Y, groups=pd.Series(GROUPS, name="patient_id"))
-    with pytest.raises(ValueError, match=r"With 2 bags, \d+ patients, such as patient 'p\d+', are never left out"):
+    with pytest.raises(ValueError, match=r"With 2 bags, \d+ groups, such as group 'p\d+', are never left out"):
         leave_one_out(many, X[:1])
     moved = leave_one_out(bagged(n_bags=50).fit(X, Y, groups=pd.Series(GROUPS, name="patient_id")), X[:2])
-    assert repr(moved).startswith("Perturbations by 14 patients at 2 points")
-    assert moved.to_frame().columns[0] == "patient"
-    with pytest.raises(ValueError, match="What is left out here are patients"):
+    assert repr(moved).startswith("Perturbations by 14 groups at 2 points")
+    assert moved.to_frame().columns[0] == "group"
+    with pytest.raises(ValueError, match="What is left out here are groups"):
         moved.in_sample()
 
 
@@ -318,15 +318,6 @@ def test_a_learner_that_has_the_groups_learns_more_of_them():
             np.vstack([X, X[:2]]), np.concatenate([Y, Y[:2]]), groups=[*GROUPS, "new", "p5"]
         )  # fmt: skip
     np.testing.assert_array_equal(more.predict(X), fresh.predict(X))
-
-
-@pytest.mark.parametrize("name", ["class_id", "point", "prediction", "distance"])
-def test_a_noun_that_is_a_column_does_not_collide_with_it(name):
-    y = np.where(Y > 0, "up", "down")
-    model = BaggedClassifier(DecisionTreeClassifier(), n_bags=40, random_state=0)
-    frame = leave_one_out(model.fit(X, y, groups=pd.Series(GROUPS, name=name)), X[:2]).to_frame()
-    assert frame.columns.tolist() == ["unit", "point", "class", "prediction", "left_out", "difference", "distance"]
-    assert set(frame.unit) == set(NAMES)
 
 
 def test_a_bound_of_other_units_is_not_shown_beside_a_measurement():

@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from stablebag import FixedRange, ObservedRange, Subbagging, VectorCertificate
+from stablebag import FixedRange, ObservedRange, Subbagging
+from stablebag.proving import VectorCertificate
 from stablebag.proving.outputs import BoxChanges
 
 Y = [[0.0, 5.0], [1.0, 5.0], [2.0, 7.0], [2.0, 9.0]]

@@ -10,15 +10,15 @@ from stablebag import (
     Certificate,
     ClassicalBagging,
     FixedRange,
-    PhaseDiagramDisplay,
     PoissonizedBagging,
-    ResamplingScheme,
     StratifiedSubbagging,
     Subbagging,
-    VectorCertificate,
     plan,
 )
+from stablebag.proving import VectorCertificate
 from stablebag.proving.outputs import AdaptiveOutputs, Outputs, UnboundedOutputs
+from stablebag.resampling import ResamplingScheme
+from stablebag.showing import PhaseDiagramDisplay
 
 GOLDEN = [
     (Subbagging(0.5), 0.0707814950399), (BernoulliSubbagging(0.5), 0.0707106781187),
@@ -60,6 +60,7 @@ def test_a_law_without_a_frontier_counts_whole_rows_in_theorem_8(monkeypatch):
         assert "no smaller number" not in told
 
 
+@pytest.mark.slow
 def test_past_ten_thousand_rows_the_frontier_is_exact():
     certificate = Certificate(Subbagging(0.5), n_samples=100_000)
     assert certificate.epsilon(0.12) == pytest.approx(0.00364177036, rel=1e-8)
@@ -106,6 +107,7 @@ def test_finite_bags_cost_something_and_less_the_more_they_are():
     assert Certificate(Subbagging(0.5), 1000, 1000).epsilon(0.05, "paper") == pytest.approx(0.1885, abs=5e-5)
 
 
+@pytest.mark.slow
 def test_finitely_many_bags_have_the_smallest_of_all_bounds():
     for n in (50, 500, 3000):
         for n_bags in (10, 1000, 10**5, 10**7):
@@ -192,6 +194,7 @@ def test_a_certificate_is_made_of_a_range_and_its_targets():
     assert tied.outputs == AdaptiveOutputs(1.0, 0.0, 1.0)
 
 
+@pytest.mark.slow
 def test_printed_bounds_are_proved():
     for n in range(20, 300, 7):
         for n_bags in (math.inf, 5000):

@@ -5,16 +5,10 @@ import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression
 
-from stablebag import (
-    BaggedRegressor,
-    Certificate,
-    PointCertificate,
-    Subbagging,
-    VectorCertificate,
-    certify,
-    certify_reused,
-)
+from stablebag import BaggedRegressor, Certificate, Subbagging, certify
 from stablebag._wording import rounded_up
+from stablebag.models.fitted import Fitted
+from stablebag.proving import PointCertificate, VectorCertificate, certify_reused
 from stablebag.proving.bounds import standard_deviation_bound
 from stablebag.proving.outputs import ClassOutputs
 
@@ -123,7 +117,7 @@ def test_at_points_each_output_is_bounded_on_its_own_range():
     certificate = certify(model, POINTS, vector=True)
     each = 1 - 0.05 / 20  # ten points and two outputs
     lengths = np.diff(np.array(model.range_), axis=1).ravel()
-    spread = model.average_.estimated_deviation(model.bag_predictions(POINTS))
+    spread = Fitted(model).average.estimated_deviation(model.bag_predictions(POINTS))
     above = standard_deviation_bound(spread / lengths, 3000, each) * lengths
     np.testing.assert_allclose(certificate.standard_deviation, np.linalg.norm(above, axis=1))
     assert (certificate.epsilon(0.2) <= certify(model, vector=True).epsilon(0.2)).all()

@@ -13,10 +13,9 @@ from stablebag import (
     FixedRange,
     PoissonizedBagging,
     Subbagging,
-    VectorCertificate,
     certify,
 )
-from stablebag.proving import bounds
+from stablebag.proving import VectorCertificate, bounds
 from stablebag.proving.coupling import ANY, INDEPENDENT, NAMES, Matched, as_coupling, matched
 
 HALF = [Subbagging(221), BernoulliSubbagging(0.5), ClassicalBagging(1.0), PoissonizedBagging(0.7)]
@@ -201,10 +200,16 @@ def test_a_scheme_that_draws_other_bags_cannot_be_matched():
         as_coupling("matched", "here")
 
 
-def test_a_scheme_that_inherits_from_the_papers_has_no_more_than_p():
+def test_a_scheme_that_draws_otherwise_than_its_parent_has_no_more_than_p():
     class Likewise(Subbagging):
         pass
 
-    law = Likewise(2).resolve(4)
+    class Otherwise(Subbagging):
+        def pick(self, n_samples, arrivals):
+            return super().pick(n_samples, arrivals)
+
+    law, other = Likewise(2).resolve(4), Otherwise(2).resolve(4)
     assert law.is_matched
-    assert (matched(law).noise, matched(law).per_variance) == (0.5, math.inf)
+    assert other.is_matched
+    assert matched(law) == matched(Subbagging(2).resolve(4))
+    assert (matched(other).noise, matched(other).per_variance) == (0.5, math.inf)

@@ -2,15 +2,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from stablebag import (
-    BaggedRegressor,
-    Bags,
-    BernoulliSubbagging,
-    ClassicalBagging,
-    StratifiedSubbagging,
-    Subbagging,
-    certify_reused,
-)
+from stablebag import BaggedRegressor, BernoulliSubbagging, ClassicalBagging, StratifiedSubbagging, Subbagging
+from stablebag.proving import certify_reused
+from stablebag.resampling import Bags
 from stablebag.resampling import covariance as module
 from stablebag.resampling.covariance import largest_eigenvalue
 from theorems.enumeration import all_ensembles
@@ -39,6 +33,7 @@ def dense_eigenvalue(bags, weights=None):
     return np.linalg.eigvalsh(matrix)[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "n_bags"), [(30, 20), (20, 30), (600, 500), (450, 900)])
 @pytest.mark.parametrize("scheme", [Subbagging(0.5), ClassicalBagging(1.0), BernoulliSubbagging(0.1)], ids=str)
 def test_the_eigenvalue_is_that_of_the_dense_matrix_and_no_less(scheme, n, n_bags, seed):

@@ -59,6 +59,7 @@ def test_an_impossible_request_says_what_is_possible(call, words):
         call()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta_range", [0.0, 0.02])
 @pytest.mark.parametrize(("n", "epsilon", "delta"), [
     (100, 0.001, 0.05), (1000, 0.0015, 0.05), (300, 0.004, 0.01), (100, 0.0101, 0.001), (20_000, 1e-4, 0.03),

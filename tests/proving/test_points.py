@@ -14,12 +14,12 @@ from stablebag import (
     ClassicalBagging,
     FixedRange,
     FunctionRegressor,
-    PointCertificate,
     Subbagging,
     certify,
     leave_one_out,
 )
 from stablebag._wording import rounded_up
+from stablebag.proving import PointCertificate
 
 X, Y = load_diabetes(return_X_y=True)
 X, Y, POINTS = X[:80], Y[:80], X[80:90]

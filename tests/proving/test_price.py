@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from stablebag import BaggedRegressor, Certificate, FixedRange, Subbagging, VectorCertificate, certify
+from stablebag import BaggedRegressor, Certificate, FixedRange, Subbagging, certify
+from stablebag.proving import VectorCertificate
 from stablebag.proving.certificate import about_bags, price_of_bags
 
 

@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from stablebag import Certificate, PointCertificate, ReusedBagsCertificate, Subbagging, VectorCertificate
+from stablebag import Certificate, Subbagging
+from stablebag.proving import PointCertificate, ReusedBagsCertificate, VectorCertificate
 from stablebag.proving.certificate import StabilityCertificate
 from stablebag.proving.scope import Quantity, Rerun, Scope
 

@@ -7,14 +7,8 @@ from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import (
-    BaggedRegressor,
-    FunctionRegressor,
-    ReusedBagsCertificate,
-    certify,
-    certify_reused,
-    leave_one_out,
-)
+from stablebag import BaggedRegressor, FunctionRegressor, certify, leave_one_out
+from stablebag.proving import ReusedBagsCertificate, certify_reused
 from stablebag.proving.scope import Quantity, Rerun, Scope
 
 X, Y = load_diabetes(return_X_y=True)

@@ -15,11 +15,11 @@ from stablebag import (
     ObservedRange,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
-    replace_one_refit,
 )
+from stablebag.measuring import replace_one_refit
+from stablebag.proving import certify_reused
 from stablebag.proving.scope import Quantity, Rerun, Scope, refuse_mismatch
 
 X = np.arange(8.0)[:, None]
@@ -50,6 +50,7 @@ def accepted(measured, certificate):
     return measured.scope.mismatch(certificate.scope) is None
 
 
+@pytest.mark.slow
 def test_bounds_of_the_same_thing_are_accepted():
     every, drawn = model().fit(X, Y), model(n_bags=20).fit(X, Y)
     assert accepted(leave_one_out(every, X), certify(every))

@@ -3,7 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, FixedRange, Subbagging, VectorCertificate
+from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, FixedRange, Subbagging
+from stablebag.proving import VectorCertificate
 from stablebag.proving.bounds import vector_epsilon
 from theorems.enumeration import all_ensembles
 

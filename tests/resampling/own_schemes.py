@@ -4,8 +4,10 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
+from scipy.stats import hypergeom
 
-from stablebag import ResamplingScheme, UnequalScheme
+from stablebag.resampling import ResamplingScheme, UnequalScheme
+from stablebag.resampling.law import MatchedNoise
 
 
 class Declared(ResamplingScheme):
@@ -22,6 +24,38 @@ class Declared(ResamplingScheme):
 
     def negative_covariance(self, n_samples):
         return self.q
+
+
+class LikeSubbagging(ResamplingScheme):
+    """Subbagging by somebody else, who says all that is known of it."""
+
+    def __init__(self, m):
+        self.m = m
+
+    def pick(self, n_samples, arrivals):
+        return arrivals.first_rows(self.m)
+
+    def inclusion_probability(self, n_samples):
+        return Fraction(self.m, n_samples)
+
+    def negative_covariance(self, n_samples):
+        return Fraction(self.m * (n_samples - self.m), n_samples**2 * (n_samples - 1))
+
+    def count_law(self, n_samples, n_rows):
+        return hypergeom.pmf(np.arange(n_rows + 1), n_samples, n_rows, self.m)
+
+    def matched_noise(self, n_samples):
+        p = self.m / n_samples
+        return [MatchedNoise(1.0, p, per_variance=2 * p * (1 + 1 / max(self.m, n_samples - self.m)))]
+
+    def raggedness(self, n_samples):
+        return 1.0
+
+    def subset_size(self, n_samples):
+        return self.m
+
+    def without_one(self, n_samples):
+        return self
 
 
 class Listed(ResamplingScheme):

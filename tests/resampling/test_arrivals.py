@@ -6,16 +6,15 @@ import pytest
 from resampling.own_schemes import Declared
 from stablebag import (
     BaggedRegressor,
-    Bags,
     BernoulliSubbagging,
     Certificate,
     ClassicalBagging,
     PoissonizedBagging,
-    ResamplingScheme,
     Subbagging,
     certify,
 )
 from stablebag._seeds import Seeds
+from stablebag.resampling import Bags, ResamplingScheme
 from stablebag.resampling import drawing as all_keys
 from stablebag.resampling import drawing as module
 from stablebag.resampling.drawing import (

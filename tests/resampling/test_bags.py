@@ -4,7 +4,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from stablebag import Bags, ClassicalBagging, Subbagging
+from stablebag import ClassicalBagging, Subbagging
+from stablebag.resampling import Bags
 
 
 @pytest.fixture

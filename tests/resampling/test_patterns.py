@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from stablebag import Bags, BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
+from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
+from stablebag.resampling import Bags
 from stablebag.resampling.bags import RowPatterns
 
 SCHEMES = [Subbagging(3), ClassicalBagging(4), BernoulliSubbagging(0.1), PoissonizedBagging(0.2), Subbagging(0.5)]

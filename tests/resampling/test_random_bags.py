@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from stablebag import BaggedRegressor, BernoulliSubbagging, ClassicalBagging, Subbagging, random_n_bags
+from stablebag.models.fitted import Fitted
 from stablebag.resampling.schemes import probability_with_one_more
 
 
@@ -22,10 +23,10 @@ def test_it_is_taken_as_a_number_of_bags_and_recognized_with_its_own_law_only():
     number, X = random_n_bags(Subbagging(0.5), 20, 10, random_state=0), np.arange(20.0)[:, None]
     model = BaggedRegressor(n_bags=number, random_state=0).fit(X, X.ravel())
     assert len(model.bags_) == int(number) == len(range(number))
-    assert model.has_random_n_bags_
+    assert Fitted(model).has_random_n_bags
     assert number.law == model.scheme_
     other = BaggedRegressor(n_bags=number, scheme=Subbagging(0.2), random_state=0).fit(X, X.ravel())
-    assert not other.has_random_n_bags_
+    assert not Fitted(other).has_random_n_bags
 
 
 def test_a_law_of_which_no_larger_one_is_known_is_refused():

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stablebag import BaggedRegressor, RowIds, Subbagging
+from stablebag import BaggedRegressor, Subbagging
+from stablebag.resampling import RowIds
 from stablebag.resampling.units import as_row_ids
 
 
@@ -40,7 +41,7 @@ def test_labels_have_a_code_that_tells_kinds_apart():
 
 def test_codes_are_the_same_in_every_session():
     names = "['ann', ('b', 2), 2.5]"
-    code = f"from stablebag import RowIds; print(RowIds({names}, 3).codes.tolist())"
+    code = f"from stablebag.resampling import RowIds; print(RowIds({names}, 3).codes.tolist())"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert other.stdout.strip() == str(RowIds(eval(names), 3).codes.tolist())
 

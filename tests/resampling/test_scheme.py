@@ -12,12 +12,12 @@ from stablebag import (
     Certificate,
     ClassicalBagging,
     PoissonizedBagging,
-    ResamplingScheme,
     Subbagging,
     certify,
 )
 from stablebag.proving.bounds import bagging_constant
 from stablebag.proving.frontier import frontier
+from stablebag.resampling import ResamplingScheme
 from stablebag.resampling.law import ResolvedScheme
 
 ALL = [Subbagging, BernoulliSubbagging, ClassicalBagging, PoissonizedBagging]

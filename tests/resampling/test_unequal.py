@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from resampling.own_schemes import Fond, ListedUnequal, random_bags
-from stablebag import BernoulliSubbagging, Certificate, UnequalScheme, random_n_bags
+from stablebag import BernoulliSubbagging, Certificate, random_n_bags
+from stablebag.resampling import UnequalScheme
 
 
 def conditional(law, rows):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from resampling.own_schemes import Fond, ListedUnequal
-from stablebag import UnequalScheme
+from stablebag.resampling import UnequalScheme
 
 
 def of(**methods):

@@ -12,7 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import stablebag
-from stablebag import BaggedRegressor, certify_reused, leave_one_out
+from stablebag import BaggedRegressor, leave_one_out
+from stablebag.proving import certify_reused
 from stablebag.showing.report.page import Colophon, in_words
 from stablebag.showing.study import Study
 
@@ -63,8 +64,8 @@ def test_a_study_of_patients_counts_them_and_their_rows(visits):
     result, X, patients = visits
     facts = dict(Colophon.of(result).facts())
     assert facts["training rows"] == str(len(X))
-    assert facts["patients"] == str(patients.nunique())
-    assert "patients" in facts["scheme"]
+    assert facts["groups"] == str(patients.nunique())
+    assert "groups" in facts["scheme"]
 
 
 def test_without_a_model_the_rest_is_left_out(of_ridge):

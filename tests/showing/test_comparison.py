@@ -5,8 +5,10 @@ import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag import BaggedClassifier, BaggedRegressor, Perturbations, leave_one_out
+from stablebag import BaggedClassifier, BaggedRegressor, leave_one_out
+from stablebag.measuring import Perturbations
 from stablebag.showing.comparison import Comparison, bagged_by, of_rows
+from stablebag.showing.facts import changes
 
 
 def made_by_hand():
@@ -20,7 +22,7 @@ def test_both_are_counted_by_the_same_rows_and_over_rows_and_points_together():
     both = made_by_hand()
     assert both.bagged.rows.tolist() == [1, 3]
     assert both.where() == "2 of the 4 rows, at 2 test points"
-    lines = {line.what: (line.base, line.bagged) for line in both.lines(delta=0.25)}
+    lines = {fact.label: (fact["base"], fact["bagged"]) for fact in changes(both, delta=0.25)}
     assert lines["typical change (root mean square)"] == (4.0, 2.0)  # sqrt(64 / 4)
     assert lines["75% of all changes are at most"] == (0.0, 0.0)  # of 0, 0, 0, 8
     assert lines["largest change"] == (8.0, 4.0)

@@ -3,8 +3,10 @@ import pytest
 from sklearn.datasets import load_wine
 from sklearn.tree import DecisionTreeClassifier
 
-from stablebag import BaggedClassifier, Perturbations, leave_one_out, leave_one_out_refit, selection_stability
+from stablebag import BaggedClassifier, leave_one_out, leave_one_out_refit
 from stablebag._wording import Noun
+from stablebag.deciding import selection_stability
+from stablebag.measuring import Perturbations
 from stablebag.measuring.perturbations import Names
 from stablebag.showing.study import HELD_OUT, Decisions
 

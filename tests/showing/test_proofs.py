@@ -3,9 +3,10 @@ import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import BaggedRegressor, Certificate, Subbagging, certify, certify_reused, leave_one_out
+from stablebag import BaggedRegressor, Certificate, Subbagging, certify, leave_one_out
 from stablebag import leave_one_out_refit as refit
-from stablebag.showing.study import proofs
+from stablebag.proving import certify_reused
+from stablebag.showing.facts import guarantees
 
 
 @pytest.fixture(scope="module")
@@ -20,19 +21,19 @@ def test_reused_bags_stand_beside_reused_bags_and_matched_refits_beside_matched_
     model, X, y, Z = fitted
     moved, proved, anew = leave_one_out(model, Z), certify_reused(model, Z), certify(model)
     refitted = refit(model, X, y, Z, rows=[3, 50, 120], random_state=0)
-    first, mean, largest, again, matched = proofs(moved, proved, anew, refitted, delta=0.1)
-    assert first.what == "by these bags: 90% of the rows move it by at most"
-    assert (first.measured, first.proved) == (moved.epsilon(0.1).max(), proved.epsilon(0.1).max())
-    assert (mean.measured, mean.proved) == (moved.mean().max(), proved.mean().max())
-    assert largest.measured == moved.max().max()
+    first, mean, largest, again, matched = guarantees(moved, proved, anew, refitted, delta=0.1)
+    assert first.label == "by these bags: 90% of the rows move it by at most"
+    assert (first["measured"], first["proved"]) == (moved.epsilon(0.1).max(), proved.epsilon(0.1).max())
+    assert (mean["measured"], mean["proved"]) == (moved.mean().max(), proved.mean().max())
+    assert largest["measured"] == moved.max().max()
     for line in (first, mean):
-        assert line.measured <= line.proved
-    assert np.isnan(again.measured)
-    assert again.proved == anew.epsilon(0.1)
-    assert (again.price, again.enough) == anew.price(0.1)
-    assert matched.measured == pytest.approx(refitted.values.mean())
-    assert matched.error > 0
-    assert matched.proved == anew.mean()
+        assert line["measured"] <= line["proved"]
+    assert np.isnan(again["measured"])
+    assert again["proved"] == anew.epsilon(0.1)
+    assert (again["price"], again["bags"]) == anew.price(0.1)
+    assert matched["measured"] == pytest.approx(refitted.values.mean())
+    assert matched["error"] > 0
+    assert matched["proved"] == anew.mean()
 
 
 def test_the_price_of_the_bags_is_what_more_of_them_save(fitted):
@@ -47,11 +48,11 @@ def test_the_price_of_the_bags_is_what_more_of_them_save(fitted):
 def test_what_is_known_without_proof_is_not_called_proved(fitted):
     Z = fitted[3]
     small = BaggedRegressor(DecisionTreeRegressor(), n_bags=30, random_state=0).fit(fitted[1][:20], fitted[2][:20])
-    lines = proofs(leave_one_out(small, Z), certify_reused(small, Z))
+    lines = [*guarantees(leave_one_out(small, Z), certify_reused(small, Z))]
     assert len(lines) == 3
-    assert np.isnan(lines[0].proved) or lines[0].proved < np.ptp(fitted[2][:20])
-    assert np.isnan(lines[0].price) == np.isnan(lines[0].proved)
-    assert np.isnan(lines[2].proved)  # some row changes the range
+    assert np.isnan(lines[0]["proved"]) or lines[0]["proved"] < np.ptp(fitted[2][:20])
+    assert np.isnan(lines[0]["price"]) == np.isnan(lines[0]["proved"])
+    assert np.isnan(lines[2]["proved"])  # some row changes the range
 
 
 def test_rows_that_are_all_left_out_are_not_called_drawn_at_random():
@@ -60,6 +61,6 @@ def test_rows_that_are_all_left_out_are_not_called_drawn_at_random():
     moved, proved, anew = leave_one_out(model, X[12:14]), certify_reused(model, X[12:14]), certify(model)
     for rows, said in ((range(12), "and all 12 rows"), (range(5), "and 5 rows drawn at random")):
         refitted = refit(model, X[:12], y[:12], X[12:14], rows=list(rows), random_state=0)
-        line = proofs(moved, proved, anew, refitted)[-1]
-        assert line.what.endswith(said)
-        assert np.isnan(line.error) == (len(rows) == 12)  # all rows are not a sample
+        line = [*guarantees(moved, proved, anew, refitted)][-1]
+        assert line.label.endswith(said)
+        assert np.isnan(line["error"]) == (len(rows) == 12)  # all rows are not a sample

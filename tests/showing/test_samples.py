@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from stablebag import RowSource
+from stablebag.models import RowSource
 from stablebag.showing.study import chosen_units, n_points_compared, of_source
 
 

@@ -10,11 +10,8 @@ from stablebag import (
     BaggedRegressor,
     Certificate,
     ParquetTable,
-    Perturbations,
     Subbagging,
-    VectorCertificate,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_error,
     leave_one_out_refit,
@@ -22,6 +19,8 @@ from stablebag import (
     predict_interval,
 )
 from stablebag._wording import Noun
+from stablebag.measuring import Perturbations
+from stablebag.proving import VectorCertificate, certify_reused
 from stablebag.showing.study import Study, study
 from stablebag.tables.subsets import Remainder
 
@@ -36,15 +35,15 @@ def test_a_study_measures_proves_and_holds_out(diabetes, cancer):
     assert regression.scores[0].constant > regression.scores[0].bagged
     assert regression.coverage * 60 == pytest.approx(round(regression.coverage * 60))  # of all held-out rows
     assert 0.5 < regression.coverage < 1
-    assert len(regression.intervals) == 6
+    assert len(regression.intervals.lower) == 6
     assert isinstance(cancer.anew, VectorCertificate)
     assert cancer.bagged.scope.mismatch(cancer.proved.scope) is None
     assert [score.name for score in cancer.scores] == ["accuracy", "log loss"]
     assert cancer.intervals is None
     for result in (regression, cancer):
-        assert np.isfinite([line.proved for line in result.proofs()[:2]]).all()
-        for line in result.proofs():
-            assert not line.measured > line.proved, line.what
+        assert np.isfinite([fact["proved"] for fact in result.facts().section("guarantees").facts[:2]]).all()
+        for fact in result.facts().section("guarantees").facts:
+            assert not fact["measured"] > fact["proved"], fact.label
         assert result.compared.n_points == 60  # all held-out rows
         assert result.compared.bagged.rows.tolist() == result.compared.base.rows.tolist()
         np.testing.assert_array_equal(result.base.left_out, result.compared.base.left_out[:, :6])
@@ -74,7 +73,7 @@ def test_what_is_at_hand_is_put_together_and_what_does_not_belong_together_refus
         Study.of(moved, certify(model))
     alone = Study.of(moved, proved)
     assert alone.verdict().case == "not compared"
-    assert np.isnan([line.base for line in alone.comparison()]).all()
+    assert "base" not in alone.facts().section("changes").columns
     together = Study.of(moved, proved, anew=certify(model), model=model, intervals=intervals, targets=targets)
     assert together.coverage == intervals.coverage(targets)
     assert together.error.value == leave_one_out_error(model, "absolute").value
@@ -119,7 +118,8 @@ def test_the_most_influential_rows_are_those_of_the_largest_root_mean_square():
 def test_both_are_compared_by_the_same_rows():
     both = made_by_hand()
     assert both.compared.bagged.rows.tolist() == [1, 3]
-    assert [line[1:3] for line in both.comparison()] == [(4.0, 2.0), (8.0, 4.0), (8.0, 4.0)]
+    facts = both.facts().section("changes").facts
+    assert [(fact["base"], fact["bagged"]) for fact in facts] == [(4.0, 2.0), (8.0, 4.0), (8.0, 4.0)]
 
 
 def test_the_bagged_model_is_refitted_without_some_rows_of_the_base_models_refits():
@@ -133,9 +133,10 @@ def test_the_bagged_model_is_refitted_without_some_rows_of_the_base_models_refit
     np.testing.assert_array_equal(result.refitted.left_out, same.left_out)
     assert set(result.refitted.rows) <= set(result.base.rows)
     assert sorted(result.compared.weights) == [1, 1, 2, 2]
-    assert result.proofs()[-1].what.endswith("and 6 rows drawn at random, estimated from 4 of them")
+    fact = result.facts()["guaranteed mean change of a refit"]
+    assert fact.label.endswith("and 6 rows drawn at random, estimated from 4 of them")
     means = np.average(result.refitted.values.mean(axis=1), weights=result.compared.weights)
-    assert result.proofs()[-1].measured == pytest.approx(means)
+    assert fact["measured"] == pytest.approx(means)
 
 
 @pytest.mark.parametrize("groups", [None, np.arange(80) // 2])
@@ -168,19 +169,19 @@ def test_numbers_of_points_and_refits_that_are_none_are_refused(name):
 
 def test_a_study_of_units_leaves_out_units_and_calls_them_by_their_names(visits):
     result, X, patients = visits
-    assert result.noun == Noun("patient", "patients")
+    assert result.noun == Noun("group", "groups")
     assert result.n_samples == patients.nunique() == len(result.bagged.rows) == 15 < len(X)
     assert result.base.values.shape == (5, 4)
     assert result.bagged.scope.mismatch(result.proved.scope) is None
-    assert result.compared.where() == "5 of the 15 patients, at 9 test points"
-    assert "95% of the patients" in result.proofs()[0].what
+    assert result.compared.where() == "5 of the 15 groups, at 9 test points"
+    assert "95% of the groups" in result.facts()["guaranteed change"].label
     names, effects = result.most_influential(3)
     assert set(names) <= set(patients)
     numbers, same = result.ranked(3)
     assert patients.unique()[numbers].tolist() == names.tolist()
     np.testing.assert_array_equal(effects, same)
-    assert "of 15 patients" in str(result.error)
-    assert "a new patient" in result.intervals.guarantee
+    assert "of 15 groups" in str(result.error)
+    assert "a new group" in result.intervals.guarantee
     assert result.intervals.to_frame().index.tolist() == [f"new {k}" for k in range(4)]
 
 
@@ -252,7 +253,7 @@ def test_a_study_of_files_is_that_in_memory_without_the_base_learner(held_out_of
     assert of_files.base is None
     assert (of_files.bagged.values == in_memory.bagged.values).all()
     assert (of_files.bagged.names.rows == in_memory.bagged.names.rows).all()
-    assert repr(of_files.proofs()) == repr(in_memory.proofs())
+    assert str(of_files.facts().section("guarantees").facts) == str(in_memory.facts().section("guarantees").facts)
     assert repr(of_files.suspects) == repr(in_memory.suspects)
     assert (of_files.error.losses == in_memory.error.losses).all()
     assert of_files.coverage == in_memory.coverage

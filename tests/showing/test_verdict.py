@@ -3,11 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stablebag import Perturbations
 from stablebag._wording import Noun
+from stablebag.measuring import Perturbations
 from stablebag.measuring.perturbations import BagSpread
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.showing.comparison import Comparison
+from stablebag.showing.facts import changes
 from stablebag.showing.scores import Loss, Ranking
 from stablebag.showing.verdict import decide
 
@@ -71,9 +72,9 @@ def test_what_is_below_the_noise_is_never_called_zero():
     assert verdict.headline.startswith("Apart from bagging noise, ")
     assert verdict.headline.endswith("changes its predictions by less than bagging noise.")
     assert "6 for the base model, below the noise of its 100 bags (1.2) for the bagged model;" in verdict.reasons[0]
-    line = compared(6.0, 0.0, noise=0.012).lines()[0]
-    assert line.shown() == ("6", "below the noise (0.012)")
-    assert refitted(6.0, 0.0, noise=0.012).lines()[2].shown() == ("", "below the noise (0.012)")
+    line = next(changes(compared(6.0, 0.0, noise=0.012)))
+    assert (line.text("base"), line.text("bagged")) == ("6", "below the noise (0.012)")
+    assert [*changes(refitted(6.0, 0.0, noise=0.012))][2].text("bagged") == "below the noise (0.012)"
     assert "would leave is too small to measure" in decide(refitted(6.0, 0.0, noise=1.2)).reasons[1]
 
 

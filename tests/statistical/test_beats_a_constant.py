@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from stablebag import Perturbations
+from stablebag.measuring import Perturbations
 from stablebag.showing.comparison import Comparison
 from stablebag.showing.scores import LEVEL, HeldOut
 from stablebag.showing.verdict import decide
+
+pytestmark = pytest.mark.slow
 
 FALSE_ALARM = 1e-5
 STABLE = Comparison.of(None, Perturbations(np.zeros(2), np.ones((3, 2)), np.arange(3)))

@@ -9,15 +9,10 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import (
-    BaggedRegressor,
-    ClassicalBagging,
-    FixedRange,
-    Subbagging,
-    jackknife_intervals_refit,
-    predict_interval,
-    random_n_bags,
-)
+from stablebag import BaggedRegressor, ClassicalBagging, FixedRange, Subbagging, predict_interval, random_n_bags
+from stablebag.deciding import jackknife_intervals_refit
+
+pytestmark = pytest.mark.slow
 
 FALSE_ALARM = 1e-6
 

@@ -7,6 +7,8 @@ from scipy import stats
 from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
 from stablebag._seeds import Seeds
 
+pytestmark = pytest.mark.slow
+
 FALSE_ALARM = 1e-6  # of each test, by Bonferroni over what it looks at
 LAWS = [Subbagging(0.3).resolve(20), BernoulliSubbagging(0.3).resolve(20), ClassicalBagging(1.0).resolve(20),
         PoissonizedBagging(0.7).resolve(20), Subbagging(3).resolve(200)]  # fmt: skip

@@ -6,25 +6,10 @@ from scipy.stats import binom
 from sklearn.neighbors import KNeighborsRegressor
 
 from rounding import assert_same_sums
-from stablebag import (
-    BaggedRegressor,
-    ClassicalBagging,
-    Subbagging,
-    jackknife_intervals_refit,
-    predict_interval,
-    random_n_bags,
-)
-from stablebag._checks import as_fraction
-from stablebag._wording import Noun
-from stablebag.deciding.jackknife import (
-    GroupJackknife,
-    GroupJackknifeMinmax,
-    GroupJackknifePlus,
-    Jackknife,
-    JackknifeMinmax,
-    JackknifePlus,
-)
-from stablebag.resampling.units import RowIds, Units
+from stablebag import BaggedRegressor, ClassicalBagging, Subbagging, predict_interval, random_n_bags
+from stablebag.deciding import jackknife_intervals_refit
+
+pytestmark = pytest.mark.slow
 
 FALSE_ALARM = 1e-6
 LEVEL = 0.9
@@ -110,19 +95,3 @@ def test_units_of_one_row_give_the_intervals_without_groups(method, seed):
         grouped = predict_interval(model.fit(X, y, groups=names), points, method=method, confidence_level=LEVEL)
         assert_same_sums(grouped.lower, plain.lower, model, y)
         assert_same_sums(grouped.upper, plain.upper, model, y)
-
-
-@pytest.mark.parametrize(
-    ("grouped", "plain"),
-    [(GroupJackknife, Jackknife), (GroupJackknifePlus, JackknifePlus), (GroupJackknifeMinmax, JackknifeMinmax)],
-)
-@pytest.mark.parametrize("level", [0.1, 0.5, 0.8, 0.9, 0.95])
-def test_the_formulas_for_units_agree_with_those_for_rows(grouped, plain, level, seed):
-    """Units of one row are not treated as groups at all, so the formulas are compared by themselves, too."""
-    rng = np.random.default_rng(seed)
-    units = Units(RowIds(None, 19, "test"), np.arange(19), noun=Noun("patient", "patients"))
-    residuals, prediction, left_out = rng.random(19), rng.normal(size=7), rng.normal(size=(19, 7))
-    found = grouped(as_fraction(level), units).intervals(residuals, prediction, left_out)
-    expected = plain(as_fraction(level)).intervals(residuals, prediction, left_out)
-    for one, other in zip(found, expected, strict=True):
-        assert (one == other).all()

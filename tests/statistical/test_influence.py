@@ -11,6 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from stablebag import BaggedClassifier, BaggedRegressor, BernoulliSubbagging, Subbagging, suspects
 from stablebag.measuring.suspects import adjusted_p_values
 
+pytestmark = pytest.mark.slow
+
 FALSE_ALARM, ALPHA = 1e-6, 0.05
 OUTPUTS = {
     "normal": lambda rng: rng.normal(size=(60, 5)),
@@ -96,5 +98,5 @@ def test_learners_that_ignore_the_rows_list_none_in_most_fits(kind, size, groups
         if kind is Heavy:
             options["prediction_range"] = None
         model = bagged(kind(), **options).fit(X, y, groups=groups)
-        lists += bool(suspects(model, X[:8]).moving)
+        lists += bool(suspects(model, X[:8]).influential)
     assert lists <= most_lists(n)

@@ -7,6 +7,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from stablebag import BaggedClassifier, Subbagging, predict_set, random_n_bags
 
+pytestmark = pytest.mark.slow
+
 FALSE_ALARM = 1e-6
 LEVEL = 0.8  # at least 0.6 is proved
 TRIALS = 150

@@ -16,6 +16,8 @@ from stablebag._seeds import Seeds
 from stablebag.resampling.drawing import N_KEYS, RowKeys
 from stablebag.resampling.units import RowIds
 
+pytestmark = pytest.mark.slow
+
 FALSE_ALARM = 1e-6  # of each test, by Bonferroni over what it looks at
 LAWS = [Subbagging(2).resolve(4), BernoulliSubbagging(0.4).resolve(4), ClassicalBagging(3).resolve(4),
         PoissonizedBagging(2).resolve(4)]  # fmt: skip

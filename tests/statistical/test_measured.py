@@ -18,6 +18,8 @@ from stablebag import (
     leave_one_out_refit,
 )
 
+pytestmark = pytest.mark.slow
+
 FALSE_ALARM = 1e-6
 
 

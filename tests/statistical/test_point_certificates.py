@@ -23,6 +23,8 @@ from stablebag.proving.bounds import standard_deviation_bound
 from stablebag.proving.points import PointCertificate
 from stablebag.resampling.schemes import as_law
 
+pytestmark = pytest.mark.slow
+
 FALSE_ALARM = 1e-6
 N = 6
 SCHEMES = [

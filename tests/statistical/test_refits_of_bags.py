@@ -11,11 +11,15 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import BaggedRegressor, Perturbations, Subbagging
+from stablebag import BaggedRegressor, Subbagging
+from stablebag.measuring import Perturbations
 from stablebag.measuring.refits import refit_without_each, spread_of_a_few
+from stablebag.models.fitted import Fitted
 from stablebag.showing import comparison
 from stablebag.showing.comparison import Comparison, bagged_by, of_rows
 from stablebag.showing.study import rows_to_refit
+
+pytestmark = pytest.mark.slow
 
 FALSE_ALARM = 5.0  # standard errors of a mean of independent numbers: about once in a million times
 Y = np.array([0.0, 1.0, 2.0, 2.5, 4.0, 9.0])  # the last row carries most of the change
@@ -62,7 +66,7 @@ def many():
         model = BaggedRegressor(
             Largest(), scheme=Subbagging(SIZE), n_bags=N_BAGS, prediction_range=None, random_state=seed
         ).fit(X, Y)
-        raw, reused = model.raw(Z), bagged_by(model, Z, rows)
+        raw, reused = Fitted(model).raw(Z), bagged_by(model, Z, rows)
         refits = refit_without_each(model, Z, rows, raw)
         spread = spread_of_a_few(model, Z, rows, raw, seed)
         some, weights = rows_to_refit(reused, 4, seed)
@@ -116,7 +120,7 @@ def test_a_tree_is_estimated_as_it_is_refitted():
     rows, ratios = np.arange(60), []
     for seed in range(8):
         model = BaggedRegressor(DecisionTreeRegressor(), n_bags=100, random_state=seed).fit(X, y)
-        raw, reused = model.raw(Z), bagged_by(model, Z, rows)
+        raw, reused = Fitted(model).raw(Z), bagged_by(model, Z, rows)
         refits = refit_without_each(model, Z, rows, raw)
         both = (refits.moved, refits.spread), (None, spread_of_a_few(model, Z, rows, raw, seed))
         one, other = (Comparison(None, reused, 60, "", *each) for each in both)

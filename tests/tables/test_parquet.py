@@ -17,7 +17,6 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import parquet_files
-from marks import solver_chosen
 from parquet_files import LAYOUTS, one_file, rows
 from stablebag import (
     BaggedClassifier,
@@ -31,6 +30,7 @@ from stablebag import (
     leave_one_out_error,
     predict_interval,
 )
+from stablebag.models.fitted import Fitted
 from stablebag.models.fitting import cuts
 
 NUMBERS = ["x", "z", "whole"]
@@ -114,7 +114,6 @@ CASES = {
     "named rows": (BaggedRegressor(scheme=Subbagging(0.2)), {"columns": NUMBERS, "row_ids": "name"}),
     "repeats": (BaggedRegressor(scheme=ClassicalBagging(60)), {"columns": NUMBERS}),
     "empty bags": (BaggedRegressor(scheme=PoissonizedBagging(2)), {"columns": NUMBERS}),
-    "ties": (BaggedRegressor(solver="ties-in-row-order"), {"columns": NUMBERS}),
 }
 
 
@@ -127,12 +126,16 @@ def memory_of_one(bags, table):
 def outcome(model, points):
     """All that a fit decides, as one text of bytes."""
     said = model.bag_predictions(points)
-    about = [model.bags_.fingerprint, model.y_.tobytes() if model.y_.dtype != object else model.y_.tolist()]
+    y = Fitted(model).y
+    about = [
+        model.bags_.fingerprint,
+        y.tobytes() if y.dtype != object else y.tolist(),
+    ]
     about += [getattr(model, name, None) for name in ("range_", "classes_", "n_features_in_", "feature_names_in_")]
     return repr([*about, model.units_, model.units_.ids.names.tolist()]), said.tobytes()
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, marks=solver_chosen if case == "ties" else ()) for case in CASES])
+@pytest.mark.parametrize("case", CASES)
 def test_a_fit_has_the_bits_of_a_fit_in_memory_for_any_layout_and_portions(case, folders):
     model, how = CASES[case]
     model.set_params(n_bags=4, random_state=3)
@@ -199,7 +202,7 @@ def test_errors_and_intervals_come_from_the_files(folders):
     memory = model.fit(X, y)
     error, ends = leave_one_out_error(memory), predict_interval(memory, X[:9])
     model.fit(table)
-    assert model.X_ is table
+    assert Fitted(model).X is table
     assert leave_one_out_error(model).value == error.value
     np.testing.assert_array_equal(predict_interval(model, X[:9]).lower, ends.lower)
     np.testing.assert_array_equal(model.predict(table), model.predict(X))

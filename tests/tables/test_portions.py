@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from stablebag import Bags, Subbagging
+from stablebag import Subbagging
 from stablebag.models.fitting import cuts, gathered, portions
 from stablebag.models.solving import FitJob
+from stablebag.resampling import Bags
 
 
 class Counted:

@@ -5,7 +5,8 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 import parquet_files
-from stablebag import BaggedRegressor, ParquetTable, RowSource, Subbagging, leave_one_out
+from stablebag import BaggedRegressor, ParquetTable, Subbagging, leave_one_out
+from stablebag.models import RowSource
 from stablebag.tables.subsets import Remainder
 
 

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from stablebag import BaggedRegressor, RowSource, Subbagging, leave_one_out_error
+from stablebag import BaggedRegressor, Subbagging, leave_one_out_error
+from stablebag.models import RowSource
 from stablebag.models.rows import as_bytes
 
 

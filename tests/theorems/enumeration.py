@@ -1,9 +1,12 @@
 """Derandomized bagging by listing every bag: the ground truth that the theorems are held against."""
 
+import functools
+import inspect
 import itertools
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 
 from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
 from stablebag.proving.bounds import bagging_constant
@@ -55,15 +58,73 @@ def enumerate_patterns(law):
     return Ensemble(law, [np.flatnonzero(row) for row in inside], weights, inside)
 
 
+@functools.cache
+def ensembles_of(n):
+    """Every m, four schemes, for n rows."""
+    ensembles = []
+    for m in range(1, n + 1):
+        if m < n:
+            ensembles += [enumerate_law(scheme(m).resolve(n)) for scheme in (Subbagging, BernoulliSubbagging)]
+        ensembles += [
+            enumerate_law(ClassicalBagging(m).resolve(n)),
+            enumerate_patterns(PoissonizedBagging(m).resolve(n)),
+        ]
+    return ensembles
+
+
 def all_ensembles(largest):
     """Every n from 2 to `largest`, every m, four schemes."""
-    for n in range(2, largest + 1):
-        for m in range(1, n + 1):
-            if m < n:
-                yield enumerate_law(Subbagging(m).resolve(n))
-                yield enumerate_law(BernoulliSubbagging(m).resolve(n))
-            yield enumerate_law(ClassicalBagging(m).resolve(n))
-            yield enumerate_patterns(PoissonizedBagging(m).resolve(n))
+    return itertools.chain.from_iterable(map(ensembles_of, range(2, largest + 1)))
+
+
+def together(**grids):
+    """Try every combination of these arguments in one test, which names the one that fails."""
+
+    def decorate(test):
+        def run(**given):
+            for values in itertools.product(*grids.values()):
+                chosen = dict(zip(grids, values, strict=True))
+                try:
+                    test(**given, **chosen)
+                except Exception as error:
+                    error.add_note(f"with {chosen}")
+                    raise
+
+        functools.update_wrapper(run, test)
+        signature = inspect.signature(test)
+        others = [parameter for name, parameter in signature.parameters.items() if name not in grids]
+        run.__signature__ = signature.replace(parameters=others)
+        return run
+
+    return decorate
+
+
+def first(values, n_quick=1):
+    """The values of a parametrization, of which those after the first are slow."""
+    values = list(values)
+    return [*values[:n_quick], *(pytest.param(value, marks=pytest.mark.slow) for value in values[n_quick:])]
+
+
+def for_all_laws(largest, n_quick=3):
+    """Give a test every law of n rows, in one test for each n from 2 on; those after the first few n are slow."""
+
+    def decorate(test):
+        def run(n, **given):
+            for ensemble in ensembles_of(n):
+                try:
+                    test(ensemble=ensemble, **given)
+                except Exception as error:
+                    error.add_note(f"with {ensemble.law}")
+                    raise
+
+        functools.update_wrapper(run, test)
+        signature = inspect.signature(test)
+        others = [parameter for name, parameter in signature.parameters.items() if name != "ensemble"]
+        here = inspect.Parameter("n", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        run.__signature__ = signature.replace(parameters=[here, *others])
+        return pytest.mark.parametrize("n", first(range(2, largest + 1), n_quick))(run)
+
+    return decorate
 
 
 def learners(ensemble, rng):

@@ -5,25 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from stablebag import (
-    BernoulliSubbagging,
-    Certificate,
-    ClassicalBagging,
-    FunctionRange,
-    ObservedRange,
-    Subbagging,
-    TrimmedRange,
-)
+from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, ObservedRange, Subbagging, TrimmedRange
+from stablebag.models import FunctionRange
 from stablebag.proving import bounds
-from theorems.enumeration import all_ensembles, enumerate_law, learners
+from theorems.enumeration import enumerate_law, for_all_laws, learners, together
 
-ENSEMBLES = list(all_ensembles(largest=8))
 ROUNDING = 1e-12  # a perturbation is a sum of at most 6,435 floats
-
-
-@pytest.fixture(params=ENSEMBLES, ids=lambda ensemble: str(ensemble.law))
-def ensemble(request):
-    return request.param
 
 
 @pytest.fixture
@@ -31,6 +18,7 @@ def rng(seed):
     return np.random.default_rng(seed)
 
 
+@for_all_laws(8)
 def test_mean_square_is_at_most_the_constant_times_the_variance(ensemble, rng):
     for name, outputs in learners(ensemble, rng):
         mean_square = np.mean(ensemble.perturbations(outputs) ** 2)
@@ -38,6 +26,7 @@ def test_mean_square_is_at_most_the_constant_times_the_variance(ensemble, rng):
         assert ensemble.variance(outputs) <= 0.25 + ROUNDING
 
 
+@for_all_laws(8)
 def test_theorem_8_holds(ensemble, rng):
     n = ensemble.law.n_samples
     for name, outputs in learners(ensemble, rng):
@@ -47,6 +36,7 @@ def test_theorem_8_holds(ensemble, rng):
             assert share <= bounds.average_case_delta(epsilon, ensemble.constant, n), name
 
 
+@for_all_laws(8)
 def test_certificates_are_never_violated(ensemble, rng):
     n = ensemble.law.n_samples
     certificate = Certificate(ensemble.law, n)
@@ -61,6 +51,7 @@ def test_certificates_are_never_violated(ensemble, rng):
         assert moved.mean() <= certificate.mean() + ROUNDING
 
 
+@for_all_laws(8)
 def test_theorem_12_holds_for_unbounded_outputs(ensemble, rng):
     n = ensemble.law.n_samples
     for outputs in (rng.normal(size=len(ensemble.bags)), rng.standard_cauchy(size=len(ensemble.bags))):
@@ -74,16 +65,12 @@ def test_theorem_12_holds_for_unbounded_outputs(ensemble, rng):
             assert np.mean(moved > epsilon + slack) <= bounds.unbounded_delta(epsilon, ensemble.constant, variance, n)
 
 
-@pytest.mark.parametrize(
-    "prediction_range",
-    [ObservedRange(), TrimmedRange(2), FunctionRange(lambda y: (y.mean() - 1, y.mean() + 1))],
-    ids=["observed", "trimmed", "moving"],
-)
-@pytest.mark.parametrize(
-    "ensemble", [e for e in ENSEMBLES if e.law.n_samples >= 4], ids=lambda ensemble: str(ensemble.law)
-)
+@for_all_laws(8)
+@together(prediction_range=[ObservedRange(), TrimmedRange(2), FunctionRange(lambda y: (y.mean() - 1, y.mean() + 1))])
 def test_theorem_13_holds_for_clipped_outputs(ensemble, rng, prediction_range):  # trimmed by two: four rows at least
     n = ensemble.law.n_samples
+    if n < 4 and isinstance(prediction_range, TrimmedRange):
+        return
     for targets in (rng.normal(size=n), rng.integers(0, 3, n).astype(float), np.zeros(n)):
         outputs = 2 * rng.normal(size=len(ensemble.bags))
         low, high = prediction_range.interval(targets)
@@ -106,17 +93,20 @@ def test_theorem_13_holds_for_clipped_outputs(ensemble, rng, prediction_range): 
                 assert norm <= certificate.norm(order) + ROUNDING
 
 
+@for_all_laws(8)
 def test_theorem_14_holds(ensemble, rng):
     p = bounds.worst_case_epsilon(ensemble.law.inclusion_probability)
     for name, outputs in learners(ensemble, rng):
         assert ensemble.perturbations(outputs).max() <= p + ROUNDING, name
 
 
+@for_all_laws(8)
 def test_the_memorizer_attains_theorem_14(ensemble):
     moved = ensemble.perturbations(ensemble.inside[:, 0].astype(float))
     assert moved[0] == pytest.approx(ensemble.law.inclusion_probability, abs=ROUNDING)
 
 
+@for_all_laws(8)
 def test_theorem_18_holds(ensemble, rng):
     p = ensemble.law.inclusion_probability
     for name, outputs in learners(ensemble, rng):
@@ -127,6 +117,7 @@ def test_theorem_18_holds(ensemble, rng):
         assert moved.max() <= bounds.norm_perturbation(math.inf, ensemble.constant, p) + ROUNDING
 
 
+@for_all_laws(8)
 def test_average_is_a_mixture_of_bags_with_and_without_a_row(ensemble, rng):
     p = ensemble.law.inclusion_probability
     outputs = rng.random(len(ensemble.bags))
@@ -136,8 +127,9 @@ def test_average_is_a_mixture_of_bags_with_and_without_a_row(ensemble, rng):
     np.testing.assert_allclose(mixture, ensemble.average(outputs), atol=1e-12)
 
 
-@pytest.mark.parametrize(("n", "m"), [(n, m) for n in range(2, 9) for m in range(1, n)])
-def test_the_memorizer_makes_the_mean_square_bound_an_equality_under_subbagging(n, m):
+@together(size=[(n, m) for n in range(2, 9) for m in range(1, n)])
+def test_the_memorizer_makes_the_mean_square_bound_an_equality_under_subbagging(size):
+    n, m = size
     ensemble = enumerate_law(Subbagging(m).resolve(n))
     outputs = ensemble.inside[:, 0].astype(float)
     moved, p = ensemble.perturbations(outputs), m / n

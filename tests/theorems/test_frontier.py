@@ -7,10 +7,19 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging, unstable_epsilon
+from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
+from stablebag.proving import unstable_epsilon
 from stablebag.proving.bounds import bagging_constant, kth_perturbation
 from stablebag.proving.frontier import all_plus, frontier, largest_mean, work_out
-from theorems.enumeration import all_ensembles, enumerate_law, enumerate_patterns, learners
+from theorems.enumeration import (
+    all_ensembles,
+    enumerate_law,
+    enumerate_patterns,
+    first,
+    for_all_laws,
+    learners,
+    together,
+)
 
 GOLDEN = [
     (Subbagging(3), [0.5, 0.3, 0.2, 0.2, 0.2, 0.2]),
@@ -50,27 +59,26 @@ def by_patterns(ensemble):
     return type(ensemble)(ensemble.law, [np.flatnonzero(row) for row in patterns], weights, patterns)
 
 
-ENSEMBLES = [by_patterns(ensemble) for ensemble in all_ensembles(6)]
-
-
-@pytest.mark.parametrize("ensemble", ENSEMBLES, ids=lambda e: str(e.law))
+@for_all_laws(6)
 def test_the_frontier_is_the_value_of_the_programme_over_all_bags(ensemble):
+    ensemble = by_patterns(ensemble)
     for rank in range(1, ensemble.law.n_samples + 1):
         splits = [by_programme(ensemble, rank - minus, minus) for minus in range(rank // 2 + 1)]
         assert frontier(ensemble.law, rank).value == pytest.approx(max(splits), abs=1e-9)
 
 
-@pytest.mark.parametrize("ensemble", ENSEMBLES, ids=lambda e: str(e.law))
+@for_all_laws(6)
 def test_the_largest_mean_is_that_over_all_sign_patterns(ensemble):
+    ensemble = by_patterns(ensemble)
     n = ensemble.law.n_samples
     signs = [np.where(np.arange(n) < minus, -1.0, 1.0) for minus in range(n // 2 + 1)]
     largest = max(mean_by_programme(ensemble, pattern) for pattern in signs)
     assert largest_mean(ensemble.law) == pytest.approx(largest, abs=1e-12)
 
 
-@pytest.mark.parametrize("ensemble", ENSEMBLES, ids=lambda e: str(e.law))
+@for_all_laws(6)
 def test_no_learner_is_above_the_frontier_and_the_half_space_attains_it(ensemble):
-    law, n = ensemble.law, ensemble.law.n_samples
+    ensemble, law, n = by_patterns(ensemble), ensemble.law, ensemble.law.n_samples
     points = [frontier(law, rank) for rank in range(1, n + 1)]
     allowed = np.array([point.value for point in points])
     for _, outputs in learners(ensemble, np.random.default_rng(n)):
@@ -111,8 +119,8 @@ SCHEMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("n", [40, 41, 200])
-@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("n", first([40, 41, 200]))
+@together(scheme=SCHEMES)
 def test_the_frontier_lies_between_the_lower_bound_and_theorem_8_and_falls(scheme, n):
     law = scheme.resolve(n)
     constant = bagging_constant(n, *law.p_and_q)
@@ -127,7 +135,7 @@ def test_the_frontier_lies_between_the_lower_bound_and_theorem_8_and_falls(schem
     assert max(all_plus(law, n), values[-1] * (1 - 1e-10)) <= largest_mean(law) <= math.sqrt(constant / 4) * (1 + 1e-10)
 
 
-@pytest.mark.parametrize("scheme", [Subbagging(0.5), BernoulliSubbagging(0.2), ClassicalBagging(1.0)], ids=str)
+@pytest.mark.parametrize("scheme", first([Subbagging(0.5), BernoulliSubbagging(0.2), ClassicalBagging(1.0)]), ids=str)
 def test_the_pruned_search_finds_the_largest_of_all_splits(scheme):
     from stablebag.proving.frontier import _best_weight
 
@@ -138,7 +146,7 @@ def test_the_pruned_search_finds_the_largest_of_all_splits(scheme):
         assert max(splits) <= frontier(law, rank).value <= max(splits) * (1 + 1e-10)
 
 
-@pytest.mark.parametrize("scheme", [Subbagging(0.4), BernoulliSubbagging(0.4), ClassicalBagging(1.0)], ids=str)
+@pytest.mark.parametrize("scheme", first([Subbagging(0.4), BernoulliSubbagging(0.4), ClassicalBagging(1.0)]), ids=str)
 def test_cutting_tails_changes_nothing_that_shows(scheme, monkeypatch):
     law = scheme.resolve(300)
     whole = {}
@@ -162,6 +170,7 @@ def test_splits_that_tie_are_not_all_worked_out(monkeypatch):
     assert len(worked_out) < 10
 
 
+@pytest.mark.slow
 def test_many_rows_have_the_constant_of_the_normal_law():
     # As K grows, eps*(K) approaches sqrt(2 / pi) times the bound of Theorem 8.
     law = Subbagging(0.5).resolve(100_000)

@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeRegressor
 from stablebag import BaggedRegressor, FixedRange, FunctionRegressor, ObservedRange, Subbagging, predict_interval
 from stablebag.deciding.stable_jackknife import StableJackknife, _certificate
 from stablebag.resampling.schemes import as_law
+from theorems.enumeration import first, together
 
 
 @functools.cache
@@ -73,8 +74,7 @@ KINDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("delta", [None, 0.0, 0.02, 0.1])
-@pytest.mark.parametrize("level", [Fraction(1, 2), Fraction(8, 10)])
+@together(delta=[None, 0.0, 0.02, 0.1], level=[Fraction(1, 2), Fraction(8, 10)])
 def test_at_most_a_share_a_of_all_rows_is_missed(level, delta):
     most = 0
     for kind in KINDS:
@@ -125,7 +125,7 @@ def drawn(kind, n, rng):
 @pytest.mark.parametrize(
     "groups", [np.arange(12), np.array([0, 0, 0, 0, 1, 2, 2, 3, 4, 5, 6, 7])], ids=["rows", "groups"]
 )
-@pytest.mark.parametrize("kind", ["heavy-tailed", "skewed", "heteroscedastic", "mostly zero"])
+@pytest.mark.parametrize("kind", first(["heavy-tailed", "skewed", "heteroscedastic", "mostly zero"]))
 def test_the_jackknife_plus_misses_at_most_2a_and_minmax_a_with_and_without_weights(kind, groups):
     ways = list(itertools.product(("jackknife+", "jackknife-minmax"), (False, True)))
     X, y = drawn(kind, 12, np.random.default_rng(3))

@@ -19,15 +19,16 @@ from stablebag import (
     FunctionClassifier,
     Subbagging,
     certify,
-    certify_reused,
     forget,
     inflated_argmax,
     leave_one_out,
     predict_set,
-    selection_stability,
 )
+from stablebag.deciding import selection_stability
 from stablebag.deciding.label_sets import JackknifeSets
+from stablebag.proving import certify_reused
 from stablebag.resampling.units import RowIds, Units
+from theorems.enumeration import first, together
 
 POINTS = np.array([[0.0], [2.0], [100.0]])
 CLASSES = np.array(list("abc"))
@@ -71,9 +72,10 @@ def fitted(learner, salt, scheme, n, n_bags="all"):
     return model.fit(X, y)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize(("scheme", "n"), SCHEMES, ids=str)
-def test_no_more_rows_than_is_proved_flip_a_set(learner, scheme, n):
+@pytest.mark.parametrize("case", first(SCHEMES), ids=str)
+@together(learner=LEARNERS)
+def test_no_more_rows_than_is_proved_flip_a_set(learner, case):
+    scheme, n = case
     for salt in range(4):
         model = fitted(learner, salt, scheme, n)
         points = model.predict_once(POINTS)
@@ -87,8 +89,8 @@ def test_no_more_rows_than_is_proved_flip_a_set(learner, scheme, n):
                 assert flips.sum(axis=0).max() <= round(sets.delta * n)
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("n_bags", [15, 40])
+@pytest.mark.parametrize("learner", first(LEARNERS))
+@together(n_bags=[15, 40])
 def test_no_more_rows_than_is_proved_flip_a_set_of_drawn_bags(learner, n_bags):
     for salt in range(5):
         model = fitted(learner, salt, Subbagging(0.5), 12, n_bags)
@@ -111,7 +113,7 @@ def test_these_learners_do_flip_the_largest_probability():
     assert max(flips) > 0.5
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("learner", first(LEARNERS))
 def test_with_all_bags_the_sets_without_a_row_are_those_of_a_model_fitted_without_it(learner):
     model = fitted(learner, 1, Subbagging(3), 7)
     sets = predict_set(model, POINTS, delta=2 / 7)
@@ -132,7 +134,7 @@ def test_an_epsilon_a_little_smaller_than_the_distance_can_be_flipped():
 
 
 def test_golden_values_of_the_note():
-    from stablebag import VectorCertificate
+    from stablebag.proving import VectorCertificate
 
     whole = VectorCertificate.for_classes(Subbagging(0.5), 500, 10).scheme.constant * 0.9
     assert whole / 0.1**2 == pytest.approx(0.180360721443)
@@ -169,8 +171,8 @@ def missed_by(scores, y, units, level):
     return missed
 
 
-@pytest.mark.parametrize("grouped", [False, True])
-@pytest.mark.parametrize("level", [Fraction(6, 10), Fraction(3, 4), Fraction(9, 10)])
+@pytest.mark.parametrize("level", first([Fraction(3, 4), Fraction(6, 10), Fraction(9, 10)]))
+@together(grouped=[False, True])
 def test_of_each_class_at_most_a_share_2a_would_be_missed_if_each_row_were_the_new_one(grouped, level):
     # This is the proof, for any scores at all, and it leaves nothing to chance. Every other trial makes the worst of
     # it: the rows of a ring beat all others of their class, and the next half of the ring.
@@ -202,7 +204,7 @@ def test_of_each_class_at_most_a_share_2a_would_be_missed_if_each_row_were_the_n
 
 
 @pytest.mark.filterwarnings("ignore:Every set has", "ignore:The sets have all")
-@pytest.mark.parametrize("name", ["looks up", "remembers"])
+@pytest.mark.parametrize("name", first(["looks up", "remembers"]))
 def test_of_each_class_of_real_models_at_most_a_share_2a_is_missed(name):
     X = np.arange(9.0)[:, None]
     for salt in range(4):

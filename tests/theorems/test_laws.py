@@ -6,47 +6,50 @@ import numpy as np
 import pytest
 
 from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
-from theorems.enumeration import enumerate_law
-
-FINITE = [
-    scheme(m).resolve(n)
-    for n in range(2, 9)
-    for m in range(1, n + 1)
-    for scheme in (Subbagging, BernoulliSubbagging, ClassicalBagging)
-    if m < n or scheme is ClassicalBagging
-]
+from theorems.enumeration import enumerate_law, first, together
 
 
-@pytest.mark.parametrize("law", FINITE, ids=str)
-def test_support_is_complete_and_its_probabilities_are_exact(law):
-    bags, probabilities = zip(*law.support(), strict=True)
-    assert sum(probabilities) == 1
-    assert all(isinstance(probability, Fraction) for probability in probabilities)
-    assert len(bags) == law.support_size == len({tuple(bag) for bag in bags})
+def finite_laws(n):
+    for m in range(1, n + 1):
+        yield from (scheme(m).resolve(n) for scheme in (Subbagging, BernoulliSubbagging) if m < n)
+        yield ClassicalBagging(m).resolve(n)
 
 
-@pytest.mark.parametrize("law", FINITE, ids=str)
-def test_p_and_q_in_closed_form_are_those_of_the_support(law):
-    inside = [(probability, set(bag.tolist())) for bag, probability in law.support()]
-    for i in range(law.n_samples):
-        p = sum(weight for weight, rows in inside if i in rows)
-        assert float(p) == pytest.approx(law.inclusion_probability, abs=1e-15)
-        for j in range(i):
-            both = sum(weight for weight, rows in inside if {i, j} <= rows)
-            assert float(p * p - both) == pytest.approx(law.negative_covariance, abs=1e-15)
+SIZES = first(range(2, 9), 4)
 
 
-@pytest.mark.parametrize("law", FINITE, ids=str)
-def test_the_law_without_one_is_the_law_given_that_the_last_row_is_out(law):
-    last = law.n_samples - 1
-    out = {tuple(bag.tolist()): weight for bag, weight in law.support() if last not in bag}
-    total = sum(out.values())
-    given = {bag: weight / total for bag, weight in out.items()}
-    assert {tuple(bag.tolist()): weight for bag, weight in law.without_one().support()} == given
+@pytest.mark.parametrize("n", SIZES)
+def test_support_is_complete_and_its_probabilities_are_exact(n):
+    for law in finite_laws(n):
+        bags, probabilities = zip(*law.support(), strict=True)
+        assert sum(probabilities) == 1
+        assert all(isinstance(probability, Fraction) for probability in probabilities)
+        assert len(bags) == law.support_size == len({tuple(bag) for bag in bags})
 
 
-@pytest.mark.parametrize("m", [1, 2, 3])
-@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("n", SIZES)
+def test_p_and_q_in_closed_form_are_those_of_the_support(n):
+    for law in finite_laws(n):
+        inside = [(probability, set(bag.tolist())) for bag, probability in law.support()]
+        for i in range(law.n_samples):
+            p = sum(weight for weight, rows in inside if i in rows)
+            assert float(p) == pytest.approx(law.inclusion_probability, abs=1e-15)
+            for j in range(i):
+                both = sum(weight for weight, rows in inside if {i, j} <= rows)
+                assert float(p * p - both) == pytest.approx(law.negative_covariance, abs=1e-15)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_the_law_without_one_is_the_law_given_that_the_last_row_is_out(n):
+    for law in finite_laws(n):
+        last = law.n_samples - 1
+        out = {tuple(bag.tolist()): weight for bag, weight in law.support() if last not in bag}
+        total = sum(out.values())
+        given = {bag: weight / total for bag, weight in out.items()}
+        assert {tuple(bag.tolist()): weight for bag, weight in law.without_one().support()} == given
+
+
+@together(n=[2, 3], m=[1, 2, 3])
 def test_poissonized_bags_obey_p_q_and_the_conditional_law(n, m):
     law = PoissonizedBagging(m).resolve(n)
     ensemble = enumerate_law(law, mass=1 - 1e-9)

@@ -25,6 +25,7 @@ from stablebag import (
 )
 from stablebag.proving import bounds
 from stablebag.proving.coupling import matched
+from theorems.enumeration import first, together
 
 ROUNDING = 1e-12
 
@@ -95,8 +96,9 @@ def test_the_suprema_that_are_too_many_to_list_are_attained_by_a_search(n, m, go
     assert best == pytest.approx(golden, abs=1e-4)
 
 
-@pytest.mark.parametrize(("n", "m"), [(n, m) for n in range(2, 8) for m in range(1, n)])
-def test_v_is_the_smallest_eigenvalue_of_swapping_a_row(n, m):
+@together(size=[(n, m) for n in range(2, 8) for m in range(1, n)])
+def test_v_is_the_smallest_eigenvalue_of_swapping_a_row(size):
+    n, m = size
     # Outputs in [0, 1] have |y - 1/2| <= 1/2, so that y A y <= (largest eigenvalue of A) C(n, m) / 4.
     sets, form = swap_form(n, m)
     eigenvalues = np.linalg.eigvalsh(form) * len(sets)
@@ -108,8 +110,7 @@ def test_v_is_the_smallest_eigenvalue_of_swapping_a_row(n, m):
     assert matched(Subbagging(m).resolve(n)).per_variance == pytest.approx(eigenvalues.max())
 
 
-@pytest.mark.parametrize("scheme", [BernoulliSubbagging(0.3), PoissonizedBagging(0.5)], ids=str)
-@pytest.mark.parametrize("n", [2, 4])
+@together(scheme=[BernoulliSubbagging(0.3), PoissonizedBagging(0.5)], n=[2, 4])
 def test_the_parity_attains_p_where_rows_come_independently(scheme, n):
     law = scheme.resolve(n)
     p = law.inclusion_probability
@@ -269,8 +270,8 @@ def model_of(name, scheme, random_state=None):
     return BaggedRegressor(FunctionRegressor(LEARNERS[name]), scheme=scheme, **settings)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("scheme", LAWS, ids=str)
+@pytest.mark.parametrize("scheme", first(LAWS), ids=str)
+@together(name=LEARNERS)
 def test_refits_are_what_matched_bags_give(scheme, name):
     """What is measured by refits is what the next test works out from the bags."""
     moved = leave_one_out_refit(model_of(name, scheme, 3), X, X[:, 0] % 2, POINT, rows=[0, 4, 9])
@@ -278,8 +279,8 @@ def test_refits_are_what_matched_bags_give(scheme, name):
     np.testing.assert_allclose(moved.prediction[0] - moved.left_out[:, 0], expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize("scheme", LAWS, ids=str)
+@pytest.mark.parametrize("scheme", first(LAWS), ids=str)
+@together(name=LEARNERS)
 def test_the_certificate_is_never_broken_by_finitely_many_matched_bags(scheme, name, seed):
     squares = squares_by_run(LEARNERS[name], scheme, seed)
     proved = certify(model_of(name, scheme, 0).fit(X, X[:, 0] % 2))
@@ -300,7 +301,7 @@ def test_measured_refits_over_many_seeds_stay_below_the_certificate():
     assert moved.scope.coupling == "matched"
 
 
-@pytest.mark.parametrize("scheme", LAWS[:2], ids=str)
+@pytest.mark.parametrize("scheme", first(LAWS[:2]), ids=str)
 def test_refits_move_as_far_as_predicted_and_less_than_with_bags_drawn_anew(scheme, seed):
     """The parity of ten rows: its mean square is (1 - 1 / B) L^2 + v / B, worked out by listing."""
     law = scheme.resolve(N_ROWS)

@@ -25,17 +25,17 @@ from stablebag import (
     FunctionRegressor,
     ObservedRange,
     PoissonizedBagging,
-    ResamplingScheme,
     Subbagging,
     TrimmedRange,
-    VectorCertificate,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
 )
 from stablebag._wording import rounded_up
+from stablebag.proving import VectorCertificate, certify_reused
+from stablebag.resampling import ResamplingScheme
 from stablebag.showing.study import study
+from theorems.enumeration import first, together
 
 ROUNDING = 1e-11
 POINTS = np.array([[0.0], [100.0]])
@@ -155,9 +155,10 @@ def assert_kept(certificate, moved, n, worst=None):
 # ------------------------------------------------------------------------------------------------ all bags, exactly
 
 
-@pytest.mark.parametrize(("prediction_range", "name"), CLIPPED, ids=str)
-@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-def test_regressors_over_all_bags_keep_every_certificate(scheme, name, prediction_range):
+@pytest.mark.parametrize("scheme", first(SCHEMES), ids=str)
+@together(case=CLIPPED)
+def test_regressors_over_all_bags_keep_every_certificate(scheme, case):
+    prediction_range, name = case
     X, y = rows_and_targets()
     learner = FunctionRegressor(REGRESSORS[name])
     unfitted = BaggedRegressor(learner, scheme=scheme, n_bags="all", prediction_range=prediction_range, random_state=0)
@@ -172,7 +173,7 @@ def test_regressors_over_all_bags_keep_every_certificate(scheme, name, predictio
             assert (literal.norm(order) <= certify(model).norm(order) + ROUNDING).all()
 
 
-@pytest.mark.parametrize("scheme", [Subbagging(2), Subbagging(3), ClassicalBagging(3)], ids=str)
+@pytest.mark.parametrize("scheme", first([Subbagging(2), Subbagging(3), ClassicalBagging(3)]), ids=str)
 def test_learners_that_look_at_the_order_keep_them_over_all_orders(scheme):
     X, y = rows_and_targets(4)
     learner = FunctionRegressor(first_row, order_matters=True)
@@ -183,8 +184,8 @@ def test_learners_that_look_at_the_order_keep_them_over_all_orders(scheme):
         assert_kept(certificate, literal, 4)
 
 
-@pytest.mark.parametrize("name", REGRESSORS)
-@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("scheme", first(SCHEMES), ids=str)
+@together(name=REGRESSORS)
 def test_without_a_range_the_variance_over_bags_is_enough(scheme, name):
     X, y = rows_and_targets()
     learner = FunctionRegressor(REGRESSORS[name])
@@ -200,9 +201,8 @@ def test_without_a_range_the_variance_over_bags_is_enough(scheme, name):
         assert ((literal.values > certify(model).epsilon(rows / 5) * unit + ROUNDING).sum(axis=0) <= rows).all()
 
 
-@pytest.mark.parametrize("labels", LABELS, ids="".join)
-@pytest.mark.parametrize("name", CLASSIFIERS)
-@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("scheme", first(SCHEMES), ids=str)
+@together(name=CLASSIFIERS, labels=LABELS)
 def test_classifiers_with_rare_classes_and_empty_bags_keep_them_over_all_bags(scheme, name, labels):
     X = rows_and_targets()[0]
     unfitted = BaggedClassifier(FunctionClassifier(CLASSIFIERS[name]), scheme=scheme, n_bags="all", random_state=0)
@@ -319,9 +319,10 @@ def test_nothing_is_called_the_smallest_where_bags_without_rows_are_common():
 # ------------------------------------------------------------------------------------------------------- drawn bags
 
 
-@pytest.mark.parametrize(("prediction_range", "name"), [*CLIPPED, (None, "lookup"), (None, "coin")], ids=str)
-@pytest.mark.parametrize("scheme", DRAWN, ids=str)
-def test_reused_bags_keep_their_certificate_whatever_was_drawn(scheme, name, prediction_range, seed):
+@pytest.mark.parametrize("scheme", first(DRAWN), ids=str)
+@together(case=[*CLIPPED, (None, "lookup"), (None, "coin")])
+def test_reused_bags_keep_their_certificate_whatever_was_drawn(scheme, case, seed):
+    prediction_range, name = case
     X, y = rows_and_targets(6)
     tried = 0
     for n_bags in (8, 8, 30):
@@ -337,9 +338,8 @@ def test_reused_bags_keep_their_certificate_whatever_was_drawn(scheme, name, pre
             assert_kept(certificate, leave_one_out(model, POINTS), 6)
 
 
-@pytest.mark.parametrize("labels", LABELS, ids="".join)
-@pytest.mark.parametrize("name", CLASSIFIERS)
-@pytest.mark.parametrize("scheme", DRAWN, ids=str)
+@pytest.mark.parametrize("scheme", first(DRAWN), ids=str)
+@together(name=CLASSIFIERS, labels=LABELS)
 def test_reused_bags_of_classifiers_keep_theirs(scheme, name, labels, seed):
     X = rows_and_targets()[0]
     for n_bags in (10, 40):
@@ -356,9 +356,8 @@ def test_reused_bags_of_classifiers_keep_theirs(scheme, name, labels, seed):
             assert_kept(certificate, measured.in_norm(), 5)
 
 
-@pytest.mark.parametrize("coupling", ["any", "independent"])
-@pytest.mark.parametrize("name", ["threshold", "memorizer", "parity"])
-@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("scheme", first(SCHEMES), ids=str)
+@together(name=["threshold", "memorizer", "parity"], coupling=["any", "independent"])
 def test_finitely_many_bags_drawn_anew_keep_theirs_exactly(scheme, name, coupling):
     """Of a learner that says 0 or 1, the average over B bags is Binomial: two independent runs, exactly."""
     X, y = rows_and_targets()
@@ -483,7 +482,7 @@ def large_bag(X, y, seed):
     return lambda points: np.full(len(points), float(len(X) > 1))
 
 
-@pytest.mark.parametrize("algorithm", [large_bag, *REGRESSORS.values()], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("algorithm", first([large_bag, *REGRESSORS.values()]), ids=lambda f: f.__name__)
 def test_laws_whose_rows_are_likelier_together_keep_theirs(algorithm):
     for n in (5, 6):
         X, y = rows_and_targets(n)
@@ -521,5 +520,5 @@ def test_what_a_study_shows_beside_a_measurement_bounds_it():
     )
     anew = certify(result.model)
     assert result.bagged.mean("mean") > anew.mean()  # the certificate of another thing is no bound of this one
-    for line in result.proofs():
-        assert not line.measured > line.proved, line.what
+    for fact in result.facts().section("guarantees").facts:
+        assert not fact["measured"] > fact["proved"], fact.label

@@ -20,12 +20,13 @@ from stablebag import (
     ObservedRange,
     Subbagging,
     TrimmedRange,
-    VectorCertificate,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.models.fitted import Fitted
+from stablebag.proving import VectorCertificate, certify_reused
+from theorems.enumeration import first, together
 
 ROUNDING = 1e-11
 POINTS = np.array([[0.0], [100.0]])
@@ -150,8 +151,8 @@ def test_reusing_all_bags_is_fitting_anew_without_each_row():
         assert fresh.in_norm().scope.mismatch(certify(model, vector=True).scope) is None
 
 
-@pytest.mark.parametrize("scheme", LISTED, ids=str)
-@pytest.mark.parametrize("kind", RANGES)
+@pytest.mark.parametrize("scheme", first(LISTED), ids=str)
+@together(kind=RANGES)
 def test_the_vector_of_outputs_keeps_its_certificate(kind, scheme):
     X, y = table(4 if isinstance(scheme, BernoulliSubbagging) else 5)
     for learner in LEARNERS:
@@ -167,7 +168,7 @@ def test_the_vector_of_outputs_keeps_its_certificate(kind, scheme):
             assert moved.in_norm().scope.mismatch(proved.scope) is None
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.__name__)
+@pytest.mark.parametrize("learner", first(LEARNERS), ids=lambda learner: learner.__name__)
 def test_each_output_keeps_the_certificate_of_its_own(learner):
     X, y = table(5)
     model = BaggedRegressor(
@@ -182,7 +183,7 @@ def test_each_output_keeps_the_certificate_of_its_own(learner):
             assert alone.scope.mismatch(proved.scope) is None
 
 
-@pytest.mark.parametrize("learner", [corners, memorizer], ids=lambda learner: learner.__name__)
+@pytest.mark.parametrize("learner", first([corners, memorizer], 0), ids=lambda learner: learner.__name__)
 def test_seven_rows(learner):
     X, y = table(7)
     model = BaggedRegressor(FunctionRegressor(learner), scheme=Subbagging(3), n_bags="all").fit(X, y)
@@ -191,8 +192,8 @@ def test_seven_rows(learner):
     assert_kept(certify(model, POINTS, vector=True), moved.values)
 
 
-@pytest.mark.parametrize("kind", RANGES)
-@pytest.mark.parametrize("learner", [corners, extremes], ids=lambda learner: learner.__name__)
+@pytest.mark.parametrize("learner", first([corners, extremes]), ids=lambda learner: learner.__name__)
+@together(kind=RANGES)
 def test_drawn_bags_keep_the_certificate_of_their_own(learner, kind):
     X, y = table(12)
     for scheme in (Subbagging(0.5), BernoulliSubbagging(0.3), ClassicalBagging(1.0)):
@@ -202,15 +203,14 @@ def test_drawn_bags_keep_the_certificate_of_their_own(learner, kind):
         assert_kept(certify_reused(model, POINTS, vector=True), moved.values)
 
 
-@pytest.mark.parametrize("learner", [mean, corners, one_output_alone], ids=lambda learner: learner.__name__)
-@pytest.mark.parametrize("kind", ["fixed", "observed", "mixed"])
-@pytest.mark.parametrize("n", [3, 4])
+@pytest.mark.parametrize("n", first([3, 4]))
+@together(learner=[mean, corners, one_output_alone], kind=["fixed", "observed", "mixed"])
 def test_two_bags_drawn_anew_keep_the_certificate_exactly(n, kind, learner):
     """All draws of two bags with all rows, and of two without a row, are listed with their chances."""
     X, y = table(n)
     about = {"scheme": Subbagging(1 if n == 3 else 2), "n_bags": "all", "prediction_range": RANGES[kind]}
     model = BaggedRegressor(FunctionRegressor(learner), **about).fit(X, y)
-    raw, average = model.predict_once(POINTS[:1]).raw, model.average_
+    raw, average = model.predict_once(POINTS[:1]).raw, Fitted(model).average
     outputs, bags = average.outputs(raw)[:, 0], list(model.bags_)
     low, high = average.interval
     distances, chances = [], []

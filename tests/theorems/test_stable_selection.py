@@ -6,16 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from stablebag import (
-    BaggedRegressor,
-    BernoulliSubbagging,
-    ClassicalBagging,
-    RankSets,
-    Subbagging,
-    select_model,
-    top_k_sets,
-)
-from theorems.enumeration import enumerate_law
+from stablebag import BaggedRegressor, BernoulliSubbagging, ClassicalBagging, Subbagging, select_model
+from stablebag.deciding import RankSets, top_k_sets
+from theorems.enumeration import enumerate_law, first, together
 
 SCHEMES = [Subbagging(2), Subbagging(3), BernoulliSubbagging(0.5), ClassicalBagging(3)]
 
@@ -35,8 +28,8 @@ def selectors(n, rng):
         yield lambda rows, weights=weights: int(weights[:, list(rows)].sum(axis=1).argmax())
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
-@pytest.mark.parametrize("n", [4, 5, 6])
+@pytest.mark.parametrize("n", first([4, 5, 6]))
+@together(scheme=SCHEMES)
 def test_selections_without_a_row_have_nothing_in_common_for_at_most_a_share_delta(scheme, n):
     rng, rows = np.random.default_rng(n), np.arange(n)[:, None]
     disjoint = 0
@@ -54,7 +47,7 @@ def test_selections_without_a_row_have_nothing_in_common_for_at_most_a_share_del
     assert disjoint > 0  # at small epsilon some selectors do lose what they had
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("scheme", first(SCHEMES), ids=str)
 def test_scores_in_a_simplex_or_box_keep_k_items_and_a_ranking_for_all_but_a_share_delta(scheme):
     rng = np.random.default_rng(0)
     law = scheme.resolve(6)

@@ -19,10 +19,11 @@ from stablebag import (
     FunctionRegressor,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.proving import certify_reused
+from theorems.enumeration import first, together
 from theorems.test_models_keep_their_certificates import ROUNDING, assert_kept, hashed
 
 N, COLUMNS = 5, 4
@@ -56,8 +57,8 @@ def smallest_of(seen):
 LEARNERS = [lookup, half_space, memorizer]
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("scheme", first(SCHEMES), ids=str)
+@together(learner=LEARNERS)
 @pytest.mark.filterwarnings("ignore:With n_bags=.all. the learner has the same seed")
 def test_over_all_bags_every_certificate_is_kept_whatever_columns_were_drawn(scheme, learner, seed):
     for size, number in ((1, 0), (2, 1)):
@@ -70,8 +71,8 @@ def test_over_all_bags_every_certificate_is_kept_whatever_columns_were_drawn(sch
             assert_kept(certificate, literal, N)
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("scheme", first(SCHEMES), ids=str)
+@together(learner=LEARNERS)
 def test_the_average_over_all_bags_and_all_columns_keeps_the_certificate(scheme, learner):
     """What drawn bags with drawn columns tend to: every pair of a bag and a set of columns, each with its chance."""
     about = {"scheme": scheme, "n_bags": "all", "prediction_range": FixedRange(0, 1), "random_state": 0}
@@ -87,7 +88,7 @@ def test_the_average_over_all_bags_and_all_columns_keeps_the_certificate(scheme,
     assert (np.sqrt((moved**2).mean(axis=0)) <= certificate.rms() + ROUNDING).all()
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("scheme", first(SCHEMES), ids=str)
 def test_drawn_bags_with_drawn_columns_keep_what_is_proved_of_them(scheme, seed):
     for learner in LEARNERS:
         model = BaggedRegressor(
@@ -101,7 +102,7 @@ def test_drawn_bags_with_drawn_columns_keep_what_is_proved_of_them(scheme, seed)
 
 
 @pytest.mark.filterwarnings("ignore:With n_bags=.all. the learner has the same seed")
-@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("scheme", first(SCHEMES), ids=str)
 def test_classifiers_with_lonely_classes_keep_theirs(scheme, seed):
     def shares(X, y, seed):
         labels = np.unique(y)

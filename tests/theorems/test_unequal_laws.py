@@ -19,19 +19,18 @@ from stablebag import (
     FunctionClassifier,
     FunctionRegressor,
     ObservedRange,
-    Perturbations,
     StratifiedSubbagging,
     Subbagging,
     certify,
-    certify_reused,
     forget,
     leave_one_out,
     leave_one_out_refit,
 )
-from stablebag.proving import bounds
+from stablebag.measuring import Perturbations
+from stablebag.proving import bounds, certify_reused
 from stablebag.proving.coupling import matched
 from stablebag.resampling.covariance import moments, norm_of
-from theorems.enumeration import enumerate_law, learners
+from theorems.enumeration import enumerate_law, first, learners, together
 from theorems.test_matched_bags import parity as sum_parity
 from theorems.test_matched_bags import supremum_over_zero_one
 from theorems.test_models_keep_their_certificates import CLASSIFIERS, POINTS, REGRESSORS, assert_kept
@@ -184,9 +183,8 @@ def literal_refits(unfitted, model, X, y):
     return Perturbations(predicted, np.array(without), np.arange(len(y)))
 
 
-@pytest.mark.parametrize("prediction_range", [FixedRange(0, 1), ObservedRange(), None], ids=str)
-@pytest.mark.parametrize("name", REGRESSORS)
-@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
+@pytest.mark.parametrize("scheme", first(SCHEMES.values()), ids=SCHEMES)
+@together(name=REGRESSORS, prediction_range=[FixedRange(0, 1), ObservedRange(), None])
 def test_regressors_over_all_bags_keep_every_certificate(scheme, name, prediction_range):
     X, y = np.arange(float(N))[:, None], np.array([0.3, -0.2, 1.0, 0.4, 0.0, 0.9, 0.1])
     settings = {"scheme": scheme, "n_bags": "all", "prediction_range": prediction_range, "random_state": 0}
@@ -202,9 +200,10 @@ def test_regressors_over_all_bags_keep_every_certificate(scheme, name, predictio
         assert certify_reused(model).eigenvalue == pytest.approx(model.scheme_.constant)
 
 
-@pytest.mark.parametrize("labels", ["aabbbcc", "aabbbbb"])
-@pytest.mark.parametrize("name", CLASSIFIERS)
-@pytest.mark.parametrize("scheme", [StratifiedSubbagging(0.5), *list(SCHEMES.values())[2:]], ids=str)
+@pytest.mark.parametrize(
+    "scheme", first([StratifiedSubbagging(0.5), *list(SCHEMES.values())[2:]]), ids=["strata", *list(SCHEMES)[2:]]
+)
+@together(name=CLASSIFIERS, labels=["aabbbcc", "aabbbbb"])
 def test_classifiers_over_all_bags_keep_theirs(scheme, name, labels):
     X, y = np.arange(float(N))[:, None], np.array(list(labels))
     unfitted = BaggedClassifier(FunctionClassifier(CLASSIFIERS[name]), scheme=scheme, n_bags="all", random_state=0)

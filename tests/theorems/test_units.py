@@ -23,11 +23,12 @@ from stablebag import (
     Subbagging,
     TrimmedRange,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
 )
-from stablebag.proving import bounds
+from stablebag.models.fitted import Fitted
+from stablebag.proving import bounds, certify_reused
+from theorems.enumeration import first, together
 
 ROUNDING = 1e-11
 SIZES = [(1, 4, 2), (3, 1, 1, 5), (2, 2, 1, 6, 1), (1, 1, 7, 2, 3, 1)]
@@ -68,9 +69,8 @@ def model_of(learner, scheme, rule=FixedRange(0, 1)):  # noqa: B008
     return BaggedRegressor(FunctionRegressor(learner), scheme=scheme, n_bags="all", prediction_range=rule)
 
 
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("scheme", LISTED, ids=str)
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: learner.__name__)
+@pytest.mark.parametrize("sizes", first(SIZES), ids=str)
+@together(scheme=LISTED, learner=LEARNERS)
 def test_no_unit_breaks_a_certificate(learner, scheme, sizes):
     X, y, groups = clinic(sizes)
     model = model_of(learner, scheme).fit(X, y, groups=groups)
@@ -81,15 +81,15 @@ def test_no_unit_breaks_a_certificate(learner, scheme, sizes):
     for rank in range(n):
         assert (moved.epsilon(rank / n) <= proved.epsilon(rank / n) + ROUNDING).all()
     constant = bounds.bagging_constant(n, *model.scheme_.p_and_q)
-    spread = np.sqrt(np.tensordot(model.bag_weights_, (model.bag_predictions(POINTS) - moved.prediction) ** 2, axes=1))
+    weights = Fitted(model).average.weights
+    spread = np.sqrt(np.tensordot(weights, (model.bag_predictions(POINTS) - moved.prediction) ** 2, axes=1))
     assert (moved.norm(2) <= math.sqrt(constant) * spread + ROUNDING).all()
     assert (moved.max() <= model.scheme_.inclusion_probability + ROUNDING).all()
     assert (moved.norm(2) <= certify_reused(model, POINTS).rms() + ROUNDING).all()
 
 
-@pytest.mark.parametrize("sizes", SIZES[:3], ids=str)
-@pytest.mark.parametrize("scheme", LISTED, ids=str)
-@pytest.mark.parametrize("rule", [FixedRange(0, 1), ObservedRange(), TrimmedRange(2)], ids=str)
+@pytest.mark.parametrize("sizes", first(SIZES[:3]), ids=str)
+@together(scheme=LISTED, rule=[FixedRange(0, 1), ObservedRange(), TrimmedRange(2)])
 def test_bags_without_a_unit_are_what_a_fit_without_it_would_list(rule, scheme, sizes):
     X, y, groups = clinic(sizes)
     if isinstance(rule, TrimmedRange) and sum(sorted(sizes)[:-2]) < 3:
@@ -108,8 +108,7 @@ def test_bags_without_a_unit_are_what_a_fit_without_it_would_list(rule, scheme, 
         np.testing.assert_allclose(reused.left_out, refits.left_out, atol=1e-12)
 
 
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("rule", [ObservedRange(), TrimmedRange(2), lambda y: (0.0, float(np.max(y)))], ids=str)
+@together(sizes=SIZES, rule=[ObservedRange(), TrimmedRange(2), lambda y: (0.0, float(np.max(y)))])
 def test_the_share_of_units_that_change_the_range_is_exact(rule, sizes):
     for seed in range(30):
         _, y, groups = clinic(sizes, seed)
@@ -139,8 +138,8 @@ def votes(X, y, seed):
     return predict
 
 
-@pytest.mark.parametrize("labels", ["aabbbccddd", "abcabcddde", "aaaaabbbbc"])
-@pytest.mark.parametrize("scheme", [*LISTED, BernoulliSubbagging(0.1)], ids=str)
+@pytest.mark.parametrize("labels", first(["aabbbccddd", "abcabcddde", "aaaaabbbbc"]))
+@together(scheme=[*LISTED, BernoulliSubbagging(0.1)])
 def test_no_unit_breaks_the_certificate_of_a_classifier(scheme, labels):
     X, y = np.arange(10.0)[:, None], np.array(list(labels))
     groups = [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
@@ -154,8 +153,8 @@ def test_no_unit_breaks_the_certificate_of_a_classifier(scheme, labels):
         assert (measured.max() <= proved.worst_case() + ROUNDING).all()
 
 
-@pytest.mark.parametrize("sizes", SIZES, ids=str)
-@pytest.mark.parametrize("scheme", [*LISTED, PoissonizedBagging(1.5), ClassicalBagging(1.0)], ids=str)
+@pytest.mark.parametrize("sizes", first(SIZES), ids=str)
+@together(scheme=[*LISTED, PoissonizedBagging(1.5), ClassicalBagging(1.0)])
 def test_drawn_bags_keep_their_certificate_for_certain(scheme, sizes):
     X, y, groups = clinic(sizes)
     for learner in LEARNERS:

@@ -21,7 +21,7 @@ def demo(output: Path, jobs: int, seed: int) -> None:
     """
     from sklearn.datasets import load_breast_cancer, load_diabetes
 
-    from stablebag.cli.studying import StudyOrder, held_out
+    from stablebag.cli.measure import StudyRows, held_out, measure, run_study
 
     output.mkdir(parents=True, exist_ok=True)
     for name, load in (("diabetes", load_diabetes), ("breast-cancer", load_breast_cancer)):
@@ -30,14 +30,9 @@ def demo(output: Path, jobs: int, seed: int) -> None:
         task = "regression" if name == "diabetes" else "classification"
         y = data.target.to_numpy() if task == "regression" else data.target_names[data.target.to_numpy()].astype(str)
         X, X_test, y, y_test = held_out(data.data, y, 0.2, task, seed)
-        notes = [f"scikit-learn's {name} data: trained on {len(y):,} rows, held out {len(y_test):,}."]
-        order = StudyOrder(
-            data=f"scikit-learn's {name} data",
-            target="disease progression" if task == "regression" else "diagnosis",
-            command=f"stablebag demo --seed {seed}",
-            n_refits=150,
-            jobs=jobs,
-            seed=seed,
-            output=output / f"{name}.html",
-        )
-        order.carry_out(X, y, X_test, y_test, task, notes)
+        note = f"scikit-learn's {name} data: trained on {len(y):,} rows, held out {len(y_test):,}."
+        given = {"--target": "disease progression" if task == "regression" else "diagnosis", "--jobs": jobs,
+                 "--n-bags": 500, "--refits": 150, "--seed": seed, "--output": output / f"{name}.html"}  # fmt: skip
+        arguments = [f"scikit-learn's {name} data", *(str(part) for pair in given.items() for part in pair)]
+        options = measure.make_context("measure", arguments).params
+        run_study(StudyRows(X, y, X_test, y_test, task, notes=(note,)), options, f"stablebag demo --seed {seed}")

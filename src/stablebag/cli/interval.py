@@ -12,7 +12,7 @@ from rich.console import Console
 from stablebag._wording import percent
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.cli.options import keep_option, save_option, table_options
-from stablebag.cli.printing import open_console, progress, say
+from stablebag.cli.printing import open_console, print_warnings, progress, say
 from stablebag.tables.text import paths_of
 
 METHODS = ("jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife")
@@ -52,16 +52,16 @@ def interval(
       stablebag interval homes.csv --target price --test new.csv --locally-weighted --keep address --output i.csv
     """
     from stablebag.cli import training as groups
-    from stablebag.cli.saving import Saving
-    from stablebag.cli.training import TwoTables, about_bags, check_level, spoken_warnings
+    from stablebag.cli.saving import check_can_save, save_model
+    from stablebag.cli.training import TwoTables, about_bags, check_level
     from stablebag.deciding.intervals import predict_interval
     from stablebag.models.estimators import BaggedRegressor
     from stablebag.tables.columns import about_copies_to_predict
 
     check_level(confidence, "--confidence")
-    for path in (output, save):
-        refuse_unwritable(path, *paths_of(options["table"]), test)
-    saving, console = Saving.order(save, options), open_console()
+    refuse_unwritable(output, *paths_of(options["table"]), test)
+    check_can_save(save, *paths_of(options["table"]), test)
+    console = open_console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "regression")
     for warning in data.data.as_read.warned:
@@ -72,7 +72,7 @@ def interval(
     _check_stable(model, data.y, confidence, method)
     with progress(console, "Fitting"):
         model.fit(**data.to_fit)
-    with spoken_warnings(console):
+    with print_warnings(console):
         found = predict_interval(
             model, new.X, confidence_level=confidence, method=method, locally_weighted=locally_weighted
         )
@@ -80,8 +80,7 @@ def interval(
     for note in data.notes:
         say(console, note)
     if data.groups is not None:
-        many = groups.noun(data.groups).plural
-        say(console, f"Trained on {groups.counted(data.groups)}; the intervals are for rows of other {many}.")
+        say(console, f"Trained on {groups.counted(data.groups)}; the intervals are for rows of other groups.")
         if known := groups.seen_before(data.groups, new.groups):
             say(console, f"{known} The guarantee is not about these rows.")
     elif noticed := data.suggestion:
@@ -93,8 +92,8 @@ def interval(
     with whole(output) as partial:
         new.beside(columns_of(found), kept, "interval").to_csv(partial, index=False)
     say(console, f"{len(found):,} intervals are in {output}.")
-    if saving is not None:
-        say(console, saving.carry_out(model, data.data.reading))
+    if save is not None:
+        say(console, save_model(save, model, data.data.reading, options["table"]))
 
 
 def columns_of(found: Any) -> dict[str, Any]:
@@ -108,19 +107,18 @@ def say_intervals(console: Console, found: Any, y: np.ndarray, locally_weighted:
     say(console, " ".join([first, *rest, *[about_bags] * bool(about_bags)]))
     below = int((found.lower < 0).sum())
     if below and np.isfinite(found.lower).all() and y.min() >= 0:
-        begin = f"{below:,} of {len(found):,} intervals begin below zero, and no target in the training table is."
+        begin = f"{below:,} of {len(found.lower):,} intervals begin below zero, and no target in the training table is."
         way = "" if locally_weighted else "--locally-weighted makes them as wide as the bags differ at each row. "
         say(console, f"{begin} {way}If none can be, cut them off at zero; no coverage is lost.")
 
 
 def check_method(method: str, locally_weighted: bool, confidence: float, units: Any, n_rows: int) -> None:
     """Refuse a method that is not for these rows or units, and levels at which every interval would be infinite."""
-    from stablebag._wording import ROWS
-    from stablebag.cli import training as groups
+    from stablebag._wording import GROUPS, ROWS
     from stablebag.cli.training import TableError
     from stablebag.deciding.jackknife import quantile_rank
 
-    noun = ROWS if units is None else groups.noun(units)
+    noun = ROWS if units is None else GROUPS
     if units is not None and not units.is_unique and method == "stable-jackknife":
         raise TableError(
             f"The stable-jackknife is proved for rows, and --group leaves out {noun.plural}. Use jackknife+."

@@ -1,15 +1,37 @@
 """`stablebag measure`: a learner beside its bagged version on a table."""
 
-from dataclasses import replace
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from sklearn.model_selection import train_test_split
 
-from stablebag._writing import refuse_ending, refuse_unwritable
-from stablebag.cli.options import number_or_auto, save_option, table_options
-from stablebag.cli.printing import open_console, progress
-from stablebag.tables.text import name_of, paths_of
+from stablebag._wording import GROUPS, ROWS
+from stablebag._writing import refuse_ending, refuse_unwritable, write_text
+from stablebag.cli import training
+from stablebag.cli.budget import Workload, room_named, settled
+from stablebag.cli.options import number_or_auto, save_option, scheme_of, table_options
+from stablebag.cli.printing import open_console, print_columns, print_study, print_warnings, progress, say
+from stablebag.cli.saving import check_can_save, save_model
+from stablebag.cli.training import Columns, Reading, make_learner, parse_parameters
+from stablebag.models.caching import keep_fits
+from stablebag.models.rows import RowSource
+from stablebag.showing.report.page import Colophon
+from stablebag.showing.scores import SPANS, checked_metric
+from stablebag.showing.study import study
+from stablebag.tables import columns
+from stablebag.tables.text import TableError, name_of, paths_of, refuse_unknown
+
+_SPANS = (6, 20)  # of time, over which accuracy is compared: so many, one for each 100 held-out rows
 
 
 @click.command()
@@ -62,33 +84,171 @@ def measure(**options: Any) -> None:
     --max-memory, rows stay in the files: some are held out first, at most 10,000, columns are decided from these, and
     the others are read once for each portion of the bags (docs/large_data.md).
     """
-    table, target, test, size, seed = (options[name] for name in ("table", "target", "test", "test_size", "seed"))
+    table, test = options["table"], options["test"]
     refuse_ending(options["output"], "--output", ".html", ".htm")
-    for path in (options["output"], options["json_path"], options["save"]):
+    for path in (options["output"], options["json_path"]):
         refuse_unwritable(path, *paths_of(table), test)
-    with progress(open_console(), f"Reading {name_of(table)}"):
-        from stablebag.cli import training as groups
-        from stablebag.cli import training as large_tables
-        from stablebag.cli import training as tables
-        from stablebag.cli.studying import StudyOrder, held_out, held_out_latest, refuse_time
-        from stablebag.cli.telling import print_columns
-        from stablebag.models.rows import RowSource
-        from stablebag.tables import columns as noticing
-        from stablebag.tables.text import refuse_unknown
+    check_can_save(options["save"], *paths_of(table), test)
+    for metric in options["metrics"]:
+        checked_metric(metric)
+    scheme_of(options["scheme"], options["bag_size"])  # refuses a size that cannot be read
+    rows = _read(options)
+    run_study(rows, options, "stablebag " + shlex.join(sys.argv[1:]))
+    print_columns(open_console(), rows.as_read)
 
-        order = StudyOrder.from_options(options)
-        is_large = large_tables.is_large(options)
+
+@dataclass(frozen=True)
+class StudyRows:
+    """Training rows and held-out rows, with what there is to say about them.
+
+    Attributes
+    ----------
+    X : DataFrame, array or RowSource
+        The training rows; a source has its targets and groups.
+    y : ndarray
+        Their targets.
+    X_test : DataFrame or array
+        The held-out rows.
+    y_test : ndarray or None
+        Their targets.
+    task : {"regression", "classification"}
+        The kind of task.
+    groups : Series or None, default=None
+        The group of each training row.
+    groups_test : Series or None, default=None
+        The group of each held-out row.
+    notes : tuple of str, default=()
+        Sentences about the data, after the results.
+    warnings : tuple of str, default=()
+        Sentences to read before the verdict.
+    reading : Reading or None, default=None
+        How the table was read; None decides from the training rows what the columns are.
+    as_read : DataAsRead or None, default=None
+        The same for people.
+    """
+
+    X: Any
+    y: Any
+    X_test: Any
+    y_test: Any
+    task: str
+    groups: Any = None
+    groups_test: Any = None
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    reading: Reading | None = None
+    as_read: Any = None
+
+    @property
+    def row_numbers(self) -> str:
+        """Where the numbers of rows start; "" if rows have names."""
+        return "Row 0 is the first row of the data." if self.as_read is None else self.as_read.row_numbers
+
+
+def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None:
+    """Study rows with progress as the options of `measure` say, print the facts, and write what was asked for."""
+    for name in ("output", "json_path"):
+        refuse_unwritable(options[name])
+    console, in_files = open_console(), isinstance(rows.X, RowSource)
+    learner = make_learner(options["model"], rows.task, parse_parameters(options["parameters"]))
+    read_as = Columns.of(rows.X) if rows.reading is None else rows.reading.columns
+    pipeline = read_as.pipeline(learner)
+    load = _workload(console, pipeline, rows, options)
+    with print_warnings(console), _kept(options["cache"]), room_named(), progress(console, "Fitting", load.share):
+        result = study(
+            pipeline,
+            rows.X,
+            None if in_files else rows.y,
+            rows.X_test,
+            rows.y_test,
+            groups=None if in_files else rows.groups,
+            groups_test=rows.groups_test,
+            scheme=load.scheme,
+            n_bags=load.n_bags,
+            n_points=options["points"],
+            n_refits=max(1, load.n_refits),
+            n_matched=load.n_matched,
+            metrics=options["metrics"],
+            n_jobs=options["jobs"],
+            random_state=options["seed"],
+        )
+    facts = result.facts(options["delta"])
+    print_study(console, facts, rows.notes, rows.warnings, rows.row_numbers)
+    command = " ".join([command, *load.chosen])
+    colophon = Colophon.of(result, data=name_of(options["table"]), target=options["target"], command=command)
+    if (path := options["json_path"]) is not None:
+        read = {} if rows.as_read is None else {"data": rows.as_read.to_dict()}
+        written = {"warnings": list(rows.warnings), **facts.to_dict(), "task": rows.task, "delta": options["delta"]}
+        written |= {**colophon.to_dict(), **read, "row_numbers": rows.row_numbers}
+        write_text(path, json.dumps(written, indent=1) + "\n")
+        say(console, f"The numbers are in {path}.")
+    if (path := options["output"]) is not None:
+        from stablebag.showing.report.page import write
+
+        with progress(console, f"Writing {path.name}"):
+            write(path, result, colophon=colophon, data=rows.as_read, rows=rows.X, notes=rows.notes,
+                  warnings=rows.warnings, delta=options["delta"])  # fmt: skip
+        say(console, f"The report is in {path}.")
+    if (path := options["save"]) is not None and rows.reading is not None:
+        with progress(console, f"Saving the model to {path.name}"):
+            saved = save_model(path, result.model, rows.reading, options["table"])
+        say(console, saved)
+
+
+def _workload(console: Console, pipeline: Any, rows: StudyRows, options: Mapping[str, Any]) -> Workload:
+    """How much is fitted, chosen where it was left open."""
+    groups = rows.groups
+    units = {} if groups is None else {"units": groups.nunique(), "noun": GROUPS}
+    return settled(
+        console,
+        pipeline,
+        rows.X,
+        rows.y,
+        scheme_of(options["scheme"], options["bag_size"]),
+        n_bags=options["n_bags"],
+        n_refits=0 if isinstance(rows.X, RowSource) else options["refits"],
+        n_matched=options["matched"],
+        size_is_given=options["bag_size"] is not None,
+        jobs=options["jobs"],
+        limit=options["time_limit"],
+        seed=options["seed"],
+        **units,
+    )
+
+
+@contextmanager
+def _kept(cache: Path | None) -> Iterator[None]:
+    """Keep fits in the cache, if there is one, and say so when interrupted."""
+    if cache is None:
+        yield
+        return
+    try:
+        with keep_fits(cache):
+            yield
+    except KeyboardInterrupt as interrupt:
+        where = f"What was done is kept in {cache}; the same command continues from there."
+        raise type(interrupt)(where) from None
+
+
+# -------------------------------------------------------------------------------------------------------- rows held out
+
+
+def _read(options: Mapping[str, Any]) -> StudyRows:
+    """Read the table, hold out rows, and collect what there is to say about both."""
+    table, target, test, size, seed = (options[name] for name in ("table", "target", "test", "test_size", "seed"))
+    with progress(open_console(), f"Reading {name_of(table)}"):
+        is_large = training.is_large(options)
         if is_large:
-            large_tables.refuse_in_memory_only(options)
-        refuse_time(options, is_large=is_large)
-        data = (large_tables.LargeTable if is_large else tables.TrainingTable).from_options(options)
+            training.refuse_in_memory_only(options)
+        _check_time(options, is_large=is_large)
+        data = (training.LargeTable if is_large else training.TrainingTable).from_options(options)
     if options["time"] is not None:
         dates_first = sorted(data.as_read.columns, key=lambda column: column.kind != "date")
         refuse_unknown([column.name for column in dates_first], options["time"])
     X, y, task, units, others = data.X, data.y, data.task, data.groups, None
     warnings, time = list(data.as_read.warned), options["time"]
     notes = [f"{data.n_rows:,} rows of {name_of(table)}; the target is {target!r} ({task})."]
-    notes[:0] = data.said or large_tables.about_other_files(options)
+    notes[:0] = data.said or training.about_other_files(options)
     if data.n_without_target:
         words = (
             f"; if words such as None or NA are classes, add --kind {target}=category"
@@ -98,32 +258,108 @@ def measure(**options: Any) -> None:
         notes.append(f"{data.n_without_target:,} rows without a target were left out{words}.")
     notes += data.as_read.lines()
     if units is not None:
-        notes.append(groups.sizes(units))
+        notes.append(training.sizes(units))
     if test is not None:
         new = data.read_new(test, needs_target=True)
         X_test, y_test, others = new.X, new.y, new.groups
         notes += new.said
-    elif isinstance(data, large_tables.LargeTable):
+    elif isinstance(data, training.LargeTable):
         X_test, y_test, others = data.X_test, data.y_test, data.groups_test
     elif time is not None:
         X, X_test, y, y_test, others, said = held_out_latest(X, y, time, size, task)
         notes.append(said)
     elif units is None:
         if not is_large:
-            warnings += noticing.about_time(noticing.in_time(X, y, task), target)
+            warnings += columns.about_time(columns.in_time(X, y, task), target)
         X, X_test, y, y_test = held_out(X, y, size, task, seed)
         if len(y) < 2:
-            raise tables.TableError("One row is left to train on, and two are needed. Give more rows, or --test.")
+            raise TableError("One row is left to train on, and two are needed. Give more rows, or --test.")
     else:
-        X, X_test, y, y_test, units, others = groups.held_out_units(X, y, units, size, task, seed)
-    notes.append(groups.trained(len(y), len(X_test), units, others))
-    if known := groups.seen_before(units, others):
-        warnings.append(f"{known} So the scores flatter predictions for new {groups.noun(units).plural}.")
-    if units is None and (noticed := groups.suggestion(X_test) if is_large else groups.suggestion(X, X_test)):
+        X, X_test, y, y_test, units, others = training.held_out_units(X, y, units, size, task, seed)
+    notes.append(training.trained(len(y), len(X_test), units, others))
+    if known := training.seen_before(units, others):
+        warnings.append(f"{known} So the scores flatter predictions for new groups.")
+    if units is None and (noticed := training.suggestion(X_test) if is_large else training.suggestion(X, X_test)):
         warnings.append(noticed)
     if not is_large and y_test is not None:
-        warnings += noticing.about_copies(X, y, X_test, y_test)
+        warnings += columns.about_copies(X, y, X_test, y_test)
     notes.append(data.covered(units if units is not None or isinstance(X, RowSource) else X.index))
-    order = replace(order, reading=data.reading, as_read=data.as_read)
-    order.carry_out(X, y, X_test, y_test, task, notes, units, groups_test=others, warnings=warnings)
-    print_columns(open_console(), data.as_read)
+    return StudyRows(
+        X, y, X_test, y_test, task, units, others, tuple(notes), tuple(warnings), data.reading, data.as_read
+    )
+
+
+def held_out(X: Any, y: Any, test_size: float, task: str, seed: int) -> tuple[Any, Any, Any, Any]:
+    """Hold out some rows, stratified by class if possible; return X, X_test, y, y_test."""
+    _check_share(test_size)
+    counts = np.unique(y, return_counts=True)[1]
+    by_class = y if task == "classification" and counts.min() >= 2 and len(counts) <= test_size * len(y) else None
+    X, X_test, y, y_test = train_test_split(X, y, test_size=test_size, random_state=seed, stratify=by_class)
+    if task == "classification" and len(y) > 1:
+        _check_classes(y, y_test)
+    return X, X_test, y, y_test
+
+
+def _check_classes(y: np.ndarray, y_test: np.ndarray) -> None:
+    """Refuse training rows of one class, if other classes have so few rows that all of them are held out."""
+    first, others = str(y[0]), sorted(set(map(str, y_test)) - set(map(str, y)))
+    if not others or (y != y[0]).any():
+        return
+    n = int((y_test.astype(str) == others[0]).sum())
+    rare = f"class {others[0]!r} has {ROWS.count(n)} only, and {'it is' if n == 1 else 'they are'} held out"
+    if len(others) > 1:
+        rare = f"the other {len(others):,} classes have so few rows that all of them are held out"
+    numbers = all(name.lstrip("-").replace(".", "", 1).isdigit() for name in (first, *others))
+    way = " If the target is a number, use --task regression." if numbers else ""
+    raise TableError(
+        f"All rows to train on have class {first!r}: {rare}. Gather more rows of class {others[0]!r}, or give "
+        f"held-out rows with --test.{way}"
+    )
+
+
+def held_out_latest(X: Any, y: Any, time: str, test_size: float, task: str) -> tuple[Any, ...]:
+    """Hold out the latest rows by a column of times, all of one time together.
+
+    Returns X, X_test, y, y_test, the span of time of each held-out row, because rows next to each other in time are not
+    independent, and a sentence.
+    """
+    _check_share(test_size)
+    column = X.get(time)
+    if column is None or column.dtype.kind not in "iufM":
+        raise TableError(f"--time {time} is not a column of dates or numbers that the table is learned from.")
+    if missing := int(column.isna().sum()):
+        raise TableError(f"The time {time!r} is missing in {missing:,} rows. Fill it in, or leave these rows out.")
+    ordered = np.sort(column.to_numpy())
+    first = ordered[len(ordered) - max(1, round(test_size * len(ordered)))]
+    late = column.to_numpy() >= first
+    if (~late).sum() < 2 or (task == "classification" and len(np.unique(y[~late])) < 2):
+        raise TableError(
+            f"Too few rows, or one class only, are before the latest {test_size:.0%} by {time!r}. Take a smaller "
+            "--test-size."
+        )
+    shuffled = np.random.default_rng(0).permutation(np.flatnonzero(late))  # the first are points of tables and charts
+    shown = str(first)[:10] if column.dtype.kind == "M" else f"{first:g}"
+    of_rows = np.unique(column.to_numpy()[shuffled], return_inverse=True)[1].ravel()
+    n_spans = min(int(np.clip(late.sum() // 100, *_SPANS)), int(of_rows.max()) + 1)
+    spans = pd.Series(of_rows * n_spans // (of_rows.max() + 1), name=SPANS.singular)
+    said = (
+        f"The latest rows are held out: those with {time} from {shown} on. Rows next to each other in time are alike, "
+        f"so accuracy is compared over {SPANS.count(n_spans)}."
+    )
+    return X[~late], X.iloc[shuffled], y[~late], y[shuffled], spans, said
+
+
+def _check_time(options: Mapping[str, Any], *, is_large: bool) -> None:
+    """Refuse --time together with what decides otherwise which rows are held out."""
+    if options.get("time") is None:
+        return
+    for name, given in (("--test", options.get("test")), ("--group", options.get("group"))):
+        if given is not None:
+            raise TableError(f"--time and {name} both decide which rows are held out. Use one of them.")
+    if is_large:
+        raise TableError("--time needs all rows in memory. Allow more --max-memory, or give later rows with --test.")
+
+
+def _check_share(test_size: float) -> None:
+    if not 0 < test_size < 1:
+        raise ValueError(f"--test-size is a share of the rows between 0 and 1. Got {test_size:g}.")

@@ -11,9 +11,10 @@ from stablebag._wording import number, percent
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.cli.interval import METHODS, check_method, columns_of, say_intervals
 from stablebag.cli.options import keep_option
-from stablebag.cli.printing import open_console, say
+from stablebag.cli.printing import open_console, print_warnings, say
 from stablebag.cli.sets import columns_of as columns_of_sets
 from stablebag.cli.sets import conclusion
+from stablebag.models.fitted import fitted
 
 
 @click.command()
@@ -52,7 +53,7 @@ def predict(
     """
     from stablebag.cli import training as groups
     from stablebag.cli.saving import SavedModel
-    from stablebag.cli.training import TableError, check_level, check_share, spoken_warnings
+    from stablebag.cli.training import TableError, check_level, check_share
     from stablebag.tables.columns import about_copies_to_predict
 
     refuse_unwritable(output, model_file, table)
@@ -71,14 +72,14 @@ def predict(
     kept, console = new.kept(keep), open_console()
     units = _units(model, group)
     if confidence is not None:
-        check_method(method, locally_weighted, confidence, units, len(model.y_))
+        check_method(method, locally_weighted, confidence, units, len(fitted(model).y))
     results: dict[str, Any]
-    with spoken_warnings(console):
+    with print_warnings(console):
         if task == "regression":
             results = _numbers(console, model, new, target, confidence, method, locally_weighted)
         else:
             results = _classes(console, model, new, target, delta if with_sets else None)
-    for noticed in about_copies_to_predict(getattr(model, "X_", None), model.y_, new):
+    for noticed in about_copies_to_predict(fitted(model).X, fitted(model).y, new):
         say(console, noticed)
     if confidence is not None and (known := groups.seen_before(units, new.groups)):
         say(console, f"{known} The guarantee is not about these rows.")
@@ -106,7 +107,7 @@ def _numbers(
             say(console, f"The mean absolute error at the known targets is {error}.")
         return {"prediction": prediction}
     found = predict_interval(model, new.X, confidence_level=confidence, method=method, locally_weighted=weighted)
-    say_intervals(console, found, model.y_, weighted)
+    say_intervals(console, found, fitted(model).y, weighted)
     if new.y is not None:
         say(console, f"{percent(found.coverage(new.y))} of the known targets are inside.")
     return columns_of(found)

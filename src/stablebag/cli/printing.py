@@ -1,24 +1,32 @@
-"""How commands print: plain sentences, numbers for machines, and what is being done."""
+"""How commands print: plain sentences, what is being done, the columns of a table, and the facts of a study."""
 
 import math
 import sys
+import textwrap
 import threading
 import time
+import warnings
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeElapsedColumn
+from rich.table import Table
 from rich.text import Text
 
-from stablebag._wording import about_time, visible
+from stablebag._wording import ROW_NUMBERS, about_time, percent, printable, visible
 from stablebag.models.parallel import on_notice, on_progress, on_step
+
+if TYPE_CHECKING:
+    from stablebag.showing.facts import Facts, Section
+    from stablebag.showing.report.page import DataAsRead
 
 _EVERY = 30.0  # seconds between two lines if there is no terminal for a bar
 _WINDOW = 60.0  # seconds over which the speed is measured
-_FEW = 3  # fits after which the time left is told
+_FEW = 3  # fits after which the time left is shown
 
 
 def open_console(*, stderr: bool = False) -> Console:
@@ -42,16 +50,37 @@ def finite(value: float) -> float | None:
 
 
 @contextmanager
+def print_warnings(console: Console, options: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Print warnings of the work in a ``with`` block as sentences, each once and without the place in the code.
+
+    Names of parameters are replaced by the options of the command line. Warnings for developers, which Python hides
+    from users, stay hidden.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+            warnings.simplefilter("ignore", category)
+        yield
+    for sentence in dict.fromkeys(str(warning.message) for warning in caught):
+        for parameter, option in (options or {}).items():
+            sentence = sentence.replace(parameter, option)
+        say(console, sentence)
+
+
+# ------------------------------------------------------------------------------------------------------------- progress
+
+
+@contextmanager
 def progress(console: Console, name: str, share: Callable[[int], float] | None = None) -> Iterator[None]:
     """Show what is done in a ``with`` block: a bar in a terminal, otherwise a line at once and one every half minute.
 
-    `share` tells how much of the work is done after so many fits, if they do not all take the same time. Work that is
+    `share` says how much of the work is done after so many fits, if they do not all take the same time. Work that is
     not counted is shown as well, by its name and by those of its steps.
     """
     work = _Work(name, share)
     shown = _bar(console, work) if console.is_terminal else _lines(beside(console), work)
-    told = on_notice(lambda sentence: say(beside(console), sentence))
-    with shown, on_progress(work.count), on_step(work.begin), told:
+    notices = on_notice(lambda sentence: say(beside(console), sentence))
+    with shown, on_progress(work.count), on_step(work.begin), notices:
         yield
 
 
@@ -136,20 +165,109 @@ def _lines(console: Console, work: _Work) -> Iterator[None]:
     """Lines for a file or a pipe, from a thread of their own, because single fits may take long."""
     over = threading.Event()
 
-    def tell() -> None:
+    def report() -> None:
         left = f", {work.left}" if work.left else ""
         say(console, f"{work.name}: {work.done:,} of {work.total:,} fits{left}." if work.total else f"{work.name} ...")
 
-    def tell_now_and_then() -> None:
+    def report_now_and_then() -> None:
         while not over.wait(_EVERY):
-            tell()
+            report()
 
-    tell()
-    work.changed = tell
-    teller = threading.Thread(target=tell_now_and_then, daemon=True)
-    teller.start()
+    report()
+    work.changed = report
+    reporter = threading.Thread(target=report_now_and_then, daemon=True)
+    reporter.start()
     try:
         yield
     finally:
         over.set()
-        teller.join()
+        reporter.join()
+
+
+# -------------------------------------------------------------------------------------------------------- columns table
+
+
+def print_columns(console: Console, data: "DataAsRead") -> None:
+    """Print a table of the columns that matter most, and how many others there are of which kind."""
+    table = Table(title=escape(visible(data.title)))
+    table.add_column("column", overflow="fold")
+    table.add_column("read as", no_wrap=True)
+    table.add_column("missing", justify="right", no_wrap=True)
+    table.add_column("values", justify="right", no_wrap=True)
+    table.add_column("examples", overflow="fold")
+    table.add_column("remark")
+    for column in data.shown():
+        missing = percent(column.missing) if 0 < column.missing < 1 else "all" if column.missing else ""
+        values = "" if column.n_values is None else f"{column.n_values:,}"
+        cells = (column.name, column.kind, missing, values, column.example, column.remark)
+        table.add_row(*(escape(visible(cell)) for cell in cells))
+    console.print(table)
+    if rest := data.rest():
+        say(console, rest)
+
+
+# ---------------------------------------------------------------------------------------------------------------- study
+
+
+def print_study(
+    console: Console,
+    facts: "Facts",
+    notes: Iterable[str] = (),
+    check_first: Sequence[str] = (),
+    rows: str = ROW_NUMBERS,
+) -> None:
+    """Print a study: what to check first, conclusion and advice, tables of facts, suspicious rows, notes."""
+    from stablebag.showing.verdict import AFTER_CHECKS, UNTIL_CHECKED
+
+    verdict = facts.verdict
+    if check_first:
+        _paragraph(console, "Check first:", style="bold")
+        for warning in check_first:
+            _point(console, warning)
+        _paragraph(console, UNTIL_CHECKED)
+        console.print()
+    _paragraph(console, verdict.headline, style="bold")
+    _paragraph(console, f"{AFTER_CHECKS} {verdict.advice}" if check_first and verdict.advice else verdict.advice)
+    for remark in verdict.remarks:
+        _paragraph(console, f"Also: {remark.headline[0].lower()}{remark.headline[1:]} {remark.advice}".rstrip())
+    console.print()
+    for reason in facts.reasons:
+        _point(console, reason)
+    console.print()
+    changes, scores, guarantees = map(facts.section, ("changes", "scores", "guarantees"))
+    _paragraph(console, f"{', and '.join(filter(None, (changes.caption, scores.caption)))}:")
+    console.print(_table(scores.columns, changes, scores))
+    _paragraph(console, f"{guarantees.caption}:")
+    console.print(_table(guarantees.columns, guarantees))
+    _paragraph(console, guarantees.note)
+    console.print()
+    for listed in facts.lists:
+        _paragraph(console, listed.sentence)
+    _paragraph(console, rows)
+    for note in notes:
+        _paragraph(console, note)
+
+
+def _table(columns: Mapping[str, str], *sections: "Section") -> Table:
+    """One table of the facts of some sections."""
+    table = Table()
+    table.add_column()
+    for name in columns.values():
+        table.add_column("\n".join(textwrap.wrap(name, 12)), justify="right", max_width=17)
+    for section in sections:
+        table.add_section()
+        for fact in section.facts:
+            table.add_row(fact.label, *map(fact.text, columns))
+    return table
+
+
+def _paragraph(console: Console, text: str, style: str = "") -> None:
+    if text:
+        console.print(visible(text), highlight=False, markup=False, style=style)
+
+
+def _point(console: Console, text: str) -> None:
+    """A line of a list, whose further lines are indented."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row("-", printable(text, most=10_000))
+    console.print(grid, highlight=False, markup=False)

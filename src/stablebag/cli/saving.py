@@ -16,9 +16,10 @@ from typing import Any
 from stablebag import __version__
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.cli.training import Reading
+from stablebag.models.fitted import fitted
 from stablebag.tables.text import TableError, name_of
 
-_ABOUT = "stablebag.json"
+_ORIGIN = "stablebag.json"
 _FORMAT = 2
 # What a model of a table is made of, beside what skops trusts by itself: all estimators of scikit-learn, and arrays.
 TRUSTED = frozenset(
@@ -60,50 +61,33 @@ TRUSTED = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Saving:
-    """An order to save a model that is not fitted yet; whether it can be is checked before.
-
-    Attributes
-    ----------
-    path : Path
-        Where it goes.
-    options : dict
-        The options of the command line: the table, the target, the group.
-    """
-
-    path: Path
-    options: dict[str, Any]
-
-    @classmethod
-    def order(cls, path: Path | None, options: dict[str, Any]) -> "Saving | None":
-        """Return the order, or None if there is no path."""
-        if path is None:
-            return None
-        refuse_unwritable(path)
+def check_can_save(path: Path | None, *read: Path | None) -> None:
+    """Refuse a path to which no model can be saved, before anything is fitted; None is no path."""
+    if path is not None:
+        refuse_unwritable(path, *read)
         _skops()
-        return cls(path, options)
 
-    def carry_out(self, model: Any, reading: Reading) -> str:
-        """Save a fitted model with how its table was read; return a sentence that says so."""
-        skops = _skops()
-        about = {
-            "format": _FORMAT,
-            "table": name_of(self.options["table"]),
-            "reading": reading.to_dict(),
-            "n_rows": len(model.y_),
-            "versions": _versions(),
-        }
-        with whole(self.path) as partial:
-            try:
-                skops.dump(model, partial, compression=zipfile.ZIP_DEFLATED)
-            except OSError:
-                raise
-            except Exception as error:
-                raise TableError(f"The model cannot be saved by skops: {_first_line(error)}.") from error
-            with zipfile.ZipFile(partial, "a") as file:
-                file.writestr(_ABOUT, json.dumps(about, indent=1))
-        return f"The model of {len(model.y_):,} rows is in {self.path}; stablebag predict uses it."
+
+def save_model(path: Path, model: Any, reading: Reading, table: Any) -> str:
+    """Save a fitted model with how its table was read; return a sentence that says so."""
+    skops = _skops()
+    origin = {
+        "format": _FORMAT,
+        "table": name_of(table),
+        "reading": reading.to_dict(),
+        "n_rows": len(fitted(model).y),
+        "versions": _versions(),
+    }
+    with whole(path) as partial:
+        try:
+            skops.dump(model, partial, compression=zipfile.ZIP_DEFLATED)
+        except OSError:
+            raise
+        except Exception as error:
+            raise TableError(f"The model cannot be saved by skops: {_first_line(error)}.") from error
+        with zipfile.ZipFile(partial, "a") as file:
+            file.writestr(_ORIGIN, json.dumps(origin, indent=1))
+    return f"The model of {len(fitted(model).y):,} rows is in {path}; stablebag predict uses it."
 
 
 @dataclass(frozen=True)
@@ -129,7 +113,7 @@ class SavedModel:
         """Load a model; a file with types that are neither known nor named in `trust` is refused."""
         from stablebag.models.ensemble import BaggedEnsemble, OtherVersionWarning
 
-        about, skops = _about(path), _skops()
+        origin, skops = _origin(path), _skops()
         try:
             types = set(skops.get_untrusted_types(file=path))
             unknown = sorted(types - TRUSTED - set(trust))
@@ -146,30 +130,30 @@ class SavedModel:
             raise
         except Exception as error:
             reason = _first_line(error)
-            raise TableError(f"The model in {path} cannot be loaded ({reason}). {_other_versions(about)}") from error
+            raise TableError(f"The model in {path} cannot be loaded ({reason}). {_other_versions(origin)}") from error
         if not isinstance(model, BaggedEnsemble):
             raise TableError(f"The file {path} holds a {type(model).__name__}, and no model of stablebag.")
-        return cls(model, about["reading"], _other_versions(about))
+        return cls(model, origin["reading"], _other_versions(origin))
 
 
-def _about(path: Path) -> dict[str, Any]:
+def _origin(path: Path) -> dict[str, Any]:
     """What a file says of its model, as text."""
     if not path.is_file():
         raise TableError(f"There is no file {path}.")
     try:
         with zipfile.ZipFile(path) as file:
-            about: dict[str, Any] = json.loads(file.read(_ABOUT))
-        if about["format"] != _FORMAT:
-            version = about["versions"]["stablebag"]
+            origin: dict[str, Any] = json.loads(file.read(_ORIGIN))
+        if origin["format"] != _FORMAT:
+            version = origin["versions"]["stablebag"]
             raise TableError(f"The file {path} was saved by another version of stablebag, {version}. Fit anew.")
-        about["reading"] = Reading.from_dict(about["reading"])
+        origin["reading"] = Reading.from_dict(origin["reading"])
     except TableError:
         raise
     except Exception:  # whatever a damaged archive can raise
         raise TableError(
             f"The file {path} is not a model that stablebag has saved. Save one with stablebag measure --save."
         ) from None
-    return about
+    return origin
 
 
 def _skops() -> Any:
@@ -192,12 +176,12 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _other_versions(about: dict[str, Any]) -> str:
+def _other_versions(origin: dict[str, Any]) -> str:
     """Say which versions differ from those that saved a model, if the first two numbers of one do."""
     now = _versions()
     others = [
         f"{name} {version} (here {now[name]})"
-        for name, version in about["versions"].items()
+        for name, version in origin["versions"].items()
         if name in now and version.split(".")[:2] != now[name].split(".")[:2]
     ]
     return f"It was saved with {', '.join(others)}; predictions may differ." if others else ""

@@ -11,7 +11,7 @@ from rich.table import Table
 from stablebag._wording import NUMBER_OF_ROW, percent, visible
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.cli.options import keep_option, save_option, table_options
-from stablebag.cli.printing import open_console, progress, say
+from stablebag.cli.printing import open_console, print_warnings, progress, say
 from stablebag.tables.text import paths_of
 
 _SHOWN = 5  # rows in the terminal
@@ -56,8 +56,8 @@ def sets(
       stablebag sets patients.csv --target diagnosis --test new.csv --method jackknife+ --confidence 0.9
     """
     from stablebag.cli import training as groups
-    from stablebag.cli.saving import Saving
-    from stablebag.cli.training import TwoTables, about_bags, check_level, check_share, spoken_warnings
+    from stablebag.cli.saving import check_can_save, save_model
+    from stablebag.cli.training import TwoTables, about_bags, check_level, check_share
     from stablebag.deciding.label_sets import predict_set
     from stablebag.models.estimators import BaggedClassifier
     from stablebag.tables.columns import about_copies_to_predict
@@ -81,9 +81,9 @@ def sets(
     else:
         about = {"delta": 0.05 if delta is None else delta}
         check_share(about["delta"], "--delta")
-    for path in (output, save):
-        refuse_unwritable(path, *paths_of(options["table"]), test)
-    saving, console = Saving.order(save, options), open_console()
+    refuse_unwritable(output, *paths_of(options["table"]), test)
+    check_can_save(save, *paths_of(options["table"]), test)
+    console = open_console()
     with progress(console, "Reading"):
         data = TwoTables.read(options, test, "classification")
     for warning in data.data.as_read.warned:
@@ -92,7 +92,7 @@ def sets(
     model = data.model(console, BaggedClassifier, random_number=covers)
     with progress(console, "Fitting"):
         model.fit(**data.to_fit)
-    with spoken_warnings(console, {"by_class=False": "--overall", "by_class=True": "--by-class"}):
+    with print_warnings(console, {"by_class=False": "--overall", "by_class=True": "--by-class"}):
         found = predict_set(model, new.X, method=method, **about)
     say(console, conclusion(found))
     say(console, f"{found.guarantee} {about_bags(model)}".strip())
@@ -120,8 +120,8 @@ def sets(
         with whole(output) as partial:
             new.beside(columns_of(found), kept, "set").to_csv(partial, index=False)
         say(console, f"{len(found):,} sets are in {output}.")
-    if saving is not None:
-        say(console, saving.carry_out(model, data.data.reading))
+    if save is not None:
+        say(console, save_model(save, model, data.data.reading, options["table"]))
 
 
 def conclusion(found: Any) -> str:

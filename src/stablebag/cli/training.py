@@ -4,9 +4,7 @@ import ast
 import importlib
 import math
 import shlex
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -29,10 +27,9 @@ from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import shuffle
 
-from stablebag._wording import ROW_NUMBERS, ROWS, Noun
+from stablebag._wording import GROUPS, ROW_NUMBERS, ROWS
 from stablebag.cli.budget import settled
 from stablebag.cli.options import scheme_of
-from stablebag.cli.printing import say
 from stablebag.resampling.schemes import RandomBags, as_law, random_n_bags
 from stablebag.resampling.units import Units
 from stablebag.showing.report.page import DataAsRead
@@ -90,24 +87,6 @@ def check_share(value: float, option: str) -> None:
 
 def _meant(value: float) -> str:
     return f" Did you mean {value / 100:g}?" if 1 < value < 100 else ""
-
-
-@contextmanager
-def spoken_warnings(console: Console, options: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Say warnings of the work in a ``with`` block as sentences, each once and without the place in the code.
-
-    Names of parameters are replaced by the options of the command line. Warnings for developers, which Python hides
-    from users, stay hidden.
-    """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
-            warnings.simplefilter("ignore", category)
-        yield
-    for sentence in dict.fromkeys(str(warning.message) for warning in caught):
-        for parameter, option in (options or {}).items():
-            sentence = sentence.replace(parameter, option)
-        say(console, sentence)
 
 
 # -------------------------------------------------------------------------------------------------------------- choices
@@ -349,14 +328,9 @@ def _classes(units: Units, y: np.ndarray) -> np.ndarray | None:
     return of_units if (of_units[units.of_rows] == y).all() else None
 
 
-def noun(groups: Any) -> Noun:
-    """Return what the units of a column are."""
-    return Noun.of_column(groups.name)
-
-
 def sizes(groups: Any) -> str:
     """Say in a sentence how many rows a unit has."""
-    counts, many = groups.value_counts(), noun(groups).count(groups.nunique())
+    counts, many = groups.value_counts(), GROUPS.count(groups.nunique())
     if counts.max() == 1:
         return f"There are {many} with one row each: leaving out one is leaving out a row."
     if counts.min() == counts.max():
@@ -365,8 +339,8 @@ def sizes(groups: Any) -> str:
 
 
 def counted(groups: Any) -> str:
-    """Say how many rows of how many units there are: "1,500 rows of 300 patients"."""
-    return f"{ROWS.count(len(groups))} of {noun(groups).count(groups.nunique())}"
+    """Say how many rows of how many units there are: "1,500 rows of 300 groups"."""
+    return f"{ROWS.count(len(groups))} of {GROUPS.count(groups.nunique())}"
 
 
 def trained(n_rows: int, n_test: int, groups: Any, others: Any) -> str:
@@ -376,7 +350,7 @@ def trained(n_rows: int, n_test: int, groups: Any, others: Any) -> str:
     of = ""
     if others is not None:
         number, new = others.nunique(), "" if _known(groups, others).any() else "other "
-        of = f" of {number:,} {new}{noun(groups).singular if number == 1 else noun(groups).plural}"
+        of = f" of {number:,} {new}{'group' if number == 1 else 'groups'}"
     return f"Trained on {counted(groups)}, held out {ROWS.count(n_test)}{of}."
 
 
@@ -385,7 +359,7 @@ def seen_before(groups: Any, others: Any) -> str:
     if groups is None or others is None or not (known := _known(groups, others)).any():
         return ""
     names, number = listed(list(dict.fromkeys(written(others[known])))), int(known.sum())
-    belong = f"belong{'s' if number == 1 else ''} to {noun(groups).plural} that were trained on ({names})"
+    belong = f"belong{'s' if number == 1 else ''} to groups that were trained on ({names})"
     return f"{number:,} of the {ROWS.count(len(others))} to predict {belong}."
 
 
@@ -418,19 +392,19 @@ def suggestion(X: Any, X_test: Any = None) -> str:
     if not (found := of_repeats(X)):
         return ""
     name = found[0]
-    of, whole = Noun.of_column(name), f"--group {shlex.quote(name)}"
+    whole = f"--group {shlex.quote(name)}"
     if X_test is None:
         return (
-            f"The column {name} has {X[name].nunique():,} values in {len(X):,} rows. If the rows of {of.any_one} "
-            f"belong together, add {whole}: without it, errors and intervals are too small for new {of.plural}."
+            f"The column {name} has {X[name].nunique():,} values in {len(X):,} rows. If the rows of a group "
+            f"belong together, add {whole}: without it, errors and intervals are too small for new groups."
         )
     known = int(_known(X[name], X_test[name]).sum())
     if not known:
         return ""
     return (
-        f"{known:,} of {ROWS.count(len(X_test))} held out {'belongs' if known == 1 else 'belong'} to {of.plural} that "
-        f"were trained on ({name}), so the scores flatter predictions for new {of.plural}. If new {of.plural} are what "
-        f"you predict, add {whole}: it holds out whole {of.plural}."
+        f"{known:,} of {ROWS.count(len(X_test))} held out {'belongs' if known == 1 else 'belong'} to groups that "
+        f"were trained on ({name}), so the scores flatter predictions for new groups. If new groups are what "
+        f"you predict, add {whole}: it holds out whole groups."
     )
 
 
@@ -438,12 +412,12 @@ def about_dropped(dropped: Any) -> list[str]:
     """Say that a column that seems to say whose rows are whose was left out, though its groups are still there."""
     if not (found := of_repeats(dropped)):
         return []
-    name, of = found[0], Noun.of_column(found[0])
+    name = found[0]
     quoted = shlex.quote(name)
     return [
         f"The column {name}, which is left out, has {dropped[name].nunique():,} values in {len(dropped):,} rows. If "
-        f"the rows of {of.any_one} belong together, use --group {quoted} instead of --drop {quoted}: otherwise errors "
-        f"and intervals are too small for new {of.plural}."
+        f"the rows of a group belong together, use --group {quoted} instead of --drop {quoted}: otherwise errors and "
+        "intervals are too small for new groups."
     ]
 
 
@@ -770,7 +744,7 @@ class TrainingTable:
         trained = names if trained is None else trained
         among = set(trained)
         found = [name for name in self.decisive if name in among]
-        noun = ROWS if self.groups is None else Noun.of_column(self.groups.name)
+        noun = ROWS if self.groups is None else GROUPS
         if not found:
             return (
                 f"Without any single {noun.singular}, every column would be read as it is, so the guarantee covers the "
@@ -1273,7 +1247,7 @@ class TwoTables:
         """
         options = self.options
         learner = make_learner(options["model"], self.data.task, parse_parameters(options["parameters"]))
-        pipeline, noun = self.data.pipeline(learner), ROWS if self.groups is None else Noun.of_column(self.groups.name)
+        pipeline, noun = self.data.pipeline(learner), ROWS if self.groups is None else GROUPS
         scheme = scheme_of(options["scheme"], options["bag_size"])
         about = {"n_bags": options["n_bags"], "n_refits": 0, "size_is_given": options["bag_size"] is not None}
         run = {"jobs": options["jobs"], "limit": options["time_limit"], "seed": options["seed"]}

@@ -5,11 +5,10 @@ rows that it has not seen. Barber, Candes, Ramdas and Tibshirani (2021), "Predic
 Kim, Xu and Barber (2020), "Predictive inference is free with the jackknife+-after-bootstrap", make intervals from that.
 """
 
-import html
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -28,13 +27,9 @@ from stablebag._checks import (
     refuse_value,
 )
 from stablebag._seeds import RandomState, Seeds
-from stablebag._wording import ROWS, Noun, number, paragraphs, preformatted
+from stablebag._wording import ROWS, Noun, Result, number, paragraphs
 from stablebag.deciding.jackknife import (
     CVPlus,
-    GroupCVPlus,
-    GroupJackknife,
-    GroupJackknifeMinmax,
-    GroupJackknifePlus,
     Jackknife,
     JackknifeMinmax,
     JackknifePlus,
@@ -47,23 +42,22 @@ from stablebag.measuring.refits import refit_without, units_for
 from stablebag.models.average import point_blocks
 from stablebag.models.ensemble import check_bagged, refuse_unequal
 from stablebag.models.estimators import BaggedRegressor
+from stablebag.models.fitted import fitted
 from stablebag.models.rows import as_column, as_table, index_of, one_column
 from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.units import Units
 
-_SHOWN = 10
 _METHODS = {method.name: method for method in (Jackknife, JackknifePlus, JackknifeMinmax)}
 METHODS = (*_METHODS, StableJackknife.name)
-_OF_GROUPS = {method.name: method for method in (GroupJackknife, GroupJackknifePlus, GroupJackknifeMinmax, GroupCVPlus)}
 _LEFT_OUT = 2**22  # predictions without rows that are held at once
 _RARELY = 1e-3  # the chance of a row in every bag that needs no mention
 
 
-@dataclass(frozen=True, eq=False)
-class Intervals:
+@dataclass(frozen=True, eq=False, repr=False)
+class Intervals(Result):
     """Prediction intervals at some points, and the guarantee that they carry.
 
-    Made by `predict_interval` and `jackknife_intervals_refit`.
+    Made by `predict_interval` and `jackknife_intervals_refit`. They are unpacked as ``lower, upper = intervals``.
 
     Attributes
     ----------
@@ -86,11 +80,15 @@ class Intervals:
     Examples
     --------
     >>> import numpy as np
-    >>> from stablebag import Intervals
+    >>> from stablebag.deciding import Intervals
     >>> lower, upper = np.array([0.0, 1.0]), np.array([2.0, 4.0])
     >>> intervals = Intervals(lower, upper, np.array([1.0, 2.0]), 0.9, "jackknife+", "none")
     >>> intervals.width, intervals.contains([1.5, 5.0]), intervals.coverage([1.5, 5.0])
     (array([2., 3.]), array([ True, False]), 0.5)
+    >>> intervals
+    point  prediction  lower  upper
+    0               1      0      2
+    1               2      1      4
     """
 
     lower: np.ndarray
@@ -154,27 +152,17 @@ class Intervals:
         """Explain in sentences what the intervals are, and what is proved about them."""
         width = float(np.median(self.width))
         size = "infinitely wide" if math.isinf(width) else f"with a median width of {number(width)}"
-        many = "1 interval" if len(self) == 1 else f"{len(self):,} intervals"
+        n = len(self.lower)
+        many = "1 interval" if n == 1 else f"{n:,} intervals"
         sentences = [f"{many} by {self.method} at level {self.confidence_level:g}, {size}.", self.guarantee]
         return paragraphs(sentences)
 
-    def __str__(self) -> str:
-        return self.explain()
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter((self.lower, self.upper))
 
-    def _repr_html_(self) -> str:
-        """For notebooks: what is proved, and the first intervals."""
-        names = range(len(self)) if self.index is None else self.index
-        lines = zip(names, self.prediction[:_SHOWN], self.lower[:_SHOWN], self.upper[:_SHOWN], strict=False)
-        cells = "".join(
-            f"<tr><th>{html.escape(str(name))}</th>{''.join(f'<td>{number(value)}</td>' for value in some)}</tr>"
-            for name, *some in lines
-        )
-        head = "<tr><th>point</th><th>prediction</th><th>lower</th><th>upper</th></tr>"
-        more = f"<p>and {len(self) - _SHOWN:,} more</p>" if len(self) > _SHOWN else ""
-        return f"{preformatted(self.explain())}<table>{head}{cells}</table>{more}"
-
-    def __len__(self) -> int:
-        return len(self.lower)
+    def _preview(self) -> tuple[str, Any, dict[str, Any]]:
+        names = range(len(self.lower)) if self.index is None else self.index
+        return "point", names, {"prediction": self.prediction, "lower": self.lower, "upper": self.upper}
 
 
 def predict_interval(
@@ -231,6 +219,7 @@ def predict_interval(
     >>> from stablebag import BaggedRegressor, predict_interval
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BaggedRegressor(n_bags=500, random_state=0).fit(X[:400], y[:400])
+    >>> lower, upper = predict_interval(model, X[400:], confidence_level=0.9)
     >>> print(predict_interval(model, X[400:], confidence_level=0.9))
     42 intervals by jackknife+ at level 0.9, with a median width of 187.8.
     Proved for exchangeable rows and any learner that is blind to their order: coverage is at
@@ -244,34 +233,31 @@ def predict_interval(
     method = _check_method(method, METHODS, owner, delta)
     if check_flag(locally_weighted, "locally_weighted", owner):
         _check_weighted(method, owner)
-    residuals = np.abs(model.y_ - left_out_at_rows(model))
-    rule: Any
+    residuals = np.abs(fitted(model).y - left_out_at_rows(model))
+    rule: Jackknife
     units = model.units_
-    if not units.are_rows:
-        rule = _of_groups(method, level, units, owner)
-        _warn_if_infinite(rule, len(units), units)
-    elif method == StableJackknife.name:
-        _refuse_unequal_stable(model.scheme_, method, owner)
+    if method == StableJackknife.name:
+        _check_stable(method, units, owner, model.scheme_)
         rule = StableJackknife.of_model(model, level, delta, bound, owner)
         rule.warn_if_vacuous()
     else:
-        rule = _METHODS[method](level)
-        _warn_if_infinite(rule, len(residuals), units)
+        rule = _METHODS[method](level, units)
+        _warn_if_infinite(rule, units)
     if locally_weighted:
-        found = list(LocallyWeighted(rule, units).of_model(model, X))
+        found = list(LocallyWeighted(rule).of_model(model, X))
     else:
-        find = rule.from_bags(residuals, model.average_)
-        blocks = (block for _, raw in model.raw_blocks(X) for block in point_blocks(model.average_, raw))
+        find = rule.from_bags(residuals, fitted(model).average)
+        blocks = (block for _, raw in fitted(model).raw_blocks(X) for block in point_blocks(fitted(model).average, raw))
         found = [(block.prediction, find(block)) for block in blocks]
     prediction = np.concatenate([block for block, _ in found])
     lower, upper = (np.concatenate([ends[side] for _, ends in found]) for side in (0, 1))
-    guarantee = rule.guarantee(len(residuals)) + about_bags(model, rule)
+    guarantee = rule.guarantee(len(residuals)) + describe_bags(model, rule)
     if not model.scheme_.is_symmetric:
         unlike = f"the bags do not treat all {units.noun.plural} alike"
         guarantee = f"Nothing is proved about their coverage, because {unlike}."
     if locally_weighted:
         method = f"locally weighted {method}"
-    return Intervals(lower, upper, prediction, float(level), method, guarantee, model.index_of(X))
+    return Intervals(lower, upper, prediction, float(level), method, guarantee, fitted(model).index_of(X))
 
 
 def _check_weighted(method: str, owner: str) -> None:
@@ -281,19 +267,14 @@ def _check_weighted(method: str, owner: str) -> None:
         raise refuse_value("locally_weighted", owner, f"False for the {method}", True, reason)
 
 
-def _refuse_unequal_stable(law: ResolvedScheme, method: str, owner: str) -> None:
-    """Refuse the stable jackknife for bags that do not treat all rows alike."""
-    if not law.is_symmetric:
-        reason = "its proof needs bags that treat all rows alike."
-        raise refuse_value("method", owner, f"another one for {type(law.scheme).__name__}", method, reason)
-
-
-def _of_groups(method: str, level: Fraction, units: Units, owner: str) -> GroupJackknife:
-    """The method for units of several rows."""
-    if method == StableJackknife.name:
+def _check_stable(method: str, units: Units, owner: str, law: ResolvedScheme | None = None) -> None:
+    """Refuse the stable jackknife for groups, and for bags that do not treat all rows alike."""
+    if not units.are_rows:
         reason = f"it is proved for rows, and here {units.noun.plural} are left out. Use the jackknife+."
         raise refuse_value("method", owner, f"one of {tuple(_METHODS)} with groups", method, reason)
-    return _OF_GROUPS[method](level, units)
+    if law is not None and not law.is_symmetric:
+        reason = "its proof needs bags that treat all rows alike."
+        raise refuse_value("method", owner, f"another one for {type(law.scheme).__name__}", method, reason)
 
 
 def jackknife_intervals_refit(
@@ -350,7 +331,7 @@ def jackknife_intervals_refit(
     Examples
     --------
     >>> from sklearn.linear_model import LinearRegression
-    >>> from stablebag import jackknife_intervals_refit
+    >>> from stablebag.deciding import jackknife_intervals_refit
     >>> X, y = [[i] for i in range(9)], [0.1, 0.9, 2.3, 2.7, 4.4, 4.8, 6.3, 6.6, 8.5]
     >>> intervals = jackknife_intervals_refit(LinearRegression(), X, y, [[4.5]], confidence_level=0.8)
     >>> round(float(intervals.lower[0]), 4), round(float(intervals.upper[0]), 4)
@@ -371,16 +352,14 @@ def jackknife_intervals_refit(
     folds = [np.array([unit]) for unit in range(len(units))]
     if method == CVPlus.name:
         folds = shuffled_folds(len(units), n_folds, seeds, owner, units.noun)
-    rule: Any
-    if not units.are_rows:
-        rule = _of_groups(method, level, units, owner)
-    elif method == StableJackknife.name:
+    rule: Jackknife
+    if method == StableJackknife.name:
+        _check_stable(method, units, owner)
         rule = StableJackknife.of_estimator(estimator, y, level, delta, bound, owner)
         rule.warn_if_vacuous()
     else:
-        rule = CVPlus(level, len(folds)) if method == CVPlus.name else _METHODS[method](level)
-    if method != StableJackknife.name:
-        _warn_if_infinite(rule, len(units), units)
+        rule = CVPlus(level, units, len(folds)) if method == CVPlus.name else _METHODS[method](level, units)
+        _warn_if_infinite(rule, units)
     residuals, left_out, prediction = np.empty(n), np.empty((0, 0)), np.empty(0)
     every = [np.empty(0, dtype=np.intp), *folds]
     options = {"units": units, "one_less": method != CVPlus.name, "n_jobs": n_jobs, "random_state": seeds}
@@ -395,14 +374,14 @@ def jackknife_intervals_refit(
     return Intervals(lower, upper, prediction, float(level), method, rule.guarantee(n), index_of(X_test))
 
 
-def about_bags(model: Any, rule: Jackknife) -> str:
+def describe_bags(model: Any, rule: Jackknife) -> str:
     """Say what the proof assumes about the bags of a fitted model."""
     if not rule.reuses_bags or model.derandomized_:
         return ""
     if isinstance(rule, StableJackknife):
         anew = " The certificate is about bags drawn anew without each row; here they are reused, so this holds "
         return f"{anew}approximately, and exactly for all bags or by refitting."
-    if model.has_random_n_bags_:
+    if fitted(model).has_random_n_bags:
         refused = float(np.sum(model.scheme_.inclusion_probabilities ** len(model.bags_)))
         if refused < _RARELY:
             return ""
@@ -413,14 +392,15 @@ def about_bags(model: Any, rule: Jackknife) -> str:
     return f"{at_random} holds only approximately."
 
 
-def _warn_if_infinite(rule: Jackknife, n_samples: int, units: Units) -> None:
+def _warn_if_infinite(rule: Jackknife, units: Units) -> None:
     """Warn about intervals that say nothing, on behalf of the function that the user called."""
-    if (rank := rule.rank(n_samples)) > n_samples:
-        text = (
-            f"The intervals are infinite: level {float(rule.level):g} asks for residual number {rank} of {n_samples} "
-            f"training rows. Use at least {math.ceil(1 / (1 - rule.level)) - 1} rows, or a lower level."
+    n, many = len(units), units.noun.plural
+    if (rank := rule.rank(n)) > n:
+        warnings.warn(
+            f"The intervals are infinite: level {float(rule.level):g} asks for residual number {rank} of {n} training "
+            f"{many}. Use at least {math.ceil(1 / (1 - rule.level)) - 1} {many}, or a lower level.",
+            stacklevel=3,
         )
-        warnings.warn(units.noun.in_place_of_rows(text), stacklevel=3)
 
 
 def shuffled_folds(n_samples: int, n_folds: int, seeds: Seeds, owner: str, noun: Noun = ROWS) -> list[np.ndarray]:

@@ -1,4 +1,4 @@
-"""Jackknife+ intervals, by rows and by groups."""
+"""The jackknife family: intervals from leave-one-out predictions and residuals, of rows or of groups."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -20,8 +20,8 @@ from stablebag.models.average import (
     left_out_spread,
     outside_weights,
     spread,
-    spread_at_rows,
 )
+from stablebag.models.fitted import fitted
 from stablebag.resampling.units import Units
 
 # ---------------------------------------------------------------------------------------------------------- rank search
@@ -139,12 +139,17 @@ class RankSearch:
 
 # ------------------------------------------------------------------------------------------------------------ jackknife
 # The jackknife family: from leave-one-out predictions and residuals to the ends of intervals, and what is proved.
+#
+# What is left out has the same weight whether it is a row or a group of rows: residuals are those of rows predicted
+# without their group, the weights of a group's rows add up to that of a single row, and intervals are for a row of a
+# new group. Lee, Barber and Willett (2023), "Distribution-free inference with hierarchical data", extend the jackknife+
+# to such data. The proofs are in docs/proofs.md, 12.
 
 _FEW = 64  # points at a time where speed does not matter
+_BLOCK = 2**21  # rows and points that are looked at together
+_WEIGHT_ROUNDING = 1e-9  # of sums of weights, in groups
 
 Ends = tuple[np.ndarray, np.ndarray]
-
-_WHATEVER = "Proved for exchangeable rows and any learner that is blind to their order:"
 
 
 def quantile_rank(level: float | Fraction, n_samples: int) -> int:
@@ -166,40 +171,70 @@ class Jackknife:
     ----------
     level : Fraction
         The level 1 - a.
+    units : Units or None, default=None
+        The rows or groups that are left out; None is the rows.
     """
 
     level: Fraction
+    units: Units | None = None
     name: ClassVar[str] = "jackknife"
     reuses_bags: ClassVar[bool] = False  # whether the proof depends on reused bags
 
-    def rank(self, n_samples: int) -> int:
-        """Return the rank of the order statistic; more than `n_samples` stands for infinity."""
-        return quantile_rank(self.level, n_samples)
+    def rank(self, n_units: int) -> int:
+        """Return the rank of the order statistic; more than the number of rows or groups stands for infinity."""
+        return quantile_rank(self.level, n_units)
+
+    def guarantee(self, n_samples: int) -> str:
+        """Say what is proved about the coverage."""
+        return "Nothing is proved about their coverage: the jackknife can fail for an unstable learner."
 
     def intervals(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
-        """Return the ends of the intervals at some points; `left_out` has one line per training row."""
-        refuse_unless(bool(np.isfinite(residuals).all() and np.isfinite(left_out).all()))
-        rank = self.rank(len(residuals))
-        if rank > len(residuals):
-            return everything(len(prediction))
-        return self._ends(rank, residuals, prediction, left_out)
+        """Return the ends of the intervals at some points; `left_out` has one line per row or group."""
+        _check_finite(bool(np.isfinite(residuals).all() and np.isfinite(left_out).all()))
+        if self.rank(len(left_out)) > len(left_out):
+            return infinite_intervals(len(prediction))
+        return self._ends(residuals, prediction, left_out)
 
     def from_bags(self, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
         """Return a function from points to the ends of their intervals, the same as `intervals` gives.
 
-        No row is in every bag.
+        No row, or group, is in every bag.
         """
-        rank = self.rank(len(residuals))
-        refuse_unless(bool(np.isfinite(residuals).all()))
-        find = self._search(rank, residuals, average) if rank <= len(residuals) else None
+        _check_finite(bool(np.isfinite(residuals).all()))
+        n_units = average.bags.n_samples
+        find = self._finder(residuals, average) if self.rank(n_units) <= n_units else None
 
         def ends(points: BagPoints) -> Ends:
-            refuse_unless(bool(np.isfinite(points.size).all()))
+            _check_finite(bool(np.isfinite(points.size).all()))
             if points.may_overflow:
                 return self._of_large(residuals, points)
-            return everything(len(points)) if find is None else find(points)
+            return infinite_intervals(len(points)) if find is None else find(points)
 
         return ends
+
+    def quantile(self, values: np.ndarray) -> np.ndarray:
+        """Return the smallest value in each line such that those up to it have the weight needed; may reorder lines."""
+        if self._rows:
+            rank = self.rank(values.shape[1])
+            values.partition(rank - 1, axis=1)
+            return values[:, rank - 1].copy()  # a view would keep all of it alive
+        order = np.argsort(values, axis=1)
+        weights, needed = self._weights
+        place = np.minimum((np.cumsum(weights[order], axis=1) < needed).sum(axis=1), values.shape[1] - 1)
+        lines = np.arange(len(values))
+        found: np.ndarray = values[lines, order[lines, place]]
+        return found
+
+    def _ends(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
+        radius = self._radius(residuals)
+        return prediction - radius, prediction + radius
+
+    def _finder(self, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
+        radius = self._radius(residuals)
+        return lambda points: (points.prediction - radius, points.prediction + radius)
+
+    def _radius(self, residuals: np.ndarray) -> float:
+        return float(self.quantile(residuals[None].copy())[0])
 
     def _of_large(self, residuals: np.ndarray, points: BagPoints) -> Ends:
         """The ends if predictions are near the largest number that there is; slow, a few points at a time."""
@@ -207,67 +242,87 @@ class Jackknife:
         ends = [self.intervals(residuals, points.prediction[s], average.left_out(points.raw[:, s])) for s in few]
         return np.concatenate([lower for lower, _ in ends]), np.concatenate([upper for _, upper in ends])
 
-    def guarantee(self, n_samples: int) -> str:
-        """Say what is proved about the coverage."""
-        return "Nothing is proved about their coverage: the jackknife can fail for an unstable learner."
+    @property
+    def _rows(self) -> bool:
+        """Whether single rows are left out, so that all weights are equal."""
+        return self.units is None or self.units.are_rows
 
-    def _ends(self, rank: int, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
-        radius = self._radius(rank, residuals)
-        return prediction - radius, prediction + radius
+    @cached_property
+    def _weights(self) -> tuple[np.ndarray, Any]:
+        """The weight of each row, and how much is needed: whole numbers that add up to the same in each group."""
+        assert self.units is not None
+        sizes, needed = self.units.sizes[self.units.of_rows], self.level * (len(self.units) + 1)
+        whole = math.lcm(*np.unique(sizes).tolist())
+        if whole * (len(self.units) + 1) < 2**62:
+            return whole // sizes, math.ceil(needed * whole)
+        return 1 / sizes, float(needed) - _WEIGHT_ROUNDING  # of many sizes there is no common multiple
 
-    def _search(self, rank: int, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
-        radius = self._radius(rank, residuals)
-        return lambda points: (points.prediction - radius, points.prediction + radius)
-
-    def _radius(self, rank: int, residuals: np.ndarray) -> float:
-        return float(np.partition(residuals, rank - 1)[rank - 1])
+    @property
+    def _proved(self) -> str:
+        """The beginning of a sentence about what is proved: for which data."""
+        one, many, new = "row", "rows", ""
+        if self.units is not None and not self._rows:
+            one, many = self.units.noun.singular, self.units.noun.plural
+            new = f", at a row drawn at random from a new {one}"
+        return f"Proved for exchangeable {many} and any learner that is blind to their order{new}:"
 
 
 @dataclass(frozen=True)
 class JackknifePlus(Jackknife):
-    """Quantiles of the predictions without row i plus and minus the residual of row i."""
+    """Quantiles of the predictions without a row or group, plus and minus the residuals of its rows."""
 
     name: ClassVar[str] = "jackknife+"
     reuses_bags: ClassVar[bool] = True
 
     def guarantee(self, n_samples: int) -> str:
-        covered = 1 - 2 * (1 - self.level) - self._slack(n_samples)
+        covered, typically = self._covered(n_samples), f"typically it is near {float(self.level):g}."
         if covered <= 0:
-            typically = f"typically it is near {float(self.level):g}."
             return f"Nothing is proved about their coverage at so low a level; {typically}"
-        proved = f"coverage is at least {rounded_down(covered)}; typically it is near {float(self.level):g}."
-        return f"{_WHATEVER} {proved}{self._caveat(n_samples)}"
+        return f"{self._proved} coverage is at least {rounded_down(covered)}; {typically}"
 
-    def _slack(self, n_samples: int) -> Fraction:
-        return Fraction(0)
+    def _covered(self, n_samples: int) -> Fraction:
+        return 1 - 2 * (1 - self.level)
 
-    def _caveat(self, n_samples: int) -> str:
-        return ""
+    def _ends(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
+        lower, upper = np.empty((2, len(prediction)))
+        for some in _blocks(len(prediction), len(residuals)):
+            lines = np.ascontiguousarray(left_out[:, some].T)
+            lower[some], upper[some] = self._of_lines(residuals, lines)
+        return lower, upper
 
-    def _ends(self, rank: int, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
-        n = len(residuals)
-        columns = np.empty(left_out.T.shape)
+    def _of_lines(self, residuals: np.ndarray, left_out: np.ndarray) -> Ends:
+        """The ends at some points; `left_out` has one line per point, with one entry per row or group."""
+        by_rows = left_out if self._rows or self.units is None else left_out[:, self.units.of_rows]
         with np.errstate(over="ignore"):  # an interval may be infinite
-            np.add(left_out.T, residuals, out=columns)
-        columns.partition(rank - 1, axis=1)
-        upper = columns[:, rank - 1].copy()  # a view would keep all of it alive
-        with np.errstate(over="ignore"):
-            np.subtract(left_out.T, residuals, out=columns)
-        columns.partition(n - rank, axis=1)
-        return columns[:, n - rank].copy(), upper
+            return 0.0 - self.quantile(residuals - by_rows), self.quantile(by_rows + residuals)
 
-    def _search(self, rank: int, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
-        return RankSearch(rank, residuals, average).ends
+    def _finder(self, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
+        if self._rows:
+            return RankSearch(self.rank(len(residuals)), residuals, average).ends
+        lines, special, others = _all_lines(average)
+        place = np.argsort(np.concatenate([special, others]))
+
+        def ends(points: BagPoints) -> Ends:
+            lower, upper = np.empty((2, len(points)))
+            for some, *left_out in lines.blocks(points, np.arange(len(points)), slice(0, len(others))):
+                left = np.concatenate(left_out, axis=1)[:, place]
+                for part in _blocks(len(some), len(residuals)):
+                    lower[some[part]], upper[some[part]] = self._of_lines(residuals, left[part])
+            return lower, upper
+
+        return ends
 
 
 @dataclass(frozen=True)
 class CVPlus(JackknifePlus):
-    """The jackknife+ with folds in place of rows.
+    """The jackknife+ with folds in place of rows, or of whole groups in place of groups.
 
     Parameters
     ----------
     level : Fraction
         The level 1 - a.
+    units : Units or None, default=None
+        The rows or groups that are left out; None is the rows.
     n_folds : int, default=10
         The number of folds.
     """
@@ -275,33 +330,40 @@ class CVPlus(JackknifePlus):
     n_folds: int = 10
     name: ClassVar[str] = "cv+"
 
-    def _slack(self, n_samples: int) -> Fraction:
-        k, size = self.n_folds, Fraction(n_samples, self.n_folds)
-        return min(2 * (1 - Fraction(1, k)) / (size + 1), (1 - Fraction(k, n_samples)) / (k + 1))
+    def guarantee(self, n_samples: int) -> str:
+        if self.units is not None and not self._rows:
+            return (
+                f"Nothing is proved about their coverage with folds of {self.units.noun.plural}; typically it is near "
+                f"{float(self.level):g}. The jackknife+ has a proof."
+            )
+        proved = super().guarantee(n_samples)
+        if n_samples % self.n_folds == 0 or self._covered(n_samples) <= 0:
+            return proved
+        return f"{proved} Folds differ in size here, so this holds approximately."
 
-    def _caveat(self, n_samples: int) -> str:
-        even = n_samples % self.n_folds == 0
-        return "" if even else " Folds differ in size here, so this holds approximately."
+    def _covered(self, n_samples: int) -> Fraction:
+        k, size = self.n_folds, Fraction(n_samples, self.n_folds)
+        slack = min(2 * (1 - Fraction(1, k)) / (size + 1), (1 - Fraction(k, n_samples)) / (k + 1))
+        return super()._covered(n_samples) - slack
 
 
 @dataclass(frozen=True)
 class JackknifeMinmax(Jackknife):
-    """The extremes of the predictions without a row plus and minus a quantile of the residuals."""
+    """The extremes of the predictions without a row or group, plus and minus a quantile of the residuals."""
 
     name: ClassVar[str] = "jackknife-minmax"
     reuses_bags: ClassVar[bool] = True
 
     def guarantee(self, n_samples: int) -> str:
-        return f"{_WHATEVER} coverage is at least {float(self.level):g}."
+        return f"{self._proved} coverage is at least {float(self.level):g}."
 
-    def _ends(self, rank: int, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
-        radius = self._radius(rank, residuals)
+    def _ends(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
+        radius = self._radius(residuals)
         return left_out.min(axis=0) - radius, left_out.max(axis=0) + radius
 
-    def _search(self, rank: int, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
-        radius, special = self._radius(rank, residuals), np.array(average.special_units, dtype=np.intp)
-        others = np.setdiff1d(np.arange(len(residuals)), special)
-        lines = LeftOutLines(average, special, others)
+    def _finder(self, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
+        radius = self._radius(residuals)
+        lines, _, others = _all_lines(average)
 
         def ends(points: BagPoints) -> Ends:
             lower, upper = np.empty((2, len(points)))
@@ -313,13 +375,25 @@ class JackknifeMinmax(Jackknife):
         return ends
 
 
-def everything(n_points: int) -> Ends:
+def _all_lines(average: BagAverage) -> tuple[LeftOutLines, np.ndarray, np.ndarray]:
+    """The predictions without each row or group: which of them are special, and which are not."""
+    special = np.array(average.special_units, dtype=np.intp)
+    others = np.setdiff1d(np.arange(average.bags.n_samples), special)
+    return LeftOutLines(average, special, others), special, others
+
+
+def _blocks(n_points: int, n_rows: int) -> Iterator[slice]:
+    """Some points at a time, each with a number for every row."""
+    step = max(1, _BLOCK // max(1, n_rows))
+    return (slice(first, first + step) for first in range(0, n_points, step))
+
+
+def infinite_intervals(n_points: int) -> Ends:
     """Return intervals that have no ends."""
     return np.full(n_points, -np.inf), np.full(n_points, np.inf)
 
 
-def refuse_unless(finite: bool) -> None:
-    """Refuse predictions that are not finite."""
+def _check_finite(finite: bool) -> None:
     if not finite:
         raise ValueError(
             "A prediction without some row is infinite or NaN, so there is no interval. Clip predictions to a range."
@@ -333,155 +407,6 @@ def check_level(confidence_level: float, owner: str) -> Fraction:
     if not 0 < level < 1:
         raise refuse_value("confidence_level", owner, "a number between 0 and 1", confidence_level, reason)
     return as_fraction(confidence_level)
-
-
-# ------------------------------------------------------------------------------------------------------ group jackknife
-# The jackknife family for units of several rows: every unit counts the same, however many rows it has.
-#
-# Residuals are those of rows predicted without their unit, and intervals are for a row of a new unit. Lee, Barber and
-# Willett (2023), "Distribution-free inference with hierarchical data", extend the jackknife+ to such data. The proofs
-# are in docs/proofs.md, 12.
-
-_ROUNDING = 1e-9  # of sums of weights, in units
-_BLOCK = 2**21  # rows and points that are looked at together
-
-
-@dataclass(frozen=True)
-class GroupJackknife(Jackknife):
-    """The prediction plus and minus a quantile of the residuals, in which every unit has the same weight.
-
-    Parameters
-    ----------
-    level : Fraction
-        The level 1 - a.
-    units : Units, default=None
-        The units of the rows; always given.
-    """
-
-    units: Units = None  # type: ignore[assignment]
-    name: ClassVar[str] = "jackknife"
-
-    def rank(self, n_samples: int) -> int:
-        """Return how many units' weight is needed; more than there are stands for infinity."""
-        return math.ceil(self._needed)
-
-    def intervals(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
-        """Return the ends of the intervals at some points; `left_out` has one line per unit."""
-        refuse_unless(bool(np.isfinite(residuals).all() and np.isfinite(left_out).all()))
-        if self._needed > len(self.units):
-            return everything(len(prediction))
-        return self._of_lines(residuals, prediction, left_out.T)
-
-    def from_bags(self, residuals: np.ndarray, average: BagAverage) -> Callable[[BagPoints], Ends]:
-        refuse_unless(bool(np.isfinite(residuals).all()))
-        special = np.array(average.special_units, dtype=np.intp)
-        others = np.setdiff1d(np.arange(len(self.units)), special)
-        lines, place = LeftOutLines(average, special, others), np.argsort(np.concatenate([special, others]))
-
-        def ends(points: BagPoints) -> Ends:
-            refuse_unless(bool(np.isfinite(points.size).all()))
-            if self._needed > len(self.units):
-                return everything(len(points))
-            if points.may_overflow:
-                return self._of_large(residuals, points)
-            lower, upper = np.empty((2, len(points)))
-            for some, *left_out in lines.blocks(points, np.arange(len(points)), slice(0, len(others))):
-                left = np.concatenate(left_out, axis=1)[:, place]
-                lower[some], upper[some] = self._of_lines(residuals, points.prediction[some], left)
-            return lower, upper
-
-        return ends
-
-    def _of_lines(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
-        """The ends at some points; `left_out` has one line per point, with one entry per unit."""
-        radius = self.quantile(residuals[None])[0]
-        return prediction - radius, prediction + radius
-
-    def quantile(self, values: np.ndarray) -> np.ndarray:
-        """Return the smallest value in each line of all rows such that those up to it have the weight needed."""
-        order = np.argsort(values, axis=1)
-        weights, needed = self._weights
-        place = np.minimum((np.cumsum(weights[order], axis=1) < needed).sum(axis=1), values.shape[1] - 1)
-        lines = np.arange(len(values))
-        found: np.ndarray = values[lines, order[lines, place]]
-        return found
-
-    @cached_property
-    def _weights(self) -> tuple[np.ndarray, Any]:
-        """The weight of each row, and how much is needed; those of a unit add up to the same, and are whole numbers."""
-        sizes = self.units.sizes[self.units.of_rows]
-        whole = math.lcm(*np.unique(sizes).tolist())
-        if whole * (len(self.units) + 1) < 2**62:
-            return whole // sizes, math.ceil(self._needed * whole)
-        return 1 / sizes, float(self._needed) - _ROUNDING  # of many sizes there is no common multiple
-
-    @property
-    def _needed(self) -> Fraction:
-        return self.level * (len(self.units) + 1)
-
-    @property
-    def _at_once(self) -> int:
-        """How many points are looked at together, each with a number for every row."""
-        return max(1, _BLOCK // self.units.n_rows)
-
-    @property
-    def _whom(self) -> str:
-        """For whom something is proved."""
-        one, many = self.units.noun.singular, self.units.noun.plural
-        return (
-            f"Proved for exchangeable {many} and any learner that is blind to their order, at a row drawn at random "
-            f"from a new {one}:"
-        )
-
-
-@dataclass(frozen=True)
-class GroupJackknifePlus(GroupJackknife):
-    """Quantiles of the predictions without a unit plus and minus the residuals of its rows."""
-
-    name: ClassVar[str] = "jackknife+"
-    reuses_bags: ClassVar[bool] = True
-
-    def guarantee(self, n_samples: int) -> str:
-        covered, near = 1 - 2 * (1 - self.level), f"typically it is near {float(self.level):g}."
-        if covered <= 0:
-            return f"Nothing is proved about their coverage at so low a level; {near}"
-        return f"{self._whom} coverage is at least {rounded_down(covered)}; {near}"
-
-    def _of_lines(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
-        lower, upper = np.empty((2, len(left_out)))
-        for first in range(0, len(left_out), self._at_once):
-            some = slice(first, first + self._at_once)
-            by_rows = left_out[some][:, self.units.of_rows]
-            lower[some], upper[some] = -self.quantile(residuals - by_rows), self.quantile(residuals + by_rows)
-        return lower, upper
-
-
-@dataclass(frozen=True)
-class GroupCVPlus(GroupJackknifePlus):
-    """The same with folds of whole units in place of units."""
-
-    name: ClassVar[str] = "cv+"
-
-    def guarantee(self, n_samples: int) -> str:
-        return (
-            f"Nothing is proved about their coverage with folds of {self.units.noun.plural}; typically it is near "
-            f"{float(self.level):g}. The jackknife+ has a proof."
-        )
-
-
-@dataclass(frozen=True)
-class GroupJackknifeMinmax(GroupJackknife):
-    """The extremes of the predictions without a unit plus and minus a quantile of the residuals."""
-
-    name: ClassVar[str] = "jackknife-minmax"
-    reuses_bags: ClassVar[bool] = True
-
-    def guarantee(self, n_samples: int) -> str:
-        return f"{self._whom} coverage is at least {float(self.level):g}."
-
-    def _of_lines(self, residuals: np.ndarray, prediction: np.ndarray, left_out: np.ndarray) -> Ends:
-        radius = self.quantile(residuals[None])[0]
-        return left_out.min(axis=1) - radius, left_out.max(axis=1) + radius
 
 
 # ----------------------------------------------------------------------------------------------------- locally weighted
@@ -505,19 +430,16 @@ class LocallyWeighted:
     Parameters
     ----------
     rule : Jackknife
-        The method with residuals as they are, for rows or for units.
-    units : Units
-        What is left out.
+        The method with residuals as they are.
     """
 
     rule: Jackknife
-    units: Units
 
     def of_model(self, model: Any, X: Any) -> Iterator[tuple[np.ndarray, Ends]]:
         """Yield the predictions of a fitted model, and the ends of the intervals, at blocks of points."""
-        scores = scores_of(np.abs(model.y_ - left_out_at_rows(model)), spread_at_rows(model))
-        average, step = model.average_, max(1, _AT_ONCE // len(scores))
-        for _, raw in model.raw_blocks(X):
+        scores = scaled_residuals(np.abs(fitted(model).y - left_out_at_rows(model)), fitted(model).spread_at_rows())
+        average, step = fitted(model).average, max(1, _AT_ONCE // len(scores))
+        for _, raw in fitted(model).raw_blocks(X):
             for first in range(0, raw.shape[1], step):
                 some = raw[:, first : first + step]
                 with_all = average.prediction([some]), spread(average, some)
@@ -538,41 +460,34 @@ class LocallyWeighted:
         there : ndarray of shape (n_points,)
             The spread over all bags.
         left_out : ndarray of shape (n_units, n_points)
-            The predictions without each unit.
+            The predictions without each row or group.
         without : ndarray of shape (n_units, n_points)
-            The spread over the bags without each unit.
+            The spread over the bags without each row or group.
 
         Returns
         -------
         tuple of two ndarray of shape (n_points,)
         """
-        refuse_unless(bool(np.isfinite(left_out).all() and np.isfinite(without).all()))
-        if self.rule.rank(len(self.units)) > len(self.units):
-            return everything(len(prediction))
+        _check_finite(bool(np.isfinite(left_out).all() and np.isfinite(without).all()))
+        units = self.rule.units
+        if self.rule.rank(len(left_out)) > len(left_out):
+            return infinite_intervals(len(prediction))
         if self.rule.name == "jackknife+":
-            of_rows = self.units.of_rows
-            centres, radii = left_out.T[:, of_rows], times(scores, without.T[:, of_rows])
-            return -self._quantile(radii - centres), self._quantile(radii + centres)
-        score = self._quantile(scores[None])
+            of_rows = slice(None) if units is None else units.of_rows
+            centres, radii = left_out.T[:, of_rows], radii_of(scores, without.T[:, of_rows])
+            return 0.0 - self.rule.quantile(radii - centres), self.rule.quantile(radii + centres)
+        score = self.rule.quantile(scores[None].copy())
         if self.rule.name == "jackknife":
-            radius = times(score, there)
+            radius = radii_of(score, there)
             return prediction - radius, prediction + radius
-        radii = times(score, without)
+        radii = radii_of(score, without)
         return (left_out - radii).min(axis=0), (left_out + radii).max(axis=0)
 
-    def _quantile(self, values: np.ndarray) -> np.ndarray:
-        """The order statistic of each line, in which every unit has the same weight."""
-        if not self.units.are_rows:
-            return GroupJackknife(self.rule.level, self.units).quantile(values)
-        rank = self.rule.rank(values.shape[1])
-        found: np.ndarray = np.partition(values, rank - 1, axis=1)[:, rank - 1]
-        return found
 
-
-def scores_of(residuals: np.ndarray, spread: np.ndarray) -> np.ndarray:
+def scaled_residuals(residuals: np.ndarray, spread: np.ndarray) -> np.ndarray:
     """Return residuals in units of the spread; without spread, none is zero and any other infinite.
 
-    >>> scores_of(np.array([3.0, 0.0, 1.0]), np.array([2.0, 0.0, 0.0]))
+    >>> scaled_residuals(np.array([3.0, 0.0, 1.0]), np.array([2.0, 0.0, 0.0]))
     array([1.5, 0. , inf])
     """
     with np.errstate(over="ignore"):  # of a residual that no spread explains
@@ -581,10 +496,10 @@ def scores_of(residuals: np.ndarray, spread: np.ndarray) -> np.ndarray:
     return scores
 
 
-def times(scores: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """Return the radii of scores: infinite for an infinite score, even without spread.
+def radii_of(scores: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Return scores times spread: infinite for an infinite score, even without spread.
 
-    >>> times(np.array([1.5, np.inf, 2.0]), np.array([2.0, 0.0, 0.0]))
+    >>> radii_of(np.array([1.5, np.inf, 2.0]), np.array([2.0, 0.0, 0.0]))
     array([ 3., inf,  0.])
     """
     radii: np.ndarray = np.where(np.isinf(scores), np.inf, np.where(np.isinf(scores), 0.0, scores) * spread)

@@ -1,8 +1,8 @@
 """Sets of labels: stable ones, and those with a coverage guarantee."""
 
-import html
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -21,15 +21,16 @@ from stablebag._checks import (
     refuse_type,
     refuse_value,
 )
-from stablebag._wording import ROWS, as_given, count_bags, count_points, paragraphs, percent, preformatted, rounded_down
+from stablebag._wording import ROWS, Result, as_given, count_bags, count_points, paragraphs, percent, rounded_down
+from stablebag.deciding.guarantees import for_most_rows, just_above, just_below, nothing_proved, rarely_fails
 from stablebag.deciding.inflated_argmax import inflated_argmax
-from stablebag.deciding.intervals import about_bags
-from stablebag.deciding.jackknife import GroupJackknifePlus, JackknifePlus, check_level
-from stablebag.deciding.promise import but_for_a_chance, for_most_rows, just_above, just_below, nothing_proved
+from stablebag.deciding.intervals import describe_bags
+from stablebag.deciding.jackknife import JackknifePlus, check_level
 from stablebag.measuring.leave_one_out import left_out_at_rows, left_out_blocks
-from stablebag.models.ensemble import BagPredictions, check_bagged
+from stablebag.models.ensemble import check_bagged
 from stablebag.models.estimators import BaggedClassifier
-from stablebag.models.rows import as_column, n_rows
+from stablebag.models.fitted import BagPredictions, fitted
+from stablebag.models.rows import as_column
 from stablebag.proving import bounds
 from stablebag.proving.certificate import VectorCertificate
 from stablebag.proving.certify import certify, certify_reused
@@ -38,13 +39,13 @@ from stablebag.proving.points import PointCertificate, ReusedBagsCertificate
 from stablebag.proving.scope import Rerun, Scope
 
 # ---------------------------------------------------------------------------------------------------------- stable sets
-# What a certificate promises of label sets: how far to inflate the argmax, for how many rows, and in which words.
+# What a certificate guarantees of label sets: how far to inflate the argmax, for how many rows, and in which words.
 
 _SIZES = {"radius": "scale", "diameter": "range_length", "shift": "shift", "shifted_share": "shifted_share"}
 
 
 @dataclass(frozen=True, eq=False)
-class SharedLabels:
+class LabelStability:
     """For which epsilon, and for all but which share of the rows, sets with and without a row share a label.
 
     Attributes
@@ -53,13 +54,13 @@ class SharedLabels:
         The epsilon of the rule at each point.
     delta : float
         The share of the rows.
-    words : str
-        The promise: what is compared, for how many rows, and by which proof.
+    guarantee : str
+        What is compared, for how many rows, and by which proof.
     """
 
     epsilon: np.ndarray
     delta: float
-    words: str
+    guarantee: str
 
     def __post_init__(self) -> None:
         hold_read_only(self)
@@ -67,25 +68,25 @@ class SharedLabels:
     @classmethod
     def of(
         cls, model: Any, X: Any, epsilon: float | None, delta: float, certificate: Any, owner: str
-    ) -> "SharedLabels":
-        """Return what is promised at some points by a certificate; None takes that of the bags as they were drawn."""
+    ) -> "LabelStability":
+        """Return what a certificate guarantees at some points; None takes that of the bags as they were drawn."""
         if certificate is None:
             certificate = certify_reused(model, X, vector=True)
         measured = _scope(model, X, certificate, owner)
         n_points = measured.n_points or 0
         unsure = 1 - certificate.confidence if isinstance(certificate, PointCertificate) else 0.0
-        if epsilon is not None:  # of the certificate's confidence, the words speak
+        if epsilon is not None:  # the sentence has the certificate's confidence
             epsilon = check_epsilon(epsilon, owner)
             each = np.full(n_points, epsilon)
             delta = float(np.max(certificate.delta(just_below(epsilon)), initial=0.0))
-            return cls(each, delta, _words(certificate, each, delta, confidence=1 - unsure))
+            return cls(each, delta, _guarantee(certificate, each, delta, confidence=1 - unsure))
         delta = check_delta(delta, owner)
         if unsure and delta <= unsure:
             reason = f"of it, {unsure:.3g} is for the confidence {certificate.confidence:g}. Certify with a higher one."
             raise refuse_value("delta", owner, f"above {unsure:.3g} with this certificate", delta, reason)
         proved = certificate.epsilon(delta - unsure if delta < 1 else 1.0)
         each = np.broadcast_to(just_above(proved), n_points).copy()
-        return cls(each, delta, _words(certificate, each, delta, unsure=unsure))
+        return cls(each, delta, _guarantee(certificate, each, delta, unsure=unsure))
 
 
 def _scope(model: Any, X: Any, certificate: Any, owner: str) -> Scope:
@@ -94,9 +95,9 @@ def _scope(model: Any, X: Any, certificate: Any, owner: str) -> Scope:
         expected = "a certificate of vectors, or None"
         reason = "make one by certify or certify_reused with vector=True."
         raise refuse_type("certificate", owner, expected, certificate, reason)
-    proved, points = certificate.scope, model.fingerprint_of(X)
-    n_points = len(X) if isinstance(X, BagPredictions) else n_rows(model.checked_points(X))
-    own = replace(scope_of(model.average_, vector=True), n_points=n_points, points=points)
+    proved, points = certificate.scope, fitted(model).fingerprint_of(X)
+    n_points = fitted(model).n_points(X)
+    own = replace(scope_of(fitted(model).average, vector=True), n_points=n_points, points=points)
     if proved.rerun is Rerun.ANEW and own.rerun is Rerun.REUSED:
         law = model.scheme_.fingerprint
         own = replace(own, rerun=Rerun.ANEW, bags=law, coupling=proved.coupling, shift=0.0)
@@ -120,12 +121,14 @@ def _too_small(model: Any, certificate: Any) -> str | None:
     return None
 
 
-def _words(certificate: Any, epsilon: np.ndarray, delta: float, *, unsure: float = 0.0, confidence: float = 1.0) -> str:
-    """The promise in words; of delta, a part may be for a certificate that is not sure, or all of it be so."""
+def _guarantee(
+    certificate: Any, epsilon: np.ndarray, delta: float, *, unsure: float = 0.0, confidence: float = 1.0
+) -> str:
+    """The guarantee in words; of delta, a part may be for a certificate that is not sure, or all of it be so."""
     scope: Scope = certificate.scope
-    n, n_points, everywhere = scope.n_samples, len(epsilon), scope.n_points is None
+    n, n_points, everywhere, noun = scope.n_samples, len(epsilon), scope.n_points is None, scope.noun
     if delta >= 1:
-        return scope.noun.in_place_of_rows(nothing_proved(float(epsilon.max(initial=0.0)), n, scope.n_bags or math.inf))
+        return nothing_proved(float(epsilon.max(initial=0.0)), n, scope.n_bags or math.inf, noun)
     where = "every point" if everywhere else f"each of {count_points(n_points)}"
     where = "this point" if not everywhere and n_points == 1 else where
     proved = (
@@ -136,20 +139,24 @@ def _words(certificate: Any, epsilon: np.ndarray, delta: float, *, unsure: float
     shares = "has a label in common with this one"
     if scope.rerun is Rerun.ANEW:
         by: Any = certificate.certificate if isinstance(certificate, PointCertificate) else certificate
-        data = f"every learner, every data set of {n:,} rows{by.such} and" if everywhere else "this data set and"
-        promise = (
-            f"{proved} for {data} {where}: the set of a model fitted anew without a row, with the same epsilon "
-            f"({by.coupling.assumed}), {shares}, {but_for_a_chance(delta)}."
+        data = "this data set and"
+        if everywhere:
+            data = f"every learner, every data set of {noun.count(n)}{noun.in_place_of_rows(by.such)} and"
+        assumed = noun.in_place_of_rows(by.coupling.assumed)
+        said = (
+            f"{proved} for {data} {where}: the set of a model fitted anew without {noun.any_one}, with the same "
+            f"epsilon ({assumed}), {shares}, {rarely_fails(delta, noun)}."
         )
     else:
-        bags, without = "the average over all bags", "all bags without the row, with the same seed and epsilon"
+        bags, without = "the average over all bags", f"all bags without the {noun.singular}, with the same seed and"
         if scope.n_bags is not None:
             bags = f"{_these(scope.n_bags)} as they were drawn"
-            without = "the bags without the row, with the same epsilon"
-        promise = f"{proved} for {bags} and {where}: {for_most_rows(delta, n)}, the set from {without}, {shares}."
+            without = f"the bags without the {noun.singular}, with the same"
+        most = for_most_rows(delta, n, noun)
+        said = f"{proved} for {bags} and {where}: {most}, the set from {without} epsilon, {shares}."
     if unsure:
-        promise += f" Of this chance, {unsure:.3g} is that the bags understate how much they differ."
-    return scope.noun.in_place_of_rows(f"{promise} {_proof(certificate)}")
+        said += f" Of this chance, {unsure:.3g} is that the bags understate how much they differ."
+    return f"{said} {_proof(certificate)}"
 
 
 def _these(n_bags: int) -> str:
@@ -249,15 +256,15 @@ class JackknifeSets:
             return (
                 f"Nothing is proved about their coverage, because the bags do not treat all {units.noun.plural} alike."
             )
-        rule = JackknifePlus(self.level) if units.are_rows else GroupJackknifePlus(self.level, units)
-        said = rule.guarantee(len(units)) + about_bags(model, rule)
+        rule = JackknifePlus(self.level, units)
+        said = rule.guarantee(len(units)) + describe_bags(model, rule)
         if self.by_class:
             said = said.replace("coverage is at least", "coverage of each class is at least", 1)
         return f"{said} {_UNSEEN[self.by_class]}" if said.startswith("Proved") else said
 
     def _compared(self, model: Any) -> list[tuple[np.ndarray, Any]]:
         """Which rows are compared with each other, and the labels that are compared with them."""
-        codes = np.searchsorted(model.classes_, model.y_)
+        codes = np.searchsorted(model.classes_, fitted(model).y)
         if not self.by_class:
             return [(np.arange(len(codes)), slice(None))]
         return [(np.flatnonzero(codes == code), slice(code, code + 1)) for code in range(len(model.classes_))]
@@ -286,20 +293,21 @@ class JackknifeSets:
 
 def class_weights(model: Any) -> np.ndarray:
     """Return how many rows each class has; of units of several rows, how many units they amount to."""
-    codes = np.searchsorted(model.classes_, model.y_)
+    codes = np.searchsorted(model.classes_, fitted(model).y)
     return np.bincount(codes, _weights(model), minlength=len(model.classes_))
 
 
 def _own(model: Any) -> np.ndarray:
     """The probability of each training row's label, by the bags without the row."""
-    own: np.ndarray = left_out_at_rows(model)[np.arange(len(model.y_)), np.searchsorted(model.classes_, model.y_)]
+    y = fitted(model).y
+    own: np.ndarray = left_out_at_rows(model)[np.arange(len(y)), np.searchsorted(model.classes_, y)]
     return own
 
 
 def _weights(model: Any) -> np.ndarray:
     """The weight of each row; those of a unit add up to one."""
     units = model.units_
-    return np.ones(len(model.y_)) if units.are_rows else np.asarray(1 / units.sizes[units.of_rows])
+    return np.ones(len(fitted(model).y)) if units.are_rows else np.asarray(1 / units.sizes[units.of_rows])
 
 
 def _heavier(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -315,16 +323,15 @@ def _heavier(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 METHODS = ("inflated-argmax", "jackknife+")
 _ONCE = 2**24  # predictions of single bags that are kept rather than made twice
-_SHOWN = 10
 _FEW_CLASSES = 5  # that are listed one by one
 _CHANCE = 0.01  # of so few covered rows of a class whose coverage is the proved one
 
 
-@dataclass(frozen=True, eq=False)
-class LabelSets:
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelSets(Result):
     """Sets of labels at some points, and what is proved about them.
 
-    Made by `predict_set`.
+    Made by `predict_set`. Iterating over them yields the labels of each point, the likeliest first.
 
     Attributes
     ----------
@@ -358,7 +365,7 @@ class LabelSets:
     Examples
     --------
     >>> import numpy as np
-    >>> from stablebag import LabelSets
+    >>> from stablebag.deciding import LabelSets
     >>> members = np.array([[True, False, False], [True, True, False]])
     >>> prediction = np.array([[0.8, 0.1, 0.1], [0.4, 0.39, 0.21]])
     >>> sets = LabelSets(members, np.array(["cat", "dog", "hen"]), prediction, "inflated-argmax", "none")
@@ -366,6 +373,10 @@ class LabelSets:
     (array([1, 2]), array([ True, False]), 0.5, 0.5)
     >>> sets.coverage_by_class(["cat", "hen"])
     {'cat': 1.0, 'hen': 0.0}
+    >>> sets
+    point    labels
+    0           cat
+    1      cat, dog
     """
 
     members: np.ndarray
@@ -478,10 +489,10 @@ class LabelSets:
         one = f"{percent(self.singletons)} have one label"
         sentences = [f"{number} of labels by {self.method}{how}: {size}, {one}.", self.guarantee]
         if self.training_coverage is not None:
-            sentences.append(self._about_classes())
+            sentences.append(self._describe_classes())
         return paragraphs(sentences)
 
-    def _about_classes(self) -> str:
+    def _describe_classes(self) -> str:
         """What each class gets, as the training rows tell; of many classes, the least and the most."""
         assert self.training_coverage is not None
         assert self.training_rows is not None
@@ -500,17 +511,12 @@ class LabelSets:
         rest = f"; no estimate for {none}" if none else ""
         return f"Estimated from the training rows, each predicted without itself, the sets cover {listed}{rest}."
 
-    def __str__(self) -> str:
-        return self.explain()
-
-    def _repr_html_(self) -> str:
-        """For notebooks: what is proved, and the first sets."""
+    def _preview(self) -> tuple[str, Any, dict[str, Any]]:
         names = range(len(self)) if self.index is None else self.index
-        lines = list(zip(names, self.to_list()[:_SHOWN], strict=False))
-        cells = "".join(f"<tr><th>{_text(name)}</th><td>{_text(*some)}</td></tr>" for name, some in lines)
-        more = f"<p>and {len(self) - _SHOWN:,} more</p>" if len(self) > _SHOWN else ""
-        head = "<tr><th>point</th><th>labels</th></tr>"
-        return f"{preformatted(self.explain())}<table>{head}{cells}</table>{more}"
+        return "point", names, {"labels": [", ".join(map(str, labels)) for labels in self]}
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        return iter(self.to_list())
 
     def __len__(self) -> int:
         return len(self.members)
@@ -607,8 +613,8 @@ def predict_set(
     ([[0], [0], [0]], 0.933)
     """
     owner = "predict_set"
-    points = asked_once(model, X, owner)
-    index = model.index_of(points)
+    points = predict_once_if_small(model, X, owner)
+    index = fitted(model).index_of(points)
     method = check_choice(method, "method", owner, METHODS)
     level, by_class = check_level(confidence_level, owner), check_flag(by_class, "by_class", owner)
     if method == "jackknife+":
@@ -619,25 +625,27 @@ def predict_set(
         rule = JackknifeSets(level, by_class)
         prediction, members = rule.members(model, points)
         sizes, shares = _of_training_rows(rule, model)
-        _warn_if_everything(rule, model)
+        _warn_if_all_labels(rule, model)
         if not by_class:
             _warn_if_hidden(rule, model, sizes, shares)
         about = {"confidence_level": float(level), "index": index, "training_rows": sizes, "training_coverage": shares}
         return LabelSets(members, model.classes_, prediction, method, rule.guarantee(model), **about)
-    shared = SharedLabels.of(model, points, epsilon, delta, certificate, owner)
-    prediction = np.concatenate([model.average_.prediction([raw]) for _, raw in model.raw_blocks(points)])
-    members = inflated_argmax(prediction, shared.epsilon)
-    about = {"epsilon": shared.epsilon, "delta": shared.delta, "index": index}
-    return LabelSets(members, model.classes_, prediction, method, shared.words, **about)
+    stability = LabelStability.of(model, points, epsilon, delta, certificate, owner)
+    prediction = np.concatenate(
+        [fitted(model).average.prediction([raw]) for _, raw in fitted(model).raw_blocks(points)]
+    )
+    members = inflated_argmax(prediction, stability.epsilon)
+    about = {"epsilon": stability.epsilon, "delta": stability.delta, "index": index}
+    return LabelSets(members, model.classes_, prediction, method, stability.guarantee, **about)
 
 
-def asked_once(model: Any, X: Any, owner: str) -> Any:
+def predict_once_if_small(model: Any, X: Any, owner: str) -> Any:
     """Return what the bags predict at the points, if that is small enough to be kept; else the points themselves."""
     reason = "regressors have intervals: use predict_interval."
     check_bagged(model, owner, kind=BaggedClassifier, reason=reason)
     if isinstance(X, BagPredictions):
         return X
-    size = len(model.bags_) * len(model.classes_) * n_rows(model.checked_points(X))
+    size = len(model.bags_) * len(model.classes_) * fitted(model).n_points(X)
     return model.predict_once(X) if size <= _ONCE else X
 
 
@@ -647,7 +655,7 @@ def _are_texts(labels: np.ndarray) -> bool:
 
 def _of_training_rows(rule: JackknifeSets, model: BaggedClassifier) -> tuple[np.ndarray, np.ndarray]:
     """How many training rows each class has, and which share of them their own sets cover; NaN without an estimate."""
-    codes, covered = np.searchsorted(model.classes_, model.y_), rule.covered_rows(model)
+    codes, covered = np.searchsorted(model.classes_, fitted(model).y), rule.covered_rows(model)
     weights = np.ones(len(codes)) if model.units_.are_rows else 1 / model.units_.sizes[model.units_.of_rows]
     n_labels = len(model.classes_)
     shares = np.bincount(codes, weights * covered, n_labels) / np.bincount(codes, weights, n_labels)
@@ -655,13 +663,13 @@ def _of_training_rows(rule: JackknifeSets, model: BaggedClassifier) -> tuple[np.
     return np.bincount(codes, minlength=n_labels), shares
 
 
-def _warn_if_everything(rule: JackknifeSets, model: BaggedClassifier) -> None:
+def _warn_if_all_labels(rule: JackknifeSets, model: BaggedClassifier) -> None:
     """Warn about labels that are in every set, on behalf of the function that the user called."""
     n, noun, level = len(model.units_), model.units_.noun, f"level {float(rule.level):g}"
     if not rule.by_class:
         if (needed := rule.needed(n)) > n:
-            text = f"The sets have all labels: {level} asks for {float(needed):g} of {n} training rows."
-            warnings.warn(noun.in_place_of_rows(f"{text} Use more rows, or a lower level."), stacklevel=3)
+            text = f"The sets have all labels: {level} asks for {float(needed):g} of {n} training {noun.plural}."
+            warnings.warn(f"{text} Use more {noun.plural}, or a lower level.", stacklevel=3)
         return
     weights, fewest = class_weights(model), float(rule.level / (1 - rule.level))
     few = np.flatnonzero(weights + 1e-9 < fewest)
@@ -708,10 +716,6 @@ def _warn_if_hidden(rule: JackknifeSets, model: BaggedClassifier, sizes: np.ndar
 def _listed(parts: list[str], n_more: int = 0) -> str:
     parts = [*parts, f"{n_more:,} more"] if n_more > 0 else parts
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-
-
-def _text(*values: Any) -> str:
-    return html.escape(", ".join(map(str, values)))
 
 
 # ----------------------------------------------------------------------------------------------------------- score sets

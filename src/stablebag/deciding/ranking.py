@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import as_positions, check_integer, check_real, hold_read_only, refuse_type, refuse_value
-from stablebag._wording import ROWS, Noun, as_given, at_most, count_bags, paragraphs, preformatted
+from stablebag._wording import ROWS, Noun, Result, as_given, at_most, count_bags, paragraphs
+from stablebag.deciding.guarantees import StabilityGuarantee, StableDecision
 from stablebag.deciding.inflated_argmax import as_scores, inflated_argmax
 from stablebag.deciding.label_sets import ScoreSet
-from stablebag.deciding.promise import Promise, Promised
 from stablebag.measuring.perturbations import Names
 from stablebag.models.average import BagAverage
+from stablebag.models.fitted import fitted
 from stablebag.models.functions import BaggedFindings, Finder, find_in_bags
 from stablebag.models.learners import Copies
 from stablebag.resampling.units import plain
@@ -86,8 +87,8 @@ def _names_after(pipeline: Any) -> Any:
 # What leaving out each row does to a ranking of items, measured from the scores of the same bags.
 
 
-@dataclass(frozen=True, eq=False)
-class LeftOutRankings:
+@dataclass(frozen=True, eq=False, repr=False)
+class LeftOutRankings(Result):
     """What leaving out each row, or unit, does to a ranking; made by `StableRanking.leave_one_out`.
 
     Attributes
@@ -126,26 +127,28 @@ class LeftOutRankings:
         """Return a pandas DataFrame with a line per row, under its name."""
         import pandas as pd
 
-        columns = ("changes_order", "changes_top_k", "keeps_ranking", "keeps_top_k", "distance")
-        return pd.DataFrame({name: getattr(self, name) for name in columns}, index=self.names.rows)
+        return pd.DataFrame(self._columns, index=self.names.rows)
 
     def explain(self) -> str:
         """Say in sentences how many rows change the order, and how many the sets."""
         changed, top = int(self.changes_order.sum()), int(self.changes_top_k.sum())
         lost, fewer = int((~self.keeps_ranking).sum()), int((~self.keeps_top_k).sum())
+        rows = self.noun.plural
         said = (
-            f"Measured with the same bags: leaving out one of the {len(self):,} rows changes the order by the scores "
+            f"Measured with the same bags: leaving out one of the {len(self):,} {rows} changes the order by the scores "
             f"for {changed:,} of them and the first {self.k} for {top:,}; the sets of rankings have none in common "
             f"for {lost:,}, and those of the first {self.k} fewer than {self.k} items for {fewer:,}."
         )
-        return paragraphs([self.noun.in_place_of_rows(said)])
+        return paragraphs([said])
 
-    def __str__(self) -> str:
-        return self.explain()
+    def _preview(self) -> tuple[str, Any, dict[str, Any]]:
+        names = range(len(self)) if self.names.rows is None else self.names.rows
+        return self.noun.singular, names, self._columns
 
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return preformatted(self.explain())
+    @property
+    def _columns(self) -> dict[str, np.ndarray]:
+        columns = ("changes_order", "changes_top_k", "keeps_ranking", "keeps_top_k", "distance")
+        return {name: getattr(self, name) for name in columns}
 
     def __len__(self) -> int:
         return len(self.distance)
@@ -178,7 +181,7 @@ class RankSets:
 
     Examples
     --------
-    >>> from stablebag import RankSets
+    >>> from stablebag.deciding import RankSets
     >>> rankings = RankSets([0.5, 0.45, 0.2], epsilon=0.1)
     >>> list(rankings)
     [(0, 1, 2), (1, 0, 2)]
@@ -404,7 +407,7 @@ def top_k_sets(scores: Any, k: int, epsilon: float) -> np.ndarray:
 
     Examples
     --------
-    >>> from stablebag import top_k_sets
+    >>> from stablebag.deciding import top_k_sets
     >>> top_k_sets([0.9, 0.6, 0.55, 0.52, 0.1], k=2, epsilon=0.1)
     array([ True,  True,  True, False, False])
     >>> top_k_sets([0.9, 0.6, 0.55, 0.52, 0.1], k=3, epsilon=0.1)
@@ -468,9 +471,11 @@ class Scorer(Finder):
         return self.within.held(scores), names
 
 
-@dataclass(frozen=True, eq=False)
-class StableRanking(Promised):
+@dataclass(frozen=True, eq=False, repr=False)
+class StableRanking(StableDecision):
     """Scores of items averaged over bags, the orders that would do, and what is proved; made by `stable_ranking`.
+
+    Iterating over it yields the items in the order of their scores.
 
     Attributes
     ----------
@@ -482,7 +487,7 @@ class StableRanking(Promised):
         How many items are wanted.
     within : ScoreSet
         Where the scores of a bag lie.
-    promise : Promise
+    stability : StabilityGuarantee
         The distance epsilon and the share delta, and what proves them.
     bag_scores : ndarray of shape (n_bags, n_items)
         The scores of each bag.
@@ -509,7 +514,7 @@ class StableRanking(Promised):
     scores: np.ndarray
     k: int
     within: ScoreSet
-    promise: Promise
+    stability: StabilityGuarantee
     bag_scores: np.ndarray = field(repr=False)
     average: BagAverage = field(repr=False)
 
@@ -540,7 +545,7 @@ class StableRanking(Promised):
     @property
     def guarantee(self) -> str:
         """What is proved, in words."""
-        return self.promise.words(
+        return self.stability.describe(
             f"has at least {self.k} of these items among its own, and a ranking in common with those that would do here"
         )
 
@@ -575,12 +580,11 @@ class StableRanking(Promised):
         """Return a pandas DataFrame with a line per item, those with the largest scores first."""
         import pandas as pd
 
-        lines = {"score": self.scores[self._order], "in_top_k": self.is_in_top_k[self._order]}
-        return pd.DataFrame(lines, index=pd.Index(self.ranking, name="item", tupleize_cols=False))
+        return pd.DataFrame(self._columns, index=pd.Index(self.ranking, name="item", tupleize_cols=False))
 
     def explain(self) -> str:
         """Explain in sentences which items are first, and what is proved about them."""
-        n_bags, top = self.promise.certificate.n_bags, self.top_k
+        n_bags, top = self.stability.certificate.n_bags, self.top_k
         bags = count_bags(n_bags) if math.isfinite(n_bags) else "all bags"
         some = ", ".join(map(str, top[:_SHOWN])) + (f" and {len(top) - _SHOWN:,} others" if len(top) > _SHOWN else "")
         found = (
@@ -592,12 +596,18 @@ class StableRanking(Promised):
             found += " These are all of them: nothing is decided."
         return paragraphs([found, self.guarantee])
 
-    def __str__(self) -> str:
-        return self.explain()
+    def _preview(self) -> tuple[str, Any, dict[str, Any]]:
+        return "item", self.ranking, self._columns
 
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return preformatted(self.explain())
+    @property
+    def _columns(self) -> dict[str, np.ndarray]:
+        return {"score": self.scores[self._order], "in_top_k": self.is_in_top_k[self._order]}
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.ranking)
+
+    def __len__(self) -> int:
+        return len(self.items)
 
     @property
     def _order(self) -> np.ndarray:
@@ -692,9 +702,9 @@ def stable_ranking(
         raise refuse_value("k", "stable_ranking", "at most the number of items", k, f"there are {n_items} items.")
     named = _named(items, names, n_items)
     sizes = scores_in.radius(n_items), scores_in.diameter(n_items)
-    promise = Promise.of(model, *sizes, epsilon, delta, "stable_ranking")
-    average: BagAverage = model.average_
-    return StableRanking(named, average.prediction([raw]), k, scores_in, promise, raw, average)
+    stability = StabilityGuarantee.of(model, *sizes, epsilon, delta, "stable_ranking")
+    average: BagAverage = fitted(model).average
+    return StableRanking(named, average.prediction([raw]), k, scores_in, stability, raw, average)
 
 
 def _stacked(model: BaggedFindings, scores_in: ScoreSet) -> tuple[np.ndarray, list[Any] | None]:

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import pickle
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from types import BuiltinFunctionType, FunctionType
@@ -14,13 +14,14 @@ import numpy as np
 from scipy import sparse
 
 from stablebag._checks import check_choice, check_integer, hold_read_only, read_only, refuse_type, refuse_value
-from stablebag._wording import ROWS, Noun, as_given, count_bags, count_points, paragraphs, percent, preformatted
+from stablebag._wording import ROWS, Noun, Result, as_given, count_bags, count_points, paragraphs, percent
+from stablebag.deciding.guarantees import StabilityGuarantee, StableDecision, for_most_rows
 from stablebag.deciding.inflated_argmax import inflated_argmax
-from stablebag.deciding.label_sets import LabelSets, asked_once, predict_set
-from stablebag.deciding.promise import Promise, Promised, for_most_rows
+from stablebag.deciding.label_sets import LabelSets, predict_once_if_small, predict_set
 from stablebag.measuring.leave_one_out import left_out_blocks
 from stablebag.measuring.perturbations import Names, flipped
 from stablebag.models.average import BagAverage
+from stablebag.models.fitted import fitted
 from stablebag.models.functions import Finder, find_in_bags
 from stablebag.models.learners import Copies
 from stablebag.proving import bounds
@@ -118,8 +119,8 @@ def _is_known_by_place(choice: Any) -> bool:
 _SHOWN_LEFT_OUT = 5
 
 
-@dataclass(frozen=True, eq=False)
-class LeftOutSelections:
+@dataclass(frozen=True, eq=False, repr=False)
+class LeftOutSelections(Result):
     """What leaving out each row, or unit, does to a selection; made by `Selection.leave_one_out`.
 
     Attributes
@@ -163,8 +164,7 @@ class LeftOutSelections:
         """Return a pandas DataFrame with a line per row, under its name: changes_winner, overlaps, distance."""
         import pandas as pd
 
-        columns = {"changes_winner": self.changes_winner, "overlaps": self.overlaps, "distance": self.distance}
-        return pd.DataFrame(columns, index=self.names.rows)
+        return pd.DataFrame(self._columns, index=self.names.rows)
 
     def explain(self) -> str:
         """Say in sentences how many rows change the winner, and how many the whole selection."""
@@ -179,12 +179,13 @@ class LeftOutSelections:
         )
         return paragraphs([said])
 
-    def __str__(self) -> str:
-        return self.explain()
+    def _preview(self) -> tuple[str, Any, dict[str, Any]]:
+        names = range(len(self)) if self.names.rows is None else self.names.rows
+        return self.noun.singular, names, self._columns
 
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return preformatted(self.explain())
+    @property
+    def _columns(self) -> dict[str, np.ndarray]:
+        return {"changes_winner": self.changes_winner, "overlaps": self.overlaps, "distance": self.distance}
 
     def __len__(self) -> int:
         return len(self.overlaps)
@@ -214,9 +215,11 @@ class Selector(Finder):
         return choice
 
 
-@dataclass(frozen=True, eq=False)
-class Selection(Promised):
+@dataclass(frozen=True, eq=False, repr=False)
+class Selection(StableDecision):
     """The choices with about the most votes of the bags, and what is proved about them; made by `select_model`.
+
+    Iterating over it yields the selected choices, those with most votes first.
 
     Attributes
     ----------
@@ -226,10 +229,10 @@ class Selection(Promised):
         The share of the bags that made each choice.
     is_selected : ndarray of bool, shape (n_choices,)
         Which of them are selected.
-    everything : bool
+    selects_all : bool
         Whether every choice is selected, also those that no bag made: the votes are spread so thin that nothing is
         decided.
-    promise : Promise
+    stability : StabilityGuarantee
         The distance epsilon and the share delta, and what proves them.
     votes : ndarray of int, shape (n_bags,)
         The place of each bag's choice in `choices`.
@@ -247,13 +250,17 @@ class Selection(Promised):
     >>> selection = select_model(lambda X, y: bool(X.mean() > 12), X, None, bagging=bagging)
     >>> selection.selected, selection.shares
     ([True], array([0.92, 0.08]))
+    >>> selection
+    choice  share  selected
+    True     0.92       yes
+    False    0.08        no
     """
 
     choices: list[Any]
     shares: np.ndarray
     is_selected: np.ndarray
-    everything: bool
-    promise: Promise
+    selects_all: bool
+    stability: StabilityGuarantee
     votes: np.ndarray
     average: BagAverage = field(repr=False)
     vote_delta: float | None = None
@@ -263,7 +270,7 @@ class Selection(Promised):
 
     @property
     def selected(self) -> list[Any]:
-        """The selected choices, those with most votes first; if `everything` is selected, all that any bag made."""
+        """The selected choices, those with most votes first; if all are selected, those that any bag made."""
         return [choice for choice, chosen in zip(self.choices, self.is_selected, strict=True) if chosen]
 
     @property
@@ -274,12 +281,11 @@ class Selection(Promised):
     @property
     def guarantee(self) -> str:
         """What is proved, in words."""
-        said = self.promise.words("has a choice in common with what is selected here")
+        said = self.stability.describe("has a choice in common with what is selected here")
         if self.vote_delta is None or self.vote_delta >= min(1.0, self.delta):
             return said
-        n, noun = self.promise.certificate.n_samples, self.promise.certificate.noun
-        more = f" Proved for this data set, from its votes: {for_most_rows(self.vote_delta, n)}."
-        return said + noun.in_place_of_rows(more)
+        n, noun = self.stability.certificate.n_samples, self.stability.certificate.noun
+        return f"{said} Proved for this data set, from its votes: {for_most_rows(self.vote_delta, n, noun)}."
 
     def leave_one_out(self) -> LeftOutSelections:
         """Measure what is selected without each row, or unit, from the votes of the bags that do not contain it.
@@ -298,9 +304,9 @@ class Selection(Promised):
         for _, inside in average.bags.inclusion_blocks(max(1, _BLOCK_BYTES * n_bags // (8 * (n_bags + 4 * n_choices)))):
             outside = (~inside).astype(float)
             shares = (ballots @ outside).T / (weights @ outside)[:, None]
-            selected, everything = with_phantom(shares, self.epsilon)
+            selected, selects_all = with_phantom(shares, self.epsilon)
             changed.append(shares.max(axis=1) > shares[:, 0] + _ROUNDING)
-            overlaps.append((selected & self.is_selected).any(axis=1) | everything | self.everything)
+            overlaps.append((selected & self.is_selected).any(axis=1) | selects_all | self.selects_all)
             distance.append(np.sqrt(((shares - self.shares) ** 2).sum(axis=1)))
         measured = np.concatenate(changed), np.concatenate(overlaps), np.concatenate(distance)
         return LeftOutSelections(*measured, Names.of(average.units), average.units.noun)
@@ -315,18 +321,18 @@ class Selection(Promised):
 
     def explain(self) -> str:
         """Explain in sentences what is selected, and what is proved about it."""
-        certificate, chosen = self.promise.certificate, self.selected
+        certificate, chosen = self.stability.certificate, self.selected
         first = zip(chosen[:_SHOWN], self.shares[self.is_selected], strict=False)
         some = ", ".join(f"{_text(choice)} ({percent(share)})" for choice, share in first)
         some += f" and {len(chosen) - _SHOWN:,} others" if len(chosen) > _SHOWN else ""
         drawn = math.isfinite(certificate.n_bags)
         bags = count_bags(certificate.n_bags) if drawn else "all bags"
-        if self.everything:
+        if self.selects_all:
             # With all bags there are no more, and an epsilon that is given does not change with delta.
             hopeless = bool(with_phantom(np.ones(1), self.epsilon)[1])  # even if all bags made one choice
             ways = [] if hopeless else ["a selector with fewer possible choices"]
             ways += ["smaller bags"] + (["more of them"] if drawn else [])
-            ways += ["a smaller epsilon"] if self.promise.given else ["a larger delta"]
+            ways += ["a smaller epsilon"] if self.stability.epsilon_given else ["a larger delta"]
             what = (
                 f"the votes of {bags} are spread over {len(self.choices):,} choices, the first of which are {some}, and"
             )
@@ -344,21 +350,20 @@ class Selection(Promised):
             )
         return paragraphs([selected, self.guarantee])
 
-    def __str__(self) -> str:
-        return self.explain()
+    def _preview(self) -> tuple[str, Any, dict[str, Any]]:
+        return "choice", [*map(_text, self.choices)], {"share": self.shares, "selected": self.is_selected}
 
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return preformatted(self.explain())
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.selected)
 
     def __len__(self) -> int:
         return int(self.is_selected.sum())
 
     def __contains__(self, choice: object) -> bool:
-        """Whether a choice is selected; if everything is, any choice."""
+        """Whether a choice is selected; if all are, any choice."""
         about = "choice", "Selection"
         try:
-            return self.everything or key_of(choice, *about) in {key_of(one, *about) for one in self.selected}
+            return self.selects_all or key_of(choice, *about) in {key_of(one, *about) for one in self.selected}
         except TypeError:  # nothing that a bag can choose
             return False
 
@@ -433,19 +438,19 @@ def select_model(
     first: dict[Any, tuple[int, Any]] = {}  # the number of each choice, and as the earliest bag made it
     made = [(key_of(choice, "selector", "select_model"), choice) for choice in model.found]
     votes = np.array([first.setdefault(key, (len(first), choice))[0] for key, choice in made], dtype=np.intp)
-    average: BagAverage = model.average_
+    average: BagAverage = fitted(model).average
     shares = np.bincount(votes) / len(votes) if average.drawn else np.bincount(votes, average.weights)
     order = np.argsort(-shares.round(12), kind="stable")
     shares, votes = shares[order], np.argsort(order)[votes]
     # Choices are corners of a simplex of unknown dimension: within 1 of the origin, and sqrt(2) apart.
-    promise = Promise.of(model, 1.0, math.sqrt(2.0), epsilon, delta, "select_model")
-    selected, everything = with_phantom(shares, promise.epsilon)
+    stability = StabilityGuarantee.of(model, 1.0, math.sqrt(2.0), epsilon, delta, "select_model")
+    selected, selects_all = with_phantom(shares, stability.epsilon)
     of_votes = None
     if epsilon is not None and model.derandomized_:
-        of_votes = bounds.vote_delta(promise.epsilon, model.scheme_.constant, (shares / shares.sum()).tolist())
+        of_votes = bounds.vote_delta(stability.epsilon, model.scheme_.constant, (shares / shares.sum()).tolist())
     choices = [choice for _, choice in first.values()]
     ordered = [choices[number] for number in order]
-    return Selection(ordered, shares, selected, bool(everything), promise, votes, average, of_votes)
+    return Selection(ordered, shares, selected, bool(selects_all), stability, votes, average, of_votes)
 
 
 def with_phantom(shares: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
@@ -464,7 +469,7 @@ def with_phantom(shares: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.nda
     -------
     selected : ndarray of bool, shaped like shares
         Which choices are in the set.
-    everything : ndarray of bool, shape () or (n_points,)
+    selects_all : ndarray of bool, shape () or (n_points,)
         Whether a choice without votes is in the set, and with it every choice that there is.
 
     Examples
@@ -539,7 +544,7 @@ def search_winner(search: Any) -> SearchWinner:
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.model_selection import GridSearchCV
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from stablebag import search_winner
+    >>> from stablebag.deciding import search_winner
     >>> search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 50]})
     >>> search_winner(search)(*load_iris(return_X_y=True), seed=0)
     (('n_neighbors', 5),)
@@ -580,7 +585,7 @@ RULES = ("argmax", "inflated-argmax")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SelectionStability:
+class SelectionStability(Result):
     """Which rows flip the decision at some points, measured, beside what is proved.
 
     Made by `selection_stability`.
@@ -654,28 +659,23 @@ class SelectionStability:
     def explain(self) -> str:
         """Explain in sentences what was measured, and what is proved."""
         n_rows, n_points = self.flips["argmax"].shape
-        noisy = " A flip may be noise of the bags: refit without the row to be sure." if self.is_noisy else ""
+        one, many = self.noun.singular, self.noun.plural
+        noisy = f" A flip may be noise of the bags: refit without the {one} to be sure." if self.is_noisy else ""
         sentences = [
-            f"Measured at {count_points(n_points)} by leaving out each of {n_rows:,} rows, from the bags already "
+            f"Measured at {count_points(n_points)} by leaving out each of {n_rows:,} {many}, from the bags already "
             f"fitted.{noisy}"
         ]
         for rule in RULES:
             at, worst = self.flips[rule].any(axis=0).sum(), int(self.flips[rule].sum(axis=0).max(initial=0))
-            most = "1 row does" if worst == 1 else f"{worst:,} rows do"
-            flipped_at = f"some row flips the decision at {at:,} of {n_points:,}; at the worst point, {most}"
-            sentences.append(f"- {rule}: {flipped_at if at else 'no row flips any decision'}.")
+            most = f"{self.noun.count(worst)} {'does' if worst == 1 else 'do'}"
+            flipped_at = f"some {one} flips the decision at {at:,} of {n_points:,}; at the worst point, {most}"
+            sentences.append(f"- {rule}: {flipped_at if at else f'no {one} flips any decision'}.")
         sentences.append(self.sets.guarantee)
-        return paragraphs(self.noun.in_place_of_rows(sentence) for sentence in sentences)
+        return paragraphs(sentences)
 
-    def __str__(self) -> str:
-        return self.explain()
-
-    def __repr__(self) -> str:
-        return self.explain()
-
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return preformatted(self.explain())
+    def _preview(self) -> tuple[str, Any, dict[str, Any]]:
+        names = range(len(self.sets)) if self.names.points is None else self.names.points
+        return "point", names, {rule: self.delta(rule) for rule in RULES}
 
     def _of(self, rule: str, owner: str) -> np.ndarray:
         check_choice(rule, "rule", owner, RULES)
@@ -707,7 +707,8 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
     Examples
     --------
     >>> from sklearn.datasets import load_wine
-    >>> from stablebag import BaggedClassifier, selection_stability
+    >>> from stablebag import BaggedClassifier
+    >>> from stablebag.deciding import selection_stability
     >>> X, y = load_wine(return_X_y=True)
     >>> model = BaggedClassifier(n_bags=500, random_state=0).fit(X[::2], y[::2])
     >>> measured = selection_stability(model, X[1::2], delta=0.1)
@@ -723,7 +724,7 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
     >>> measured.rows_that_flip(point), measured.rows_that_flip(point, "inflated-argmax")
     (array([33, 49]), array([], dtype=int64))
     """
-    points = asked_once(model, X, "selection_stability")
+    points = predict_once_if_small(model, X, "selection_stability")
     sets = predict_set(model, points, epsilon=epsilon, delta=delta)
     each = np.asarray(sets.epsilon)
     flips = {rule: np.empty((len(model.units_), len(sets)), dtype=bool) for rule in RULES}
@@ -731,5 +732,5 @@ def selection_stability(model: Any, X: Any, *, epsilon: float | None = None, del
         for rule, flips_by_rule in flips.items():
             chosen = None if rule == "argmax" else partial(inflated_argmax, epsilon=each[some])
             flips_by_rule[:, some] = flipped(prediction, left_out, chosen)
-    names = Names.of(model.units_, model.index_of(X), model.classes_)
+    names = Names.of(model.units_, fitted(model).index_of(X), model.classes_)
     return SelectionStability(flips, sets, names, model.units_.noun, is_noisy=not model.derandomized_)

@@ -30,6 +30,8 @@ class StableJackknife(Jackknife):
     ----------
     level : Fraction
         The level 1 - a.
+    units : Units or None, default=None
+        None: it is proved for rows only.
     epsilon : float, default=0.0
         The perturbation that is added to the radius.
     delta : float, default=0.0
@@ -97,11 +99,18 @@ class StableJackknife(Jackknife):
             raise ValueError(_too_few_rows(n, trimmed, level, delta, bound))
         length = certificate.range_length
         choices = [
-            cls(level, min(certificate.epsilon(share, bound), length), share, rank, length) for share, rank in usable
+            cls(
+                level,
+                epsilon=min(certificate.epsilon(share, bound), length),
+                delta=share,
+                residual=rank,
+                range_length=length,
+            )
+            for share, rank in usable
         ]
         return min(choices, key=lambda choice: choice.typical_radius(n))
 
-    def rank(self, n_samples: int) -> int:
+    def rank(self, n_units: int) -> int:
         return self.residual
 
     def guarantee(self, n_samples: int) -> str:
@@ -120,8 +129,8 @@ class StableJackknife(Jackknife):
                 stacklevel=3,
             )
 
-    def _radius(self, rank: int, residuals: np.ndarray) -> float:
-        return super()._radius(rank, residuals) + self.epsilon
+    def _radius(self, residuals: np.ndarray) -> float:
+        return super()._radius(residuals) + self.epsilon
 
     def typical_radius(self, n_samples: int) -> float:
         """Return what the radius would be for normal residuals whose deviation is a tenth of the range."""

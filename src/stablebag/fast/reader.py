@@ -587,7 +587,7 @@ class TreePipelines(Solver):
             with np.errstate(over="raise", divide="raise", invalid="raise"):
                 matrix, found = self.structure.reader.fit(self._seen, rows)
             grower = self._plan.grower(matrix, self._plan.targets[rows])
-            tree = self._plan.grow(grower, np.arange(len(rows)), seed, self._plan.ties(len(rows)))
+            tree = self._plan.grow(grower, np.arange(len(rows)), seed)
         except (FloatingPointError, MemoryError):  # scikit-learn warns or refuses, or takes less
             return None
         return ReadTree.of(found, len(rows), tree)

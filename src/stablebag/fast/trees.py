@@ -7,19 +7,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import sklearn
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag.fast.native.library import (
-    AS_SORTED,
-    BY_ROW,
-    NO_MATTER,
-    Forest,
-    Grower,
-    Limits,
-    TreeArrays,
-    library,
-    why_not,
-)
+from stablebag.fast.native.library import Forest, Grower, Limits, TreeArrays, library, why_not
 from stablebag.models.learners import Copies
 from stablebag.models.rows import Points, as_float32
 from stablebag.models.solving import (
@@ -38,6 +29,7 @@ try:
 except ImportError:
     NODE_DTYPE = Tree = None
 
+_RELEASE = int(sklearn.__version__.split(".")[1])
 _LARGEST = 2**31 - 1
 _LARGEST_TARGET = 1e100  # sums of squares of larger ones may overflow
 _SMALLEST_EXPONENT = -400  # squares of smaller numbers may underflow
@@ -99,18 +91,12 @@ class TreeStructure(Structure):
 
 
 class Trees(Solver):
-    """Trees of scikit-learn that look for the best split, on dense numbers; the compiled library must be there.
-
-    If the job wants ties in row order, equal values of a feature lie in the order of the table's rows, where
-    scikit-learn leaves them as its sort happens to: sums of targets are then rounded differently, and of splits that
-    are equally good up to rounding another may be taken. Trees without ties, or with exact sums, are the same.
-    """
+    """Trees of scikit-learn that look for the best split, on dense numbers; the compiled library must be there."""
 
     name = "trees"
     learners = (DecisionTreeRegressor, DecisionTreeClassifier)
     versions = ("1.9",)
     releases_lock = True
-    orders_ties = True
 
     def __init__(self, job: FitJob) -> None:
         self._plan = GrowthPlan(job.learner, job)
@@ -124,18 +110,14 @@ class Trees(Solver):
             self._grower = self._plan.grower(X, self._plan.targets)
         except MemoryError as error:
             raise NotCovered("there is no memory for the order of all columns") from error
-        self._in_row_order = job.solver_wanted == "ties-in-row-order"
         self.structure = TreeStructure(job.learner, X.shape[1], names, job.classes)
 
     def fit(self, rows: np.ndarray, seed: int) -> TreeArrays | None:
         if len(rows) > MOST_ROWS:
             return None
-        ties = self._plan.ties(len(rows), BY_ROW if self._in_row_order else AS_SORTED)
         try:
-            return self._plan.grow(self._grower, rows, seed, ties)
+            return self._plan.grow(self._grower, rows, seed)
         except MemoryError:  # it takes more than scikit-learn does
-            if ties == BY_ROW:
-                raise
             return None
 
 
@@ -168,16 +150,13 @@ class GrowthPlan:
             self._library, X, targets, n_classes=self._n_classes, criterion=learner.criterion,
             max_features=min(_max_features(learner.max_features, n_features), n_features),
             max_depth=min(learner.max_depth or _LARGEST, _LARGEST),
-            min_impurity_decrease=float(learner.min_impurity_decrease),
+            min_impurity_decrease=float(learner.min_impurity_decrease), release=_RELEASE,
         )  # fmt: skip
 
-    def ties(self, n_rows: int, wanted: int = AS_SORTED) -> int:
-        """Return how ties fall in a bag of so many rows: as wanted, unless it is of no matter, as sums are exact."""
-        return NO_MATTER if n_rows <= self._most_rows_exact else wanted
-
-    def grow(self, grower: Grower, rows: np.ndarray, seed: int, ties: int) -> TreeArrays:
+    def grow(self, grower: Grower, rows: np.ndarray, seed: int) -> TreeArrays:
         """Return the tree of a bag."""
-        return grower.grow(rows, seed if self._seed is None else self._seed, self._limits(len(rows)), ties)
+        seed = seed if self._seed is None else self._seed
+        return grower.grow(rows, seed, self._limits(len(rows)), order_matters=len(rows) > self._most_rows_exact)
 
 
 def fill_tree(tree: Any, model: TreeArrays, n_features: int, classes: np.ndarray | None) -> None:

@@ -1,1 +1,24 @@
 """Measurements of what leaving out a row does."""
+
+from typing import TYPE_CHECKING
+
+from stablebag._lazy import lazily
+
+if TYPE_CHECKING:
+    from stablebag.measuring.black_box import StabilityTest as StabilityTest
+    from stablebag.measuring.black_box import stability_test as stability_test
+    from stablebag.measuring.errors import LeaveOneOutError as LeaveOneOutError
+    from stablebag.measuring.perturbations import Perturbations as Perturbations
+    from stablebag.measuring.refits import replace_one_refit as replace_one_refit
+    from stablebag.measuring.suspects import Suspects as Suspects
+else:
+    __getattr__, __dir__, __all__ = lazily(
+        __name__,
+        {
+            "black_box": ["StabilityTest", "stability_test"],
+            "errors": ["LeaveOneOutError"],
+            "perturbations": ["Perturbations"],
+            "refits": ["replace_one_refit"],
+            "suspects": ["Suspects"],
+        },
+    )

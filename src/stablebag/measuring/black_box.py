@@ -25,7 +25,7 @@ from stablebag._checks import (
     refuse_value,
 )
 from stablebag._seeds import RandomState, Seeds
-from stablebag._wording import as_given, paragraphs, preformatted, rounded_down, rounded_up
+from stablebag._wording import Result, as_given, paragraphs, rounded_down, rounded_up
 from stablebag.models.fitting import fit_and_predict_bags
 from stablebag.models.learners import may_predict
 from stablebag.models.parallel import counted
@@ -35,8 +35,8 @@ from stablebag.proving.bounds import black_box_power_ceiling
 from stablebag.resampling.bags import Bags
 
 
-@dataclass(frozen=True, eq=False)
-class StabilityTest:
+@dataclass(frozen=True, eq=False, repr=False)
+class StabilityTest(Result):
     """The result of a black-box test of (epsilon, delta)-stability.
 
     Made by `stability_test`. A learner is called stable here if the chance that leaving out the last of `n_samples`
@@ -151,12 +151,18 @@ class StabilityTest:
             )
         return paragraphs(sentences)
 
-    def __str__(self) -> str:
-        return self.explain()
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a line per data set: how far the prediction moved, and whether too far."""
+        import pandas as pd
 
-    def _repr_html_(self) -> str:
-        """For notebooks."""
-        return preformatted(self.explain())
+        return pd.DataFrame(self._columns)
+
+    def _preview(self) -> tuple[str, Any, dict[str, Any]]:
+        return "data set", range(self.n_sets), self._columns
+
+    @property
+    def _columns(self) -> dict[str, np.ndarray]:
+        return {"distance": self.distances, "exceeds": self.distances > self.epsilon}
 
 
 def stability_test(
@@ -209,7 +215,7 @@ def stability_test(
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from stablebag import stability_test
+    >>> from stablebag.measuring import stability_test
     >>> X, y = load_diabetes(return_X_y=True)
     >>> print(stability_test(DecisionTreeRegressor(), X, y, epsilon=20, delta=0.1, n_samples=40, random_state=0))
     The learner is not declared stable: in 4 of 10 disjoint data sets of 40 rows, leaving out one

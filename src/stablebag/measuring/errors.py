@@ -11,6 +11,7 @@ from stablebag._checks import check_choice, hold_read_only, refuse_type, refuse_
 from stablebag._wording import ROWS
 from stablebag.measuring.leave_one_out import chosen_rows, left_out_at_rows
 from stablebag.models.ensemble import check_bagged, refuse_several_outputs
+from stablebag.models.fitted import fitted
 from stablebag.models.learners import one_hot
 
 _SMALLEST = np.finfo(float).eps  # the logarithm of a probability of zero would be infinite
@@ -81,6 +82,12 @@ class LeaveOneOutError:
     def __float__(self) -> float:
         return self.value
 
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with the loss at each row, under the positions of the rows."""
+        import pandas as pd
+
+        return pd.DataFrame({"loss": self.losses}, index=pd.Index(self.rows, name="row"))
+
     def __repr__(self) -> str:
         of = f" of {self.units}" if self.units else ""
         off = "unknown" if math.isnan(self.standard_error) else f"{self.standard_error:.2g}"
@@ -138,12 +145,12 @@ def leave_one_out_error(
     check_bagged(model, owner, outputs="any")
     if not callable(loss):
         refuse_several_outputs(model, owner, ", or a loss of your own of all outputs")
-    chosen = chosen_rows(rows, len(model.y_), ROWS, random_state, owner)
+    chosen = chosen_rows(rows, len(fitted(model).y), ROWS, random_state, owner)
     predicted = left_out_at_rows(model, undefined="raise" if undefined == "raise" else "nan", rows=chosen)
-    classifier = model.average_.classes is not None
+    classifier = fitted(model).average.classes is not None
     function = _loss_function(loss, classifier, owner)
-    units, numbers = model.units_, np.arange(len(model.y_)) if chosen is None else chosen
-    y = model.y_[numbers]
+    units, numbers = model.units_, np.arange(len(fitted(model).y)) if chosen is None else chosen
+    y = fitted(model).y[numbers]
     if classifier and not callable(loss):
         y = one_hot(y, model.classes_)
     known = np.flatnonzero(model.bags_.n_without[units.of_rows[numbers]] > 0)

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from stablebag._checks import as_positions, check_choice, check_integer, read_only, refuse_type, refuse_value
+from stablebag._checks import as_positions, check_choice, check_integer, refuse_type, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import Noun
 from stablebag.measuring.perturbations import BagLines, BagSpread, Names, Perturbations
-from stablebag.models.average import BagAverage, lacking_blocks, left_out_at
-from stablebag.models.ensemble import check_bagged
+from stablebag.models.average import BagAverage
+from stablebag.models.ensemble import check_bagged, prepare_fit
+from stablebag.models.fitted import fitted
 from stablebag.models.fitting import fit_and_predict_bags
 from stablebag.models.parallel import counted
-from stablebag.models.rows import RowSource, fingerprint, index_of, take_rows
+from stablebag.models.rows import fingerprint, index_of, validated_rows
 from stablebag.proving.outputs import scope_of
 
 _DENSE_BYTES = 2**28  # of predictions without each row, up to which they are an array
@@ -87,7 +88,8 @@ def leave_one_out(
             raise refuse_value(name, owner, "None without X_train", value, "a fitted model is not fitted again.")
         reason = "for other estimators use leave_one_out_refit."
         check_bagged(model, owner, reason=reason, outputs="any")
-        average, raw, points, index = model.average_, model.raw(X), model.fingerprint_of(X), model.index_of(X)
+        fit = fitted(model)
+        average, raw, points, index = fit.average, fit.raw(X), fit.fingerprint_of(X), fit.index_of(X)
     else:
         check_bagged(model, owner, fitted=False)
         if not isinstance(fit_params, dict | None):
@@ -99,8 +101,8 @@ def leave_one_out(
 
 def _stream(model: Any, X: Any, X_train: Any, y_train: Any, fit_params: dict[str, Any]) -> tuple[Any, Any, str, Any]:
     """Fit bag by bag and keep only the predictions at the points; with what identifies and names these."""
-    job = model.prepare(X_train, y_train, **fit_params)
-    points = model.checked_points(X)
+    job = prepare_fit(model, X_train, y_train, **fit_params)
+    points = validated_rows(model, X, reset=False, ensure_min_samples=1)
     raw = []
     with counted(len(job)) as count:
         for prediction in fit_and_predict_bags(job, points, model.n_jobs):
@@ -109,21 +111,21 @@ def _stream(model: Any, X: Any, X_train: Any, y_train: Any, fit_params: dict[str
     return job.average, np.stack(raw), fingerprint(points), index_of(points)
 
 
-def doubtful_blocks(model: Any, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def undecided_blocks(model: Any, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Yield blocks of points with the probabilities there with all rows and without each, of a fitted classifier.
 
     Points, given by their places, are left out if it is certain that no row changes the class with the highest
     probability: because it leads even on average over those bags that speak most against it, as many as are without
     any row. With many rows nearly all points are such, and the product of all rows and points is what takes long.
     """
-    average = model.average_
+    average = fitted(model).average
     if not average.drawn or average.special_units:
         for places, prediction, left_out in left_out_blocks(model, X):
             yield np.arange(places.start, places.stop), prediction, left_out
         return
     average.refuse_units_in_every_bag()
     fewest, step = int(average.bags.n_without.min()), _points_at_once(model)
-    for places, raw in model.raw_blocks(X):
+    for places, raw in fitted(model).raw_blocks(X):
         some = np.flatnonzero(~_is_clear(average.prediction([raw]), raw, fewest))
         for first in range(0, len(some), step):
             chosen = some[first : first + step]
@@ -143,15 +145,14 @@ def _is_clear(prediction: np.ndarray, raw: np.ndarray, fewest: int) -> np.ndarra
 
 
 def _points_at_once(model: Any) -> int:
-    classes = model.average_.classes
-    return max(1, _LEFT_OUT // (len(model.units_) * (1 if classes is None else len(classes))))
+    return max(1, _LEFT_OUT // (len(model.units_) * fitted(model).n_classes))
 
 
 def left_out_blocks(model: Any, X: Any) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """Yield blocks of points, as a slice, with a fitted model's predictions there with all rows and without each."""
-    average, place = model.average_, 0
+    average, place = fitted(model).average, 0
     step = _points_at_once(model)
-    for _, raw in model.raw_blocks(X):
+    for _, raw in fitted(model).raw_blocks(X):
         for first in range(0, raw.shape[1], step):
             some = raw[:, first : first + step]
             prediction = average.prediction([some])
@@ -166,24 +167,15 @@ def left_out_at_rows(model: Any, *, undefined: str = "raise", rows: np.ndarray |
     by their positions. The result is kept with the model, so that asking again costs nothing.
     """
     check_choice(undefined, "undefined", "left_out_at_rows", ("raise", "nan"))
-    if not hasattr(model, "X_"):
+    fit = fitted(model)
+    if fit.X is None:
         raise ValueError(
             "This needs the predictions at the training rows, and the model has kept none of them. Fit it with "
             "keep_rows=True."
         )
     if undefined == "raise":
-        model.average_.refuse_units_in_every_bag()
-
-    def predict_some() -> np.ndarray:
-        some = np.asarray(rows)
-        X = model.X_.take(some) if isinstance(model.X_, RowSource) else take_rows(model.X_, some)
-        parts = [model.average_.left_out_at(*block) for block in lacking_blocks(model, X, some)]
-        return read_only(np.concatenate(parts))
-
-    if rows is None:
-        return left_out_at(model, model.X_)
-    few: np.ndarray = model.remembered(f"left out at rows {fingerprint(rows)}", predict_some)
-    return few
+        fit.average.refuse_units_in_every_bag()
+    return fit.left_out_at_rows(rows)
 
 
 def perturbations_of(

@@ -479,7 +479,7 @@ class Perturbations:
     Examples
     --------
     >>> import numpy as np
-    >>> from stablebag import Perturbations
+    >>> from stablebag.measuring import Perturbations
     >>> moved = Perturbations(np.array([0.5]), np.array([[0.4], [0.8], [0.5], [0.6]]), rows=np.arange(4))
     >>> moved.values.ravel().round(3).tolist()
     [0.1, 0.3, 0.0, 0.1]
@@ -791,7 +791,8 @@ class Perturbations:
         Examples
         --------
         >>> import numpy as np
-        >>> from stablebag import Perturbations, inflated_argmax
+        >>> from stablebag import inflated_argmax
+        >>> from stablebag.measuring import Perturbations
         >>> left_out = np.array([[[0.45, 0.55]], [[0.7, 0.3]]])
         >>> moved = Perturbations(np.array([[0.52, 0.48]]), left_out, rows=np.arange(2))
         >>> moved.flips().ravel(), moved.flips(lambda scores: inflated_argmax(scores, 0.1)).ravel()
@@ -944,9 +945,7 @@ class Perturbations:
         import pandas as pd
 
         left_out = np.asarray(self.left_out)  # refused if there are very many rows
-        taken = ("point", self._columns, "prediction", "left_out", "difference", "distance")
-        first = "unit" if self.noun.singular in taken else self.noun.singular
-        heads = [first, "point", self._columns][: self.left_out.ndim]
+        heads = [self.noun.singular, "point", self._columns][: self.left_out.ndim]
         named = (self.names.points, self.names.classes)
         counted = (range(size) for size in self.prediction.shape)
         index = [

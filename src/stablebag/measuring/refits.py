@@ -26,6 +26,7 @@ from stablebag._checks import (
 from stablebag._seeds import RandomState, Seeds
 from stablebag.measuring.perturbations import Names, Perturbations, norm
 from stablebag.models.ensemble import BaggedEnsemble, bagged_in, refuse_unequal, units_of, with_strata
+from stablebag.models.fitted import fitted
 from stablebag.models.fitting import Models, fit_and_predict_bags, fit_bags, predict_bags
 from stablebag.models.forgetting import refit_bags, without_units
 from stablebag.models.learners import Surroundings, may_predict, random_state_names, refuse_endless
@@ -261,7 +262,8 @@ def refit_without_each(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarra
     It is what `leave_one_out_refit` measures of an unfitted one. `raw` is what the bags predict at the points; rows are
     units by number.
     """
-    average, classes = model.average_, model.average_.classes
+    average = fitted(model).average
+    classes = average.classes
     prediction, before = average.prediction([raw]), average.outputs(raw)
     without, spread = np.empty((len(rows), *prediction.shape)), np.empty((len(rows), len(prediction)))
     special = {*average.special_units, *average.lonely_units}  # which change more than the bags that contain them
@@ -270,13 +272,13 @@ def refit_without_each(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarra
             some = rows[first : first + _REFITS_AT_ONCE]
             usual = np.array([row for row in some.tolist() if row not in special], dtype=np.intp)
             inside = [model.bags_.with_any(np.array([row])) for row in usual]
-            fitted = iter(refit_bags(model, usual, inside, X_test)) if sum(map(len, inside)) else iter(())
+            refitted = iter(refit_bags(model, usual, inside, X_test)) if sum(map(len, inside)) else iter(())
             numbers = dict(zip(usual.tolist(), inside, strict=True))
             for place, row in enumerate(some.tolist(), start=first):
                 if row in numbers:
                     after = raw.copy()
                     for number in numbers[row]:
-                        after[number] = next(fitted)
+                        after[number] = next(refitted)
                     without[place], outputs = average.prediction([after]), average.outputs(after)
                 else:
                     without[place], outputs = _refitted_whole(model, row, X_test)
@@ -284,18 +286,20 @@ def refit_without_each(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarra
                 count.one()
     names = Names.of(model.units_, index_of(X_test), classes)
     moved = Perturbations(prediction, without, rows, noise_known=False, names=names)
-    scope = _scope(with_strata(model, model.y_, model.units_), model.y_, moved, X_test, model.units_)
+    scope = _scope(with_strata(model, fitted(model).y, model.units_), fitted(model).y, moved, X_test, model.units_)
     return MatchedRefits(replace(moved, scope=scope), spread)
 
 
 def _refitted_whole(model: Any, row: int, X_test: Any) -> tuple[np.ndarray, np.ndarray]:
     """The predictions and the outputs of the bags of a model without a row that changes the range, or the classes."""
-    smaller, classes = without_units(model, np.array([row])), model.average_.classes
+    classes = fitted(model).average.classes
+    smaller = fitted(without_units(model, np.array([row])))
     raw = smaller.raw(X_test)
-    both = smaller.average_.prediction([raw]), smaller.average_.outputs(raw)
-    if classes is None or len(smaller.average_.classes) == len(classes):
+    both = smaller.average.prediction([raw]), smaller.average.outputs(raw)
+    left = smaller.average.classes
+    if classes is None or left is None or len(left) == len(classes):
         return both
-    kept = np.searchsorted(classes, smaller.average_.classes)
+    kept = np.searchsorted(classes, left)
     return _with_zeros(both[0], kept, len(classes)), _with_zeros(both[1], kept, len(classes))
 
 
@@ -304,7 +308,7 @@ def may_refit_without(model: Any) -> bool:
     units, law = model.units_, model.scheme_
     if model.derandomized_ or len(units) < 3 or not _is_matched(law):
         return False
-    return not _may_leave_one_class(model.y_, model.average_.classes, units)
+    return not _may_leave_one_class(fitted(model).y, fitted(model).average.classes, units)
 
 
 def spread_of_a_few(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarray, random_state: int) -> np.ndarray:
@@ -312,14 +316,14 @@ def spread_of_a_few(model: Any, X_test: Any, rows: np.ndarray, raw: np.ndarray, 
 
     Predictions are clipped to the range of all rows.
     """
-    average, n_bags = model.average_, len(model.bags_)
+    average, n_bags = fitted(model).average, len(model.bags_)
     inside = [model.bags_.with_any(np.array([row])) for row in rows]
     generator = Seeds.from_random_state(random_state, "study").generator()
     places = [place for place, bags in enumerate(inside) if len(bags)]  # a row in no bag moves nothing
     numbers = [generator.choice(inside[place], 1) for place in places]
     spread = np.zeros((len(rows), raw.shape[1]))
-    fitted = refit_bags(model, rows[places], numbers, X_test) if places else iter(())
-    for place, (number,), after in zip(places, numbers, fitted, strict=True):
+    refitted = refit_bags(model, rows[places], numbers, X_test) if places else iter(())
+    for place, (number,), after in zip(places, numbers, refitted, strict=True):
         both = np.stack([raw[number], after])
         before, after = both if average.interval is None else np.clip(both, *average.interval)
         spread[place] = math.sqrt(len(inside[place]) / n_bags) * _distance(after - before, raw.ndim - 1)
@@ -394,7 +398,7 @@ def replace_one_refit(
     Examples
     --------
     >>> from sklearn.linear_model import LinearRegression
-    >>> from stablebag import replace_one_refit
+    >>> from stablebag.measuring import replace_one_refit
     >>> X, y = [[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0]
     >>> moved = replace_one_refit(LinearRegression(), X, y, X, [3.0, 1.0, 2.0], [[1.0]])
     >>> moved.values.ravel().round(3).tolist()  # the first target from 0 to 3 moves the mean by 1, the others stay

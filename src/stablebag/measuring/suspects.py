@@ -1,6 +1,5 @@
 """Suspicious rows: a test of which rows move predictions beyond bagging noise, and a ranking of rows worth a look."""
 
-import html
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,11 +9,11 @@ import numpy as np
 
 from stablebag._checks import check_integer, check_real
 from stablebag._seeds import Seeds
-from stablebag._wording import ROWS, Noun, number, paragraphs, preformatted, printable
+from stablebag._wording import ROWS, Noun, Result, html_table, number, paragraphs, preformatted, printable
 from stablebag.measuring.leave_one_out import chosen_rows, left_out_at_rows, perturbations_of
 from stablebag.measuring.perturbations import Names
-from stablebag.models.average import spread_at_rows
 from stablebag.models.ensemble import check_bagged
+from stablebag.models.fitted import fitted
 from stablebag.models.learners import one_hot
 from stablebag.resampling.bags import Bags, RowPatterns
 from stablebag.resampling.units import plain
@@ -34,14 +33,13 @@ _COMPONENTS = (4, 20)  # the fewest and the most principal components of the out
 _MOST_COLUMNS = 500  # numbers that each bag predicts, from which the components are found
 _FIRST = 1000  # rows whose thresholds are stepped down one by one
 _BLOCK = 2**22  # numbers at once
-_SHOWN = 10
 
 RANKING = "This is a ranking: clean data have one too."
 NONE_FAR = "The bags without a row predict its target exactly, for every row"
 NONE_UNLIKELY = "The bags without a row give its class about the usual probability, for every row"
 
 
-class Moving(NamedTuple):
+class InfluentialRow(NamedTuple):
     """A row, or group, that moves predictions beyond bagging noise.
 
     Attributes
@@ -67,7 +65,7 @@ class Moving(NamedTuple):
     p_value: float
 
 
-class Farthest(NamedTuple):
+class UnusualRow(NamedTuple):
     """A row whose target is far from what the other rows predict. Of a group, its farthest row.
 
     Attributes
@@ -93,18 +91,18 @@ class Farthest(NamedTuple):
     distance: float
 
 
-@dataclass(frozen=True, eq=False)
-class Suspects:
+@dataclass(frozen=True, eq=False, repr=False)
+class Suspects(Result):
     """The rows, or groups, that move predictions beyond bagging noise, and those that are worth a look.
 
     Made by `suspects`.
 
     Attributes
     ----------
-    moving : tuple of Moving
+    influential : tuple of InfluentialRow
         Those that move the predictions beyond bagging noise, the largest change first. If no row had an effect, this
         list would have any row in it with a chance of at most `alpha`.
-    farthest : tuple of Farthest
+    unusual : tuple of UnusualRow
         Those that are farthest from what the other rows predict, the farthest first. It is a ranking: data without
         any mistake have one, too. Rows that are predicted exactly, and those whose class gets at least about its usual
         probability, are not in it.
@@ -113,7 +111,7 @@ class Suspects:
     usual : float
         The usual size of a residual; NaN for a classifier.
     alpha : float
-        The chance, at most, that any row is in `moving` if no row has an effect.
+        The chance, at most, that any row is in `influential` if no row has an effect.
     noun : Noun
         What they are.
     n_looked_at : int or None
@@ -122,8 +120,8 @@ class Suspects:
         The number of points at which predictions may move; None if that is not known.
     """
 
-    moving: tuple[Moving, ...]
-    farthest: tuple[Farthest, ...]
+    influential: tuple[InfluentialRow, ...]
+    unusual: tuple[UnusualRow, ...]
     noise: float
     usual: float
     alpha: float = 0.05
@@ -139,7 +137,7 @@ class Suspects:
         return f" at {self.n_points:,} test {'point' if self.n_points == 1 else 'points'}"
 
     @property
-    def none_far(self) -> str:
+    def nothing_unusual(self) -> str:
         """That no row is worth a look, in a sentence."""
         return f"{NONE_UNLIKELY if self._of_classes else NONE_FAR}{self.among}."
 
@@ -151,26 +149,26 @@ class Suspects:
     @property
     def claim(self) -> str:
         """What the list of those that move predictions claims; "" if it is empty, or if there is no noise."""
-        if not self.moving or self.noise == 0:
+        if not self.influential or self.noise == 0:
             return ""
         rate = f"{100 * self.alpha:.3g}%"
         return f"If no {self.noun.singular} had an effect, the chance of listing any would be at most {rate}."
 
     @property
-    def about_moving(self) -> str:
+    def influence_summary(self) -> str:
         """How many move predictions, in a sentence."""
-        if not self.moving:
+        if not self.influential:
             clearly = f" clearly beyond bagging noise ({number(self.noise)})" if self.noise else ""
             return f"No {self.noun.singular} moves predictions{self.at}{clearly}."
-        verb = "moves" if len(self.moving) == 1 else "move"
-        moves = f"{self.noun.count(len(self.moving))} {verb} predictions{self.at}"
+        verb = "moves" if len(self.influential) == 1 else "move"
+        moves = f"{self.noun.count(len(self.influential))} {verb} predictions{self.at}"
         return f"{moves} beyond bagging noise ({number(self.noise)})." if self.noise else f"{moves}."
 
     def explain(self) -> str:
         """Explain in sentences how many move predictions, what that claims, and which are worth a look."""
-        sentences = [f"{self.about_moving} {self.claim}".rstrip()]
-        if self.farthest:
-            first = self.farthest[0]
+        sentences = [f"{self.influence_summary} {self.claim}".rstrip()]
+        if self.unusual:
+            first = self.unusual[0]
             if self._of_classes:
                 its = "its class" if self.noun == ROWS else "the class of one row"
                 far = f"{its} has {first.value:.1%}, where rows of that class usually have {first.usual:.1%}"
@@ -178,11 +176,11 @@ class Suspects:
                 far = f"off by {number(first.value)}, and most are not off at all"
             else:
                 far = f"{number(first.distance)} times as far as usual"
-            total = f"{self.noun.count(len(self.farthest))} farthest from what the other {self.noun.plural} predict"
+            total = f"{self.noun.count(len(self.unusual))} farthest from what the other {self.noun.plural} predict"
             name = f"{self.noun.singular} {printable(plain(first.name))}"
             sentences.append(f"Worth a look, {total}{self.among}: first {name} ({far}). {RANKING}")
         else:
-            sentences.append(self.none_far)
+            sentences.append(self.nothing_unusual)
         return paragraphs(sentences)
 
     def to_frame(self) -> Any:
@@ -195,38 +193,36 @@ class Suspects:
 
         value, usual = ("probability", "usual_probability") if self._of_classes else ("residual", "usual_residual")
         lines: dict[int, dict[str, float]] = {}
-        for place, far in enumerate(self.farthest, 1):
+        for place, far in enumerate(self.unusual, 1):
             lines[far.number] = {"rank": place, value: far.value, usual: far.usual, "distance": far.distance}
-        for one in self.moving:
+        for one in self.influential:
             lines.setdefault(one.number, {}).update(change=one.change, noise=one.noise, p_value=one.p_value)
-        names = {each[0]: each[1] for each in (*self.farthest, *self.moving)}
+        names = {each[0]: each[1] for each in (*self.unusual, *self.influential)}
         columns = ["rank", value, usual, "distance", "change", "noise", "p_value"]
         index = pd.Index([names[key] for key in lines], name=self.noun.singular)
         return pd.DataFrame(list(lines.values()), index=index, columns=columns, dtype=float)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.explain()
 
     def _repr_html_(self) -> str:
         """For notebooks: the sentences, and the first of both lists."""
-        beside = ("residual", "usual size", "times the usual size")
+        head, beside = self.noun.singular, ("residual", "usual size", "times the usual size")
         if self._of_classes:
             beside = ("probability of its class", "usual in its class", "distance")
-        moving = self._table([each[1:4] for each in self.moving], ("moves predictions by", "bagging noise"))
-        return f"{preformatted(self.explain())}{moving}{self._table([each[1:] for each in self.farthest], beside)}"
+        first = {"moves predictions by": [one.change for one in self.influential]}
+        first["bagging noise"] = [one.noise for one in self.influential]
+        second = {name: [one[place] for one in self.unusual] for place, name in enumerate(beside, 2)}
+        tables = [
+            html_table(head, [one.name for one in found], columns)
+            for found, columns in ((self.influential, first), (self.unusual, second))
+            if found
+        ]
+        return "".join([preformatted(self.explain()), *tables])
 
     @property
     def _of_classes(self) -> bool:
         return math.isnan(self.usual)
-
-    def _table(self, found: list[Any], columns: tuple[str, ...]) -> str:
-        head = "".join(f"<th>{html.escape(column)}</th>" for column in (self.noun.singular, *columns))
-        lines = "".join(
-            f"<tr><th>{html.escape(printable(name))}</th>{''.join(f'<td>{number(each)}</td>' for each in numbers)}</tr>"
-            for name, *numbers in found[:_SHOWN]
-        )
-        more = f"<p>and {len(found) - _SHOWN:,} more</p>" if len(found) > _SHOWN else ""
-        return f"<table><tr>{head}</tr>{lines}</table>{more}" if found else ""
 
 
 def suspects(
@@ -306,10 +302,10 @@ def suspects(
     k = check_integer(k, "k", "suspects", minimum=1)
     reason = "it is the chance of listing any row if none has an effect."
     alpha = check_real(alpha, "alpha", "suspects", low=0.001, high=0.5, reason=reason)
-    chosen = chosen_rows(rows, len(model.y_), ROWS, random_state, "suspects")
-    moving, noise, n_points = _moving(model, X, alpha)
-    numbers = np.arange(len(model.y_)) if chosen is None else chosen
-    distances = _unlike_their_class if model.average_.classes is not None else _far_residuals
+    chosen = chosen_rows(rows, len(fitted(model).y), ROWS, random_state, "suspects")
+    moving, noise, n_points = _influential(model, X, alpha)
+    numbers = np.arange(len(fitted(model).y)) if chosen is None else chosen
+    distances = _unlike_their_class if fitted(model).average.classes is not None else _far_residuals
     farthest, usual = distances(model, numbers, chosen)
     n_looked_at = None if chosen is None else len(chosen)
     found = _of_groups(model, farthest, k)
@@ -319,8 +315,8 @@ def suspects(
 # -------------------------------------------------------------------------------------------- who moves the predictions
 
 
-def _moving(model: Any, X: Any, alpha: float) -> tuple[tuple[Moving, ...], float, int]:
-    average, raw = model.average_, model.raw(X)
+def _influential(model: Any, X: Any, alpha: float) -> tuple[tuple[InfluentialRow, ...], float, int]:
+    average, raw = fitted(model).average, fitted(model).raw(X)
     moved = perturbations_of(average, raw)
     moves = (moved if moved.prediction.ndim == 1 else moved.in_norm()).row_norms()
     moves[moves <= _ROUNDING * np.abs(moved.prediction).max(initial=0.0)] = 0.0  # by rows in no bag, say
@@ -342,7 +338,7 @@ def _moving(model: Any, X: Any, alpha: float) -> tuple[tuple[Moving, ...], float
     found = zip(*(part.tolist() for part in (listed, moves[listed], noise[listed], p_values[listed])), strict=True)
     unit = float(noise.max()) or 1.0
     total = unit * float(np.sqrt(np.mean((noise / unit) ** 2)))
-    moving = (Moving(row, plain(name), *others) for (row, *others), name in zip(found, names, strict=True))
+    moving = (InfluentialRow(row, plain(name), *others) for (row, *others), name in zip(found, names, strict=True))
     return tuple(moving), total, len(moved.prediction)
 
 
@@ -356,7 +352,7 @@ def adjusted_p_values(bags: Bags, outputs: np.ndarray, alpha: float = 0.05, rand
     with the largest over the rows that are left.
     """
     n_bags = len(bags)
-    members = _Members.of(bags)
+    members = _RowsInBags.of(bags)
     least, most = max(39, math.ceil(2 / alpha) - 1), math.ceil(50 / alpha) - 1
     fewest, widest = _COMPONENTS
     width = int(np.clip(_WORK // (members.work * most), fewest, widest))
@@ -400,14 +396,14 @@ def adjusted_p_values(bags: Bags, outputs: np.ndarray, alpha: float = 0.05, rand
 
 
 @dataclass(frozen=True, eq=False)
-class _Members:
+class _RowsInBags:
     """Which rows are in which bags, row by row, or of very many rows once for all that are in the same bags."""
 
     bags: Bags
     patterns: RowPatterns | None
 
     @classmethod
-    def of(cls, bags: Bags) -> "_Members":
+    def of(cls, bags: Bags) -> "_RowsInBags":
         return cls(bags, RowPatterns.of(bags) if bags.is_thin else None)
 
     @property
@@ -467,10 +463,10 @@ class _Distances(NamedTuple):
 def _far_residuals(model: Any, numbers: np.ndarray, chosen: np.ndarray | None) -> tuple[_Distances, float]:
     without = left_out_at_rows(model, undefined="nan", rows=chosen)
     known = np.flatnonzero(np.isfinite(without))
-    targets = model.y_[numbers[known]]
+    targets = fitted(model).y[numbers[known]]
     rounding = _ROUNDING * np.abs(targets).max(initial=0.0)
     residuals = _beyond(targets - without[known], rounding)
-    spread = _beyond(spread_at_rows(model, chosen)[known], rounding)
+    spread = _beyond(fitted(model).spread_at_rows(chosen)[known], rounding)
     usual, general = usual_residuals(residuals, without[known], spread)
     sizes = np.abs(residuals)
     with np.errstate(divide="ignore", invalid="ignore"):  # infinite where most residuals are zero
@@ -509,7 +505,7 @@ def usual_residuals(
 def _unlike_their_class(model: Any, numbers: np.ndarray, chosen: np.ndarray | None) -> tuple[_Distances, float]:
     without = left_out_at_rows(model, undefined="nan", rows=chosen)
     known = np.flatnonzero(np.isfinite(without).all(axis=1))
-    member = one_hot(model.y_[numbers[known]], model.classes_)
+    member = one_hot(fitted(model).y[numbers[known]], model.classes_)
     own, usual, distances, ties = against_class_levels(without[known], member)
     distances = np.where(own < usual - _NEARLY, distances, 0.0)
     return _Distances(numbers[known], own, usual, distances, ties), math.nan
@@ -531,7 +527,7 @@ def against_class_levels(probabilities: np.ndarray, member: np.ndarray) -> tuple
     return own, member @ levels, np.minimum(others, 1.0) / relative[member], others
 
 
-def _of_groups(model: Any, found: _Distances, k: int) -> tuple[Farthest, ...]:
+def _of_groups(model: Any, found: _Distances, k: int) -> tuple[UnusualRow, ...]:
     """The k farthest rows; of each group its farthest row."""
     order = np.lexsort((-found.ties, -found.distances))
     order = order[found.distances[order] > 0]  # those that are predicted exactly, or as usual, are not far
@@ -541,4 +537,4 @@ def _of_groups(model: Any, found: _Distances, k: int) -> tuple[Farthest, ...]:
     numbers = model.units_.of_rows[found.rows[order]]
     names = map(plain, Names.of(model.units_).of_rows(numbers))
     parts = (part[order].tolist() for part in (found.values, found.usual, found.distances))
-    return tuple(Farthest(*each) for each in zip(numbers.tolist(), names, *parts, strict=True))
+    return tuple(UnusualRow(*each) for each in zip(numbers.tolist(), names, *parts, strict=True))

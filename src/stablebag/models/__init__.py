@@ -1,1 +1,20 @@
 """From rows and bags to one averaged model."""
+
+from typing import TYPE_CHECKING
+
+from stablebag._lazy import lazily
+
+if TYPE_CHECKING:
+    from stablebag.models.fitted import BagPredictions as BagPredictions
+    from stablebag.models.ranges import FunctionRange as FunctionRange
+    from stablebag.models.ranges import PredictionRange as PredictionRange
+    from stablebag.models.rows import RowSource as RowSource
+else:
+    __getattr__, __dir__, __all__ = lazily(
+        __name__,
+        {
+            "fitted": ["BagPredictions"],
+            "ranges": ["FunctionRange", "PredictionRange"],
+            "rows": ["RowSource"],
+        },
+    )

@@ -6,7 +6,7 @@ import math
 import types
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -27,7 +27,6 @@ from stablebag._checks import (
     check_flag,
     check_integer,
     check_jobs,
-    hold_read_only,
     is_missing,
     read_only,
     refuse_type,
@@ -35,13 +34,13 @@ from stablebag._checks import (
 )
 from stablebag._seeds import RandomState, Seeds
 from stablebag._wording import ROWS
-from stablebag.models.average import NAMES, BagAverage, check_score, keep_score
+from stablebag.models.average import BagAverage
+from stablebag.models.fitted import OUT_OF_BAG, BagPredictions, check_oob_score, fitted, set_oob_score
 from stablebag.models.fitting import Models, fit_bags, predict_bags, ready
 from stablebag.models.learners import Subspaces, check_max_features, has_callbacks, may_predict, refuse_endless
 from stablebag.models.parallel import counted, unlogged
 from stablebag.models.ranges import PredictionRange
 from stablebag.models.rows import (
-    Output,
     RowSource,
     fingerprint,
     in_memory,
@@ -50,24 +49,21 @@ from stablebag.models.rows import (
     n_rows,
     one_column,
     same_table,
-    take_rows,
     validated_rows,
 )
 from stablebag.models.saved_tables import unwrap_tables, wrap_tables
 from stablebag.models.solving import (
-    BY_ROW,
     CONSTANT,
     Asking,
     Choice,
     FitJob,
     Structure,
     check_wanted,
-    chosen,
 )
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.law import ResamplingScheme, ResolvedScheme
 from stablebag.resampling.schemes import SCHEMES, RandomBags, Scheme, as_law, as_scheme
-from stablebag.resampling.unequal import Partition, StratifiedSubbagging, refuse_strata, with_labels
+from stablebag.resampling.unequal import Partition, lacks_strata, refuse_strata, with_labels
 from stablebag.resampling.units import Units, as_row_ids
 
 # -------------------------------------------------------------------------------------------------------------- routing
@@ -130,9 +126,9 @@ class Routing:
         """The method of the learner that a method of the ensemble calls."""
         if caller == "decision_function" or self._estimator_type_wanted != "classifier":
             return caller
-        return "predict_proba" if self.learner_has("predict_proba") else "predict"
+        return "predict_proba" if self._learner_has("predict_proba") else "predict"
 
-    def learner_has(self, method: str) -> bool:
+    def _learner_has(self, method: str) -> bool:
         """Whether the learner has a method: as it was fitted to the first bag that reached it, or as it is."""
         models = getattr(self, "estimators_", Models([], np.empty(0)))
         first = (models[place] for place, model in enumerate(models.kept) if not isinstance(model, CONSTANT))
@@ -279,65 +275,6 @@ def _fields(part: Any) -> list[str]:
     return [field.name for field in fields(part) if field.init]
 
 
-# ---------------------------------------------------------------------------------------------------------- predictions
-# The predictions of every bag's model at some points: made once, used by several functions.
-
-
-@dataclass(frozen=True, eq=False)
-class BagPredictions:
-    """The predictions of every bag's model at some points, not yet clipped.
-
-    Made by the method `predict_once` of a fitted model. Functions of that model accept it in place of the points.
-
-    Attributes
-    ----------
-    raw : ndarray of shape (n_bags, n_points) or (n_bags, n_points, n_classes or n_outputs)
-        What each bag's model predicts.
-    bags : Bags
-        The bags of the model.
-    points : str
-        The fingerprint of the points.
-    index : pandas Index or None
-        The index of the frame of points, if it names them.
-    output : Output or None
-        Of which output of several they are, if of one.
-    """
-
-    raw: np.ndarray
-    bags: Bags
-    points: str = ""
-    index: Any = None
-    output: Output | None = None
-
-    def __post_init__(self) -> None:
-        hold_read_only(self)
-
-    def __len__(self) -> int:
-        return int(self.raw.shape[1])
-
-    def __getitem__(self, points: slice) -> "BagPredictions":
-        """Return the predictions at some of the points."""
-        index = None if self.index is None else self.index[points]
-        about = f"{self.points}[{points.indices(len(self))}]", index, self.output
-        return BagPredictions(self.raw[:, points], self.bags, *about)
-
-    def of(self, model: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        """Yield everything as one block if it is from this model, or what is of its output; otherwise refuse."""
-        if model.bags_ is not self.bags and model.bags_ != self.bags:
-            raise ValueError("These predictions are from another model, or from an earlier fit of it. Predict anew.")
-        wanted = getattr(model, "output_", None)
-        if self.output == wanted:
-            yield slice(0, len(self)), self.raw
-        elif self.output is None and isinstance(wanted, Output):  # of all outputs
-            yield slice(0, len(self)), wanted.column(self.raw)
-        else:
-            assert self.output is not None
-            raise ValueError(
-                f"These predictions are of the output {self.output.name!r} alone. Use those of all outputs, "
-                "model.predict_once(X), or predict with the one that is asked."
-            )
-
-
 # ------------------------------------------------------------------------------------------------------------- versions
 # Models in files carry the version that made them, and one from another version says so when it is loaded.
 
@@ -409,7 +346,7 @@ def law_of_rows(scheme: Any, y: np.ndarray, strata: Any, units: Units, owner: st
     -------
     ResolvedScheme
     """
-    lacks_them = isinstance(scheme, StratifiedSubbagging) and scheme.strata is None
+    lacks_them = lacks_strata(scheme)
     if strata is not None and not lacks_them:
         refuse_strata(scheme.scheme if isinstance(scheme, ResolvedScheme) else scheme, strata, f"{owner}.fit")
     if lacks_them and strata is None and not by_class:
@@ -429,9 +366,10 @@ def law_of_rows(scheme: Any, y: np.ndarray, strata: Any, units: Units, owner: st
 def with_strata(estimator: Any, y: np.ndarray, units: Units) -> Any:
     """Return an estimator that is to be fitted without some rows, with the strata that it has of all of them."""
     scheme = getattr(estimator, "scheme", None)
-    if not isinstance(scheme, StratifiedSubbagging) or scheme.strata is not None:  # also of what is not bagged
+    if not lacks_strata(scheme):  # also of what is not bagged
         return estimator
-    if hasattr(estimator, "y_") and np.array_equal(estimator.y_, y):  # a fitted model knows its strata
+    average = getattr(estimator, "_average", None)
+    if average is not None and np.array_equal(average.y, y):  # a fitted model knows its strata
         return clone(estimator).set_params(scheme=estimator.scheme_.scheme)
     if not is_classifier(estimator):
         reason = "give them to the scheme: StratifiedSubbagging(bag_size, strata=...)."
@@ -451,22 +389,22 @@ def law_with_more(
     law: ResolvedScheme, units: Units, y_before: np.ndarray, y: np.ndarray, strata: Any
 ) -> ResolvedScheme | None:
     """Return the law with more rows, and as many of each stratum in a bag; None if it is not stratified."""
-    scheme = law.scheme
-    if type(scheme) is StratifiedSubbagging and not units.are_rows:
-        return None  # and then it is refused
-    if type(scheme) is not StratifiedSubbagging:
+    before = law.strata
+    if before is None:
         if strata is not None:
-            refuse_strata(scheme, strata, "learn")
+            refuse_strata(law.scheme, strata, "learn")
         return None
+    if not units.are_rows:
+        return None  # and then it is refused
     if strata is None:
-        before = scheme.layout(law.n_samples)[0].values
         if not all(a == b for a, b in zip(before.tolist(), np.asarray(y_before).tolist(), strict=True)):
             reason = "the rows before had strata other than their targets."
             raise refuse_value("strata", "learn", "a label for each of the new rows", None, reason)
         strata = y
     elif len(strata) != len(y):
         raise refuse_value("strata", "learn", f"{len(y):,} labels, one for each of the new rows", len(strata))
-    return scheme.with_more(law.n_samples, strata).resolve(law.n_samples + len(y))
+    longer: ResamplingScheme = law.scheme.with_more(law.n_samples, strata)  # type: ignore[attr-defined]
+    return longer.resolve(law.n_samples + len(y))
 
 
 # ------------------------------------------------------------------------------------------------------------- ensemble
@@ -504,13 +442,11 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
 
     estimator_: Any
     solver_: Choice
-    average_: BagAverage
-    bag_weights_: np.ndarray
+    _average: BagAverage
     scheme_: ResolvedScheme
     derandomized_: bool
-    has_random_n_bags_: bool
-    X_: Any
-    y_: np.ndarray
+    _has_random_n_bags: bool
+    _X: Any
     _estimator_type_wanted: str
 
     # Weights are for the learner, which says itself whether it wants them; names and units are for the ensemble.
@@ -547,8 +483,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         groups : sequence of int or labels, of length n_samples, default=None
             The unit that each row belongs to, such as the patient of a visit. Bags are then drawn over units: `scheme`
             counts units, a learner gets all rows of the units in its bag, and everything that is measured or proved is
-            about leaving out a unit. The name of a series says what a unit is: "patient_id" makes sentences about
-            patients. None leaves out rows.
+            about leaving out a unit. None leaves out rows.
         strata : array-like of shape (n_samples,) or None, default=None
             For `StratifiedSubbagging` without strata of its own: the label of each row's stratum. None is the class of
             each row in a classifier.
@@ -560,7 +495,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         self
         """
         about = {"row_ids": row_ids, "groups": groups, "strata": strata}
-        job = self.prepare(X, y, sample_weight=sample_weight, **about, **fit_params)
+        job = self._prepare(X, y, sample_weight=sample_weight, **about, **fit_params)
         before = getattr(self, "estimators_", None)  # of a warm start; a fresh fit has forgotten them
         models = [] if before is None else list(before.kept)
         new = job.part(len(models), len(job))
@@ -589,9 +524,9 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         count = len(models)
         weights = read_only(np.full(count, 1 / count))
         average = replace(job.average, bags=job.average.bags[:count], weights=weights)
-        fitted = Models(models, job.seeds[:count], structure, job.subspaces)
-        shared = {"bags_": average.bags, "bag_weights_": weights, "y_": job.y, "estimator_": job.learner}
-        return {"estimators_": fitted, "average_": average, "solver_": choice.of(fitted), **shared}
+        models_so_far = Models(models, job.seeds[:count], structure, job.subspaces)
+        shared = {"_average": average, "bags_": average.bags, "estimator_": job.learner}
+        return {"estimators_": models_so_far, "solver_": choice.of(models_so_far), **shared}
 
     def _hold(self, job: FitJob, models: list[Any], choice: Choice, structure: Structure | None,
               before: Self | None = None) -> Self:  # fmt: skip
@@ -600,100 +535,23 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         # If a bag or none was added there is no solver; the others may still be arrays.
         if before is not None and structure is None and any(map(before.estimators_.is_array, models)):
             structure, choice = before.estimators_.structure, before.solver_
-        self.estimators_, self.average_ = Models(models, job.seeds, structure, job.subspaces), job.average
+        self.estimators_, self._average = Models(models, job.seeds, structure, job.subspaces), job.average
         self.solver_ = choice.of(self.estimators_)
-        self.bags_, self.y_, self.estimator_ = job.average.bags, job.y, clone(job.learner)
-        self.bag_weights_ = job.average.weights
-        for name in NAMES:
+        self.bags_, self.estimator_ = job.average.bags, clone(job.learner)
+        for name in OUT_OF_BAG:
             self.__dict__.pop(name, None)
         if self.oob_score:
-            keep_score(self, job.X)
+            set_oob_score(self, job.X)
         if goes_on:
             return self
         if self.keep_rows:
-            self.X_ = kept(job.X)  # a copy that later changes do not reach
+            self._X = kept(job.X)  # a copy that later changes do not reach
             self._fit_params = copy.deepcopy(dict(job.fit_params or {}))
         else:
             self._table = fingerprint(job.X)
         return self
 
-    def refitted(self, X: Any, y: np.ndarray, units: Units, law: ResolvedScheme, fit_params: dict[str, Any],
-                 changed: Callable[[Bags], np.ndarray]) -> Self:  # fmt: skip
-        """Return a new model of other rows, from the same seeds, in which only the bags that changed are fitted.
-
-        It is what a fit to these rows with ``scheme=law.scheme`` would give. `changed` tells, of the new bags, the
-        numbers of those that are not as they were.
-        """
-        self._refuse_changed_parameters()
-        model: Self = clone(self).set_params(scheme=law.scheme)
-        model.__dict__.update({name: value for name, value in vars(self).items() if name == "output_names_"})
-        job = model._prepared(X, y, units, fit_params, self._seeds)
-        # Arrays refer to the classes by their place, which a class that is gone or new changes.
-        before, now = self.average_.classes, job.classes
-        same_classes = before is None or now is None or np.array_equal(before, now)
-        models = list(self.estimators_.kept if same_classes else self.estimators_)
-        if self.derandomized_:  # there are other bags now: they are told by their rows
-            places = dict(zip(units.ids.names.tolist(), range(len(units)), strict=True))
-            moved = np.array([places.get(name, -1) for name in self.units_.ids.names.tolist()])
-            known = {tuple(moved[bag].tolist()): fitted for bag, fitted in zip(self.bags_, models, strict=True)}
-            models = [known.get(tuple(bag.tolist())) for bag in job.average.bags]
-            new = np.array([number for number, fitted in enumerate(models) if fitted is None], dtype=np.intp)
-            new = np.union1d(new, changed(job.average.bags))
-        else:
-            new = changed(job.average.bags)
-        # What a bag without rows predicts depends on the range or the classes.
-        new = np.union1d(new, np.flatnonzero(job.bags.sizes == 0))
-        structure = self.estimators_.structure
-        if structure is not None and structure.holds_rows:  # which have other positions now
-            new = np.arange(len(job))
-        changed_bags = chosen(job.only(new)) if len(new) else job
-        with counted(len(new)) as count:
-            for number, fitted in zip(new, fit_bags(changed_bags, self.n_jobs) if len(new) else [], strict=True):
-                models[number] = fitted
-                count.one()
-        choice = changed_bags.choice or self.solver_
-        return model._hold(job, models, choice, choice.structure, self)
-
-    def _refuse_changed_parameters(self) -> None:
-        """Refuse to fit some bags with other parameters than the rest."""
-        now, before = self._what_must_stay({}), self._settings
-        changed = {name for name in now if name != "keep_rows" and now[name] != before.get(name)}
-        if _fingerprint(BY_ROW) not in (now["solver"], before["solver"]):
-            changed.discard("solver")  # all others give the same bits
-        if changed:
-            last = [name for name in sorted(changed) if not any(other.startswith(f"{name}__") for other in changed)]
-            names = ", ".join(name for name in last if not name.endswith("__steps")) or last[0]
-            raise ValueError(f"Bags that stay were fitted with other parameters: {names} changed. Fit anew.")
-
-    def training_data(self, X: Any = None, **fit_params: Any) -> tuple[Any, dict[str, Any]]:
-        """Return the training rows and what was passed to the learner's fit: those kept, or those given again."""
-        check_is_fitted(self)
-        if isinstance(getattr(self, "X_", X), RowSource):
-            raise ValueError(
-                "This model was fitted to rows that are not in memory, and its bags cannot be fitted again from there. "
-                "Fit a model anew, to files with other rows; or fit it in memory: fit(*table.to_memory())."
-            )
-        if hasattr(self, "X_"):
-            if X is not None or fit_params:
-                raise ValueError("This model has kept its training rows. Leave X and the fit parameters out.")
-            return self.X_, self._fit_params
-        if X is None:
-            raise ValueError(
-                "This model has kept no training rows (keep_rows=False). Give them again, as they were in fit: X=..."
-            )
-        X = validated_rows(self, X, reset=False, ensure_min_samples=2)
-        params = self._routed(self._learner(), n_rows(X), fit_params.pop("sample_weight", None), fit_params)
-        now, before = self._what_must_stay(params), self._settings
-        changed = [name for name in now | before if "fit parameter" in name and now.get(name) != before.get(name)]
-        if fingerprint(X) != self._table or changed:
-            what = "rows" if not changed else ", ".join(name.removeprefix("the fit parameter ") for name in changed)
-            raise ValueError(
-                f"The {what} are not those that the model was fitted to. Give them as they were in fit, in the same "
-                "order; after forgetting rows, without these."
-            )
-        return X, params
-
-    def prepare(
+    def _prepare(
         self,
         X: Any,
         y: Any,
@@ -703,32 +561,9 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         strata: Any = None,
         **fit_params: Any,
     ) -> FitJob:
-        """Do everything up to the fitting itself: check the data, draw the bags and the learners' seeds.
+        """Check the data, draw all bags, with those of an earlier fit in a warm start, and the learners' seeds.
 
-        What it learns from the data is kept on the model, which stays unfitted. `fit` fits the job; other functions
-        stream it, or fit it in portions.
-
-        Parameters
-        ----------
-        X : array-like, sparse array or data frame of shape (n_samples, n_features)
-            The training rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The targets of the training rows.
-        sample_weight : array-like of shape (n_samples,), default=None
-            As in `fit`.
-        row_ids : None, "index", or sequence of int or labels, default=None
-            As in `fit`.
-        groups : sequence of int or labels, of length n_samples, default=None
-            As in `fit`.
-        strata : array-like of shape (n_samples,) or None, default=None
-            As in `fit`.
-        **fit_params : dict
-            As in `fit`.
-
-        Returns
-        -------
-        FitJob
-            All bags, including those of an earlier fit in a warm start.
+        What it learns from the data is kept on the model, which stays unfitted.
         """
         self._check_parameters()
         learner = self._learner()
@@ -767,7 +602,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
     def _job(self, learner: Any, X: Any, y: np.ndarray, law: ResolvedScheme, params: dict[str, Any]) -> FitJob:
         """Draw the bags and the learners' seeds."""
         self.scheme_, self.derandomized_ = law, isinstance(self.n_bags, str)
-        self.has_random_n_bags_ = isinstance(self.n_bags, RandomBags) and self.n_bags.law == law
+        self._has_random_n_bags = isinstance(self.n_bags, RandomBags) and self.n_bags.law == law
         rule, classes = self._learn_targets(y)
         subspaces = Subspaces.read(self.max_features, self.n_features_in_, type(self).__name__)
         bags, weights = self._draw(law, learner)
@@ -798,8 +633,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         ndarray of shape (n_bags, n_points) or (n_bags, n_points, n_classes or n_outputs)
         """
         raw = self.predict_once(X).raw
-        outputs: np.ndarray = self.average_.outputs(raw)
-        return outputs
+        return self._average.outputs(raw)
 
     def predict_once(self, X: Any) -> BagPredictions:
         """Predict with every bag's model at some points, and keep the predictions.
@@ -817,10 +651,9 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         BagPredictions
             It takes 8 bytes per bag, point and class or output.
         """
-        check_is_fitted(self)
-        points = self.checked_points(X)
-        about = fingerprint(points), index_of(points), getattr(self, "output_", None)
-        return BagPredictions(self._raw(points), self.bags_, *about)
+        points = fitted(self).checked_points(X)
+        output = getattr(self, "output_", None)
+        return BagPredictions(self._raw(points), self.bags_, fingerprint(points), index_of(points), output)
 
     def _raw(self, points: Any, how: Asking | None = None) -> np.ndarray:
         """The predictions of all bags at some points."""
@@ -828,71 +661,17 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
 
     def _asked(self, points: Any, how: Asking | None = None) -> Iterator[np.ndarray]:
         """Ask all bags for their predictions at some points, in blocks."""
-        return predict_bags(self.estimators_, points, self.average_.classes, self.n_jobs, how=how)
-
-    def raw(self, X: Any) -> np.ndarray:
-        """Return the predictions of all bags, not yet clipped."""
-        blocks = [raw for _, raw in self.raw_blocks(X)]
-        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
-
-    def raw_blocks(self, X: Any, how: Asking | None = None,
-                   wanted: Callable[[slice], np.ndarray] | None = None) -> Iterator[tuple[slice, Any]]:  # fmt: skip
-        """Yield blocks of points that fit into memory, as a slice, with every bag's predictions, not yet clipped.
-
-        `wanted` says which points of a block each bag's model has to predict; what a block has elsewhere means nothing.
-        """
-        check_is_fitted(self)
-        if isinstance(X, BagPredictions):
-            yield from X.of(self)
-            return
-        points = self.checked_points(X)
-        n_points, step = n_rows(points), max(1, _BLOCK_BYTES // (8 * len(self.bags_) * self.average_.n_numbers))
-
-        def asked(first: int, some: Any) -> tuple[slice, np.ndarray]:
-            block = slice(first, first + n_rows(some))
-            of_block = how if wanted is None else replace(how or Asking(), wanted=wanted(block))
-            return block, self._raw(some, of_block)
-
-        if isinstance(points, RowSource):
-            for number, some in enumerate(points.blocks(step)):  # cut as a table in memory is: the same bits
-                yield asked(number * step, some)
-            return
-        for first in range(0, n_points, step):
-            stop = min(first + step, n_points)
-            some = points if stop - first == n_points else take_rows(points, np.arange(first, stop))
-            yield asked(first, some)
-
-    def fingerprint_of(self, X: Any) -> str:
-        """Return a hash that identifies test points, or the points of BagPredictions."""
-        return X.points if isinstance(X, BagPredictions) else fingerprint(self.checked_points(X))
-
-    def index_of(self, X: Any) -> Any:
-        """Return the index that names test points, or the points of BagPredictions; None if they are only counted."""
-        return X.index if isinstance(X, BagPredictions) else index_of(X)
-
-    def checked_points(self, X: Any) -> Any:
-        """Return test points, checked as far as possible without the learner."""
-        return validated_rows(self, X, reset=False, ensure_min_samples=1)
-
-    def remembered(self, what: str, make: Callable[[], Any]) -> Any:
-        """Return what `make` works out from the fit, kept under the name `what` until the model is fitted again."""
-        average, memory = self.__dict__.get("_memory", (None, {}))
-        if average is not self.average_:
-            memory = {}
-            self._memory = (self.average_, memory)
-        if what not in memory:
-            memory[what] = make()
-        return memory[what]
+        return predict_bags(self.estimators_, points, self._average.classes, self.n_jobs, how=how)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        tables = {name: wrap_tables(state[name]) for name in ("X_", "_fit_params") if name in state}
+        tables = {name: wrap_tables(state[name]) for name in ("_X", "_fit_params") if name in state}
         return stamped({name: value for name, value in (state | tables).items() if name != "_memory"})
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = unstamped(state, type(self).__name__)
         super().__setstate__(
-            state | {name: unwrap_tables(state[name]) for name in ("X_", "_fit_params") if name in state}
+            state | {name: unwrap_tables(state[name]) for name in ("_X", "_fit_params") if name in state}
         )
 
     # ------------------------------------------------------------------------------------------ what the two differ in
@@ -919,11 +698,11 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         if isinstance(X, RowSource):
             if how.params:
                 raise ValueError(f"{caller} passes nothing along for points that are not in memory. Read them first.")
-            return np.concatenate([self._averaged([raw], decisions) for _, raw in self.raw_blocks(X, how)])
-        return self._averaged(self._asked(self.checked_points(X), how), decisions)
+            return np.concatenate([self._averaged([raw], decisions) for _, raw in fitted(self).raw_blocks(X, how)])
+        return self._averaged(self._asked(fitted(self).checked_points(X), how), decisions)
 
     def _averaged(self, raw: Iterable[Any], decisions: bool) -> np.ndarray:
-        average: Any = self.average_
+        average: Any = self._average
         averaged: np.ndarray = average.prediction(raw, clip=False) if decisions else average.prediction(raw)
         return averaged
 
@@ -940,7 +719,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         check_wanted(self.solver, name)
         check_jobs(self.n_jobs, name)
         check_max_features(self.max_features, name)
-        check_score(self.oob_score, name)
+        check_oob_score(self.oob_score, name)
         check_flag(self.warm_start, "warm_start", name)
         check_flag(self.keep_rows, "keep_rows", name)
 
@@ -980,7 +759,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         if int(self.n_bags) < fitted:
             reason = f"with warm_start=True there are already {fitted} bags. Raise n_bags or fit a clone."
             raise refuse_value("n_bags", type(self).__name__, f"at least {fitted}", self.n_bags, reason)
-        same = same_table(X, self.X_) if hasattr(self, "X_") else fingerprint(X) == self._table
+        same = same_table(X, self._X) if hasattr(self, "_X") else fingerprint(X) == self._table
         before = getattr(self, "units_", None)
         if units != before:
             what = "row_ids" if units.are_rows and (before is None or before.are_rows) else "groups"
@@ -988,7 +767,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
                 f"warm_start=True adds bags of the same rows, but {what} changed since the first fit. Fit a clone, or "
                 "set warm_start=False."
             )
-        if law != self.scheme_ or not np.array_equal(y, self.y_) or not same:
+        if law != self.scheme_ or not np.array_equal(y, self._average.y) or not same:
             raise ValueError(
                 "warm_start=True adds bags of the same data and scheme, but the data or scheme changed since the first "
                 "fit. Fit a clone, or set warm_start=False."
@@ -1017,19 +796,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
 
     def _forget(self) -> None:
         """Remove everything of an earlier fit, so that a fit that fails half-way does not leave a mixture."""
-        fitted = (
-            "bags_",
-            "estimators_",
-            "average_",
-            "bag_weights_",
-            "scheme_",
-            "solver_",
-            "units_",
-            "X_",
-            "y_",
-            "estimator_",
-        )
-        for name in (*fitted, *NAMES, "_memory", "_fit_params", "_table"):
+        public = ("bags_", "estimators_", "scheme_", "solver_", "units_", "estimator_", *OUT_OF_BAG)
+        for name in (*public, "_average", "_X", "_memory", "_fit_params", "_table"):
             self.__dict__.pop(name, None)
 
     def _draw(self, law: ResolvedScheme, learner: Any) -> tuple[Bags, np.ndarray]:
@@ -1119,6 +887,11 @@ class CallbackTasks:
         """Tell of the whole fit, of which the model is now the result."""
         if self.root is not None:
             self.root.call_on_fit_task_end(**self.about, reconstruction_attributes={})
+
+
+def prepare_fit(model: BaggedEnsemble, X: Any, y: Any = None, **fit_params: Any) -> FitJob:
+    """Check the data and draw the bags as the model's `fit` does, and fit nothing; the model stays unfitted."""
+    return model._prepare(X, y, **fit_params)
 
 
 def units_of(X: Any, n_samples: int, row_ids: Any, groups: Any, owner: str) -> Units:

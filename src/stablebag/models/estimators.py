@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from stablebag._checks import as_reals, read_only, refuse_value
 from stablebag._seeds import RandomState
-from stablebag.models.average import BagAverage, keep_score_of
 from stablebag.models.ensemble import BaggedEnsemble
+from stablebag.models.fitted import fitted, take_oob_score
 from stablebag.models.ranges import ObservedRange, OutputRanges, as_prediction_range
 from stablebag.models.rows import Output, are_several, columns, names_of, one_column, output_of, y_width
 from stablebag.models.solving import Asking
@@ -56,15 +56,12 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
     warm_start : bool, default=False
         Whether a second `fit` to the same data with a larger `n_bags` keeps the fitted bags and fits only new ones.
     keep_rows : bool, default=True
-        Whether the model keeps a copy of the training rows, in `X_`. Errors, intervals and `forget` need them. Models
-        of nearest neighbours are made of their rows and keep them in any case.
-    solver : {"auto", "scikit-learn", "ties-in-row-order"}, default="auto"
+        Whether the model keeps a copy of the training rows. Errors, intervals and `forget` need them. Models of nearest
+        neighbours are made of their rows and keep them in any case.
+    solver : {"auto", "scikit-learn"}, default="auto"
         What fits the bags. "auto" uses a faster program for learners whose structure is known (trees, linear models,
         nearest neighbours) if it gives the same models to the last bit, and the learner itself for all others;
-        "scikit-learn" always uses the learner itself. "ties-in-row-order" is "auto", except that regression trees add
-        up rows with equal values of a feature in the order of the rows: several times as fast on tables full of equal
-        values, but the trees differ from scikit-learn's where splits are equally good up to rounding. Decision trees
-        that cannot be grown so are then refused, with the reason; for other learners it changes nothing.
+        "scikit-learn" always uses the learner itself.
     max_features : int or float, default=1.0
         How many columns each bag's learner sees, or which share of them: random subspaces. They are drawn from the
         learner's seed, never from the rows, so the learner is a randomized one and every guarantee holds as it is. The
@@ -89,8 +86,6 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         The rows of each bag.
     solver_ : Choice
         What fitted the bags, and why it was not another.
-    bag_weights_ : ndarray of shape (n_bags,)
-        The weight of each bag in the average.
     estimators_samples_ : list of ndarray
         The positions of the rows of each bag.
     estimators_features_ : list of ndarray
@@ -113,11 +108,6 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         Which output of several this is, in what `output` returns.
     units_ : Units
         What bags are drawn of, with their names: the training rows, or the units that `groups` named.
-    X_ : array, sparse array or data frame of shape (n_samples, n_features)
-        A copy of the training rows, because errors and intervals are made from the predictions at them. Not there with
-        ``keep_rows=False``.
-    y_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        The targets of the training rows, on which the interval without a row depends.
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray of str
@@ -219,23 +209,21 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         if not hasattr(self, "output_names_"):
             raise ValueError("This model has one output, and is the model of it. Leave output(...) out.")
         output = output_of(name, self.output_names_, "output")
-        view: BaggedRegressor = self.remembered(f"output {output.number}", lambda: self._view(output))
+        view: BaggedRegressor = fitted(self).cached(f"output {output.number}", lambda: self._view(output))
         return view
 
     def _view(self, output: Output) -> "BaggedRegressor":
         """A model of one output that shares everything else with this one; fitted again it begins anew."""
         view = type(self).__new__(type(self))
         own = {name: value for name, value in vars(self).items() if name not in ("_memory", "output_names_")}
-        view.__dict__.update(own, output_=output, warm_start=False, y_=read_only(output.column(self.y_)))
+        y = read_only(output.column(self._average.y))
+        view.__dict__.update(own, output_=output, warm_start=False)
         rule = self.prediction_range_
         if isinstance(rule, OutputRanges):
             view.prediction_range = view.prediction_range_ = rule.ranges[output.number]
-            view.range_ = view.prediction_range_(view.y_)
-        of = self.average_
-        view.average_ = BagAverage(
-            of.law, of.bags, of.weights, of.drawn, view.y_, view.prediction_range_, None, of.units
-        )
-        keep_score_of(view, output.column)
+            view.range_ = view.prediction_range_(y)
+        view._average = replace(self._average, y=y, rule=view.prediction_range_, output_names=None)
+        take_oob_score(view, output.column)
         return view
 
     def _asked(self, points: Any, how: Asking | None = None) -> Iterator[np.ndarray]:
@@ -313,7 +301,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
 
 
 def _has_decisions(model: Any) -> bool:
-    return bool(model.learner_has("decision_function"))
+    return bool(model._learner_has("decision_function"))
 
 
 class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
@@ -339,15 +327,12 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
     warm_start : bool, default=False
         Whether a second `fit` to the same data with a larger `n_bags` keeps the fitted bags and fits only new ones.
     keep_rows : bool, default=True
-        Whether the model keeps a copy of the training rows, in `X_`. Errors, intervals and `forget` need them. Models
-        of nearest neighbours are made of their rows and keep them in any case.
-    solver : {"auto", "scikit-learn", "ties-in-row-order"}, default="auto"
+        Whether the model keeps a copy of the training rows. Errors, intervals and `forget` need them. Models of nearest
+        neighbours are made of their rows and keep them in any case.
+    solver : {"auto", "scikit-learn"}, default="auto"
         What fits the bags. "auto" uses a faster program for learners whose structure is known (trees, linear models,
         nearest neighbours) if it gives the same models to the last bit, and the learner itself for all others;
-        "scikit-learn" always uses the learner itself. "ties-in-row-order" is "auto", except that regression trees add
-        up rows with equal values of a feature in the order of the rows: several times as fast on tables full of equal
-        values, but the trees differ from scikit-learn's where splits are equally good up to rounding. Decision trees
-        that cannot be grown so are then refused, with the reason; for other learners it changes nothing.
+        "scikit-learn" always uses the learner itself.
     max_features : int or float, default=1.0
         How many columns each bag's learner sees, or which share of them: random subspaces. They are drawn from the
         learner's seed, never from the rows, so the learner is a randomized one and every guarantee holds as it is. The
@@ -376,8 +361,6 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         The rows of each bag.
     solver_ : Choice
         What fitted the bags, and why it was not another.
-    bag_weights_ : ndarray of shape (n_bags,)
-        The weight of each bag in the average.
     estimators_samples_ : list of ndarray
         The positions of the rows of each bag.
     estimators_features_ : list of ndarray
@@ -392,11 +375,6 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         Whether the bags are all possible ones, instead of drawn ones.
     units_ : Units
         What bags are drawn of, with their names: the training rows, or the units that `groups` named.
-    X_ : array, sparse array or data frame of shape (n_samples, n_features)
-        A copy of the training rows, because errors and intervals are made from the predictions at them. Not there with
-        ``keep_rows=False``.
-    y_ : ndarray of shape (n_samples,)
-        The labels of the training rows.
     n_features_in_ : int
         The number of features.
     feature_names_in_ : ndarray of str

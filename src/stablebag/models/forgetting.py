@@ -1,27 +1,33 @@
 """Rows forgotten and rows learned: the model of other rows, in which only the bags that changed are fitted."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from stablebag._checks import as_array, refuse_type, refuse_value
 from stablebag._wording import Noun
 from stablebag.models.ensemble import BaggedEnsemble, check_bagged, law_with_more
-from stablebag.models.fitting import fit_and_predict_bags
+from stablebag.models.fitted import fitted
+from stablebag.models.fitting import fit_and_predict_bags, fit_bags
+from stablebag.models.parallel import counted
 from stablebag.models.rows import (
+    RowSource,
     are_several,
     as_table,
+    fingerprint,
     index_of,
     is_per_row,
     n_rows,
     names_of,
     stacked,
     take_rows,
+    validated_rows,
     y_width,
 )
-from stablebag.models.solving import FitJob
+from stablebag.models.solving import FitJob, chosen
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.units import RowIds, Units, as_row_ids
@@ -81,21 +87,105 @@ def forget(model: Any, row_ids: Any, *, X: Any = None, **fit_params: Any) -> Any
 
 def without_units(model: Any, gone: np.ndarray, X: Any = None, **fit_params: Any) -> Any:
     """Return the model without some units, by their numbers, as `forget` does by their names."""
-    units = model.units_
+    fit, units = fitted(model), model.units_
     stay = np.delete(np.arange(len(units)), gone)
     if len(stay) < 2:
         left = f"{'no' if len(stay) == 0 else 'one'} {units.noun.singular}"
         reason = f"it would leave {left}, and a model needs two. Fit anew."
         at_most = f"at most {len(units) - 2:,} of the {units.noun.count(len(units))}"
         raise refuse_value("row_ids", "forget", at_most, len(gone), reason)
-    table, params = model.training_data(X, **fit_params)
+    table, params = _training_data(model, X, **fit_params)
     law = _without(model.scheme_, gone, units.noun)
     # If bags are listed, those that are left are found among them, and have not changed.
     contained = np.empty(0, dtype=np.intp) if model.derandomized_ else model.bags_.with_any(gone)
     rows, n = np.flatnonzero(np.isin(units.of_rows, stay)), units.n_rows
     _refuse_change_of_meaning(params, n, len(rows), "forget")
     rest = {name: take_rows(value, rows) if is_per_row(value, n) else value for name, value in params.items()}
-    return model.refitted(take_rows(table, rows), model.y_[rows], units.take(stay), law, rest, lambda bags: contained)
+    return _refitted(model, take_rows(table, rows), fit.y[rows], units.take(stay), law, rest, lambda bags: contained)
+
+
+def _refitted(
+    model: Any,
+    X: Any,
+    y: np.ndarray,
+    units: Units,
+    law: ResolvedScheme,
+    fit_params: dict[str, Any],
+    changed: Callable[[Bags], np.ndarray],
+) -> Any:
+    """Return a new model of other rows, from the same seeds, in which only the bags that changed are fitted.
+
+    It is what a fit to these rows with ``scheme=law.scheme`` would give. `changed` tells, of the new bags, the
+    numbers of those that are not as they were.
+    """
+    _refuse_changed_parameters(model)
+    new_model = clone(model).set_params(scheme=law.scheme)
+    new_model.__dict__.update({name: value for name, value in vars(model).items() if name == "output_names_"})
+    job = new_model._prepared(X, y, units, fit_params, model._seeds)
+    # Arrays refer to the classes by their place, which a class that is gone or new changes.
+    before, now = model._average.classes, job.classes
+    same_classes = before is None or now is None or np.array_equal(before, now)
+    models = list(model.estimators_.kept if same_classes else model.estimators_)
+    if model.derandomized_:  # there are other bags now: they are told by their rows
+        places = dict(zip(units.ids.names.tolist(), range(len(units)), strict=True))
+        moved = np.array([places.get(name, -1) for name in model.units_.ids.names.tolist()])
+        known = {tuple(moved[bag].tolist()): one for bag, one in zip(model.bags_, models, strict=True)}
+        models = [known.get(tuple(bag.tolist())) for bag in job.average.bags]
+        new = np.array([number for number, one in enumerate(models) if one is None], dtype=np.intp)
+        new = np.union1d(new, changed(job.average.bags))
+    else:
+        new = changed(job.average.bags)
+    # What a bag without rows predicts depends on the range or the classes.
+    new = np.union1d(new, np.flatnonzero(job.bags.sizes == 0))
+    structure = model.estimators_.structure
+    if structure is not None and structure.holds_rows:  # which have other positions now
+        new = np.arange(len(job))
+    changed_bags = chosen(job.only(new)) if len(new) else job
+    with counted(len(new)) as count:
+        for number, one in zip(new, fit_bags(changed_bags, model.n_jobs) if len(new) else [], strict=True):
+            models[number] = one
+            count.one()
+    choice = changed_bags.choice or model.solver_
+    return new_model._hold(job, models, choice, choice.structure, model)
+
+
+def _refuse_changed_parameters(model: Any) -> None:
+    """Refuse to fit some bags with other parameters than the rest."""
+    now, before = model._what_must_stay({}), model._settings
+    free = ("keep_rows", "solver")  # every solver gives the same bits
+    changed = {name for name in now if name not in free and now[name] != before.get(name)}
+    if changed:
+        last = [name for name in sorted(changed) if not any(other.startswith(f"{name}__") for other in changed)]
+        names = ", ".join(name for name in last if not name.endswith("__steps")) or last[0]
+        raise ValueError(f"Bags that stay were fitted with other parameters: {names} changed. Fit anew.")
+
+
+def _training_data(model: Any, X: Any = None, **fit_params: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the training rows and what was passed to the learner's fit: those kept, or those given again."""
+    if isinstance(getattr(model, "_X", X), RowSource):
+        raise ValueError(
+            "This model was fitted to rows that are not in memory, and its bags cannot be fitted again from there. "
+            "Fit a model anew, to files with other rows; or fit it in memory: fit(*table.to_memory())."
+        )
+    if hasattr(model, "_X"):
+        if X is not None or fit_params:
+            raise ValueError("This model has kept its training rows. Leave X and the fit parameters out.")
+        return model._X, model._fit_params
+    if X is None:
+        raise ValueError(
+            "This model has kept no training rows (keep_rows=False). Give them again, as they were in fit: X=..."
+        )
+    X = validated_rows(model, X, reset=False, ensure_min_samples=2)
+    params = model._routed(model._learner(), n_rows(X), fit_params.pop("sample_weight", None), fit_params)
+    now, before = model._what_must_stay(params), model._settings
+    changed = [name for name in now | before if "fit parameter" in name and now.get(name) != before.get(name)]
+    if fingerprint(X) != model._table or changed:
+        what = "rows" if not changed else ", ".join(name.removeprefix("the fit parameter ") for name in changed)
+        raise ValueError(
+            f"The {what} are not those that the model was fitted to. Give them as they were in fit, in the same "
+            "order; after forgetting rows, without these."
+        )
+    return X, params
 
 
 def refit_bags(model: Any, gone: np.ndarray, numbers: list[np.ndarray], X: Any) -> Iterator[np.ndarray]:
@@ -104,8 +194,9 @@ def refit_bags(model: Any, gone: np.ndarray, numbers: list[np.ndarray], X: Any) 
     They are the bags of these numbers that `without_units` would fit, but for units that change the range of the
     predictions or the classes. One job fits them all.
     """
-    units, average = model.units_, model.average_
-    table, params = model.training_data()
+    fit = fitted(model)
+    units, average = fit.units, fit.average
+    table, params = _training_data(model)
 
     def sequences() -> Iterator[np.ndarray]:
         for unit, some in zip(gone.tolist(), numbers, strict=True):
@@ -119,9 +210,7 @@ def refit_bags(model: Any, gone: np.ndarray, numbers: list[np.ndarray], X: Any) 
 
     bags, flat = Bags(sequences(), units.n_rows), np.concatenate(numbers)
     about = {"empty_value": average.empty_value, "solver_wanted": model.solver, "numbers": flat}
-    job = FitJob(
-        model.estimator, table, model.y_, bags, model.estimators_.seeds[flat], average.classes, params, **about
-    )
+    job = FitJob(model.estimator, table, fit.y, bags, model.estimators_.seeds[flat], average.classes, params, **about)
     return fit_and_predict_bags(replace(job, subspaces=model.estimators_.subspaces), X, model.n_jobs)
 
 
@@ -182,15 +271,16 @@ def learn(
     _refuse_unmatched(model, "learn")
     _refuse_other_outputs(model, y)
     X, y = as_table(X, "X", "learn"), as_array(y, "y", "learn", "one target for each of the new rows")
-    if y.ndim != model.y_.ndim or len(y) == 0 or n_rows(X) != len(y) or y.dtype.kind == "V":
+    known = fitted(model).y
+    if y.ndim != known.ndim or len(y) == 0 or n_rows(X) != len(y) or y.dtype.kind == "V":
         raise refuse_value("y", "learn", "one target for each of the new rows", y.shape, "one row or more.")
     n, more = model.units_.n_rows, len(y)
     units = _longer_units(model.units_, row_ids, groups, X, more)
-    law = law_with_more(model.scheme_, model.units_, model.y_, y, strata)
+    law = law_with_more(model.scheme_, model.units_, known, y, strata)
     law = law or _with(model.scheme_, len(units) - len(model.units_), units.noun)
-    new = model.checked_points(X)
-    if hasattr(model, "X_"):
-        before, given = model.training_data()
+    new = fitted(model).checked_points(X)
+    if hasattr(model, "_X"):
+        before, given = _training_data(model)
         if "groups" in given and groups is not None:  # the learner has them, too
             fit_params = {"groups": groups, **fit_params}
         _refuse_change_of_meaning(given, n, n + more, "learn")
@@ -205,7 +295,7 @@ def learn(
                 "This model has kept no training rows (keep_rows=False). Give them again, as they were in fit: "
                 "X_before=..."
             )
-        before, _ = model.training_data(X_before, **old)
+        before, _ = _training_data(model, X_before, **old)
         params = fit_params
     if type(before) is not type(new):
         raise refuse_type("X", "learn", f"a {type(before).__name__}, as the rows before", X)
@@ -213,11 +303,11 @@ def learn(
     if _types(table) != _types(before):
         reason = "bags that stay have seen the types before. Convert the new rows."
         raise refuse_value("X", "learn", f"of the types of the rows before, {_types(before)}", _types(new), reason)
-    targets = np.concatenate([model.y_, y])
-    if targets.dtype.kind != model.y_.dtype.kind:
-        raise refuse_type("y", "learn", f"of the kind of the targets before, {model.y_.dtype}", y.dtype)
+    targets = np.concatenate([known, y])
+    if targets.dtype.kind != known.dtype.kind:
+        raise refuse_type("y", "learn", f"of the kind of the targets before, {known.dtype}", y.dtype)
     changed = np.unique(units.of_rows[n:])
-    return model.refitted(table, targets, units, law, params, lambda bags: bags.with_any(changed))
+    return _refitted(model, table, targets, units, law, params, lambda bags: bags.with_any(changed))
 
 
 def _refuse_change_of_meaning(params: dict[str, Any], n_before: int, n_after: int, owner: str) -> None:
@@ -234,9 +324,6 @@ def _refuse_unmatched(model: BaggedEnsemble, owner: str) -> None:
     if not model.scheme_.is_matched:
         reason = "it draws other bags when a row is gone. Fit anew, or define pick in place of draw_bag."
         raise refuse_type("model", owner, "a model whose scheme draws matched bags", model.scheme_.scheme, reason)
-    if not hasattr(model, "units_"):
-        reason = "it was fitted before rows had names. Fit it again."
-        raise refuse_type("model", owner, "a model whose rows have names", model, reason)
 
 
 def _refuse_other_outputs(model: Any, y: Any) -> None:

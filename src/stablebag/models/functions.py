@@ -18,7 +18,7 @@ from stablebag.models.learners import one_hot
 from stablebag.models.ranges import PredictionRange
 from stablebag.models.rows import are_several, as_column, columns, unmasked, validated_rows
 from stablebag.resampling.schemes import Scheme, Subbagging
-from stablebag.resampling.unequal import StratifiedSubbagging
+from stablebag.resampling.unequal import lacks_strata
 
 # ------------------------------------------------------------------------------------------------------------ functions
 # Any algorithm A(D; seed) as a learner: a function that takes rows and returns a function that predicts.
@@ -333,7 +333,7 @@ def find_in_bags(
         raise refuse_type(name, owner, "a function of X and y", finder.function)
     options = _bag_options(bagging, owner)
     scheme = options.get("scheme")
-    if isinstance(scheme, StratifiedSubbagging) and scheme.strata is None:
+    if lacks_strata(scheme):
         reason = "there are no classes to take their place. Give them: StratifiedSubbagging(bag_size, strata=...)."
         raise refuse_value("scheme", type(bagging).__name__, f"stratified by given labels in {owner}", scheme, reason)
     reason = "bags are drawn from its rows. Make it an array, a list of rows or a data frame."

@@ -40,7 +40,8 @@ class RowSource(ABC):
     Examples
     --------
     >>> import numpy as np
-    >>> from stablebag import BaggedRegressor, RowSource
+    >>> from stablebag import BaggedRegressor
+    >>> from stablebag.models import RowSource
     >>> class Squares(RowSource):
     ...     max_memory, bytes_per_row, n_features, n_samples = 100_000, 8, 1, 1000
     ...     part_sizes = (1000,)

@@ -283,7 +283,6 @@ class Solver(ABC):
     learners: ClassVar[tuple[type, ...]]  # exact types: a class that inherits from one may do anything
     versions: ClassVar[tuple[str, ...]]  # of scikit-learn, for which it was verified
     releases_lock: ClassVar[bool] = False  # whether threads can fit at the same time
-    orders_ties: ClassVar[bool] = False  # whether its models are others with ties in row order
 
     structure: Structure
 
@@ -493,8 +492,7 @@ def _has_strided_arrays(part: Any, depth: int) -> bool:
 # --------------------------------------------------------------------------------------------------------------- choice
 # The choice of a solver: by the learner's exact type and parameters, and only if the first bag comes out the same.
 
-BY_ROW = "ties-in-row-order"
-WANTED = ("auto", "scikit-learn", BY_ROW)
+WANTED = ("auto", "scikit-learn")
 SOLVERS: list[type[Solver]] = []  # `stablebag.fast` registers its own, when a solver is first looked for
 _TRIES = 10  # bags that are tried until one is not handed back
 _POINTS = 100  # at which predictions are compared
@@ -531,8 +529,7 @@ class Choice:
             return self.solver
         try:
             return self.kind(job)
-        except NotCovered as reason:  # the learner itself gives the same bits
-            _refuse_other_ties(self.kind, job, str(reason))
+        except NotCovered:  # the learner itself gives the same bits
             return None
 
     def without_rows(self) -> "Choice":
@@ -591,27 +588,11 @@ def _choice(job: FitJob) -> Choice:
         solver = kind(job)
         if job.gathered_of is not None and solver.structure.holds_rows:
             raise NotCovered("its models are made of all rows, which are not in memory")
-        # With ties in row order a tree is not scikit-learn's: the same program is verified with its order of ties.
-        same = solver if job.solver_wanted == "auto" else kind(replace(job, solver_wanted="auto"))
         with one_thread():  # as bags are fitted
-            _verify_or_doubt(same, job)
-    except _LearnerError as reason:
-        return Choice(why=str(reason))
-    except NotCovered as reason:
-        _refuse_other_ties(kind, job, str(reason))
+            _verify_or_doubt(solver, job)
+    except (NotCovered, _LearnerError) as reason:
         return Choice(why=str(reason))
     return Choice(kind.name, solver=solver, kind=kind)
-
-
-def _refuse_other_ties(kind: type[Solver], job: FitJob, why: str) -> None:
-    """Refuse to take scikit-learn's order of ties where that of the rows was asked for.
-
-    What stands against a solver may be a single row; bags without it would get other trees when it is forgotten.
-    """
-    if job.solver_wanted == BY_ROW and kind.orders_ties:
-        owner = "BaggedRegressor" if job.classes is None else "BaggedClassifier"
-        reason = f'the trees cannot be grown so, because {why}. Use solver="auto".'
-        raise refuse_value("solver", owner, "'auto' or 'scikit-learn' here", BY_ROW, reason) from None
 
 
 def _check_call(kind: type[Solver], job: FitJob) -> None:
@@ -621,7 +602,7 @@ def _check_call(kind: type[Solver], job: FitJob) -> None:
         solver, verified = f"the solver for {type(job.learner).__name__}", " and ".join(kind.versions)
         raise NotCovered(f"{solver} was verified for version {verified}, and this is {version}")
     n_bags = job.gathered_of or len(job)
-    if n_bags < 2 and job.solver_wanted == "auto":  # verifying takes as long, and the bits are the same
+    if n_bags < 2:  # verifying takes as long, and the bits are the same
         raise NotCovered("there is only one bag")
     if job.n_outputs is not None:
         raise NotCovered("there are several outputs")

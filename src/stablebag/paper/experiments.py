@@ -17,6 +17,7 @@ from stablebag.measuring.leave_one_out import perturbations_of
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.measuring.refits import leave_one_out_refit
 from stablebag.models.caching import KeptFiles
+from stablebag.models.ensemble import prepare_fit
 from stablebag.models.fitting import fit_and_predict_bags
 from stablebag.models.parallel import Count, counted
 from stablebag.models.ranges import ObservedRange
@@ -318,7 +319,7 @@ def refuse_too_few_bags(setting: Setting, n_bags: int, variant: str = "script", 
     """Refuse, before anything is fitted, so few bags that some row is in every one of them."""
     if n_bags < _MANY_BAGS:
         X, y, _ = setting.data(variant, seed, n_points=1)
-        setting.bagged(n_bags, variant, seed=seed).prepare(X, y).average.refuse_units_in_every_bag()
+        prepare_fit(setting.bagged(n_bags, variant, seed=seed), X, y).average.refuse_units_in_every_bag()
 
 
 def run(
@@ -357,7 +358,7 @@ def run(
 
     Examples
     --------
-    >>> from stablebag.paper.experiments import run
+    >>> from stablebag.paper import run
     >>> result = run(4, n_bags=60)
     >>> [claim.holds for claim in result.claims()]
     [True, True]
@@ -429,7 +430,7 @@ class _Run:
         """The subbagged learner, and what is proved; bags are fitted in portions, and only predictions are kept."""
         X, y, points = self.data
         model = self.setting.bagged(self.n_bags, self.variant, n_jobs=self.n_jobs, seed=self.seed)
-        job, before = model.prepare(X, y), self.count.done
+        job, before = prepare_fit(model, X, y), self.count.done
         portions = []
         for first in range(0, self.n_bags, _BAGS_AT_ONCE):
             stop = min(first + _BAGS_AT_ONCE, self.n_bags)

@@ -1,1 +1,24 @@
 """Theorems as numbers, certificates as sentences."""
+
+from typing import TYPE_CHECKING
+
+from stablebag._lazy import lazily
+
+if TYPE_CHECKING:
+    from stablebag.proving.bounds import unstable_epsilon as unstable_epsilon
+    from stablebag.proving.certificate import VectorCertificate as VectorCertificate
+    from stablebag.proving.certify import certify_reused as certify_reused
+    from stablebag.proving.plan import Plan as Plan
+    from stablebag.proving.points import PointCertificate as PointCertificate
+    from stablebag.proving.points import ReusedBagsCertificate as ReusedBagsCertificate
+else:
+    __getattr__, __dir__, __all__ = lazily(
+        __name__,
+        {
+            "bounds": ["unstable_epsilon"],
+            "certificate": ["VectorCertificate"],
+            "certify": ["certify_reused"],
+            "plan": ["Plan"],
+            "points": ["PointCertificate", "ReusedBagsCertificate"],
+        },
+    )

@@ -886,11 +886,9 @@ def unequal_rows_mean(constants: np.ndarray, n_bags: float = math.inf, coupling:
 def _weighted_square(weights: np.ndarray, n_bags: float, coupling: Coupling | str, owner: str) -> float:
     """A bound on the sum of the weighted expected squares, for outputs in [0, 1]."""
     coupling, n_bags = as_coupling(coupling, owner), check_bags(n_bags, owner)
-    noise = coupling.noise * float(weights.sum())
     if isinstance(coupling, Matched):
-        noise = float(weights.max()) * len(weights) * coupling.noise if coupling.weighted is None else coupling.weighted
-        return (1 - 1 / n_bags) / 4 + noise / n_bags
-    return 1 / 4 + noise / n_bags
+        return (1 - 1 / n_bags) / 4 + coupling.weighted / n_bags
+    return 1 / 4 + coupling.noise * float(weights.sum()) / n_bags
 
 
 # --------------------------------------------------------------------------------------------------------------- others

@@ -1175,7 +1175,8 @@ class VectorCertificate(Spoken):
 
     Examples
     --------
-    >>> from stablebag import Subbagging, VectorCertificate
+    >>> from stablebag import Subbagging
+    >>> from stablebag.proving import VectorCertificate
     >>> certificate = VectorCertificate.for_classes(Subbagging(0.5), n_samples=500, n_classes=10)
     >>> round(certificate.delta(0.1), 4)  # of 500 rows, 90
     0.18

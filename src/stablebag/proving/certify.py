@@ -14,6 +14,7 @@ import numpy as np
 from stablebag._checks import check_flag, check_real, refuse_value
 from stablebag.models.average import BagAverage
 from stablebag.models.ensemble import check_bagged, refuse_several_outputs
+from stablebag.models.fitted import fitted
 from stablebag.models.ranges import diagonal
 from stablebag.proving import bounds
 from stablebag.proving.certificate import Certificate, VectorCertificate
@@ -87,7 +88,7 @@ def certify(
     certificate: Certificate | VectorCertificate
     if hasattr(model, "classes_"):
         kind = VectorCertificate if vector else Certificate
-        certificate = kind.for_labels(law, model.y_, n_bags, coupling=coupling, groups=model.units_)
+        certificate = kind.for_labels(law, fitted(model).y, n_bags, coupling=coupling, groups=model.units_)
     elif _has_several_outputs(model, vector, "certify"):
         about = {"coupling": coupling, "groups": model.units_}
         if model.prediction_range_ is None:
@@ -95,21 +96,21 @@ def certify(
                 "Without a prediction range nothing is known about the vector of outputs. Fit with "
                 "prediction_range=ObservedRange(), or use certify_reused at points."
             )
-        certificate = VectorCertificate.for_targets(law, model.y_, model.prediction_range_, n_bags, **about)
+        certificate = VectorCertificate.for_targets(law, fitted(model).y, model.prediction_range_, n_bags, **about)
     else:
         if model.prediction_range_ is None:
             about = {"outputs": UnboundedOutputs(), "coupling": coupling, "noun": model.units_.noun}
             certificate = Certificate(law, law.n_samples, n_bags, **about)
         else:
             about = {"coupling": coupling, "groups": model.units_}
-            certificate = Certificate.for_targets(law, model.y_, model.prediction_range_, n_bags, **about)
+            certificate = Certificate.for_targets(law, fitted(model).y, model.prediction_range_, n_bags, **about)
     reason = "it is the probability with which it all holds, such as 0.95. For certainty, fit with n_bags='all'."
     confidence = check_real(confidence, "confidence", "certify", high=1.0, open_low=True, reason=reason)
     if confidence == 1:
         raise refuse_value("confidence", "certify", "below 1", confidence, reason)
     if X is None:
         return certificate
-    return replace(_at_points(model, X, certificate, confidence), points=model.fingerprint_of(X))
+    return replace(_at_points(model, X, certificate, confidence), points=fitted(model).fingerprint_of(X))
 
 
 def _at_points(model: Any, X: Any, certificate: Certificate | VectorCertificate, confidence: float) -> PointCertificate:
@@ -124,8 +125,8 @@ def _at_points(model: Any, X: Any, certificate: Certificate | VectorCertificate,
     if isinstance(certificate, Certificate) and isinstance(certificate.outputs, UnboundedOutputs):
         return PointCertificate(certificate, deviation, deviation, confidence, proved=False)
     length = np.asarray(1.0 if vector else certificate.range_length)
-    if vector and model.average_.y.ndim > 1:
-        length = np.subtract(*model.average_.interval[::-1])  # of each output
+    if vector and fitted(model).average.y.ndim > 1:
+        length = np.subtract(*fitted(model).average.interval[::-1])  # of each output
     each = 1 - (1 - confidence) / deviation.size  # Bonferroni: all points and classes at once
     above = bounds.standard_deviation_bound(deviation / np.where(length > 0, length, 1.0), n_bags, each) * length
     if isinstance(certificate, VectorCertificate):
@@ -157,7 +158,8 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from stablebag import BaggedRegressor, certify_reused, leave_one_out
+    >>> from stablebag import BaggedRegressor, leave_one_out
+    >>> from stablebag.proving import certify_reused
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BaggedRegressor(n_bags=500, random_state=0).fit(X[:400], y[:400])
     >>> proved = certify_reused(model, X[400:])
@@ -169,26 +171,26 @@ def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> Reused
     several = _has_several_outputs(model, vector, "certify_reused")
     law = model.scheme_
     limit = law.constant, law.largest_inclusion
-    model.average_.refuse_units_in_every_bag()
-    weights = model.bag_weights_ if model.derandomized_ else None
-    eigenvalue, inclusion = model.remembered("eigenvalue", lambda: largest_eigenvalue(model.bags_, weights))
+    fitted(model).average.refuse_units_in_every_bag()
+    weights = fitted(model).average.weights if model.derandomized_ else None
+    eigenvalue, inclusion = fitted(model).cached("eigenvalue", lambda: largest_eigenvalue(model.bags_, weights))
     values: dict[str, Any] = {"eigenvalue": eigenvalue, "largest_inclusion": inclusion, "limit": limit}
-    if model.average_.classes is not None:
-        values |= _of_classes(model.average_, vector)
+    if fitted(model).average.classes is not None:
+        values |= _of_classes(fitted(model).average, vector)
     else:
-        values |= _of_range(model.average_, X, several)
+        values |= _of_range(fitted(model).average, X, several)
     if X is not None:
         values["standard_deviation"] = _deviation(model, X, vector=vector)
-        n_points, points = len(values["standard_deviation"]), model.fingerprint_of(X)
+        n_points, points = len(values["standard_deviation"]), fitted(model).fingerprint_of(X)
         values["scope"] = replace(values["scope"], n_points=n_points, points=points)
     return ReusedBagsCertificate(**values)
 
 
 def _deviation(model: Any, X: Any, *, vector: bool = False, estimated: bool = False) -> np.ndarray:
     """The standard deviation over bags at each point, by blocks of points."""
-    average: BagAverage = model.average_
+    average: BagAverage = fitted(model).average
     of_block = average.estimated_deviation if estimated else average.deviation
-    deviation = np.concatenate([of_block(average.outputs(raw)) for _, raw in model.raw_blocks(X)])
+    deviation = np.concatenate([of_block(average.outputs(raw)) for _, raw in fitted(model).raw_blocks(X)])
     return _length(deviation) if vector else deviation
 
 
@@ -227,10 +229,10 @@ def _of_range(average: BagAverage, X: Any, several: bool) -> dict[str, Any]:
 
 def _has_several_outputs(model: Any, vector: bool, owner: str) -> bool:
     """Whether it is a regressor of several outputs; refuses what is not asked about a vector, and what has none."""
-    several = bool(model.average_.y.ndim > 1)
+    several = bool(fitted(model).average.y.ndim > 1)
     if several and not vector:
         refuse_several_outputs(model, owner, ", or vector=True for the distance of all outputs together")
-    if vector and not several and model.average_.classes is None:
+    if vector and not several and fitted(model).average.classes is None:
         reason = "a regressor of one output predicts one number, whose distance is the difference."
         raise refuse_value("vector", owner, "False for a regressor", vector, reason)
     return several

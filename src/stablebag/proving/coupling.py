@@ -8,8 +8,6 @@ import numpy as np
 
 from stablebag._checks import check_choice, refuse_type, refuse_value
 from stablebag.resampling.law import ResolvedScheme
-from stablebag.resampling.schemes import BernoulliSubbagging, PoissonizedBagging, Subbagging
-from stablebag.resampling.unequal import ClusterSubbagging, StratifiedSubbagging
 
 
 @dataclass(frozen=True)
@@ -73,13 +71,13 @@ class Matched(Coupling):
         The same for a single row: the largest probability that a bag has it, and what bags without rows add.
     per_variance : float
         A bound on the mean over rows in units of the variance of the output over bags; infinite if there is none.
-    weighted : float or None
+    weighted : float
         A bound on the sum over rows of the same, each divided by n times its `row_constants`, for unequal rows.
     """
 
     chance: float = 1.0
     per_variance: float = math.inf
-    weighted: float | None = None
+    weighted: float = math.inf
 
     def mean_square(self, derandomized: Any, n_bags: float) -> Any:
         """Return the bound: the mean of B independent differences has 1 - 1 / B of the squared mean, and 1 / B of v."""
@@ -139,37 +137,14 @@ def matched(
     if not law.is_matched:
         reason = 'it draws other bags with a row less. Use "any", or define pick.'
         raise refuse_value("coupling", owner, f"one of {NAMES[:2]} for {type(law.scheme).__name__}", "matched", reason)
-    p, n = law.mean_inclusion, law.n_samples
-    noise, per_variance, weighted = p * diameter**2 + shifted_share * shift, math.inf, None
+    kinds, of_empty_bags = law.matched_noise, shifted_share * shift
+    noise = sum(kind.share * kind.mean_square(diameter) for kind in kinds) + of_empty_bags
+    per_variance = sum(kind.share * kind.per_variance for kind in kinds)
+    weighted = sum(kind.share * kind.mean_square(diameter) / (kind.constant or law.constant) for kind in kinds)
     chance = law.largest_inclusion * diameter**2 + shift
-    if type(law.scheme) is Subbagging:
-        walk = _walk(int(law.bag_size), n)
-        noise, per_variance = min(noise, p / 2 * walk), 2 * p * walk
-    elif type(law.scheme) is StratifiedSubbagging:
-        # Given the other strata, a stratum is subbagging (docs/proofs.md, 11).
-        parts, sizes = law.scheme.layout(n)
-        each = [
-            (m / size, _walk(m, size), size / n) for m, size in zip(sizes.tolist(), parts.sizes.tolist(), strict=True)
-        ]
-        noise = sum(share * min(p * diameter**2, p / 2 * walk) for p, walk, share in each)
-        per_variance = sum(share * 2 * p * walk for p, walk, share in each)
-        constants = [law.row_constants[rows[0]] for rows in parts.members]
-        noises = (share * min(p * diameter**2, p / 2 * walk) for p, walk, share in each)
-        weighted = sum(v / constant for v, constant in zip(noises, constants, strict=True))
-    elif type(law.scheme) is ClusterSubbagging:
-        m, n_clusters, largest = law.scheme.largest_share(n)
-        walk = m / n_clusters * _walk(m, n_clusters) * largest
-        noise, per_variance = min(noise, walk / 2), 2 * walk
-    elif type(law.scheme) in (BernoulliSubbagging, PoissonizedBagging):
-        per_variance = 1 / (1 - p)  # by the inequality of Efron and Stein
     words = "the same seed and names of rows with and without the row, so that bags without it stay as they are"
     tail = "Bernstein's inequality for bags matched by the same seed and names of rows"
     return Matched("matched", min(1.0, noise), words, tail, min(1.0, chance), per_variance, weighted)
-
-
-def _walk(m: int, n: int) -> float:
-    """One minus the smallest eigenvalue of swapping one of the m of n in a bag for another."""
-    return 1 + 1 / max(m, n - m)
 
 
 def as_coupling(value: Any, owner: str, law: ResolvedScheme | None = None, **about: float) -> Coupling:

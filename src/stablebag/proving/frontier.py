@@ -23,7 +23,6 @@ from scipy.special import gammaln
 
 from stablebag._checks import check_integer, refuse_value
 from stablebag.resampling.law import ResolvedScheme
-from stablebag.resampling.schemes import ClassicalBagging
 
 MOST_ROWS = 30_000  # the largest K for which the frontier is worked out: seconds, and the time grows as K^1.5
 _MOST_IN_MEAN = 10_000  # the most rows for which the largest mean is worked out
@@ -98,7 +97,7 @@ def _remembered(maxsize: int) -> Callable[[Callable[..., Any]], Callable[..., An
 
         @wraps(function)
         def call(law: ResolvedScheme, *arguments: Any, **named: Any) -> Any:
-            return (remembering if law.is_of_the_paper else function)(law, *arguments, **named)
+            return (remembering if law.is_constant else function)(law, *arguments, **named)
 
         return call
 
@@ -178,10 +177,7 @@ def _slack(value: float, rank: int, law: ResolvedScheme) -> float:
 
 def _rounding(rank: int, law: ResolvedScheme) -> float:
     """The largest relative error: that of logarithms of factorials, and of one product per draw, or per row."""
-    draws = float(law.bag_size) if law.is_of_the_paper else law.n_samples
-    if law.is_of_the_paper and type(law.scheme) is not ClassicalBagging:
-        draws = min(draws, rank)  # these laws of counts are products of one ratio for each of the rows
-    return (16 * float(gammaln(rank + 2)) + 4 * draws) * 2.0**-52
+    return (16 * float(gammaln(rank + 2)) + 4 * law.count_law_roundings(rank)) * 2.0**-52
 
 
 def _all_plus(counts: np.ndarray, p: float) -> float:

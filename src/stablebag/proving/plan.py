@@ -19,7 +19,7 @@ from stablebag.proving import bounds
 from stablebag.proving.certificate import Certificate, first_step, replace_bags
 from stablebag.proving.coupling import Coupling
 from stablebag.resampling.law import ResamplingScheme, ResolvedScheme
-from stablebag.resampling.schemes import SCHEMES, BernoulliSubbagging, Subbagging, as_law
+from stablebag.resampling.schemes import SCHEMES, as_law
 
 _NUMBERS = tuple(step * 10**power for power in range(2, 9) for step in (1, 3))  # of bags, for other options
 _MOST_OPTIONS = 5
@@ -244,9 +244,8 @@ def _candidates(
         raise refuse_type("scheme", "plan", f"one of {sorted(SCHEMES)} or a resampling scheme", scheme)
     if scheme not in SCHEMES:
         raise refuse_value("scheme", "plan", f"one of {sorted(SCHEMES)} or a resampling scheme", scheme)
-    without_replacement = issubclass(SCHEMES[scheme], Subbagging | BernoulliSubbagging)
     # Of very many rows, a bag of nearly all has them with a chance that no float tells from one.
-    return SCHEMES[scheme], n_samples - 1 - n_samples // 2**51 if without_replacement else n_samples
+    return SCHEMES[scheme], n_samples if SCHEMES[scheme].repeats else n_samples - 1 - n_samples // 2**51
 
 
 def _impossible(best: Certificate, epsilon: float, delta: float, enough_bags: list[float]) -> str:

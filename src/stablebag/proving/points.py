@@ -12,8 +12,6 @@ from stablebag.proving import bounds
 from stablebag.proving.certificate import TRIVIAL, Certificate, Spoken, VectorCertificate, at_most_rows
 from stablebag.proving.outputs import UnboundedOutputs, about_empty_bags
 from stablebag.proving.scope import Quantity, Scope
-from stablebag.resampling.schemes import Subbagging
-from stablebag.resampling.unequal import UnequalScheme
 
 # --------------------------------------------------------------------------------------------------------------- points
 # What is proved about a fitted model at some test points, with a confidence level over the draw of its bags.
@@ -231,10 +229,6 @@ class PointCertificate(Spoken):
         """The bound on the root mean square over the rows that leave the range unchanged, at each point."""
         proved = self.certificate
         law, unit = proved.scheme, self._unit
-        if isinstance(law.scheme, UnequalScheme):
-            ragged = law.scheme.raggedness(law.n_samples)
-        else:
-            ragged = 1.0 if type(law.scheme) is Subbagging else 1 / (1 - law.inclusion_probability)
         of = proved if isinstance(proved, VectorCertificate) else proved.outputs
         shift, share = of.shift / unit, of.shifted_share
         # The noise of the bags without rows: such a bag moves the output by shift / chance, with that chance.
@@ -242,7 +236,7 @@ class PointCertificate(Spoken):
         variance = chance * (1 - chance) if chance < 0.5 else 0.25  # even if only a bound on the chance is known
         noise = shift / chance * math.sqrt(share * variance) if shift > 0 else 0.0
         squares = bounds.observed_mean_square(
-            self.standard_deviation / unit, law.constant, proved.n_bags, ragged, proved.coupling,
+            self.standard_deviation / unit, law.constant, proved.n_bags, law.raggedness, proved.coupling,
             shift=shift * math.sqrt(share), shift_noise=noise,
             shift_square=share * shift**2 / chance if shift > 0 else 0.0, width=self._width / unit,
         )  # fmt: skip
@@ -311,7 +305,8 @@ class ReusedBagsCertificate(Spoken):
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from stablebag import BaggedRegressor, FixedRange, certify_reused
+    >>> from stablebag import BaggedRegressor, FixedRange
+    >>> from stablebag.proving import certify_reused
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BaggedRegressor(n_bags=1000, prediction_range=FixedRange(0, 400), random_state=0).fit(X, y)
     >>> print(certify_reused(model).explain(delta=0.1))

@@ -1,1 +1,24 @@
 """The laws of bags, and what is drawn from them."""
+
+from typing import TYPE_CHECKING
+
+from stablebag._lazy import lazily
+
+if TYPE_CHECKING:
+    from stablebag.resampling.bags import Bags as Bags
+    from stablebag.resampling.law import ResamplingScheme as ResamplingScheme
+    from stablebag.resampling.law import ResolvedScheme as ResolvedScheme
+    from stablebag.resampling.schemes import RandomBags as RandomBags
+    from stablebag.resampling.unequal import UnequalScheme as UnequalScheme
+    from stablebag.resampling.units import RowIds as RowIds
+else:
+    __getattr__, __dir__, __all__ = lazily(
+        __name__,
+        {
+            "bags": ["Bags"],
+            "law": ["ResamplingScheme", "ResolvedScheme"],
+            "schemes": ["RandomBags"],
+            "unequal": ["UnequalScheme"],
+            "units": ["RowIds"],
+        },
+    )

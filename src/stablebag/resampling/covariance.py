@@ -164,7 +164,7 @@ def largest_eigenvalue(bags: Bags, weights: np.ndarray | None = None) -> tuple[f
     where the matrix is not formed (`eigenvalue_bound`). The trace is a bound in any case. `weights` are the
     probabilities of the bags; None stands for equal ones.
 
-    >>> from stablebag import Bags
+    >>> from stablebag.resampling import Bags
     >>> bags = Bags([[0, 1], [0, 2], [1, 3], [2, 3], [0, 3]], n_samples=4)
     >>> eigenvalue, inclusion = largest_eigenvalue(bags)
     >>> round(eigenvalue, 9), inclusion

@@ -4,7 +4,7 @@ import copy
 import math
 import numbers
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -29,7 +29,13 @@ from stablebag._seeds import RandomState, Seeds
 from stablebag.resampling.bags import Bags, Probability, WeightedBag
 from stablebag.resampling.covariance import symmetric_norm
 from stablebag.resampling.drawing import Arrivals, Picked, RowKeys, batches
-from stablebag.resampling.law_checks import MOST_CHECKED, MOST_LISTED, check_inclusion, check_own_scheme
+from stablebag.resampling.law_checks import (
+    MOST_CHECKED,
+    MOST_LISTED,
+    check_counts,
+    check_inclusion,
+    check_own_scheme,
+)
 from stablebag.resampling.units import LARGEST_NAME, RowIds, as_row_ids
 
 # ------------------------------------------------------------------------------------------------------------- counting
@@ -85,7 +91,41 @@ def orderings(counts: "Counter[int]") -> Iterator[tuple[int, ...]]:
 
 _MOST_DRAWN = 2**42  # the most rows that bags can have together
 _MOST_TRIES = 10_000  # the most tries to draw a bag without a given row
-_MOST_THINNED = 3_000  # the most rows for which the counts of a user's scheme are worked out
+_MOST_THINNED = 3_000  # the most rows for which laws of fewer rows are worked out from that of all
+_MOST_COUNTED = 1_000_000  # the most rows of which a user's scheme is asked how many are in a bag
+_NOT_THE_LAW = frozenset(
+    {"describe", "digest", "such", "bag_size", "strata", "clusters", "barred"}
+)  # nor are __names__
+
+
+@dataclass(frozen=True)
+class MatchedNoise:
+    """What is known about matched bags with and without a row, for some of the rows.
+
+    Let y be the output of a bag, and y' that of the same bag after one of these rows is gone. The mean over these rows
+    of E(y - y')^2 is at most `inclusion` times the squared distance of the two outputs farthest apart, and at most
+    `per_variance` times the variance of y over bags.
+
+    Attributes
+    ----------
+    share : float
+        The share of these rows among all rows.
+    inclusion : float
+        The mean chance of these rows to be in a bag.
+    per_variance : float, default=inf
+        The bound in units of the variance; infinite if none is known.
+    constant : float or None, default=None
+        The smallest of these rows' `row_constants`, if rows are not all alike.
+    """
+
+    share: float
+    inclusion: float
+    per_variance: float = math.inf
+    constant: float | None = None
+
+    def mean_square(self, diameter: float) -> float:
+        """Return the bound for outputs that are no further than 1/2 from some point, and than `diameter` apart."""
+        return min(self.inclusion * diameter**2, self.per_variance / 4)
 
 
 class ResamplingScheme:
@@ -98,6 +138,10 @@ class ResamplingScheme:
     is outside the paper's Assumption 7; its guarantees are weaker, but they still hold (docs/proofs.md, 1). A scheme
     that does not treat all rows alike is an `UnequalScheme`.
 
+    More about the law is optional, and makes certificates sharper: `count_law`, `matched_noise`, `raggedness` and
+    `subset_size`. If you derive a scheme from one that defines these and change how bags are drawn, they no longer
+    count, because they are proved for the parent's law. Define them again if they hold for yours.
+
     `resolve` keeps a copy of the scheme, so changing the scheme afterwards does not change a law made from it.
 
     Examples
@@ -107,7 +151,7 @@ class ResamplingScheme:
 
     >>> import itertools
     >>> from fractions import Fraction
-    >>> from stablebag import ResamplingScheme
+    >>> from stablebag.resampling import ResamplingScheme
     >>> class OneOrMost(ResamplingScheme):
     ...     def draw_bag(self, n_samples, generator):
     ...         size = generator.choice([1, n_samples - 1])
@@ -124,6 +168,8 @@ class ResamplingScheme:
     has_finite_support: ClassVar[bool] = True
     is_symmetric: ClassVar[bool] = True  # whether all rows are alike
     such: ClassVar[str] = ""  # what rows a data set must have, if they are not
+    lacks_strata: bool = False  # whether it needs a stratum for each row and has none yet
+    _of_any_law: ClassVar[bool] = True  # what is defined here holds whatever the law is
 
     def draw_bag(self, n_samples: int, generator: Generator) -> np.ndarray:
         """Draw one bag: row numbers in [0, n_samples), in order and with repeats."""
@@ -183,7 +229,7 @@ class ResamplingScheme:
     def count_law(self, n_samples: int, n_rows: int) -> np.ndarray | None:
         """Return the probabilities that 0, 1, ..., `n_rows` of so many given rows are in a bag; None if unknown.
 
-        Your own scheme is asked only for ``n_rows == n_samples``; the other laws follow from that one.
+        Of up to 3,000 rows, your own scheme is asked only for ``n_rows == n_samples``; the other laws follow from it.
         """
         if self.enumerate_bags(n_samples) is None or self.count_bags(n_samples) > MOST_CHECKED:
             return None
@@ -191,6 +237,29 @@ class ResamplingScheme:
         for bag, probability in _listed(self, n_samples):
             law[sum(row < n_rows for row in set(bag))] += float(probability)
         return law
+
+    def count_law_roundings(self, n_samples: int, n_rows: int) -> float:
+        """Return how many products a probability of `count_law` is made of, each rounded once."""
+        return n_samples
+
+    def subset_size(self, n_samples: int) -> int | None:
+        """Return m if a bag is any m of the rows, with the same chance for all sets of m rows; None otherwise."""
+        return None
+
+    def strata_of_rows(self, n_samples: int) -> np.ndarray | None:
+        """Return the stratum of each row, if bags have a fixed number of rows of each stratum; None otherwise."""
+        return None
+
+    def matched_noise(self, n_samples: int) -> Sequence[MatchedNoise]:
+        """Return what is known about matched bags with and without a row, for all rows or for each kind of rows."""
+        return [MatchedNoise(1.0, float(self.inclusion_probability(n_samples)))]
+
+    def raggedness(self, n_samples: int) -> float:
+        """Return a bound, for every bag, on the mean over rows of 1(row is out) / P(row is out).
+
+        It is one if all bags have the same number of distinct rows; `PointCertificate` uses it.
+        """
+        return 1 / (1 - float(self.inclusion_probability(n_samples)))
 
     def empty_probability(self, n_samples: int) -> float:
         """Return the chance that a bag has no rows; for your own scheme it is taken from `count_law` instead."""
@@ -288,7 +357,12 @@ class ResolvedScheme:
 
     @property
     def is_of_the_paper(self) -> bool:
-        """Whether the scheme is exactly one of the paper's four, which meet the assumptions and cannot change."""
+        """Whether the law is that of one of the paper's four schemes, which meet the assumptions."""
+        return is_true_of(self.scheme, "_of_the_paper")
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the scheme is exactly one of the paper's four, which cannot change."""
         return "_of_the_paper" in vars(type(self.scheme))  # and not in those of a parent class
 
     @property
@@ -378,14 +452,61 @@ class ResolvedScheme:
             raise refuse_value("n_rows", "count_law", f"at most n_samples={self.n_samples}", n_rows)
         if self.is_of_the_paper:
             return self.scheme.count_law(self.n_samples, n_rows)
+        if self.n_samples > _MOST_THINNED:
+            return self._declared_count_law(n_rows)
         # The law for fewer rows is derived from the law for all rows, so that a scheme cannot contradict itself.
         law = self._count_law_of_all
         return None if law is None else thinned(law, n_rows)
 
     @cached_property
     def _count_law_of_all(self) -> np.ndarray | None:
-        law = self.scheme.count_law(self.n_samples, self.n_samples) if self.n_samples <= _MOST_THINNED else None
+        if self.n_samples > _MOST_THINNED:
+            return self._declared_count_law(self.n_samples) if self.n_samples <= _MOST_COUNTED else None
+        law = self._ask("count_law", self.n_samples)
         return None if law is None else np.asarray(law, dtype=float)
+
+    def _declared_count_law(self, n_rows: int) -> np.ndarray | None:
+        """What a user's scheme says of so many rows, if it says more than what follows from its listed bags."""
+        if self._who_says("count_law") is ResamplingScheme or (law := self._ask("count_law", n_rows)) is None:
+            return None
+        counts = np.asarray(law, dtype=float)
+        check_counts(counts, n_rows, self.inclusion_probability, self.negative_covariance, type(self.scheme).__name__)
+        return counts
+
+    def count_law_roundings(self, n_rows: int) -> float:
+        """Return how many products a probability of `count_law` is made of, each rounded once."""
+        return float(self._ask("count_law_roundings", n_rows))
+
+    @property
+    def subset_size(self) -> int | None:
+        """The number m if a bag is any m of the rows, with the same chance for all sets of m rows; None otherwise."""
+        size: int | None = self._ask("subset_size")
+        return size
+
+    @property
+    def strata(self) -> np.ndarray | None:
+        """The stratum of each row, if bags have a fixed number of rows of each; None otherwise."""
+        labels: np.ndarray | None = self._ask("strata_of_rows")
+        return labels
+
+    @property
+    def matched_noise(self) -> Sequence[MatchedNoise]:
+        """What is known about matched bags with and without a row, for all rows or for each kind of rows."""
+        kinds: Sequence[MatchedNoise] = self._ask("matched_noise")
+        return kinds
+
+    @property
+    def raggedness(self) -> float:
+        """A bound, for every bag, on the mean over rows of 1(row is out) / P(row is out)."""
+        return float(self._ask("raggedness"))
+
+    def _ask(self, name: str, *arguments: Any) -> Any:
+        """Ask the scheme what need not be declared; what is proved for a parent whose law it changes is passed over."""
+        return vars(self._who_says(name))[name](self.scheme, self.n_samples, *arguments)
+
+    def _who_says(self, name: str) -> type:
+        kinds = type(self.scheme).__mro__
+        return next(kind for kind in kinds if name in vars(kind) and _has_law_of(self.scheme, kind))
 
     @cached_property
     def empty_probability(self) -> float:
@@ -560,6 +681,26 @@ def _picks(scheme: ResamplingScheme) -> bool:
     return names[0] is not ResamplingScheme and issubclass(*names)
 
 
+def _has_law_of(scheme: ResamplingScheme, kind: type) -> bool:
+    """Whether what a class defines is true of a scheme derived from it: it holds for any law, or none of it changed."""
+    if "_of_any_law" in vars(kind):
+        return True
+    names = {name for name in dir(kind) if not name.startswith("__")} - _NOT_THE_LAW
+    if any(name in vars(scheme) for name in names):  # of this one object
+        return False
+    return all(_defined_in(type(scheme), name) is _defined_in(kind, name) for name in names)
+
+
+def _defined_in(kind: type, name: str) -> type:
+    return next(parent for parent in kind.__mro__ if name in vars(parent))
+
+
+def is_true_of(scheme: ResamplingScheme, mark: str) -> bool:
+    """Whether a class has this mark, and the scheme its law."""
+    kind = next((kind for kind in type(scheme).__mro__ if mark in vars(kind)), None)
+    return kind is not None and _has_law_of(scheme, kind)
+
+
 @dataclass(frozen=True)
 class _GivenLastRowOut(ResamplingScheme):
     """Q_{n-1} of a user's scheme: Q_n given that the last row is not in the bag."""
@@ -656,6 +797,15 @@ class SizedScheme(ResamplingScheme):
             reason = f"{size}, and no stability can be promised. Use at most {largest}, or ClassicalBagging."
             expected = f"smaller than n_samples={n_samples}, and smaller than 1 as a fraction"
             raise refuse_value("bag_size", type(self).__name__, expected, self.bag_size, reason)
+
+
+def swap_rate(m: int, n: int) -> float:
+    """Return one minus the smallest eigenvalue of swapping one of the m of n in a bag for another (docs/proofs.md, 10).
+
+    >>> swap_rate(2, 4)
+    1.5
+    """
+    return 1 + 1 / max(m, n - m)
 
 
 def check_bag_size(size: Any, owner: str, *, repeats: bool = False, things: str = "rows") -> None:

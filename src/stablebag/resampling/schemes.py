@@ -16,12 +16,14 @@ from stablebag._wording import probability, written_size
 from stablebag.resampling.bags import WeightedBag
 from stablebag.resampling.drawing import Arrivals, Picked
 from stablebag.resampling.law import (
+    MatchedNoise,
     ResamplingScheme,
     ResolvedScheme,
     SizedScheme,
     binomial_law,
     log_concave_law,
     orders,
+    swap_rate,
 )
 
 # ----------------------------------------------------------------------------------------------------------- subbagging
@@ -80,6 +82,19 @@ class Subbagging(SizedScheme):
         log_ratios = np.log((n_rows - k) * (m - k) / ((k + 1) * (n_samples - n_rows - m + k + 1)))
         law[fewest : most + 1] = log_concave_law(log_ratios)
         return law
+
+    def count_law_roundings(self, n_samples: int, n_rows: int) -> float:
+        return min(self.whole_size(n_samples), n_rows)
+
+    def subset_size(self, n_samples: int) -> int:
+        return self.whole_size(n_samples)
+
+    def matched_noise(self, n_samples: int) -> list[MatchedNoise]:
+        m, p = self.whole_size(n_samples), float(self.inclusion_probability(n_samples))
+        return [MatchedNoise(1.0, p, 2 * p * swap_rate(m, n_samples))]
+
+    def raggedness(self, n_samples: int) -> float:
+        return 1.0
 
     def empty_probability(self, n_samples: int) -> float:
         return 0.0
@@ -146,6 +161,12 @@ class BernoulliSubbagging(SizedScheme):
     def count_law(self, n_samples: int, n_rows: int) -> np.ndarray:
         p = self.share_of(n_samples)
         return binomial_law(n_rows, float(p), float(1 - p))
+
+    def count_law_roundings(self, n_samples: int, n_rows: int) -> float:
+        return min(self.expected_size(n_samples), n_rows)
+
+    def matched_noise(self, n_samples: int) -> list[MatchedNoise]:
+        return _noise_of_independent_rows(float(self.share_of(n_samples)))
 
     def empty_probability(self, n_samples: int) -> float:
         return math.exp(n_samples * math.log1p(-float(self.share_of(n_samples))))
@@ -231,6 +252,9 @@ class ClassicalBagging(SizedScheme):
             law[1:] += moved[:-1]
         return law
 
+    def count_law_roundings(self, n_samples: int, n_rows: int) -> float:
+        return self.whole_size(n_samples)
+
     def empty_probability(self, n_samples: int) -> float:
         return 0.0
 
@@ -295,6 +319,12 @@ class PoissonizedBagging(SizedScheme):
         rate = float(self.share_of(n_samples))
         return binomial_law(n_rows, -math.expm1(-rate), math.exp(-rate))
 
+    def count_law_roundings(self, n_samples: int, n_rows: int) -> float:
+        return min(self.expected_size(n_samples), n_rows)
+
+    def matched_noise(self, n_samples: int) -> list[MatchedNoise]:
+        return _noise_of_independent_rows(self.inclusion_probability(n_samples))
+
     def empty_probability(self, n_samples: int) -> float:
         return math.exp(-self.expected_size(n_samples))
 
@@ -308,6 +338,11 @@ class PoissonizedBagging(SizedScheme):
         number = written_size(self.expected_size(n_samples))
         draws = "1 draw" if number == "1" else f"{number} draws"
         return f"Poissonized bagging, {draws} expected from {n_samples:,} rows"
+
+
+def _noise_of_independent_rows(p: float) -> list[MatchedNoise]:
+    """What the inequality of Efron and Stein says if rows are in bags independently of each other."""
+    return [MatchedNoise(1.0, p, 1 / (1 - p))]
 
 
 # -------------------------------------------------------------------------------------------------------------- schemes

@@ -6,7 +6,7 @@ import itertools
 import math
 import numbers
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +19,14 @@ from stablebag._checks import as_array, as_share, check_samples, is_missing, rea
 from stablebag.resampling.bags import WeightedBag
 from stablebag.resampling.covariance import given_out, moments, norm_of
 from stablebag.resampling.drawing import Arrivals, Picked, RowKeys
-from stablebag.resampling.law import ResamplingScheme, ResolvedScheme, check_bag_size
+from stablebag.resampling.law import (
+    MatchedNoise,
+    ResamplingScheme,
+    ResolvedScheme,
+    check_bag_size,
+    is_true_of,
+    swap_rate,
+)
 from stablebag.resampling.law_checks import MOST_CHECKED, check_unequal_scheme
 from stablebag.resampling.units import RowIds, Units
 
@@ -46,7 +53,8 @@ class UnequalScheme(ResamplingScheme):
     This scheme is fond of the first row, which is in three bags of four:
 
     >>> import numpy as np
-    >>> from stablebag import Certificate, UnequalScheme
+    >>> from stablebag import Certificate
+    >>> from stablebag.resampling import UnequalScheme
     >>> class Fond(UnequalScheme):
     ...     def inclusion_probabilities(self, n_samples):
     ...         return np.where(np.arange(n_samples) == 0, 0.75, 0.25)
@@ -64,6 +72,7 @@ class UnequalScheme(ResamplingScheme):
 
     is_symmetric: ClassVar[bool] = False
     such: ClassVar[str] = " with these chances to be in a bag"
+    _of_any_law: ClassVar[bool] = True
 
     def inclusion_probabilities(self, n_samples: int) -> np.ndarray:
         """Return the chance of each row to be in a bag, below one."""
@@ -100,6 +109,11 @@ class UnequalScheme(ResamplingScheme):
         """Return whether `covariance` is known, and not only its norm."""
         declared = type(self).covariance is not UnequalScheme.covariance
         return declared or self.enumerate_bags(n_samples) is not None
+
+    def matched_noise(self, n_samples: int) -> Sequence[MatchedNoise]:
+        """Return what is known about matched bags with and without a row, for all rows or for each kind of rows."""
+        inclusion = float(np.mean(self.inclusion_probabilities(n_samples)))
+        return [MatchedNoise(1.0, inclusion, constant=float(np.min(self.row_constants(n_samples))))]
 
     def raggedness(self, n_samples: int) -> float:
         """Return a bound, for every bag, on the mean over rows of 1(row is out) / P(row is out).
@@ -176,7 +190,7 @@ class UnequalScheme(ResamplingScheme):
             if not callable(getattr(self, name)):
                 raise refuse_type(name, type(self).__name__, "a method of n_samples", getattr(self, name))
         law = ResolvedScheme(self.fix(n_samples), n_samples)
-        if "_in_closed_form" not in vars(type(self)):  # nor does a child of such a class count
+        if not is_true_of(self, "_in_closed_form"):
             law = ResolvedScheme(copy.deepcopy(law.scheme), n_samples)
             check_unequal_scheme(law, f"{type(self).__name__} at n_samples={n_samples}")
         return law
@@ -402,6 +416,11 @@ class StratifiedSubbagging(UnequalScheme):
     such: ClassVar[str] = " in these strata"
     _in_closed_form: ClassVar[bool] = True
 
+    @property
+    def lacks_strata(self) -> bool:  # type: ignore[override]
+        """Whether it has no strata of its own, so that each row has to be given one."""
+        return self.strata is None
+
     def __post_init__(self) -> None:
         sizes = self.bag_size.values() if isinstance(self.bag_size, Mapping) else [self.bag_size]
         for size in sizes:
@@ -435,11 +454,23 @@ class StratifiedSubbagging(UnequalScheme):
         np.fill_diagonal(matrix, (p * (1 - p))[parts.codes])
         return matrix
 
+    def strata_of_rows(self, n_samples: int) -> np.ndarray:
+        return self.layout(n_samples)[0].values
+
     def covariance_norm(self, n_samples: int) -> float:
         return max(self._constants(n_samples))
 
     def row_constants(self, n_samples: int) -> np.ndarray:
         return np.asarray(np.array(self._constants(n_samples))[self.layout(n_samples)[0].codes])
+
+    def matched_noise(self, n_samples: int) -> list[MatchedNoise]:
+        # Given the other strata, a stratum is subbagging (docs/proofs.md, 11).
+        parts, sizes = self.layout(n_samples)
+        of_strata = zip(sizes.tolist(), parts.sizes.tolist(), self._constants(n_samples), strict=True)
+        return [
+            MatchedNoise(size / n_samples, m / size, 2 * (m / size) * swap_rate(m, size), constant)
+            for m, size, constant in of_strata
+        ]
 
     def raggedness(self, n_samples: int) -> float:
         return 1.0
@@ -594,20 +625,23 @@ def _in_proportion(total: int, sizes: np.ndarray) -> list[int]:
     return [int(m) for m in each]
 
 
+def lacks_strata(scheme: Any) -> bool:
+    """Whether a scheme, or anything else, is a scheme that needs a stratum for each row and has none yet."""
+    return isinstance(scheme, ResamplingScheme) and scheme.lacks_strata
+
+
 def with_labels(scheme: Any, labels: Any, units: Units) -> Any:
-    """Return the scheme with these strata, one label for each row, if it is stratified and has none of its own.
+    """Return the scheme with these strata, one label for each row, if it needs strata and has none of its own.
 
     The strata of units are those that all their rows share. Any other scheme is returned as it is.
     """
-    if isinstance(scheme, StratifiedSubbagging) and scheme.strata is None:
-        return replace(scheme, strata=units.shared(labels, "strata", "fit"))
-    return scheme
+    return replace(scheme, strata=units.shared(labels, "strata", "fit")) if lacks_strata(scheme) else scheme
 
 
 def refuse_strata(scheme: Any, strata: Any, owner: str) -> None:
     """Refuse strata given to a fit whose scheme has no use for them."""
     reason = "the scheme has strata of its own. Give them once."
-    if not isinstance(scheme, StratifiedSubbagging):
+    if getattr(scheme, "strata", None) is None:
         reason = "the scheme has no strata. Use StratifiedSubbagging."
     raise refuse_value("strata", owner, f"None for {type(scheme).__name__}", strata, reason)
 
@@ -701,6 +735,12 @@ class ClusterSubbagging(UnequalScheme):
             return math.inf  # every cluster is in every bag, after another was barred
         return m / (g - m) * g / (g - 1) * largest_eigenvalue(parts.sizes[there]) / n_samples
 
+    def matched_noise(self, n_samples: int) -> list[MatchedNoise]:
+        parts, m, there = self._layout(n_samples)
+        largest = float(parts.sizes[there].max()) * len(there) / n_samples  # relative to the mean over clusters
+        (known,) = super().matched_noise(n_samples)
+        return [replace(known, per_variance=2 * (m / len(there) * swap_rate(m, len(there)) * largest))]
+
     def raggedness(self, n_samples: int) -> float:
         # Outside of a bag are all clusters but m, weighted by one over their chance to be there, and barred ones.
         parts, m, there = self._layout(n_samples)
@@ -742,11 +782,6 @@ class ClusterSubbagging(UnequalScheme):
         parts, m, there = self._layout(n_samples)
         written = np.concatenate([parts.codes, [m], there]).astype(np.int64).tobytes()
         return f"clusters {hashlib.blake2b(written, digest_size=8).hexdigest()}"
-
-    def largest_share(self, n_samples: int) -> tuple[int, int, float]:
-        """Return m, the number of clusters, and the rows of the largest one relative to the mean over all of them."""
-        parts, m, there = self._layout(n_samples)
-        return m, len(there), float(parts.sizes[there].max()) * len(there) / n_samples
 
     def __repr__(self) -> str:
         codes = self.clusters.codes if isinstance(self.clusters, Partition) else self.clusters

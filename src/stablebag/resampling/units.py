@@ -21,7 +21,7 @@ from stablebag._checks import (
     refuse_type,
     refuse_value,
 )
-from stablebag._wording import ROWS, Noun
+from stablebag._wording import GROUPS, ROWS, Noun
 from stablebag.resampling.bags import Bags
 
 # -------------------------------------------------------------------------------------------------------------- row ids
@@ -362,7 +362,7 @@ class Units:
         Parameters
         ----------
         groups : sequence of int or labels, of length n_rows
-            The name of each row's unit. The name of a pandas or polars series says what a unit is.
+            The name of each row's unit.
         n_rows : int
             The number of rows.
         owner : str, default="groups"
@@ -377,9 +377,8 @@ class Units:
             reason = "leaving it out leaves no row. Give groups that tell units apart, or none to leave out rows."
             given = f"only {names[0]!r}" if len(names) else "none"
             raise refuse_value("groups", owner, "the names of two units or more", given, reason)
-        noun = Noun.of_column(getattr(groups, "name", None))
-        ids = RowIds(names, len(names), owner, parameter="groups", noun=noun, any_number=True)
-        return cls(ids, of_rows, noun=noun)
+        ids = RowIds(names, len(names), owner, parameter="groups", noun=GROUPS, any_number=True)
+        return cls(ids, of_rows, noun=GROUPS)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -499,7 +498,7 @@ class Units:
         return self._called.positions(names, owner)
 
     def describe(self, number: int) -> str:
-        """Return a unit with its name, for a sentence: "row 3", "patient 'ann'"."""
+        """Return a unit with its name, for a sentence: "row 3", "group 'ann'"."""
         return f"{self.noun.singular} {plain(self.labels[number])!r}"
 
     def take(self, numbers: np.ndarray) -> "Units":

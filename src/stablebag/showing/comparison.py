@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stablebag._checks import hold_read_only
-from stablebag._wording import ROUNDING, number, percent
+from stablebag._wording import ROUNDING
 from stablebag.measuring.leave_one_out import perturbations_of
 from stablebag.measuring.perturbations import BagSpread, Perturbations
+from stablebag.models.fitted import fitted
 from stablebag.proving.scope import Quantity
 
 _AT_ONCE = 2**22  # predictions without rows that are held at once
@@ -21,32 +22,6 @@ _FAR = 2.0  # times less that the bagged model must surely change before its cha
 REFITTED = "refitted"  # the bagged model was refitted without rows
 ESTIMATED = "estimated"  # what refits would give was estimated
 LIMIT = "limit"  # nothing is known of refits; what infinitely many bags would give was estimated
-
-
-class Line(NamedTuple):
-    """A line of the table of changes.
-
-    Attributes
-    ----------
-    what : str
-        What the numbers are.
-    base : float
-        The base model's; NaN if it was not measured.
-    bagged : float
-        The bagged model's; NaN if it was not measured.
-    noise : float
-        For a number that is below the bagging noise, that noise; otherwise NaN.
-    """
-
-    what: str
-    base: float
-    bagged: float
-    noise: float = math.nan
-
-    def shown(self) -> tuple[str, str]:
-        """Return both numbers as they are read: nothing that is below the noise is written as 0."""
-        bagged = number(self.bagged) if math.isnan(self.noise) else f"below the noise ({self.noise:.2g})"
-        return number(self.base), bagged
 
 
 class Ratio(NamedTuple):
@@ -169,27 +144,12 @@ class Comparison:
             some = f"each of the {noun.count(self.n_samples)}"
         return f"{some}, at {points}"
 
-    def lines(self, delta: float = 0.05) -> list[Line]:
-        """Return the lines of a table. All are over rows and points together: none is an average of quantiles."""
-        typical = "typical change (root mean square)"
-        rows = [Line(typical + {REFITTED: "", ESTIMATED: ", bagged: estimated"}.get(self.how, ""), self.base_rms,
-                     self.bagged_rms)]  # fmt: skip
-        if self.how == LIMIT:
-            below = self.noise if self.limit_rms == 0 and self.noise > 0 else math.nan
-            rows = [Line(f"{typical}, apart from bagging noise", self.base_rms, self.limit_rms, below)]
-        elif self.noise > 0:
-            below = self.noise if self.limit_rms == 0 else math.nan
-            rows.append(Line("of it, bagging noise", math.nan, self.noise))
-            rows.append(Line("with infinitely many bags (estimated)", math.nan, self.limit_rms, below))
-        measured = self.distributions()
-        most = [math.nan if each is None else _quantile(*each, delta) for each in measured]
-        largest = [math.nan if each is None else float(each[0].max()) for each in measured]
-        most, largest = [[self._seen(value) for value in values] for values in (most, largest)]
-        noise = ", noise included" if self.how == LIMIT else ""
-        if self.how == ESTIMATED and self.refitted is not None:
-            noise = f" (bagged: without {self.bagged.noun.count(self.n_refitted)})"
-        rows.append(Line(f"{percent(1 - delta)} of all changes are at most{noise}", *most))
-        return [*rows, Line(f"largest change{noise}", *largest)]
+    def quantiles(self, delta: float | None) -> list[float]:
+        """Return what at most a share `delta` of each model's changes exceeds, base model first; None is the largest.
+
+        It is NaN where the changes were not measured one by one.
+        """
+        return [math.nan if each is None else self._seen(_quantile(*each, delta)) for each in self.distributions()]
 
     @property
     def base_rms(self) -> float:
@@ -226,10 +186,7 @@ class Comparison:
     @property
     def scale(self) -> float:
         """The size of the predictions, on which a rounding error is small; 1 for probabilities."""
-        scope = self.bagged.scope
-        if scope is not None and scope.quantity is Quantity.VECTOR:
-            return 1.0
-        return float(np.abs(self.bagged.prediction).max(initial=0.0))
+        return scale_of(self.bagged)
 
     def _seen(self, value: float) -> float:
         """A size of changes; 0 if it is a rounding error."""
@@ -422,17 +379,27 @@ class Comparison:
         return [base, (self.bagged.values.ravel(), np.ones(self.bagged.values.size))]
 
 
+def are_of_classes(moved: Perturbations) -> bool:
+    """Whether changes are of vectors of class probabilities."""
+    return moved.scope is not None and moved.scope.quantity is Quantity.VECTOR
+
+
+def scale_of(moved: Perturbations) -> float:
+    """Return the size of predictions, on which a rounding error is small; 1 for probabilities."""
+    return 1.0 if are_of_classes(moved) else float(np.abs(moved.prediction).max(initial=0.0))
+
+
 def bagged_by(model: Any, X: Any, rows: np.ndarray) -> Perturbations:
     """Return how far some rows move the predictions of a fitted model, as `leave_one_out` does for all of them.
 
     Points are taken in blocks, so that many of them take no memory for the other rows.
     """
-    parts, size = [], len(model.units_) * (1 if model.average_.classes is None else len(model.average_.classes))
+    parts, size = [], len(model.units_) * fitted(model).n_classes
     step = max(1, _AT_ONCE // size)
-    for _, raw in model.raw_blocks(X):
+    for _, raw in fitted(model).raw_blocks(X):
         for first in range(0, raw.shape[1], step):
             some = raw[:, first : first + step]
-            parts.append(of_rows(perturbations_of(model.average_, some), rows))
+            parts.append(of_rows(perturbations_of(fitted(model).average, some), rows))
     one, spreads = parts[0], [part.bags for part in parts if part.bags is not None]
     together = BagSpread(np.concatenate([bags.deviation for bags in spreads]), None, spreads[0].n_bags,
                          spreads[0].n_without)  # fmt: skip
@@ -487,8 +454,10 @@ def _without_each(values: np.ndarray, weights: np.ndarray | None = None) -> np.n
         return np.asarray(rest / (weights.sum() - weights))
 
 
-def _quantile(values: np.ndarray, weights: np.ndarray, delta: float) -> float:
-    """The smallest value that at most a share `delta` of all exceeds."""
+def _quantile(values: np.ndarray, weights: np.ndarray, delta: float | None) -> float:
+    """The smallest value that at most a share `delta` of all exceeds; the largest of all for None."""
+    if delta is None:
+        return float(values.max())
     order = np.argsort(values)
     reached = np.cumsum(weights[order])
     return float(values[order][min(len(values) - 1, np.searchsorted(reached, (1 - delta) * reached[-1] * (1 - 1e-12)))])

@@ -12,7 +12,8 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils.metaestimators import available_if
 
-from stablebag._wording import Noun, short
+from stablebag._wording import GROUPS, Noun, short
+from stablebag.models.fitted import fitted
 from stablebag.models.learners import one_hot
 
 REGRESSION = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "r2")
@@ -22,7 +23,7 @@ _LINEAR = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "neg_median
 _WITHOUT_UNIT = ("r2", "explained_variance", "neg_mean_absolute_percentage_error")
 RARE = 0.2  # a class with a smaller share of the training rows makes the classes imbalanced
 _SMALLEST = np.finfo(float).eps  # the logarithm of a probability of zero would be infinite
-GROUPS, SPANS = Noun("group", "groups"), Noun("span of time", "spans of time")
+SPANS = Noun("span of time", "spans of time")
 LEVEL = 0.05  # how often a claim about accuracy may be made where it is false
 _LEVEL_OF_GROUPS = 0.025  # of the t test over groups, which then errs in at most 5 % of all cases (docs/verdict.md)
 _LEVEL_OF_LOSSES = 0.01  # of the t test of losses, which then errs in at most 5 % of all cases (docs/verdict.md)
@@ -243,7 +244,7 @@ class HeldOut:
             self.groups = np.unique(np.asarray(groups).astype(str), return_inverse=True)[1].ravel()
         self.classes = None if averaged.ndim == 1 else model.classes_
         if self.classes is None:
-            self.y, trained = np.asarray(y_test, dtype=float), np.asarray(model.y_, dtype=float)
+            self.y, trained = np.asarray(y_test, dtype=float), np.asarray(fitted(model).y, dtype=float)
             self.base: Any = None if alone is None else _Numbers(alone.predict(X_test))
             self.bagged: Any = _Numbers(averaged)
             self.constant: Any = DummyRegressor().fit(np.zeros((len(trained), 1)), trained)
@@ -252,9 +253,9 @@ class HeldOut:
             return
         self.unit = 1.0
         # Classes are counted, the most frequent of two first: scores of one class are then those of the rarer.
-        counts = np.array([(model.y_ == label).sum() for label in self.classes])
+        counts = np.array([(fitted(model).y == label).sum() for label in self.classes])
         self.order = np.argsort(-counts, kind="stable") if len(counts) == 2 else np.arange(len(counts))
-        self.y, trained = self._counted(y_test), self._counted(model.y_)
+        self.y, trained = self._counted(y_test), self._counted(fitted(model).y)
         self.is_imbalanced = bool(counts.min() < RARE * counts.sum())
         self.rare = self.classes[self.order[1]] if len(counts) == 2 else None
         number = np.arange(len(counts))

@@ -2,17 +2,17 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from stablebag._checks import check_integer, check_jobs, hold_read_only, refuse_type, refuse_value
 from stablebag._seeds import Seeds
-from stablebag._wording import ROWS, Noun, percent
+from stablebag._wording import ROWS, Noun
 from stablebag.deciding.intervals import Intervals, predict_interval
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
-from stablebag.measuring.leave_one_out import doubtful_blocks, leave_one_out
+from stablebag.measuring.leave_one_out import leave_one_out, undecided_blocks
 from stablebag.measuring.perturbations import Names, Perturbations, flipped
 from stablebag.measuring.refits import (
     leave_one_out_refit,
@@ -23,6 +23,7 @@ from stablebag.measuring.refits import (
 from stablebag.measuring.suspects import Suspects, suspects
 from stablebag.models.ensemble import units_of
 from stablebag.models.estimators import BaggedClassifier, BaggedRegressor
+from stablebag.models.fitted import fitted
 from stablebag.models.learners import Copies
 from stablebag.models.parallel import counted, step
 from stablebag.models.rows import RowSource, are_several, n_rows, one_column
@@ -31,7 +32,8 @@ from stablebag.proving.certify import certify, certify_reused
 from stablebag.proving.scope import Quantity, Rerun, refuse_mismatch
 from stablebag.resampling.schemes import Scheme, Subbagging
 from stablebag.resampling.units import numbered_groups
-from stablebag.showing.comparison import Comparison, Line, at_first, bagged_by, of_rows
+from stablebag.showing.comparison import Comparison, at_first, bagged_by, of_rows
+from stablebag.showing.facts import Facts, facts_of
 from stablebag.showing.scores import Covered, HeldOut, Loss, Ranking, Score, checked_metric
 from stablebag.showing.verdict import NO_BETTER, Verdict, decide
 
@@ -134,7 +136,7 @@ class Decisions:
     Examples
     --------
     >>> import numpy as np
-    >>> from stablebag import Perturbations
+    >>> from stablebag.measuring import Perturbations
     >>> from stablebag.showing.study import Decisions
     >>> left_out = np.array([[[0.4, 0.6], [0.8, 0.2]], [[0.6, 0.4], [0.8, 0.2]]])
     >>> moved = Perturbations(np.array([[0.55, 0.45], [0.8, 0.2]]), left_out, rows=np.arange(2))
@@ -161,7 +163,7 @@ class Decisions:
     def suggested_by(cls, model: Any, X: Any) -> "Decisions":
         """Find which flips the bags of a fitted classifier suggest at held-out rows; none is checked yet."""
         pairs = [np.empty((0, 2), dtype=np.intp)]
-        for places, prediction, left_out in doubtful_blocks(model, X):
+        for places, prediction, left_out in undecided_blocks(model, X):
             rows, points = np.nonzero(flipped(prediction, left_out))
             pairs.append(np.stack([rows, places[points]], axis=1))
         by_point, by_row = np.zeros(n_rows(X), dtype=int), np.zeros(len(model.units_), dtype=int)
@@ -288,9 +290,13 @@ class Decisions:
         names : ndarray
         counts : ndarray of int
         """
-        order = np.argsort(-self.by_row, kind="stable")[:k]
-        order = order[self.by_row[order] > 0]
+        order = self.rows_by_flips()[:k]
         return self.names.of_rows(order), self.by_row[order]
+
+    def rows_by_flips(self) -> np.ndarray:
+        """Return the numbers of the rows, or groups, that flip some decision, those that flip most first."""
+        order = np.argsort(-self.by_row, kind="stable")
+        return order[self.by_row[order] > 0]
 
     def explain(self) -> str:
         """Say in sentences how many decisions hinge on one row, how that was checked, and what it is before bagging."""
@@ -308,106 +314,6 @@ class Decisions:
         return f"{are}: have someone review {them}, or answer with {sets} of labels (stablebag sets)."
 
 
-# --------------------------------------------------------------------------------------------------------------- proofs
-# What is proved beside what is measured of the same thing, with the price of finitely many bags.
-
-
-class Proof(NamedTuple):
-    """A line of the table of what is proved.
-
-    Attributes
-    ----------
-    what : str
-        What is bounded: how the row is left out, and over what the number is.
-    measured : float
-        The same, measured; NaN if it was not.
-    proved : float
-        The bound; NaN if nothing is proved beyond the range of the predictions.
-    error : float, default=NaN
-        The standard error of what was measured, if it was for a few rows drawn at random, and not for all.
-    price : float, default=NaN
-        What of the bound is due to drawing finitely many bags; NaN if that is not known, or there is no bound.
-    enough : int or None, default=None
-        How many bags would halve that price; None if that is not known.
-    """
-
-    what: str
-    measured: float
-    proved: float
-    error: float = math.nan
-    price: float = math.nan
-    enough: int | None = None
-
-
-def proofs(
-    bagged: Perturbations,
-    proved: StabilityCertificate,
-    anew: StabilityCertificate | None = None,
-    refitted: Perturbations | None = None,
-    delta: float = 0.05,
-    weights: np.ndarray | None = None,
-) -> list[Proof]:
-    """Put what is proved beside what is measured of the same thing, at the worst of the points.
-
-    Parameters
-    ----------
-    bagged : Perturbations
-        The bagged model's, by all rows, from the bags without each.
-    proved : certificate
-        What is proved about these.
-    anew : certificate or None, default=None
-        What is proved about the bagged model fitted again with the same seed.
-    refitted : Perturbations or None, default=None
-        The bagged model's by some rows drawn at random, without which it was fitted again with the same seed.
-    delta : float, default=0.05
-        A share of the training rows, or units, in [0, 1]: those whose perturbations may be larger.
-    weights : ndarray or None, default=None
-        How many rows that were drawn at random each row of `refitted` stands for; None is one each.
-
-    Returns
-    -------
-    list of Proof
-    """
-    noun = bagged.noun
-    most, reused = f"{percent(1 - delta)} of the {noun.plural}", "by these bags"
-    # What is proved of bags drawn anew is about the average over draws; one draw may be worse.
-    again = "fitted again with the same seed (proved on average over seeds)"
-    lines = [
-        _line(f"{reused}: {most} move it by at most", bagged.epsilon(delta, "max"), proved, delta),
-        Proof(f"{reused}: mean over the {noun.plural}", bagged.mean("max"), _bound(proved, proved.mean())),
-        Proof(f"{reused}: largest of all {noun.plural}", bagged.max("max"), _bound(proved, proved.worst_case())),
-    ]
-    if anew is not None:
-        lines.append(_line(f"{again}: {most} move it by at most", math.nan, anew, delta))
-    if anew is not None and refitted is not None:
-        means = refitted.values.mean(axis=1)  # over points, for each row
-        shares = np.ones(len(means)) if weights is None else weights
-        unit = float(means.max(initial=0.0)) or 1.0  # in which squares stay floats
-        error = unit * float((means / unit).std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
-        n_left_out = round(shares.sum())
-        is_sample = n_left_out < len(bagged.rows)
-        error = error if is_sample and (shares == 1).all() else math.nan
-        of = f"{noun.count(n_left_out)} drawn at random" if is_sample else f"all {noun.count(n_left_out)}"
-        what = f"{again}: mean over points, and {of}"
-        what += f", estimated from {len(means):,} of them" if (shares > 1).any() else ""
-        lines.append(Proof(what, float(np.average(means, weights=shares)), _bound(anew, anew.mean()), error))
-    return lines
-
-
-def _line(what: str, measured: Any, proved: StabilityCertificate, delta: float) -> Proof:
-    bound = _bound(proved, proved.epsilon(delta))
-    if math.isnan(bound) or not hasattr(proved, "price"):
-        return Proof(what, float(measured), bound)
-    price, enough = proved.price(delta)
-    return Proof(what, float(measured), bound, price=price, enough=enough)
-
-
-def _bound(proved: StabilityCertificate, values: Any) -> float:
-    """The bound at the worst point; NaN if it is not below the range, which is known without any proof."""
-    worst = float(np.max(values))
-    return worst if worst < proved.range_length * (1 - 1e-9) else math.nan
-
-
 # ---------------------------------------------------------------------------------------------------------------- study
 # A study: a learner beside its bagged version on one table, with what is measured, proved and held out.
 
@@ -420,7 +326,7 @@ _NOT_IN_MEMORY = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Study:
     """What was measured and proved about a learner and its bagged version.
 
@@ -556,35 +462,40 @@ class Study:
             return "the prediction"
         return "the class probabilities (distance between vectors, at most 1.41)"
 
-    def comparison(self, delta: float = 0.05) -> list[Line]:
-        """Return the lines of the table of changes: of the base model and of the bagged model, without the same rows.
+    def facts(self, delta: float = 0.05) -> Facts:
+        """Return all that is shown of the study, by name: ``facts()["typical change"]``.
 
         Parameters
         ----------
         delta : float, default=0.05
-            A share of all changes, in [0, 1]: those that may be larger.
+            A share in [0, 1]: of all changes, those that may be larger than their quantile; of the training rows, or
+            groups, those that may move a prediction by more than what is guaranteed.
 
         Returns
         -------
-        list of Line
-            All are over rows, or units, and points together.
+        Facts
         """
-        return self.compared.lines(delta)
+        return facts_of(self, delta)
 
-    def proofs(self, delta: float = 0.05) -> list[Proof]:
-        """Return the lines of the table of what is proved, beside what is measured of the same thing.
+    def to_frame(self, delta: float = 0.05) -> Any:
+        """Return a pandas DataFrame with a line for each fact, by its name.
 
         Parameters
         ----------
         delta : float, default=0.05
-            A share of the training rows, or units, in [0, 1]: those whose perturbations may be larger.
+            As in `facts`.
 
         Returns
         -------
-        list of Proof
-            All are at the worst of the points.
+        DataFrame
         """
-        return proofs(self.bagged, self.proved, self.anew, self.refitted, delta, self.compared.weights)
+        return self.facts(delta).to_frame()
+
+    def __repr__(self) -> str:
+        return str(self.facts())
+
+    def _repr_html_(self) -> str:
+        return self.facts()._repr_html_()
 
     def verdict(self) -> Verdict:
         """Decide what the study comes to, with advice; for a classifier, decisions are the first reason."""
@@ -635,7 +546,7 @@ class Study:
         """How many of the held-out targets are in their intervals, if that is known."""
         if self.coverage is None or self.intervals is None:
             return None
-        n, groups = len(self.intervals), None
+        n, groups = len(self.intervals.lower), None
         if self.losses:
             n, groups = len(self.losses[0].bagged), self.losses[0].groups
         n_units = n if groups is None else len(np.unique(groups))
@@ -647,10 +558,10 @@ class Study:
         if self.model is None:
             return None
         if self.task == "regression":
-            y = np.asarray(self.model.y_, dtype=float)
+            y = np.asarray(fitted(self.model).y, dtype=float)
             unit = float(np.abs(y).max(initial=0.0)) or 1.0
             return unit * float((y / unit).std())
-        shares = np.unique(self.model.y_, return_counts=True)[1] / len(self.model.y_)
+        shares = np.unique(fitted(self.model).y, return_counts=True)[1] / len(fitted(self.model).y)
         return math.sqrt(1 - float((shares**2).sum()))
 
 
@@ -730,7 +641,7 @@ def study(
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from stablebag.showing.study import study
+    >>> from stablebag import study
     >>> X, y = load_diabetes(return_X_y=True)
     >>> result = study(DecisionTreeRegressor(), X[:300], y[:300], X[300:], y[300:], n_bags=100, n_refits=20)
     >>> result.verdict().case
@@ -800,7 +711,8 @@ def study(
     step("Proving what holds for these bags, and scoring held-out rows")
     held_out = None
     if targets is not None:
-        predicted = np.concatenate([model.average_.prediction([raw]) for _, raw in model.raw_blocks(at_tests)])
+        fit = fitted(model)
+        predicted = np.concatenate([fit.average.prediction([raw]) for _, raw in fit.raw_blocks(at_tests)])
         alone = _alone(learner, X, y, random_state) if in_memory else None
         held_out = HeldOut(alone, model, X_test, predicted, targets, groups_test)
     reason = "" if in_memory else _NOT_IN_MEMORY.format(n_rows(X))
@@ -853,7 +765,7 @@ class _Refits:
         cls, model: Any, X: Any, raw: Any, same: Perturbations, decisions: Decisions | None, n: int, random_state: int
     ) -> "_Refits":
         """Refit a fitted model without `n` of the base model's rows, and half as many that seem to flip decisions."""
-        predicted = model.raw(raw)
+        predicted = fitted(model).raw(raw)
         if not may_refit_without(model):
             return cls()
         if not n:
@@ -874,7 +786,7 @@ class _Refits:
 
 def _predicted_once(model: Any, X_test: Any, *numbers: int) -> tuple[Any, ...]:
     """What all bags predict at the held-out rows and at the first of them; the rows themselves if that is too large."""
-    classes = 1 if model.average_.classes is None else len(model.average_.classes)
+    classes = fitted(model).n_classes
     is_small = 8 * len(model.bags_) * n_rows(X_test) * classes <= _MOST_KEPT
     at_tests = model.predict_once(X_test) if is_small else X_test
     return at_tests, *(at_tests[:some] for some in numbers)

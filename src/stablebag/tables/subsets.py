@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._checks import read_only, refuse_type, refuse_value
+from stablebag._checks import as_positions, read_only, refuse_type, refuse_value
 from stablebag.models.rows import RowSource, stacked, take_rows
 from stablebag.models.rows import n_rows as n_rows_of
 
@@ -30,7 +30,7 @@ class Remainder(RowSource):
     >>> import pyarrow as pa
     >>> import pyarrow.parquet as pq
     >>> from stablebag import BaggedRegressor, ParquetTable
-    >>> from stablebag.tables.subsets import Remainder
+    >>> from stablebag.tables import Remainder
     >>> folder = tempfile.TemporaryDirectory()
     >>> rows = pa.table({"x": [0.0, 0.1, 0.2, 0.3, 0.4], "y": [1.0, 2.0, 3.0, 4.0, 5.0]})
     >>> pq.write_table(rows, f"{folder.name}/all.parquet")
@@ -46,7 +46,7 @@ class Remainder(RowSource):
     def __init__(self, source: RowSource, held_out: Any) -> None:
         if not isinstance(source, RowSource):
             raise refuse_type("source", "Remainder", "a RowSource", source)
-        numbers = np.unique(np.asarray(held_out, dtype=np.int64))
+        numbers = np.unique(as_positions(held_out, "held_out", "Remainder", "numbers of rows"))
         if len(numbers) and not (numbers[0] >= 0 and numbers[-1] < source.n_samples):
             wrong = int(numbers[(numbers < 0) | (numbers >= source.n_samples)][0])
             raise refuse_value("held_out", "Remainder", f"numbers from 0 to {source.n_samples - 1:,}", wrong)

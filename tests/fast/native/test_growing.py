@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
+import sklearn
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag.fast.native.library import AS_SORTED, Grower, Limits, library
+from stablebag.fast.native.library import Grower, Limits, library
 
 pytestmark = pytest.mark.skipif(library() is None, reason="there is no compiled library")
 
+RELEASE = int(sklearn.__version__.split(".")[1])
 LIMITS = Limits(min_samples_split=2, min_samples_leaf=1, min_weight_leaf=0.0)
 
 
@@ -19,12 +21,12 @@ def data():
 def grower(data):
     return Grower(
         library(), *data, n_classes=0, criterion="squared_error", max_features=3, max_depth=2**31 - 1,
-        min_impurity_decrease=0.0,
+        min_impurity_decrease=0.0, release=RELEASE,
     )  # fmt: skip
 
 
 def test_nodes_lie_depth_first_and_leaves_lead_to_themselves(grower, data):
-    tree = grower.grow(np.arange(50), 0, LIMITS, AS_SORTED)
+    tree = grower.grow(np.arange(50), 0, LIMITS, order_matters=True)
     theirs = DecisionTreeRegressor(random_state=0).fit(*data).tree_
     inner = theirs.children_left >= 0
     np.testing.assert_array_equal(theirs.children_left[inner], np.flatnonzero(inner) + 1)
@@ -41,9 +43,10 @@ def test_seeds_are_those_of_numpys_generator(seed, data):
     y[:25] = 1.0
     X = np.repeat(np.arange(50, dtype=np.float32)[:, None], 7, axis=1)  # which of the features is left to chance
     grower = Grower(
-        library(), X, y, n_classes=0, criterion="squared_error", max_features=7, max_depth=1, min_impurity_decrease=0.0
-    )
-    feature = grower.grow(np.arange(50), seed, LIMITS, AS_SORTED).nodes["feature"][0]
+        library(), X, y, n_classes=0, criterion="squared_error", max_features=7, max_depth=1, min_impurity_decrease=0.0,
+        release=RELEASE,
+    )  # fmt: skip
+    feature = grower.grow(np.arange(50), seed, LIMITS, order_matters=True).nodes["feature"][0]
     assert feature == DecisionTreeRegressor(random_state=seed, max_depth=1).fit(X, y).tree_.feature[0]
 
 
@@ -52,7 +55,7 @@ def test_bags_of_any_size_use_the_same_memory(grower):
     bags = [rng.integers(50, size=size) for size in (3, 80, 1, 20, 50, 200, 2)]
 
     def all_bytes(numbers):
-        trees = {number: grower.grow(bags[number], number, LIMITS, AS_SORTED) for number in numbers}
+        trees = {number: grower.grow(bags[number], number, LIMITS, order_matters=True) for number in numbers}
         return {number: [np.asarray(part).tobytes() for part in tree] for number, tree in trees.items()}
 
     assert all_bytes(range(7)) == all_bytes([5, 0, 6, 3, 2, 1, 4])

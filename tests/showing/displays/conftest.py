@@ -3,7 +3,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from stablebag import Perturbations
+from stablebag.measuring import Perturbations
 from stablebag.measuring.perturbations import BagSpread
 
 mpl.use("Agg")

@@ -9,14 +9,14 @@ from stablebag import (
     BaggedRegressor,
     Certificate,
     FixedRange,
-    Perturbations,
     StabilityCurveDisplay,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.measuring import Perturbations
+from stablebag.proving import certify_reused
 from stablebag.proving.frontier import frontier
 
 

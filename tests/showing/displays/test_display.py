@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from stablebag import (
-    Certificate,
-    IntervalDisplay,
-    Intervals,
-    PerturbationDisplay,
-    Perturbations,
-    PhaseDiagramDisplay,
-    StabilityCurveDisplay,
-    Subbagging,
-)
+from stablebag import Certificate, IntervalDisplay, PerturbationDisplay, StabilityCurveDisplay, Subbagging
 from stablebag._wording import ROWS, Noun
+from stablebag.deciding import Intervals
+from stablebag.measuring import Perturbations
 from stablebag.proving.scope import Quantity, Rerun, Scope
+from stablebag.showing import PhaseDiagramDisplay
 from stablebag.showing.displays.display import (
     BAGGED,
     COLOURS,
@@ -34,6 +28,7 @@ from stablebag.showing.displays.display import (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e12])
 def test_any_scale_and_no_spread_can_be_drawn(scale):
     moved = {"one": Perturbations(np.zeros(1), scale * np.ones((5, 1)), np.arange(5)),

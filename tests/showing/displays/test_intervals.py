@@ -2,10 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stablebag import (
-    IntervalDisplay,
-    Intervals,
-)
+from stablebag import IntervalDisplay
+from stablebag.deciding import Intervals
 
 
 def test_intervals_are_drawn_with_the_targets_they_cover_and_miss():

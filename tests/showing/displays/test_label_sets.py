@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 
-from stablebag import LabelSetDisplay, LabelSets, SelectionStability
 from stablebag._wording import Noun, rounded_down
+from stablebag.deciding import LabelSets, SelectionStability
 from stablebag.measuring.perturbations import Names
+from stablebag.showing import LabelSetDisplay
 
 PREDICTION = np.array([[0.8, 0.15, 0.05], [0.1, 0.42, 0.48]])
 

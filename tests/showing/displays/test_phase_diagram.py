@@ -3,14 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from stablebag import (
-    BernoulliSubbagging,
-    Certificate,
-    ClassicalBagging,
-    PhaseDiagramDisplay,
-    Subbagging,
-    unstable_epsilon,
-)
+from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, Subbagging
+from stablebag.proving import unstable_epsilon
+from stablebag.showing import PhaseDiagramDisplay
 
 
 def test_the_phase_diagram_has_the_papers_borders():

@@ -6,21 +6,24 @@ from dataclasses import replace
 
 import pytest
 
-from stablebag.measuring.suspects import Farthest, Suspects
+from stablebag.measuring.suspects import Suspects, UnusualRow
 from stablebag.showing.report import write
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None and os.environ.get("STABLEBAG_BROWSER") != "required",
-    reason="there is no chromium on this machine, so the report is not opened in a browser",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        CHROMIUM is None and os.environ.get("STABLEBAG_BROWSER") != "required",
+        reason="there is no chromium on this machine, so the report is not opened in a browser",
+    ),
+]
 
 
 @pytest.fixture(scope="module")
 def report(diabetes, tmp_path_factory):
     result, X = diabetes
     path = tmp_path_factory.mktemp("report") / "report.html"
-    far = tuple(Farthest(k, k, (-1) ** k * 1000.0 / (k + 1), 5.0, 200.0 / (k + 1)) for k in range(8))
+    far = tuple(UnusualRow(k, k, (-1) ** k * 1000.0 / (k + 1), 5.0, 200.0 / (k + 1)) for k in range(8))
     result = replace(result, suspects=Suspects((), far, 0.5, 5.0))
     return write(path, result, rows=X[:200]), result
 
@@ -62,21 +65,21 @@ def test_it_opens_without_errors_and_without_the_network(page, report):
 
 def test_suspicious_rows_are_sorted_by_a_click_and_by_the_keyboard(page):
     def column(number):
-        return page.locator(f"#farthest tbody tr :nth-child({number})").all_inner_texts()
+        return page.locator(f"#worth-a-look tbody tr :nth-child({number})").all_inner_texts()
 
     def sizes():
         return [abs(float(text.replace(",", ""))) for text in column(2)]
 
     assert len(set(sizes())) == 8
     assert sizes() == sorted(sizes(), reverse=True)
-    button = page.locator("#farthest thead th:nth-child(4) button")
+    button = page.locator("#worth-a-look thead th:nth-child(4) button")
     button.click()
     assert sizes() == sorted(sizes())
-    assert page.locator("#farthest thead th:nth-child(4)").get_attribute("aria-sort") == "ascending"
+    assert page.locator("#worth-a-look thead th:nth-child(4)").get_attribute("aria-sort") == "ascending"
     button.focus()
     page.keyboard.press("Enter")
     assert sizes() == sorted(sizes(), reverse=True)
-    page.locator("#farthest thead th:nth-child(1) button").click()
+    page.locator("#worth-a-look thead th:nth-child(1) button").click()
     assert column(1) == sorted(column(1), key=int, reverse=True)
 
 

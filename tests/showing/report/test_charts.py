@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stablebag import Intervals, Perturbations
 from stablebag._wording import Noun
+from stablebag.deciding import Intervals
+from stablebag.measuring import Perturbations
 from stablebag.measuring.perturbations import BagSpread, Names
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.showing.comparison import Comparison

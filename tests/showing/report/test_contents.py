@@ -3,7 +3,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from stablebag.measuring.suspects import Farthest, Moving, Suspects
+from stablebag.measuring.suspects import InfluentialRow, Suspects, UnusualRow
 from stablebag.showing.report.page import Colophon, Contents, Values
 from stablebag.showing.study import Study
 
@@ -19,15 +19,17 @@ def texts(table):
 def test_moves_scores_and_proofs_are_those_of_the_study(diabetes):
     result, _ = diabetes
     contents = contents_of(result)
-    assert [line[2].value for line in contents.comparison.lines[:1]] == [result.comparison()[0].bagged]
-    assert result.compared.where() in contents.comparison.caption
-    assert [line[3].value for line in contents.scores.lines] == [score.constant for score in result.scores]
-    assert "lower is better" in contents.scores.lines[0][0].text
-    first = result.proofs()[0]
-    for line, proof in zip(contents.proofs.lines, result.proofs(), strict=True):
+    assert contents.section("changes").lines[0][2].value == result.facts()["typical change"]["bagged"]
+    assert result.compared.where() in contents.section("changes").caption
+    assert [line[3].value for line in contents.section("scores").lines][:3] == [
+        score.constant for score in result.scores
+    ]
+    assert "lower is better" in contents.section("scores").lines[0][0].text
+    lines, facts = contents.section("guarantees").lines, result.facts().section("guarantees").facts
+    for line, fact in zip(lines, facts, strict=True):
         shown = line[2].text.replace(",", "")
-        assert shown == "no more than the range" if np.isnan(proof.proved) else float(shown) >= proof.proved
-    assert f"({first.enough:,} bags halve it)" in contents.proofs.lines[0][3].text
+        assert shown == "" if np.isnan(fact["proved"]) else float(shown) >= fact["proved"]
+    assert lines[0][4].text == f"{facts[0]['bags']:,}"
 
 
 def test_what_is_below_the_noise_is_never_written_as_zero(diabetes):
@@ -35,31 +37,31 @@ def test_what_is_below_the_noise_is_never_written_as_zero(diabetes):
     still = replace(result.compared.bagged, left_out=np.tile(result.compared.bagged.prediction, (15, 1)))
     about = {"bagged": still, "refitted": None, "weights": None}
     quiet = replace(result, compared=replace(result.compared, spread=None, **about))
-    assert contents_of(quiet).comparison.lines[0][2].text.startswith("below the noise (")
+    assert contents_of(quiet).section("changes").lines[0][2].text.startswith("below the noise (")
 
 
 def test_suspicious_rows_stand_beside_their_noise_with_the_targets_own_name(diabetes):
     result, X = diabetes
-    far = (Farthest(4, 4, -1234567.0, 1000.0, 1234.6), Farthest(7, 7, 9999.0, 1000.0, 10.0))
-    moving = (Moving(9, 9, 2.5, 0.5, 0.001),)
+    far = (UnusualRow(4, 4, -1234567.0, 1000.0, 1234.6), UnusualRow(7, 7, 9999.0, 1000.0, 10.0))
+    moving = (InfluentialRow(9, 9, 2.5, 0.5, 0.001),)
     found = replace(result, suspects=Suspects(moving, far, 0.5, 1000.0))
     contents = contents_of(found, X[:200])
-    table = contents.farthest
+    table = contents.rows("worth a look", 3)
     assert table.head[:5] == ("row", "off by", "usual size", "times the usual size", "price_eur")
     assert texts(table)[0][:4] == ["4", "-1,234,567", "1,000", "1,235"]
     assert table.lines[0][1].value == 1234567.0  # sorted by size, whatever its sign
     assert (table.sorted_by, table.ascending) == (3, False)
     assert table.caption.startswith("2 training rows to look at")
-    assert texts(contents.moving)[0][:3] == ["9", "2.5", "0.5"]
+    assert texts(contents.rows("moving the predictions"))[0][:3] == ["9", "2.5", "0.5"]
     none = replace(result, suspects=Suspects((), (), 0.5, 1000.0))
-    assert contents_of(none).farthest is None
-    assert contents_of(none).moving is None
+    assert contents_of(none).rows("worth a look") is None
+    assert contents_of(none).rows("moving the predictions") is None
     assert contents_of(none).noise == 0.5
 
 
 def test_rows_whose_class_is_unlikely_come_first(cancer):
-    far = (Farthest(4, 4, 0.001, 0.99, 19.0), Farthest(7, 7, 0.02, 0.9, 8.0))
-    table = contents_of(replace(cancer, suspects=Suspects((), far, 0.5, np.nan))).farthest
+    far = (UnusualRow(4, 4, 0.001, 0.99, 19.0), UnusualRow(7, 7, 0.02, 0.9, 8.0))
+    table = contents_of(replace(cancer, suspects=Suspects((), far, 0.5, np.nan))).rows("worth a look", 3)
     assert table.head[1:4] == ("probability of its class", "usual in its class", "distance")
     assert (table.sorted_by, table.ascending) == (3, False)
 
@@ -67,16 +69,17 @@ def test_rows_whose_class_is_unlikely_come_first(cancer):
 def test_where_nothing_was_tested_rows_that_move_most_are_named_without_a_claim(diabetes):
     result, _ = diabetes
     alone = contents_of(Study.of(result.bagged, result.proved))
-    assert [line[1].value for line in alone.moving.lines] == result.ranked(15)[1].tolist()
-    assert "move the predictions most" in alone.moving.caption
-    assert "beyond" not in alone.moving.caption
-    assert alone.farthest is None
+    most = alone.rows("most influential")
+    assert [line[1].value for line in most.lines] == result.ranked(15)[1].tolist()
+    assert "move the predictions most" in most.caption
+    assert "beyond" not in most.caption
+    assert alone.rows("worth a look") is None
     quiet = replace(result.bagged, left_out=np.tile(result.bagged.prediction, (200, 1)))
-    assert contents_of(Study.of(quiet, result.proved)).moving is None
+    assert contents_of(Study.of(quiet, result.proved)).rows("most influential") is None
 
 
 def test_rows_that_flip_decisions_are_counted(cancer):
-    table, (names, counts) = contents_of(cancer).flips, cancer.decisions.most_flips(15)
+    table, (names, counts) = contents_of(cancer).rows("flips"), cancer.decisions.most_flips(15)
     if table is None:
         pytest.skip("no decision of this study hinges on one row")
     assert [line[1].value for line in table.lines] == counts.tolist()

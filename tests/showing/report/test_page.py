@@ -11,16 +11,18 @@ from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
     Certificate,
-    Perturbations,
     Subbagging,
     certify,
-    certify_reused,
     leave_one_out,
     predict_interval,
 )
+from stablebag.measuring import Perturbations
+from stablebag.proving import certify_reused
 from stablebag.showing.report import write
 from stablebag.showing.report.page import Colophon
 from stablebag.showing.study import Study
+
+pytestmark = pytest.mark.slow
 
 EVIL = "<script>alert(1)</script>"
 
@@ -133,10 +135,10 @@ def test_a_report_of_units_speaks_of_them(visits, tmp_path):
     page = write(tmp_path / "report.html", result, rows=X).read_text()
     assert EVIL not in page
     text = without_scripts(page)
-    assert "when all rows of one patient are left out" in text
-    assert "<h2>Suspicious patients</h2>" in text
-    assert "each predicted by the bags without its patient" in text
-    assert "the target of a row of a new patient is expected" in text.replace("where target", "where the target")
-    assert f"<dt>patients</dt><dd>{patients.nunique()}</dd>" in text
+    assert "when all rows of one group are left out" in text
+    assert "<h2>Suspicious groups</h2>" in text
+    assert "each predicted by the bags without its group" in text
+    assert "the target of a row of a new group is expected" in text.replace("where target", "where the target")
+    assert f"<dt>groups</dt><dd>{patients.nunique()}</dd>" in text
     for words in ("training row is", "share of rows", "over rows", "without a row", "of the rows below"):
         assert words not in text

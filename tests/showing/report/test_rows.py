@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from stablebag.models.fitted import Fitted
 from stablebag.showing.report.page import Cell, Values, together
 from stablebag.showing.study import Study
 
@@ -29,9 +30,9 @@ def test_rows_are_called_as_in_their_frame_and_have_their_values(diabetes):
     result, X = diabetes
     named = X[:200].set_axis([f"case {k}" for k in range(200)])
     values = Values.of(result, named)
-    assert values.called(7, "another") == "case 7"
+    assert values.name_of(7, "another") == "case 7"
     target, *cells = values.cells(7, counted=False, targets=True)
-    assert target.value == result.model.y_[7]
+    assert target.value == Fitted(result.model).y[7]
     assert cells[0].value == named.iloc[7, 0]
     assert len(cells) == len(values.columns) == 10
 
@@ -47,7 +48,7 @@ def test_units_have_the_values_of_all_their_rows(visits):
     alone = Values.of(Study.of(result.bagged, result.proved), X)
     assert not alone.known
     assert alone.columns == []
-    assert alone.called(3, name) == name
+    assert alone.name_of(3, name) == name
 
 
 def test_names_of_columns_are_safe_to_show_and_wide_tables_are_cut(diabetes):

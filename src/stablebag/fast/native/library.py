@@ -148,8 +148,6 @@ def _function(compiled: ctypes.CDLL) -> Any:
 # Decision trees grown by the compiled library, one bag per call.
 
 CRITERIA = {"squared_error": 0, "gini": 1, "entropy": 2, "log_loss": 2}
-NO_MATTER, AS_SORTED, BY_ROW = range(3)
-SAME_VALUE = np.float32(1e-7)  # values that are not further apart are one value
 _SMALL = 64  # rows of a small node
 _LOG_SCALE = 2.0**32
 _INT = ctypes.c_int32
@@ -188,11 +186,11 @@ class _Table(ctypes.Structure):
 
 class _Fit(ctypes.Structure):
     _fields_ = (
-        *((name, _INT) for name in ("n_rows", "min_samples_split", "min_samples_leaf", "ties")),
+        *((name, _INT) for name in ("n_rows", "min_samples_split", "min_samples_leaf", "order_matters")),
         ("min_weight_leaf", ctypes.c_double),
         *((name, _POINTER) for name in ("rows", "memory", "inverse", "logs", "nodes", "impurity", "value")),
         *((name, _POINTER) for name in ("n_samples", "seen")),
-        *((name, _INT) for name in ("n_nodes", "depth", "n_seen", "unused")),
+        *((name, _INT) for name in ("n_nodes", "depth", "n_seen", "release")),
     )  # of trees.h
 
 
@@ -217,6 +215,8 @@ class Grower:
         The depth beyond which no node is split.
     min_impurity_decrease : float
         How much a split must gain.
+    release : int
+        The minor version of scikit-learn 1 whose trees these are: 8 for 1.8.
     """
 
     def __init__(
@@ -230,13 +230,15 @@ class Grower:
         max_features: int,
         max_depth: int,
         min_impurity_decrease: float,
+        release: int,
     ) -> None:
         self._grow, self._bytes = library.stablebag_fit_tree, library.stablebag_tree_bytes
         self._bytes.restype = ctypes.c_int64
         columns = np.ascontiguousarray(X.T, dtype=np.float32)
         order = np.argsort(columns, axis=1, kind="stable").astype(np.int32)
         ordered = np.take_along_axis(columns, order, axis=1)
-        crowded = np.any(ordered[:, 1:] <= ordered[:, :-1] + SAME_VALUE, axis=1).astype(np.uint8)
+        same_value = np.float32(0 if release < 8 else 1e-7)  # as in trees.c
+        crowded = np.any(ordered[:, 1:] <= ordered[:, :-1] + same_value, axis=1).astype(np.uint8)
         terms = np.empty((_SMALL, _SMALL))
         library.stablebag_tree_terms(_POINTER(terms.ctypes.data))
         self._kept: list[np.ndarray] = [columns, order, crowded, y, y, terms]  # to which the pointers lead
@@ -245,15 +247,16 @@ class Grower:
             *X.shape, n_classes, CRITERIA[criterion], max_features, max_depth, min_impurity_decrease,
             *(array.ctypes.data for array in self._kept),
         )  # fmt: skip
-        self._by_thread = threading.local()
+        self._release, self._by_thread = release, threading.local()
 
-    def grow(self, rows: np.ndarray, seed: int, limits: Limits, ties: int) -> TreeArrays:
-        """Return the tree of a bag."""
+    def grow(self, rows: np.ndarray, seed: int, limits: Limits, *, order_matters: bool) -> TreeArrays:
+        """Return the tree of a bag; the order in which targets are added does not matter where sums are exact."""
         rows = np.ascontiguousarray(rows, dtype=np.int64)
         space = self._space(len(rows))
         fit = space.fit
-        fit.n_rows, fit.rows, fit.ties = len(rows), rows.ctypes.data, ties
+        fit.n_rows, fit.rows, fit.order_matters = len(rows), rows.ctypes.data, order_matters
         fit.min_samples_split, fit.min_samples_leaf, fit.min_weight_leaf = limits
+        fit.release = self._release
         if self._grow(ctypes.byref(self._table), ctypes.byref(fit), ctypes.c_uint32(seed)):
             raise IndexError("A bag has a row that is not in the table.")
         n, k = fit.n_nodes, fit.n_seen if self.n_classes else 1

@@ -140,12 +140,14 @@ static void grow(Bag *bag) {
 EXPORTED int32_t stablebag_fit_tree(const Table *table, Fit *fit, uint32_t seed) {
     Bag bag = {.table = table, .fit = fit, .n = fit->n_rows, .d = table->n_features};
     lay_out(&bag, fit->memory, table->n_rows, fit->n_rows, table->n_features, table->n_classes);
+    bag.same_value = fit->release < 8 ? 0.0f : 1e-7f; /* scikit-learn meant 1e-7 before 1.8, and used 0 */
+    bag.few = fit->release < 9 ? 1 : 15;
     bag.low_leaf = fit->min_samples_leaf;
     while (bag.low_leaf < fit->min_weight_leaf) bag.low_leaf++;
     bag.random = first_random(seed);
     fit->n_nodes = fit->depth = fit->n_seen = 0;
     if (!take_rows(&bag)) return 1;
-    bag.kept = !bag.k && fit->ties != NO_MATTER;
+    bag.kept = !bag.k && fit->order_matters;
     bag.by_sums = !bag.k || (bag.k == 2 && table->criterion == GINI);
     start(&bag);
     grow(&bag);

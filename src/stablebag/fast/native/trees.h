@@ -8,12 +8,9 @@
 
 #include "native.h"
 
-#define SAME_VALUE 1e-7f /* values of a feature that are not further apart are one value, as in scikit-learn */
 #define EPSILON 2.220446049250313e-16
 
 enum Criterion { SQUARED_ERROR, GINI, ENTROPY };
-/* How equal values lie, where the order in which targets are added matters. */
-enum Ties { NO_MATTER, AS_SORTED, BY_ROW };
 /* A feature in a node: no two rows have one value, some do, or some have exactly the same. */
 enum Kind { CLEAR, NEAR, TIED };
 /* Where a node cannot be split by a feature: nowhere, between copies of a row, or between rows with one value. */
@@ -31,9 +28,10 @@ typedef struct {
     const double *terms;    /* of entropies in small nodes */
 } Table;
 
-/* What one call is about, and where its results go. */
+/* What one call is about, and where its results go; `release` is 8 for trees as scikit-learn 1.8 grows them. */
 typedef struct {
-    int32_t n_rows, min_samples_split, min_samples_leaf, ties;
+    int32_t n_rows, min_samples_split, min_samples_leaf;
+    int32_t order_matters; /* whether sums of targets depend on the order in which they are added */
     double min_weight_leaf;
     const int64_t *rows;   /* of the bag, with repeats */
     void *memory;          /* stablebag_tree_bytes of it */
@@ -42,7 +40,7 @@ typedef struct {
     Node *nodes;
     double *impurity, *value;
     int32_t *n_samples, *seen;
-    int32_t n_nodes, depth, n_seen, unused;
+    int32_t n_nodes, depth, n_seen, release;
 } Fit;
 
 /* A node that waits to be split. */
@@ -65,6 +63,8 @@ typedef struct {
     int32_t low_leaf;  /* the least number of rows in a leaf */
     int by_sums, kept; /* whether sums of targets tell the best split; whether the order of samples matters */
     double largest;    /* of the targets, without their signs */
+    float same_value;  /* values of a feature that are not further apart are one value */
+    int32_t few;       /* so many rows are sorted by insertion */
     uint32_t random;
     int32_t *ids[2];     /* by depth, even or odd: each feature's order, node by node */
     int32_t *marks[2];   /* the same for rows that may have the value of another */

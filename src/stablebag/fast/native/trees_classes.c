@@ -41,10 +41,11 @@ double impurity_of(const Bag *bag, const double *counts, double n) {
     return gini_of(squares, n);
 }
 
-static inline int is_open(int gaps, const int32_t *order, int32_t p, const float *values, int32_t *n_closed) {
+static inline int is_open(const Bag *bag, int gaps, const int32_t *order, int32_t p, const float *values,
+                          int32_t *n_closed) {
     if (gaps == ANYWHERE) return 1;
     if (gaps == BETWEEN_ROWS) return order[p] != order[p - 1];
-    int open = values[order[p]] > values[order[p - 1]] + SAME_VALUE;
+    int open = values[order[p]] > values[order[p - 1]] + bag->same_value;
     *n_closed += !open & (order[p] != order[p - 1]);
     return open;
 }
@@ -74,7 +75,7 @@ static inline void look(const Bag *bag, const Here *here, int gaps, const int32_
         }
         left[c] = l + 1.0;
         right[c] = r - 1.0;
-        int open = is_open(gaps, order, p, values, n_closed);
+        int open = is_open(bag, gaps, order, p, values, n_closed);
         if (p < here->low || p > here->high) continue;
         double n_left = p, n_right = here->n - p;
         double rough = entropy ? (double)(scaled - logs[p] - logs[here->n - p])

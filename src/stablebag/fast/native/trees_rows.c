@@ -117,7 +117,7 @@ static Marked mark(const Bag *bag, const float *values, const int32_t *order, in
     int32_t count = 0, last = order[0], marked = -1;
     for (int32_t i = 1; i < bag->n; i++) {
         int32_t id = order[i];
-        if (id != last && values[id] <= values[last] + SAME_VALUE) {
+        if (id != last && values[id] <= values[last] + bag->same_value) {
             if ((size_t)count + 2 > bag->marks_room) return (Marked){0, MANY};
             if (marked != last) marks[count++] = last;
             marks[count++] = marked = id;

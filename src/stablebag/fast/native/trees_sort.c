@@ -9,8 +9,6 @@
 
 #include "trees.h"
 
-enum { FEW = 15 }; /* so many are sorted by insertion, which keeps the order of equal values */
-
 /* Find the splits between different values, or between rows if there are no values. Note the ranks of the rows' values
  * and where they start, and how many ties there are before each place. Return the number of splits. */
 int32_t find_bounds(const Bag *bag, const float *values, const int32_t *order, int32_t n, int32_t *n_ties) {
@@ -30,7 +28,7 @@ int32_t find_bounds(const Bag *bag, const float *values, const int32_t *order, i
         int32_t id = order[p];
         float value = values[id];
         bounds[n_bounds] = p;
-        n_bounds += value > before + SAME_VALUE;
+        n_bounds += value > before + bag->same_value;
         starts[current + 1] = p;
         current += value > before;
         tied += (value == before) & (id != last);
@@ -134,7 +132,7 @@ static void sort(const Bag *bag, uint64_t *keys, uint64_t *other, int32_t n, int
             memcpy(after + at, order + at, sizeof(int32_t) * (size_t)n);
             return;
         }
-        if (n <= FEW) {
+        if (n <= bag->few) { /* insertion keeps the order of equal values */
             for (int32_t i = 0; i < n; i++) after[bag->next[rank_of(keys[i])]++] = (int32_t)(uint32_t)keys[i];
             return;
         }
@@ -161,7 +159,7 @@ void sort_ties(const Bag *bag, const int32_t *before, const int32_t *order, int3
     const int32_t *rank = bag->rank;
     int32_t *next = bag->next, depth = 0;
     memcpy(next, bag->starts, sizeof(int32_t) * (size_t)(rank[order[n - 1]] + 1));
-    if (n <= FEW) {
+    if (n <= bag->few) {
         for (int32_t i = 0; i < n; i++) after[next[rank[before[i]]]++] = before[i];
         return;
     }

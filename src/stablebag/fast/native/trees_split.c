@@ -28,7 +28,7 @@ static inline int is_constant(const Bag *bag, const Here *here, int32_t f) {
     const int32_t *order = order_of(bag, here, f);
     if (!here->marked[f].count) return order[0] == order[here->n - 1];
     const float *values = values_of(bag, f);
-    return values[order[here->n - 1]] <= values[order[0]] + SAME_VALUE;
+    return values[order[here->n - 1]] <= values[order[0]] + bag->same_value;
 }
 
 /* Draw features as scikit-learn does, until enough of them are not constant. Fill in those that it sorts, constant ones
@@ -73,7 +73,7 @@ static uint8_t kind_of(const Bag *bag, const Here *here, int32_t f) {
     for (int32_t i = 1; i < marked->count; i++) {
         float value = values[marks[i]], last = values[marks[i - 1]];
         if (value == last) return TIED;
-        if (value <= last + SAME_VALUE) kind = NEAR;
+        if (value <= last + bag->same_value) kind = NEAR;
     }
     if (kind == CLEAR) marked->count = 0;
     return kind;
@@ -165,7 +165,7 @@ static void look_exactly(Bag *bag, const Here *here, int32_t f, int kind, const 
 /* Find the best split; *samples becomes their order after scikit-learn's last sort. */
 Best best_split(Bag *bag, Here *here, const int32_t **samples, int32_t *n_constant) {
     int32_t n_drawn = draw_features(bag, here, n_constant), buffer = 0;
-    int as_sorted = bag->kept && bag->fit->ties == AS_SORTED, loose = here->copies, any_ties = 0;
+    int loose = here->copies, any_ties = 0;
     for (int32_t i = 0; i < n_drawn; i++) {
         bag->kinds[i] = kind_of(bag, here, feature_at(bag, i));
         loose |= bag->kinds[i] != CLEAR;
@@ -178,13 +178,13 @@ Best best_split(Bag *bag, Here *here, const int32_t **samples, int32_t *n_consta
         reach = within_reach(here, look_at_features(bag, here, n_drawn));
     else
         for (int32_t i = 0; i < n_drawn; i++) bag->most[i] = INFINITY;
-    if (as_sorted && any_ties) plan_sorts(bag, here, n_drawn, reach);
+    if (bag->kept && any_ties) plan_sorts(bag, here, n_drawn, reach);
 
     Best best = {-INFINITY, -1, 0};
     for (int32_t i = 0; i < n_drawn; i++) {
         int32_t f = feature_at(bag, i), n_bounds = -1, n_ties;
         const int32_t *order = order_of(bag, here, f);
-        if (as_sorted && any_ties && bag->sorts[i]) {
+        if (bag->kept && any_ties && bag->sorts[i]) {
             n_bounds = find_bounds(bag, values_of(bag, f), order, here->n, &n_ties);
             if (n_ties) {
                 sort_ties(bag, *samples, order, here->n, bag->sorted[buffer]);
@@ -194,7 +194,7 @@ Best best_split(Bag *bag, Here *here, const int32_t **samples, int32_t *n_consta
         }
         if (bag->drawn[i] >= 0 && bag->most[i] >= reach)
             look_exactly(bag, here, f, bag->kinds[i], order, n_bounds, reach, &best);
-        int unsorted = bag->kinds[i] == TIED && as_sorted && !bag->sorts[i]; /* nobody asks for it, or no change */
+        int unsorted = bag->kinds[i] == TIED && bag->kept && !bag->sorts[i]; /* nobody asks for it, or no change */
         if (!unsorted) *samples = order;
     }
     return best;

@@ -32,11 +32,12 @@ static inline void put(double *to, Two x) { to[0] = x.a, to[1] = x.b; }
 #endif
 
 /* Whether the node can be split between these neighbours; counts where it cannot although the rows differ. */
-static inline int is_open(int gaps, int32_t id, int32_t last, float *value, const float *values, int32_t *n_closed) {
+static inline int is_open(int gaps, int32_t id, int32_t last, float *value, const float *values, float same_value,
+                          int32_t *n_closed) {
     if (gaps == BETWEEN_ROWS) return id != last;
     float before = *value;
     *value = values[id];
-    int open = *value > before + SAME_VALUE;
+    int open = *value > before + same_value;
     *n_closed += !open & (id != last);
     return open;
 }
@@ -46,6 +47,7 @@ static inline void sweep(const Bag *bag, const Here *here, int gaps, const int32
     const double *y = bag->y, *inverse = bag->fit->inverse;
     const int32_t *one = order[0], *other = order[1], n = here->n, low = here->low, high = here->high;
     const Two total = two(here->total, here->total);
+    const float same = bag->same_value;
     Two sum = two(0.0, 0.0), best = two(-INFINITY, -INFINITY);
     int32_t p = 1, id[2] = {one[0], other[0]}, closed[2] = {0, 0};
     float value[2] = {0.0f, 0.0f};
@@ -56,8 +58,8 @@ static inline void sweep(const Bag *bag, const Here *here, int gaps, const int32
         id[0] = one[p], id[1] = other[p];
         sum = add(sum, two(y[last[0]], y[last[1]]));
         if (gaps != ANYWHERE) {
-            open[0] = is_open(gaps, id[0], last[0], value, values[0], closed);
-            open[1] = is_open(gaps, id[1], last[1], value + 1, values[1], closed + 1);
+            open[0] = is_open(gaps, id[0], last[0], value, values[0], same, closed);
+            open[1] = is_open(gaps, id[1], last[1], value + 1, values[1], same, closed + 1);
         }
         if (p < low) continue;
         Two rest = subtract(total, sum);
@@ -71,7 +73,7 @@ static inline void sweep(const Bag *bag, const Here *here, int gaps, const int32
             for (int i = 0; i < 2; i++) {
                 int32_t last = id[i];
                 id[i] = order[i][p];
-                is_open(gaps, id[i], last, value + i, values[i], closed + i);
+                is_open(gaps, id[i], last, value + i, values[i], same, closed + i);
             }
     n_closed[0] = closed[0];
     n_closed[1] = closed[1];

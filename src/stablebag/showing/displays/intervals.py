@@ -41,7 +41,8 @@ class IntervalDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from stablebag import IntervalDisplay, Intervals
+    >>> from stablebag import IntervalDisplay
+    >>> from stablebag.deciding import Intervals
     >>> intervals = Intervals(np.array([0.0]), np.array([2.0]), np.array([1.0]), 0.9, "jackknife+", "none")
     >>> display = IntervalDisplay.from_intervals(intervals, y=[3.0])
     >>> display.ax_.get_title()

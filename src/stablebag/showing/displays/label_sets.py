@@ -49,7 +49,8 @@ class LabelSetDisplay(Display):
     Examples
     --------
     >>> import numpy as np
-    >>> from stablebag import LabelSetDisplay, LabelSets
+    >>> from stablebag.deciding import LabelSets
+    >>> from stablebag.showing import LabelSetDisplay
     >>> members = np.array([[True, False], [True, True]])
     >>> prediction = np.array([[0.9, 0.1], [0.55, 0.45]])
     >>> sets = LabelSets(members, np.array(["cat", "dog"]), prediction, "inflated-argmax", "none")

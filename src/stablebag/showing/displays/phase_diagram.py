@@ -9,7 +9,6 @@ from stablebag._wording import ROWS, Noun
 from stablebag.proving.bounds import unstable_epsilon
 from stablebag.proving.certificate import Certificate
 from stablebag.proving.frontier import MOST_ROWS, frontier
-from stablebag.resampling.schemes import Subbagging
 from stablebag.showing.displays.display import BAGGED, MOVES, OTHER, PROVED, Display, as_line, write_numbers
 
 _MOST_EXACT = 10_000  # rows up to which the exact frontier is drawn if there are more
@@ -52,7 +51,8 @@ class PhaseDiagramDisplay(Display):
 
     Examples
     --------
-    >>> from stablebag import Certificate, PhaseDiagramDisplay, Subbagging
+    >>> from stablebag import Certificate, Subbagging
+    >>> from stablebag.showing import PhaseDiagramDisplay
     >>> display = PhaseDiagramDisplay.compute(Certificate(Subbagging(0.5), n_samples=500), bound="paper")
     >>> bool((display.impossible < display.guaranteed).all())
     True
@@ -120,8 +120,8 @@ class PhaseDiagramDisplay(Display):
             # What a bag without rows predicts is fixed, so if there are many of them, no learner attains the frontier.
             if points and all(point is not None for point in points) and law.empty_probability < _FEW_EMPTY:
                 exact = np.array([point.value for point in points if point is not None]) * certificate.range_length
-            if type(law.scheme) is Subbagging:
-                levels = [unstable_epsilon(n, int(law.bag_size), share) for share in delta]
+            if (bag_size := law.subset_size) is not None:
+                levels = [unstable_epsilon(n, bag_size, share) for share in delta]
                 impossible = np.array(levels) * certificate.range_length
         noun = certificate.noun
         title, unit = noun.in_place_of_rows(str(law)), certificate.outputs.unit

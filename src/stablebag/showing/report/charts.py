@@ -208,7 +208,7 @@ def interval_picture(intervals: Intervals, targets: Any, called: str = "target")
     covered = "" if targets is None else f" {int(intervals.contains(targets).sum())} of {len(targets)} targets inside."
     return static(
         lambda ax: IntervalDisplay.from_intervals(intervals, targets, ylabel=called, ax=ax),
-        f"Prediction intervals at {len(intervals)} test points.{covered}",
+        f"Prediction intervals at {len(intervals.lower)} test points.{covered}",
     )
 
 

@@ -7,9 +7,10 @@ import math
 import platform
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, time
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,13 +22,14 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import __version__
 from stablebag._checks import is_missing, refuse_type
-from stablebag._wording import ROW_NUMBERS, ROWS, Noun, number, percent, printable, rounded_up
+from stablebag._wording import ROW_NUMBERS, ROWS, Noun, number, percent, printable
 from stablebag._writing import write_text
+from stablebag.models.fitted import fitted
 from stablebag.models.rows import RowSource
 from stablebag.resampling.units import plain
 from stablebag.showing.displays.display import MOVES
+from stablebag.showing.facts import MOST_NAMED, Fact, Facts, ListedRow, RowList, row_lists
 from stablebag.showing.report.charts import Changes, Moves, interactive, interval_picture, label_picture
-from stablebag.showing.scores import Score
 from stablebag.showing.study import Study
 from stablebag.showing.verdict import AFTER_CHECKS, ALREADY_STABLE, NOT_COMPARED, STABILIZED, UNTIL_CHECKED
 
@@ -294,7 +296,7 @@ class Colophon:
         return what if self.learner is None else f"{what}, by {self.learner}"
 
     @property
-    def called(self) -> str:
+    def target_name(self) -> str:
         """The target's own name; "target" if it is not known."""
         return self.target or "target"
 
@@ -440,7 +442,6 @@ def cell(value: Cell | float | str) -> Cell:
 # The rows, or units, that the report names, with the values of their rows in cells.
 
 _MOST_COLUMNS_SHOWN = 12  # the most columns of a row, or unit, that are shown
-MOST_NAMED = 15  # rows, or units, of a table
 _FEW = 3  # different texts of one unit that fit in a cell
 _GROUPED = 10_000  # numbers of the data from which thousands are set apart: years are not
 
@@ -478,12 +479,12 @@ class Values:
             rows = rows if hasattr(rows, "iloc") else None
         shown = [] if rows is None or rows_of is None else list(rows.columns)[:_MOST_COLUMNS_SHOWN]
         hidden = max(0, len(rows.columns) - _MOST_COLUMNS_SHOWN) if shown else 0
-        targets = None if study.model is None else study.model.y_
+        targets = None if study.model is None else fitted(study.model).y
         by_index = rows is not None and study.noun == ROWS and source is rows
         names = [printable(name) for name in shown]
         return cls(names, hidden, rows_of is not None, rows, rows_of, targets, by_index, places)
 
-    def called(self, position: int, name: Any) -> str:
+    def name_of(self, position: int, name: Any) -> str:
         """What the row, or unit, of this number is called."""
         return printable(self._rows.index[position] if self._by_index else name)
 
@@ -520,11 +521,8 @@ def together(values: Iterable[Any]) -> Cell:
 
 
 def _named(study: Study) -> list[int]:
-    """The numbers of the rows, or units, that tables may name."""
-    if study.suspects is None:
-        return [int(number) for number in study.ranked(MOST_NAMED)[0]]
-    listed = (*study.suspects.farthest[:MOST_NAMED], *study.suspects.moving[:MOST_NAMED])
-    return [one[0] for one in listed]
+    """The numbers of the rows, or groups, that tables may name."""
+    return [row.number for listed in row_lists(study) for row in listed.rows[:MOST_NAMED]]
 
 
 def _rows_of(study: Study) -> Callable[[int], list[int]] | None:
@@ -583,89 +581,29 @@ class Contents:
     data: DataAsRead | None
     delta: float
 
-    @property
-    def comparison(self) -> Table:
-        """How far predictions move, before and after bagging."""
-        lines = [
-            (line.what, line.base, line.bagged if math.isnan(line.noise) else f"below the noise ({number(line.noise)})")
-            for line in self.study.comparison(self.delta)
+    @cached_property
+    def facts(self) -> Facts:
+        """The facts of the study."""
+        return self.study.facts(self.delta)
+
+    def section(self, name: str) -> Table | None:
+        """A table of facts."""
+        section = self.facts.section(name)
+        lines: list[list[Cell | float | str]] = [
+            [fact.label, *(_cell(fact, column) for column in section.columns)] for fact in section.facts
         ]
-        caption = f"Changes without {self.study.compared.where()}"
-        head, shown = self._without_base(("over all of these", "base model", "bagged"), lines)
-        return Table.of("comparison", caption, head, shown)
+        caption = f"{section.caption[:1].upper()}{section.caption[1:]}"
+        return Table.of(f"{name}-table", caption, ("what", *section.columns.values()), lines) if lines else None
 
-    @property
-    def scores(self) -> Table | None:
-        """Scores on the held-out rows, beside those of a constant."""
-        lines = [
-            (f"{score.name} ({'lower' if score.lower_is_better else 'higher'} is better)", *_cells(score))
-            for score in self.study.scores
-        ]
-        head, shown = self._without_base(("score", "base model", "bagged", "a constant"), lines)
-        return Table.of("scores", "On held-out rows", head, shown) if lines else None
-
-    @property
-    def proofs(self) -> Table:
-        """What is proved, beside what is measured of the same thing."""
-        lines, scale = [], self.study.compared.scale
-        for line in self.study.proofs(self.delta):
-            off = "" if math.isnan(line.error) else f" ± {number(float(f'{line.error:.2g}'))}"
-            measured = Cell("not measured") if math.isnan(line.measured) else Cell(number(line.measured, scale) + off)
-            proved = "no more than the range" if math.isnan(line.proved) else rounded_up(line.proved, scale)
-            price = number(line.price, scale)
-            if price and line.enough is not None:
-                price += f" ({line.enough:,} bags halve it)"
-            lines.append((line.what, measured, proved, Cell(price)))
-        head = ("what", "measured", "proved: at most", "of it, for finitely many bags")
-        caption = f"At the worst of {len(self.study.bagged.prediction):,} test points, unless a line says otherwise"
-        return Table.of("proofs", caption, head, lines)
-
-    @property
-    def flips(self) -> Table | None:
-        """The rows, or units, without which refits flip most decisions, with how many."""
-        decisions, noun = self.study.decisions, self.study.noun
-        if decisions is None or not decisions.n_flipped:
+    def rows(self, name: str, sorted_by: int = 1) -> Table | None:
+        """A list of rows, or groups, with their values."""
+        found = self.facts.list(name)
+        listed = [] if found is None else [row for row in found.rows if row.numbers.get("change", 1.0) > 0][:MOST_NAMED]
+        if found is None or not listed:
             return None
-        names, counts = decisions.most_flips(MOST_NAMED)
-        lines = [(printable(name), Cell(f"{count:,}", int(count))) for name, count in zip(names, counts, strict=True)]
-        refitted = f"Decisions, of {len(decisions):,}, that flip when the model is refitted without one {noun.singular}"
-        caption = f"{refitted}{self._counted}"
-        return Table.of("flips", caption, (noun.singular, "decisions"), lines)
-
-    @property
-    def farthest(self) -> Table | None:
-        """The rows, or units, that are farthest from what the others predict."""
-        suspects = self.study.suspects
-        if suspects is None or not suspects.farthest:
-            return None
-        head = ("off by", "usual size", "times the usual size")
-        if self.study.task == "classification":
-            head = ("probability of its class", "usual in its class", "distance")
-        lines = [
-            (each.number, each.name, Cell(number(each.value), abs(each.value)), each.usual, each.distance)
-            for each in suspects.farthest[:MOST_NAMED]
-        ]
-        caption = f"{self._many(len(suspects.farthest))} to look at{suspects.among}"
-        return self._named("farthest", caption, head, lines, sorted_by=3)
-
-    @property
-    def moving(self) -> Table | None:
-        """The rows, or units, that move the predictions beyond bagging noise; where no test was made, most."""
-        if self.study.suspects is None:
-            numbers, effects = self.study.ranked(MOST_NAMED)
-            kept = effects > 0
-            names = self.study.bagged.names.of_rows(numbers)
-            lines = [
-                (number, name, effect, self.noise)
-                for number, name, effect in zip(numbers[kept].tolist(), names[kept], effects[kept], strict=True)
-            ]
-            caption = f"{self._many(len(lines))} that move the predictions most"
-        else:
-            total, found = len(self.study.suspects.moving), self.study.suspects.moving[:MOST_NAMED]
-            lines = [(each.number, each.name, each.change, each.noise) for each in found]
-            beyond = " beyond bagging noise" if self.noise > 0 else ""
-            caption = f"{self._many(total)} moving the predictions{beyond}"
-        return self._named("moving", caption, ("moves them by", "bagging noise"), lines) if lines else None
+        first = "" if len(found.rows) <= MOST_NAMED else f"The first {MOST_NAMED} of "
+        lines = [(row.number, row.name, *map(cell, _shown(row, found.columns))) for row in listed]
+        return self._named(name.replace(" ", "-"), f"{first}{found.caption}", found, lines, sorted_by)
 
     @property
     def noise(self) -> float:
@@ -705,38 +643,34 @@ class Contents:
         said = "Rows are numbered from 0." if self.data is None else self.data.row_numbers
         return f"; {said[0].lower()}{said[1:].rstrip('.')}" if said else ""
 
-    def _without_base(self, head: Sequence[str], lines: Sequence[Any]) -> tuple[Sequence[str], Sequence[Any]]:
-        """A table without its second column, which is the base learner's, if that was not measured."""
-        if self.study.compared.base is not None:
-            return head, lines
-        return (head[0], *head[2:]), [(line[0], *line[2:]) for line in lines]
-
-    def _many(self, total: int) -> str:
-        noun = self.study.noun
-        words = f"{total:,} training {'row' if total == 1 else 'rows'}" if noun == ROWS else noun.count(total)
-        return words if total <= MOST_NAMED else f"The first {MOST_NAMED} of {words}"
-
-    def _named(self, name: str, caption: str, head: Sequence[str], lines: Sequence[Any], sorted_by: int = 1) -> Table:
-        """A table of rows, or units, with their values."""
-        values, of_units = self.values, self.study.noun != ROWS and self.values.known
-        if of_units:
+    def _named(self, name: str, caption: str, found: RowList, lines: Sequence[Any], sorted_by: int) -> Table:
+        """A table of rows, or groups, with their values."""
+        values, of_groups = self.values, self.study.noun != ROWS and self.values.known
+        if of_groups:
             caption += f"; where the rows of {self.study.noun.any_one} differ, a cell has the range of their values"
         caption += self._counted
         if values.hidden:
             caption += f"; {values.hidden} more columns are not shown"
-        of_target = [] if self.study.model is None else [self.colophon.called]
-        titles = (self.study.noun.singular, *head, *(["rows"] if of_units else []), *of_target, *values.columns)
+        of_target = [] if self.study.model is None else [self.colophon.target_name]
+        rows = ["rows"] if of_groups else []
+        titles = (self.study.noun.singular, *found.columns.values(), *rows, *of_target, *values.columns)
         shown = [
-            (values.called(position, name), *numbers, *values.cells(position, of_units, bool(of_target)))
+            (values.name_of(position, name), *numbers, *values.cells(position, of_groups, bool(of_target)))
             for position, name, *numbers in lines
         ]
         return Table.of(name, caption, titles, shown, sorted_by=sorted_by)
 
 
-def _cells(score: Score) -> list[Cell]:
-    """The three numbers of a score as they are read, each sorted by its value."""
-    values = (score.base, score.bagged, score.constant)
-    return [Cell(text, None if math.isnan(value) else value) for text, value in zip(score.shown(), values, strict=True)]
+def _cell(fact: Fact, column: str) -> Cell:
+    """A number of a fact as it is read, sorted by its value."""
+    value = fact.numbers.get(column, math.nan)
+    return Cell(fact.text(column), None if math.isnan(value) else value)
+
+
+def _shown(row: ListedRow, columns: Mapping[str, str]) -> list[Cell | float]:
+    """The numbers of a listed row; what it is off by is sorted by its size."""
+    numbers = [(column, row.numbers[column]) for column in columns]
+    return [Cell(number(value), abs(value)) if column == "residual" else float(value) for column, value in numbers]
 
 
 # ----------------------------------------------------------------------------------------------------------------- page
@@ -792,14 +726,16 @@ def write(
         raise ImportError("Reports need jinja2, matplotlib and bokeh: pip install 'stablebag[report]'.") from error
     colophon = Colophon.of(study) if colophon is None else colophon
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_part("page.html.jinja"))
-    moves, changes, verdict = _moves(study, colophon), _changes(study, colophon), study.verdict()
+    moves, changes = _moves(study, colophon), _changes(study, colophon)
+    contents = Contents(study, colophon, Values.of(study, rows), data, delta)
+    facts, verdict = contents.facts, contents.facts.verdict
     chart = interactive(moves, changes)
     scripts = [chart.library, chart.script, _part("page.js")]
     page = template.render(
         colophon=colophon,
         verdict=verdict,
         careful=bool(warnings) or verdict.case not in (STABILIZED, ALREADY_STABLE, NOT_COMPARED),
-        reasons=[*verdict.reasons, *(reason for remark in verdict.remarks for reason in remark.reasons)],
+        reasons=facts.reasons,
         notes=[printable(note, _LONGEST_NOTE) for note in notes if data is None or note not in data.lines()],
         warnings=[printable(warning, _LONGEST_NOTE) for warning in warnings],
         after_checks=AFTER_CHECKS,
@@ -809,13 +745,13 @@ def write(
         of_units=study.noun != ROWS,
         one="all rows of one " + study.noun.singular if study.noun != ROWS else "one training row",
         are="are" if study.noun != ROWS else "is",
-        contents=Contents(study, colophon, Values.of(study, rows), data, delta),
+        contents=contents,
         moves=moves,
         changes=changes,
         chart=chart,
         charts={"curves": moves.picture(), "changes": changes.picture(), **_pictures(study, colophon, delta)},
-        proved=study.proved.explain(delta),
-        anew=None if study.anew is None else study.anew.explain(delta),
+        proved=facts.sentences["proved of these bags"],
+        anew=facts.sentences.get("proved of bags drawn anew"),
         certificate_json=json.dumps(_certificates(study), indent=1),
         scripts=scripts,
         number=number,
@@ -842,7 +778,7 @@ def _changes(study: Study, colophon: Colophon) -> Changes:
     """How far both models change when they are refitted."""
     if study.task != "regression":
         return Changes(study.compared, "change of the class probabilities")
-    return Changes(study.compared, f"change of the prediction of {colophon.called}")
+    return Changes(study.compared, f"change of the prediction of {colophon.target_name}")
 
 
 def _moves(study: Study, colophon: Colophon) -> Moves:
@@ -852,13 +788,13 @@ def _moves(study: Study, colophon: Colophon) -> Moves:
     proved = (epsilon[known], share[known]) if known.any() else None
     if study.task != "regression":
         return Moves({"bagged": study.bagged}, proved, "how far the class probabilities move (at most 1.41)")
-    return Moves({"bagged": study.bagged}, proved, MOVES.replace("prediction", f"prediction of {colophon.called}"))
+    return Moves({"bagged": study.bagged}, proved, MOVES.replace("prediction", f"prediction of {colophon.target_name}"))
 
 
 def _pictures(study: Study, colophon: Colophon, delta: float) -> dict[str, Any]:
     if study.intervals is not None:
         targets = study.targets if study.task == "regression" else None
-        return {"intervals": interval_picture(study.intervals, targets, colophon.called)}
+        return {"intervals": interval_picture(study.intervals, targets, colophon.target_name)}
     if study.decisions is None or study.model is None or study.points is None or len(study.model.classes_) < 2:
         return {}
     return {"labels": label_picture(study.model, study.points, study.decisions.by_point > 0, study.noun, delta)}

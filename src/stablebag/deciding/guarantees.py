@@ -1,11 +1,11 @@
-"""The promise behind a stable decision: a distance of scores, and the share of rows that may move them so far."""
+"""The guarantee of a stable decision: a distance of scores, and the share of rows that may move them so far."""
 
 import math
 from dataclasses import dataclass
 from typing import Any
 
 from stablebag._checks import check_delta, check_real, whole_rows
-from stablebag._wording import as_given, count_bags
+from stablebag._wording import ROWS, Noun, Result, as_given, count_bags
 from stablebag.models.functions import BaggedFindings
 from stablebag.proving.certificate import VectorCertificate
 
@@ -13,7 +13,7 @@ _RELATIVE, _ROUNDING = 1e-9, 1e-12  # of distances
 
 
 @dataclass(frozen=True)
-class Promise:
+class StabilityGuarantee:
     """How far scores may move so that decisions agree, and the share of rows that may move them further.
 
     Attributes
@@ -24,20 +24,20 @@ class Promise:
         The share of rows without which scores may move by epsilon or more; a share of rows, not a confidence.
     certificate : VectorCertificate
         What proves it.
-    given : bool, default=False
+    epsilon_given : bool, default=False
         Whether epsilon was given, and delta follows from it; otherwise epsilon follows from delta.
     """
 
     epsilon: float
     delta: float
     certificate: VectorCertificate
-    given: bool = False
+    epsilon_given: bool = False
 
     @classmethod
     def of(
         cls, model: BaggedFindings, radius: float, diameter: float, epsilon: Any, delta: Any, owner: str
-    ) -> "Promise":
-        """Return the promise about scores within a radius: epsilon from delta or, if epsilon is given, delta from it.
+    ) -> "StabilityGuarantee":
+        """Return the guarantee about scores within a radius: epsilon from delta or, if epsilon is given, delta from it.
 
         Parameters
         ----------
@@ -56,7 +56,7 @@ class Promise:
 
         Returns
         -------
-        Promise
+        StabilityGuarantee
         """
         law = model.scheme_
         n_bags = math.inf if model.derandomized_ else len(model.bags_)
@@ -73,45 +73,38 @@ class Promise:
             return cls(just_above(certificate.epsilon(delta)), delta, certificate)
         reason = "it is the distance of scores up to which decisions agree. Use a small one, or None with a delta."
         epsilon = check_real(epsilon, "epsilon", owner, open_low=True, finite=True, reason=reason)
-        return cls(epsilon, certificate.delta(just_below(epsilon)), certificate, given=True)
+        return cls(epsilon, certificate.delta(just_below(epsilon)), certificate, epsilon_given=True)
 
-    def words(self, agreement: str) -> str:
+    def describe(self, agreement: str) -> str:
         """Say for how many rows decisions agree; `agreement` completes "what is found without the row"."""
-        n, noun = self.certificate.n_samples, self.certificate.noun
+        n, noun, n_bags = self.certificate.n_samples, self.certificate.noun, self.certificate.n_bags
         if self.delta >= 1:
-            said = nothing_proved(self.epsilon, n, self.certificate.n_bags)
-        elif math.isinf(self.certificate.n_bags):
-            said = (
-                f"Proved for every data set of {n:,} rows: {for_most_rows(self.delta, n)}, what is found without the "
-                f"row, with the same epsilon, law and seed, {agreement}."
-            )
-        else:
-            said = (
-                f"Proved for every data set of {n:,} rows: what is found without a row, with the same epsilon and "
-                f"{self._same}, {agreement}, {but_for_a_chance(self.delta)}."
-            )
-        return noun.in_place_of_rows(said)
-
-    @property
-    def _same(self) -> str:
-        matched = self.certificate.coupling.name == "matched"
-        return "law of bags, seed and names of rows" if matched else "law of bags"
+            return nothing_proved(self.epsilon, n, n_bags, noun)
+        proved = f"Proved for every data set of {noun.count(n)}:"
+        if math.isinf(n_bags):
+            which = for_most_rows(self.delta, n, noun)
+            same = "with the same epsilon, law and seed"
+            return f"{proved} {which}, what is found without the {noun.singular}, {same}, {agreement}."
+        same = "with the same epsilon and law of bags"
+        if self.certificate.coupling.name == "matched":
+            same += f", seed and names of {noun.plural}"
+        return f"{proved} what is found without {noun.any_one}, {same}, {agreement}, {rarely_fails(self.delta, noun)}."
 
 
-class Promised:
-    """A decision with a promise."""
+class StableDecision(Result):
+    """A decision from scores averaged over bags, with its guarantee."""
 
-    promise: Promise
+    stability: StabilityGuarantee
 
     @property
     def epsilon(self) -> float:
         """The distance of scores, or of shares of votes, below which decisions agree."""
-        return self.promise.epsilon
+        return self.stability.epsilon
 
     @property
     def delta(self) -> float:
         """The share of rows without which decisions may disagree; a share of rows, not a confidence."""
-        return self.promise.delta
+        return self.stability.delta
 
 
 def just_above(proved: Any) -> Any:
@@ -131,30 +124,28 @@ def just_below(epsilon: float) -> float:
     return max(0.0, epsilon * (1 - _RELATIVE) - _ROUNDING)
 
 
-def nothing_proved(epsilon: float, n_samples: int, n_bags: float = math.inf) -> str:
-    """Say that an epsilon is too small for a promise.
+def nothing_proved(epsilon: float, n_samples: int, n_bags: float = math.inf, noun: Noun = ROWS) -> str:
+    """Say that an epsilon is too small for a guarantee.
 
     >>> nothing_proved(0.01, 7), nothing_proved(0.01, 7, 40)[-24:]
     ('Nothing is proved at epsilon = 0.01: it is too small for 7 rows.', 'for 7 rows with 40 bags.')
     """
     bags = "" if math.isinf(n_bags) else f" with {count_bags(n_bags)}"
-    return f"Nothing is proved at epsilon = {as_given(epsilon)}: it is too small for {n_samples:,} rows{bags}."
+    return f"Nothing is proved at epsilon = {as_given(epsilon)}: it is too small for {noun.count(n_samples)}{bags}."
 
 
-def for_most_rows(delta: float, n_samples: int) -> str:
-    """Say for which rows a promise holds, in the middle of a sentence.
+def for_most_rows(delta: float, n_samples: int, noun: Noun = ROWS) -> str:
+    """Say for which rows a guarantee holds, in the middle of a sentence.
 
     >>> for_most_rows(0.05, 89), for_most_rows(0.001, 89)
     ('for all but at most 4 of the 89 rows (delta = 0.05)', 'for each of the 89 rows (delta = 0.001)')
     """
-    rows = whole_rows(delta, n_samples)
-    which = f"all but at most {rows:,}" if rows else "each"
-    return f"for {which} of the {n_samples:,} rows (delta = {as_given(delta)})"
+    n_others = whole_rows(delta, n_samples)
+    which = f"all but at most {n_others:,}" if n_others else "each"
+    return f"for {which} of the {n_samples:,} {noun.plural} (delta = {as_given(delta)})"
 
 
-def but_for_a_chance(delta: float) -> str:
-    """Say how rarely a promise about bags that are drawn anew fails, at the end of a sentence."""
-    return (
-        f"except with a chance of at most {as_given(delta)}, over the draw of bags and seeds and on average over the "
-        "rows"
-    )
+def rarely_fails(delta: float, noun: Noun = ROWS) -> str:
+    """Say how rarely a guarantee about bags that are drawn anew fails, at the end of a sentence."""
+    over = f"over the draw of bags and seeds and on average over the {noun.plural}"
+    return f"except with a chance of at most {as_given(delta)}, {over}"

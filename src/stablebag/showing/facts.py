@@ -1,0 +1,646 @@
+"""The facts of a study: one table of all that it measured, estimated and proved.
+
+The terminal, the report, the JSON and a notebook are skins of this table. To add a fact, yield one more `Fact` in the
+function of its section below: every skin then shows it.
+"""
+
+import math
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stablebag._wording import ROWS, Noun, number, percent, preformatted, printable, rounded_up
+from stablebag.measuring.perturbations import Perturbations
+from stablebag.measuring.suspects import RANKING, Suspects, UnusualRow
+from stablebag.proving.certificate import StabilityCertificate
+from stablebag.resampling.units import plain
+from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison, are_of_classes, scale_of
+from stablebag.showing.verdict import Verdict
+
+MEASURED, ESTIMATED_KIND, PROVED = "measured", "estimated", "proved"
+MOST_NAMED = 15  # rows, or groups, of a list
+_MOST_IN_SENTENCE = 5
+_WIDTH = 88  # letters of a line of text
+_FORMATS: dict[str, Callable[[float], str]] = {"share": percent, "count": lambda value: f"{value:,.0f}"}
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A line of the table of facts: a number, or the same number of several models.
+
+    Attributes
+    ----------
+    name : str
+        Its name, which stays the same whatever the data are.
+    label : str
+        What the numbers are, for people.
+    kind : {"measured", "estimated", "proved"}
+        How the number that the fact is about was found.
+    numbers : dict of str to float
+        The numbers by column; NaN where there is none.
+    unit : {"prediction", "probability", "score", "share", "count", "times"}
+        What the numbers are in.
+    texts : dict of str to str, default={}
+        What is shown of a number where that is not its usual form, by column.
+    details : dict, default={}
+        More about it, for programs.
+    """
+
+    name: str
+    label: str
+    kind: str
+    numbers: Mapping[str, float]
+    unit: str
+    texts: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def value(self) -> float:
+        """The number that the fact is about: what is proved, the bagged model's, or the only one."""
+        for column in ("proved", "bagged", "value"):
+            if column in self.numbers:
+                return self.numbers[column]
+        return math.nan
+
+    def __getitem__(self, column: str) -> float:
+        return self.numbers[column]
+
+    def text(self, column: str) -> str:
+        """Return a number as people read it; "" if there is none."""
+        value = self.numbers.get(column, math.nan)
+        if column in self.texts:
+            return self.texts[column]
+        return "" if math.isnan(value) else _FORMATS.get(self.unit, number)(value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON takes it."""
+        numbers = {column: _finite(value) for column, value in self.numbers.items()}
+        return {"label": self.label, "kind": self.kind, "unit": self.unit, **numbers, **self.details}
+
+
+class ListedRow(NamedTuple):
+    """A row, or group, of a list: its number, what it is called, and numbers by column."""
+
+    number: int
+    name: Any
+    numbers: dict[str, float]
+
+
+@dataclass(frozen=True)
+class RowList:
+    """Rows, or groups, that a study names.
+
+    Attributes
+    ----------
+    name : str
+        Its name, which stays the same whatever the data are.
+    caption : str
+        What they are, and how many.
+    columns : dict of str to str
+        The headings of the columns that people see.
+    rows : tuple of ListedRow
+        The rows.
+    noun : Noun
+        What they are.
+    sentence : str, default=""
+        The first of them in words.
+    details : dict, default={}
+        More about them, for programs.
+    """
+
+    name: str
+    caption: str
+    columns: Mapping[str, str]
+    rows: tuple[ListedRow, ...]
+    noun: Noun
+    sentence: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON takes it."""
+        rows = [
+            {self.noun.singular: json_name(row.name), **{name: _finite(value) for name, value in row.numbers.items()}}
+            for row in self.rows
+        ]
+        return {"caption": self.caption, **self.details, "rows": rows}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table of facts.
+
+    Attributes
+    ----------
+    name : {"changes", "scores", "guarantees", "decisions", "numbers"}
+        Its name.
+    caption : str
+        What it shows.
+    columns : dict of str to str
+        The headings of its columns.
+    facts : tuple of Fact
+        Its lines.
+    note : str, default=""
+        How it is read.
+    """
+
+    name: str
+    caption: str
+    columns: Mapping[str, str]
+    facts: tuple[Fact, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that is shown of a study.
+
+    Attributes
+    ----------
+    verdict : Verdict
+        What it comes to.
+    sections : tuple of Section
+        Tables of facts.
+    lists : tuple of RowList
+        The rows, or groups, that are named.
+    sentences : dict of str to str
+        Paragraphs: what is proved, and how many decisions hinge on one row.
+    """
+
+    verdict: Verdict
+    sections: tuple[Section, ...]
+    lists: tuple[RowList, ...]
+    sentences: Mapping[str, str]
+
+    def __iter__(self) -> Iterator[Fact]:
+        return (fact for section in self.sections for fact in section.facts)
+
+    def __getitem__(self, name: str) -> Fact:
+        for fact in self:
+            if fact.name == name:
+                return fact
+        raise KeyError(f"This study has no fact {name!r}. It has: {', '.join(fact.name for fact in self)}.")
+
+    def section(self, name: str) -> Section:
+        """Return a table of facts."""
+        return next(section for section in self.sections if section.name == name)
+
+    def list(self, name: str) -> RowList | None:
+        """Return the rows of a list; None if there is no such list."""
+        return next((one for one in self.lists if one.name == name), None)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The numbers behind the verdict and its remarks, as short lines."""
+        return (*self.verdict.reasons, *(reason for remark in self.verdict.remarks for reason in remark.reasons))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return them as JSON takes them."""
+        return {
+            "verdict": _verdict_dict(self.verdict),
+            "facts": {fact.name: fact.to_dict() for fact in self},
+            "lists": {one.name: one.to_dict() for one in self.lists},
+            "sentences": dict(self.sentences),
+        }
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a line for each fact, by its name."""
+        import pandas as pd
+
+        lines = [
+            {"fact": fact.name, "value": fact.value, "kind": fact.kind, "unit": fact.unit,
+             **{column: fact.numbers.get(column, math.nan) for column in ("base", "constant", "measured")}}
+            for fact in self
+        ]  # fmt: skip
+        return pd.DataFrame(lines).set_index("fact")
+
+    def __str__(self) -> str:
+        verdict = [str(self.verdict), *(f"Also: {remark}" for remark in self.verdict.remarks)]
+        parts = ["\n".join(textwrap.fill(text, _WIDTH) for text in verdict)]
+        shown = [textwrap.fill(reason, _WIDTH, initial_indent="- ", subsequent_indent="  ") for reason in self.reasons]
+        parts.append("\n".join(shown))
+        parts += [_as_text(section) for section in self.sections if section.facts and section.caption]
+        return "\n\n".join(filter(None, parts))
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
+
+
+def facts_of(study: Any, delta: float = 0.05) -> Facts:
+    """Return all that is shown of a study; `delta` is the share of rows, or of changes, that may be larger."""
+    compared, noun = study.compared, study.noun
+    models = {"base": "base model", "bagged": "bagged"}
+    if compared.base is None:
+        del models["base"]
+    n_scored = len(study.losses[0].bagged) if study.losses else 0
+    n_points = len(study.bagged.prediction)
+    at = "the test point" if n_points == 1 else f"the worst of {n_points:,} test points"
+    proved = tuple(guarantees(study.bagged, study.proved, study.anew, study.refitted, delta, compared.weights))
+    of_guarantees = {"measured": "measured", "proved": "proved", "price": "of it, price of the bags",
+                     "bags": "bags that halve that"}  # fmt: skip
+    sections = (
+        Section("changes", f"How far {study.distance} changed without {compared.where()}", models,
+                tuple(changes(compared, delta))),
+        Section("scores", f"scores on {ROWS.count(n_scored)} held out" if study.scores else "",
+                {**models, "constant": "constant"}, tuple(_scores(study))),
+        Section("guarantees", f"How far one {noun.singular} moves the bagged model at {at}", of_guarantees, proved,
+                _how_guarantees_are_read(study, proved)),
+        Section("decisions", "", models, tuple(_decisions(study))),
+        Section("numbers", "", {"value": ""}, tuple(_numbers(study))),
+    )  # fmt: skip
+    sentences = {"proved of these bags": study.proved.explain(delta)}
+    if study.anew is not None:
+        sentences["proved of bags drawn anew"] = study.anew.explain(delta)
+    if study.decisions is not None:
+        sentences["decisions"] = study.decisions.conclusion()
+    return Facts(study.verdict(), sections, tuple(row_lists(study)), sentences)
+
+
+# -------------------------------------------------------------------------------------------------------------- changes
+
+
+def changes(compared: Comparison, delta: float = 0.05) -> Iterator[Fact]:
+    """Yield how far predictions of both models change. All is over rows and points: none is a mean of quantiles."""
+    label, noise = "typical change (root mean square)", compared.noise
+    kinds = {REFITTED: MEASURED, ESTIMATED: ESTIMATED_KIND, LIMIT: ESTIMATED_KIND}
+    # What is below the noise is not written as 0.
+    below = {"bagged": f"below the noise ({noise:.2g})"} if compared.limit_rms == 0 and noise > 0 else {}
+    limit = {"base": compared.base_rms, "bagged": compared.limit_rms}
+    unit = "probability" if are_of_classes(compared.bagged) else "prediction"
+    if compared.how == LIMIT:
+        apart = f"{label}, apart from bagging noise"
+        yield Fact("typical change with infinitely many bags", apart, ESTIMATED_KIND, limit, unit, below)
+    else:
+        how = ", bagged: estimated" if compared.how == ESTIMATED else ""
+        both = {"base": compared.base_rms, "bagged": compared.bagged_rms}
+        yield Fact("typical change", f"{label}{how}", kinds[compared.how], both, unit)
+        if noise > 0:
+            nothing = {"base": math.nan}
+            yield Fact("bagging noise", "of it, bagging noise", ESTIMATED_KIND, {**nothing, "bagged": noise}, unit)
+            yield Fact("typical change with infinitely many bags", "with infinitely many bags (estimated)",
+                       ESTIMATED_KIND, {**nothing, "bagged": compared.limit_rms}, unit, below)  # fmt: skip
+    included = ", noise included" if compared.how == LIMIT else ""
+    if compared.how == ESTIMATED and compared.refitted is not None:
+        included = f" (bagged: without {compared.bagged.noun.count(compared.n_refitted)})"
+    for name, label, share in (
+        ("quantile of changes", f"{percent(1 - delta)} of all changes are at most", delta),
+        ("largest change", "largest change", None),
+    ):
+        numbers = dict(zip(("base", "bagged"), compared.quantiles(share), strict=True))
+        yield Fact(name, f"{label}{included}", MEASURED, numbers, unit)
+
+
+# --------------------------------------------------------------------------------------------------------------- scores
+
+
+def _scores(study: Any) -> Iterator[Fact]:
+    """Yield the scores on held-out rows, and how many of their targets are in their intervals."""
+    for score in study.scores:
+        way = "lower is better" if score.lower_is_better else "higher is better"
+        numbers = {"base": score.base, "bagged": score.bagged, "constant": score.constant}
+        texts = dict(zip(numbers, score.shown(), strict=True))
+        details = {"lower_is_better": score.lower_is_better}
+        yield Fact(score.name, f"{score.name} ({way})", MEASURED, numbers, "score", texts, details)
+    if study.coverage is not None and study.intervals is not None:
+        # There are too few training rows for the level.
+        texts = {"bagged": "infinite"} if np.isinf(study.intervals.lower).all() else {}
+        label = f"covered by {percent(study.intervals.confidence_level)} intervals"
+        yield Fact("coverage", label, MEASURED, {"bagged": study.coverage}, "share", texts)
+
+
+# ----------------------------------------------------------------------------------------------------------- guarantees
+
+
+def guarantees(
+    bagged: Perturbations,
+    proved: StabilityCertificate,
+    anew: StabilityCertificate | None = None,
+    refitted: Perturbations | None = None,
+    delta: float = 0.05,
+    weights: np.ndarray | None = None,
+) -> Iterator[Fact]:
+    """Yield what is proved beside what is measured of the same thing, at the worst of the points.
+
+    Parameters
+    ----------
+    bagged : Perturbations
+        The bagged model's, by all rows, from the bags without each.
+    proved : certificate
+        What is proved about these.
+    anew : certificate or None, default=None
+        What is proved about the bagged model fitted again with the same seed.
+    refitted : Perturbations or None, default=None
+        The bagged model's by some rows drawn at random, without which it was fitted again with the same seed.
+    delta : float, default=0.05
+        A share of the training rows, or groups, in [0, 1]: those whose perturbations may be larger.
+    weights : ndarray or None, default=None
+        How many rows that were drawn at random each row of `refitted` stands for; None is one each.
+    """
+    noun, scale = bagged.noun, scale_of(bagged)
+    unit = "probability" if are_of_classes(bagged) else "prediction"
+
+    def line(
+        name: str, label: str, measured: Any, bound: float, price: Any = (math.nan, None), error: float = math.nan
+    ) -> Fact:
+        numbers = {
+            "measured": float(measured),
+            "proved": bound,
+            "error": error,
+            "price": price[0],
+            "bags": math.nan if price[1] is None else price[1],
+        }
+        off = "" if math.isnan(error) else f" ± {error:.1g}"
+        texts = {"measured": number(numbers["measured"], scale) + off, "price": number(numbers["price"], scale)}
+        texts["proved"] = "" if math.isnan(bound) else rounded_up(bound, scale)
+        if price[1] is not None:
+            texts["bags"] = f"{price[1]:,}"
+        return Fact(name, label, PROVED, numbers, unit, texts)
+
+    most, reused = f"{percent(1 - delta)} of the {noun.plural}", "by these bags"
+    # What is proved of bags drawn anew is about the average over draws; one draw may be worse.
+    again = "fitted again with the same seed (proved on average over seeds)"
+    yield line(
+        "guaranteed change",
+        f"{reused}: {most} move it by at most",
+        bagged.epsilon(delta, "max"),
+        *_bound_and_price(proved, delta),
+    )
+    mean, largest = _bound(proved, proved.mean()), _bound(proved, proved.worst_case())
+    yield line("guaranteed mean change", f"{reused}: mean over the {noun.plural}", bagged.mean("max"), mean)
+    yield line("guaranteed largest change", f"{reused}: largest of all {noun.plural}", bagged.max("max"), largest)
+    if anew is None:
+        return
+    at_most = f"{again}: {most} move it by at most"
+    yield line("guaranteed change of a refit", at_most, math.nan, *_bound_and_price(anew, delta))
+    if refitted is None:
+        return
+    means = refitted.values.mean(axis=1)  # over points, for each row
+    shares = np.ones(len(means)) if weights is None else weights
+    size = float(means.max(initial=0.0)) or 1.0  # in which squares stay floats
+    error = size * float((means / size).std(ddof=1)) / math.sqrt(len(means)) if len(means) > 1 else math.nan
+    n_left_out = round(shares.sum())
+    is_sample = n_left_out < len(bagged.rows)
+    of = f"{noun.count(n_left_out)} drawn at random" if is_sample else f"all {noun.count(n_left_out)}"
+    what = f"{again}: mean over points, and {of}"
+    what += f", estimated from {len(means):,} of them" if (shares > 1).any() else ""
+    yield line(
+        "guaranteed mean change of a refit",
+        what,
+        np.average(means, weights=shares),
+        _bound(anew, anew.mean()),
+        error=error if is_sample and (shares == 1).all() else math.nan,
+    )
+
+
+def _bound_and_price(proved: StabilityCertificate, delta: float) -> tuple[float, tuple[float, int | None]]:
+    """The bound, what of it is due to drawing finitely many bags, and how many bags would halve that."""
+    bound = _bound(proved, proved.epsilon(delta))
+    if math.isnan(bound) or not hasattr(proved, "price"):
+        return bound, (math.nan, None)
+    price, n_bags = proved.price(delta)
+    return bound, (price, n_bags)
+
+
+def _bound(proved: StabilityCertificate, values: Any) -> float:
+    """The bound at the worst point; NaN if it is not below the range, which is known without any proof."""
+    worst = float(np.max(values))
+    return worst if worst < proved.range_length * (1 - 1e-9) else math.nan
+
+
+def _how_guarantees_are_read(study: Any, facts: tuple[Fact, ...]) -> str:
+    bags = study.bagged.bags
+    price = ""
+    if bags is not None and bags.n_bags is not None:
+        price = f"; the price is what drawing {bags.n_bags:,} bags at random, and not more, adds to a bound"
+    error = " ± is a standard error." if any(not math.isnan(fact["error"]) for fact in facts) else ""
+    return f"Where a cell is empty, nothing was measured, or nothing is proved{price}.{error}"
+
+
+# ------------------------------------------------------------------------------------------------ decisions and numbers
+
+
+def _decisions(study: Any) -> Iterator[Fact]:
+    """Yield which shares of a classifier's decisions one row flips."""
+    found = study.decisions
+    if found is None:
+        return
+    n, refits = len(found), len(found.refitted)
+    if refits:
+        one = f"flipped by refitting without {found.noun.any_one}"
+        details = {
+            "decisions": found.n_flipped,
+            "n_held_out": n,
+            "n_refits": refits,
+            "at_least": refits < len(found.by_row),
+        }
+        yield Fact("flips", f"decisions {one}", MEASURED, {"bagged": found.n_flipped / n}, "share", details=details)
+    if found.base is not None and found.same is not None:
+        flips = [int((counts > 0).sum()) for counts in (found.base, found.same)]
+        numbers = {"base": flips[0] / n, "bagged": flips[1] / n}
+        details = {"base_decisions": flips[0], "bagged_decisions": flips[1], "n_held_out": n, "n_refits": found.n_same}
+        label = f"decisions flipped by refitting without one of the same {found.noun.count(found.n_same)}"
+        yield Fact("flips by the same rows", label, MEASURED, numbers, "share", details=details)
+    details = {
+        "decisions": found.n_suggested,
+        "n_held_out": n,
+        "total": len(found.suggested),
+        "checked": found.n_checked,
+        "confirmed": found.n_confirmed,
+    }
+    label = f"decisions flipped by the bags without {found.noun.any_one}"
+    yield Fact("suggested flips", label, ESTIMATED_KIND, {"bagged": found.n_suggested / n}, "share", details=details)
+
+
+def _numbers(study: Any) -> Iterator[Fact]:
+    """Yield what stands in sentences: how far the models differ, errors, and how much was measured."""
+    compared = study.compared
+    if compared.base is not None:
+        ratio, estimated = compared.ratio(), MEASURED if compared.how == REFITTED else ESTIMATED_KIND
+        about = {"lowest_without_any_one_row_or_point": ratio.low, "highest_without_any_one_row_or_point": ratio.high}
+        numbers = {"value": ratio.value, **about}
+        yield Fact("times smaller", "times smaller than the base model's typical change", estimated, numbers, "times")
+        yield Fact(
+            "times smaller with infinitely many bags",
+            "times smaller with infinitely many bags",
+            ESTIMATED_KIND,
+            {"value": compared.limit_ratio()},
+            "times",
+        )
+    if compared.how == LIMIT and compared.noise > 0:
+        label = "bagging noise in what was measured"
+        unit = "probability" if are_of_classes(compared.bagged) else "prediction"
+        yield Fact("bagging noise", label, ESTIMATED_KIND, {"bagged": compared.noise}, unit)
+    if study.ranking is not None:
+        found = study.ranking
+        numbers = {"value": found.value, "by_chance": found.by_chance, "p_value": found.p_value}
+        details = {
+            "better_than_chance": found.is_real,
+            "n_held_out": found.n,
+            "n_groups": found.n_groups,
+            "too_few": found.are_few,
+        }
+        yield Fact("ranking", found.name, MEASURED, numbers, "score", details=details)
+    if study.error is not None:
+        numbers = {"value": study.error.value, "standard_error": study.error.standard_error}
+        what = "mean absolute error" if study.task == "regression" else "error rate"
+        label = f"{what} at the training rows, each left out"
+        yield Fact("leave-one-out error", label, MEASURED, numbers, "score")
+    counts = {
+        "refits of the base model": 0 if compared.base is None else len(compared.base.rows),
+        "refits of the bagged model": compared.n_refitted,
+        "test points compared": compared.n_points,
+    }
+    for name, value in counts.items():
+        yield Fact(name, name, MEASURED, {"value": value}, "count")
+
+
+# ---------------------------------------------------------------------------------------------------------------- lists
+
+
+def row_lists(study: Any) -> Iterator[RowList]:
+    """Yield the rows, or groups, that move predictions, are worth a look, flip decisions, and have most influence."""
+    found, noun = study.suspects, study.noun
+    numbers, effects = study.ranked(MOST_NAMED)
+    names = study.bagged.names.of_rows(numbers)
+    most = tuple(
+        ListedRow(int(number), name, {"change": float(effect)})
+        for number, name, effect in zip(numbers, names, effects, strict=True)
+    )
+    caption = f"{_count(sum(row.numbers['change'] > 0 for row in most), noun)} that move the predictions most"
+    yield RowList("most influential", caption, {"change": "moves them by"}, most, noun)
+    if found is not None:
+        yield _moving(found, noun)
+        yield _worth_a_look(found, noun, study.task)
+    if study.decisions is not None:
+        decisions = study.decisions
+        order = decisions.rows_by_flips()
+        rows = tuple(
+            ListedRow(int(row), name, {"decisions": int(decisions.by_row[row])})
+            for row, name in zip(order, decisions.names.of_rows(order), strict=True)
+        )
+        caption = f"Decisions, of {len(decisions):,}, that flip when the model is refitted without one {noun.singular}"
+        yield RowList("flips", caption, {"decisions": "decisions"}, rows[:MOST_NAMED], noun)
+
+
+def _moving(found: Suspects, noun: Noun) -> RowList:
+    rows = tuple(
+        ListedRow(one.number, one.name, {"change": one.change, "noise": one.noise, "p_value": one.p_value})
+        for one in found.influential
+    )
+    beyond = "" if found.noise == 0 else " beyond bagging noise"  # no bags were drawn, so that there is no noise
+    sentence = found.influence_summary
+    if found.influential:
+        verb = "moves" if len(rows) == 1 else "move"
+        named = _named(
+            found.influential,
+            noun,
+            lambda one: f"by {number(one.change)}" + ("" if found.noise == 0 else f", noise {number(one.noise)}"),
+        )
+        moves = f"{_count(len(rows), noun)} {verb} predictions{found.at}{beyond}{_first(rows)}"
+        sentence = f"{moves}: {named}. {found.claim}".rstrip()
+    return RowList(
+        "moving the predictions",
+        f"{_count(len(rows), noun)} moving the predictions{beyond}",
+        {"change": "moves them by", "noise": "bagging noise"},
+        rows,
+        noun,
+        sentence,
+        {"alpha": found.alpha, "noise": found.noise},
+    )
+
+
+def _worth_a_look(found: Suspects, noun: Noun, task: str) -> RowList:
+    keys, heads = ("residual", "usual_residual"), ("off by", "usual size", "times the usual size")
+    if task == "classification":
+        keys = ("probability", "usual_probability")
+        heads = ("probability of its class", "usual in its class", "distance")
+    rows = tuple(
+        ListedRow(one.number, one.name, {keys[0]: one.value, keys[1]: one.usual, "distance": one.distance})
+        for one in found.unusual
+    )
+    sentence = found.nothing_unusual
+    if rows:
+        describe = _how_far if task == "regression" else _how_unlikely
+        named = _named(found.unusual, noun, lambda one: describe(one, noun))
+        others = f"{_count(len(rows), noun)} farthest from what the other {noun.plural} predict{found.among}"
+        sentence = f"Worth a look, {others}{_first(rows)}: {named}. {RANKING}"
+    columns = dict(zip((*keys, "distance"), heads, strict=True))
+    return RowList(
+        "worth a look",
+        f"{_count(len(rows), noun)} to look at{found.among}",
+        columns,
+        rows,
+        noun,
+        sentence,
+        {"n_looked_at": found.n_looked_at},
+    )
+
+
+def _how_far(one: UnusualRow, noun: Noun) -> str:
+    times = "most are not off at all" if math.isinf(one.distance) else f"{one.distance:.1f} times the usual size"
+    return f"{'' if noun == ROWS else 'one row '}off by {'+' * (one.value > 0)}{number(one.value)}, {times}"
+
+
+def _how_unlikely(one: UnusualRow, noun: Noun) -> str:
+    own = "its class" if noun == ROWS else "the class of one row"
+    return f"{own} has {percent(one.value)}, usually {percent(one.usual)}"
+
+
+def row_in_words(name: Any, noun: Noun) -> str:
+    """Return what a row or group is called in a sentence: "group 17", and not "group group 17"."""
+    text = printable(plain(name))
+    return text if text.lower().startswith(noun.singular) else f"{noun.singular} {text}"
+
+
+def _count(n: int, noun: Noun) -> str:
+    many = noun.count(n)
+    return many.replace(" ", " training ", 1) if noun == ROWS else many
+
+
+def _first(found: tuple[Any, ...]) -> str:
+    return "" if len(found) <= _MOST_IN_SENTENCE else f", the first {_MOST_IN_SENTENCE}"
+
+
+def _named(found: tuple[Any, ...], noun: Noun, describe: Any) -> str:
+    return ", ".join(f"{row_in_words(one.name, noun)} ({describe(one)})" for one in found[:_MOST_IN_SENTENCE])
+
+
+# ----------------------------------------------------------------------------------------------------------------- text
+
+
+def json_name(name: Any) -> Any:
+    """Return a name that JSON takes."""
+    name = plain(name)
+    return name if isinstance(name, int | float | str) else str(name)
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _verdict_dict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "case": verdict.case,
+        "headline": verdict.headline,
+        "advice": verdict.advice,
+        "reasons": list(verdict.reasons),
+        "remarks": [_verdict_dict(remark) for remark in verdict.remarks],
+    }
+
+
+def _as_text(section: Section) -> str:
+    """A table of facts as plain text."""
+    heads = [textwrap.wrap(head, 14) for head in section.columns.values()]
+    first = max(map(len, heads), default=0)
+    lines = [("", *(head[k - first] if k >= first - len(head) else "" for head in heads)) for k in range(first)]
+    lines += [(fact.label, *map(fact.text, section.columns)) for fact in section.facts]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    widths[0] = min(widths[0], max(24, _WIDTH - sum(width + 2 for width in widths[1:])))
+    shown = [textwrap.fill(f"{section.caption[0].upper()}{section.caption[1:]}:", _WIDTH)]
+    for label, *cells in lines:
+        *before, last = textwrap.wrap(label, widths[0], subsequent_indent="  ") or [""]
+        numbers = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
+        shown += [*before, f"{last:<{widths[0]}}{numbers}".rstrip()]
+    return "\n".join(shown)
