@@ -17,12 +17,12 @@ from stablebag import (
     ClassicalBagging,
     ClusterSubbagging,
     PoissonizedBagging,
-    ResamplingScheme,
     StratifiedSubbagging,
     Subbagging,
 )
 from stablebag.proving.components import components, weighted_components, with_shift
 from stablebag.proving.leave_out import between_versions, leave_out
+from stablebag.resampling import ResamplingScheme
 
 ROUNDING = 1e-9
 N_BAGS = (1, 2, 3, 5, 10, 20, 50, 100, 200)
