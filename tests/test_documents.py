@@ -27,6 +27,7 @@ PAGES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_in_a_page_runs(page):
     """The blocks of a page, one after the other, as a reader would type them."""

@@ -177,6 +177,7 @@ def test_what_is_printed_of_reused_bags_bounds_what_is_measured(n_bags, function
         assert "on average over the points" not in text or at == 3
 
 
+@pytest.mark.slow
 def test_four_times_as_many_bags_halve_the_price_of_reused_bags():
     X, y = np.arange(20.0)[:, None], np.arange(20.0)
     prices, told = [], []

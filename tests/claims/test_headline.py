@@ -67,6 +67,7 @@ def test_the_ratio_of_the_headline_is_that_of_refits_by_hand_and_the_same_everyw
     assert drawn["bagged"][1][0] == pytest.approx(bagged.max())
 
 
+@pytest.mark.slow
 def test_from_refits_without_some_of_the_rows_the_change_is_estimated_and_called_so():
     few, whole = (studied(False, n_bags=400, n_refits=N, n_matched=some) for some in (8, N))
     assert (few.compared.how, whole.compared.how) == ("estimated", "refitted")
@@ -110,6 +111,7 @@ def test_more_bags_are_advised_where_noise_exceeds_signal_and_only_there():
     assert "bags" not in quiet.verdict().advice.replace("larger bags", "")
 
 
+@pytest.mark.slow
 def test_what_was_not_refitted_is_called_an_estimate_and_what_was_is_not():
     estimated, refitted = (studied(True, n_bags=400, n_refits=N, n_matched=some) for some in (0, N))
     assert estimated.compared.how == "estimated"
@@ -121,6 +123,7 @@ def test_what_was_not_refitted_is_called_an_estimate_and_what_was_is_not():
     assert 0.5 < estimated.compared.bagged_rms / refitted.compared.bagged_rms < 2
 
 
+@pytest.mark.slow
 def test_models_that_change_alike_are_compared_by_the_same_few_rows():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(3100, 3))
@@ -165,6 +168,7 @@ def test_a_stable_model_is_not_said_to_be_stabilized():
     assert "stabilizes" not in str(stability)
 
 
+@pytest.mark.slow
 def test_an_answer_that_rests_on_one_row_is_not_given():
     X, y, Z, z = data(False)
     y = np.where(np.arange(N) == 7, 1000.0, y)

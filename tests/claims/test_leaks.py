@@ -235,6 +235,7 @@ def measured(tmp_path_factory):
     return " ".join(result.stdout.split()), (folder / "r.html").read_text(), json.loads((folder / "n.json").read_text())
 
 
+@pytest.mark.slow
 def test_warnings_come_before_the_verdict_in_terminal_report_and_json(measured):
     text, page, numbers = measured
     assert [warning.split()[0] for warning in numbers["warnings"]] == ["leak", "The", "30"]

@@ -57,6 +57,7 @@ def measured(request, tmp_path_factory):
     return result.stdout, html.unescape(body), json.loads((folder / "n.json").read_text())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", UNREADABLE)
 def test_nothing_unreadable_is_printed_or_reported(measured, what):
     text, page, numbers = measured

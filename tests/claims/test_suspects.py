@@ -50,6 +50,7 @@ def studied(X, y, learner=None, **options):
     return study(learner, X[:N], y[:N], X[N:], y[N:], **{**OPTIONS, **options})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", CLEAN)
 def test_clean_data_are_ranked_and_no_row_is_called_wrong(data, tmp_path):
     result = studied(*CLEAN[data](0))
@@ -99,6 +100,7 @@ def test_where_every_target_is_predicted_exactly_no_row_is_worth_a_look():
     assert far == "The bags without a row predict its target exactly, for every row."
 
 
+@pytest.mark.slow
 def test_where_every_class_is_predicted_as_usual_no_row_is_worth_a_look(tmp_path):
     X = np.random.default_rng(0).normal(size=(N + HELD_OUT, 1)).round()
     result = studied(X, np.where(X[:, 0] > 0, "yes", "no"))
@@ -141,6 +143,7 @@ def test_no_row_is_said_to_move_predictions_where_rows_do_not_matter():
     assert "chance" not in moving
 
 
+@pytest.mark.slow
 def test_a_row_that_moves_predictions_is_named_with_what_the_list_claims(tmp_path):
     X, y = CLEAN["normal"](0)
     y[7], X[7] = 3000.0, X[N]  # at a held-out row

@@ -85,6 +85,7 @@ def test_an_interrupt_says_what_is_kept(run, monkeypatch):
     assert run("certify", "--n-samples", 50).output.strip() == "Interrupted. What was done is kept."
 
 
+@pytest.mark.slow
 def test_a_command_that_takes_long_says_at_once_that_it_is_loading():
     code = [sys.executable, "-m", "stablebag", "measure", "none.csv", "--target", "y"]
     done = subprocess.run(code, capture_output=True, text=True, check=False)

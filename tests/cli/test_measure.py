@@ -316,6 +316,7 @@ def test_what_a_large_table_cannot_have_is_said_before_any_work(run, tmp_path):
     assert "Error: No file matches the pattern" in missing.output
 
 
+@pytest.mark.slow
 def test_influential_rows_are_numbered_as_in_the_file(run, tmp_path):
     odd = np.where(np.arange(100) == 70, 1000.0, np.arange(100.0) / 7)
     frame = pd.DataFrame({"place": np.random.default_rng(0).normal(size=100), "y": odd})
@@ -330,6 +331,7 @@ def test_influential_rows_are_numbered_as_in_the_file(run, tmp_path):
     assert [found["lists"][name]["rows"][0]["row"] for name in ("moving the predictions", "worth a look")] == [70, 70]
 
 
+@pytest.mark.slow
 def test_rows_are_held_out_by_class_where_that_can_be_done():
     X, y = np.arange(100), np.repeat(["often", "seldom"], [90, 10])
     X_train, X_test, y_train, y_test = held_out(X, y, 0.2, "classification", 0)
@@ -340,6 +342,7 @@ def test_rows_are_held_out_by_class_where_that_can_be_done():
     assert len(held_out(X, alone, 0.2, "classification", 0)[1]) == 20
 
 
+@pytest.mark.slow
 def test_the_same_seed_holds_out_the_same_rows():
     X, y = np.arange(100), np.arange(100.0)
     tests = [held_out(X, y, 0.3, "regression", seed)[1].tolist() for seed in (0, 0, 1)]
@@ -347,6 +350,7 @@ def test_the_same_seed_holds_out_the_same_rows():
     assert len(tests[0]) == 30
 
 
+@pytest.mark.slow
 def test_training_rows_of_one_class_are_refused_with_what_to_do():
     X, y = np.arange(100), np.where(np.arange(100) == 26, "8", "7")
     assert 26 in train_test_split(X, test_size=0.2, random_state=0)[1]
@@ -368,12 +372,14 @@ def _held(seed):
     return set(train_test_split(np.arange(4), test_size=0.5, random_state=seed)[1].tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, float("nan")])
 def test_a_share_of_rows_that_is_none_is_refused(share):
     with pytest.raises(ValueError, match="--test-size is a share of the rows between 0 and 1"):
         held_out(np.arange(9), np.arange(9.0), share, "regression", 0)
 
 
+@pytest.mark.slow
 def test_a_study_without_the_folder_to_write_to_is_not_begun(run, table, tmp_path, monkeypatch):
     monkeypatch.setattr(measure, "study", lambda *arguments, **options: pytest.fail("begun"))
     result = run("measure", table, "--target", "cost", "--json", tmp_path / "none" / "numbers.json")
@@ -381,6 +387,7 @@ def test_a_study_without_the_folder_to_write_to_is_not_begun(run, table, tmp_pat
     assert "none to write numbers.json to" in words(result)
 
 
+@pytest.mark.slow
 def test_what_was_chosen_is_in_the_command_of_the_report_and_chooses_it_again(run, table, tmp_path, monkeypatch):
     monkeypatch.setattr(budget, "LADDER", ((20, 4),))
     page, numbers = tmp_path / "a.html", [tmp_path / "a.json", tmp_path / "b.json"]
@@ -397,6 +404,7 @@ def test_what_was_chosen_is_in_the_command_of_the_report_and_chooses_it_again(ru
     assert numbers[0].read_text() == numbers[1].read_text()
 
 
+@pytest.mark.slow
 def test_with_a_cache_nothing_is_fitted_twice_and_the_numbers_are_the_same(run, table, tmp_path):
     given = ["measure", table, "--target", "ill", *QUICK, "--cache", tmp_path / "kept"]
     outputs = [run(*given, "--json", tmp_path / f"{k}.json").output for k in range(2)]
@@ -406,6 +414,7 @@ def test_with_a_cache_nothing_is_fitted_twice_and_the_numbers_are_the_same(run, 
     assert (tmp_path / "0.json").read_text() == (tmp_path / "1.json").read_text()
 
 
+@pytest.mark.slow
 def test_an_interrupt_says_where_fits_are_kept(run, table, tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt

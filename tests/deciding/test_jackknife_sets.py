@@ -56,6 +56,7 @@ def test_sets_are_those_of_the_definition(level, groups, by_class):
     assert found.delta is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_class", [False, True])
 def test_blocks_do_not_matter(monkeypatch, by_class):
     X, y = table(40)

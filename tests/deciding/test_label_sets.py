@@ -125,6 +125,7 @@ def test_groups_are_what_is_left_out(wine):
     assert "a row drawn at random from a new group: coverage of each class is at least 0.6" in covering.guarantee
 
 
+@pytest.mark.slow
 def test_all_bags_have_sets_too(wine):
     X, y = wine[0][::10], wine[1][::10]
     model = BaggedClassifier(KNeighborsClassifier(3), scheme=Subbagging(3), n_bags="all").fit(X, y)

@@ -31,6 +31,7 @@ def test_the_rankings_of_the_golden_scores():
     assert set(rankings) == {(0, 1, 2), (1, 0, 2)} == listed([0.5, 0.45, 0.2], 0.1)
 
 
+@pytest.mark.slow
 def test_listing_counting_and_membership_are_those_of_the_definition():
     rng = np.random.default_rng(0)
     for _ in range(150):

@@ -124,6 +124,7 @@ def choose(X, y, seed):
     return int(X.max()) if seed % 5 else int(seed % 3)
 
 
+@pytest.mark.slow
 def test_a_run_without_a_row_with_the_same_seed_and_names_keeps_the_choices_of_all_bags_without_it():
     """And if no row of the others takes its place, it is what is measured from the same bags."""
     bagging = BaggedRegressor(scheme=BernoulliSubbagging(0.5), n_bags=40, random_state=3)
@@ -148,6 +149,7 @@ def test_a_run_without_a_row_with_the_same_seed_and_names_keeps_the_choices_of_a
         assert measured.overlaps[row] == bool({*again.selected} & {*total.selected})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [Subbagging(3), BernoulliSubbagging(0.4)], ids=str)
 def test_runs_without_a_row_lose_all_selected_choices_at_most_as_often_as_promised(scheme):
     """In 5 pairs of runs for each row, matched by seed and names; nothing is random, as the seeds are fixed."""

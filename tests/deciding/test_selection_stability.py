@@ -82,6 +82,7 @@ def test_units_are_left_out_where_there_are_groups(wine):
     assert measured.rows_that_flip(int(measured.delta().argmax()))[0].startswith("estate ")
 
 
+@pytest.mark.slow
 def test_blocks_do_not_matter(model, wine, measured, monkeypatch):
     X, y = wine
     labels = y[:40] + np.arange(40) % 2

@@ -27,6 +27,7 @@ def random_scores(rng):
     return scores.round(rng.choice([1, 2, 15]))
 
 
+@pytest.mark.slow
 def test_both_definitions_are_the_same_also_with_ties():
     rng = np.random.default_rng(0)
     for _ in range(2000):
@@ -47,6 +48,7 @@ def neighbours(scores, epsilon, rng):
     return scores + step / np.linalg.norm(step) * epsilon * (1 - 1e-6)
 
 
+@pytest.mark.slow
 def test_scores_less_than_epsilon_apart_have_k_items_in_common():
     rng = np.random.default_rng(1)
     for _ in range(5000):

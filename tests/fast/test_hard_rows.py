@@ -87,6 +87,7 @@ def assert_scikit_learns(learner, X, y, scheme):
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
 def test_rows_that_the_first_bag_lacks_may_have_any_numbers(learner, scheme):

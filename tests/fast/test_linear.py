@@ -30,6 +30,7 @@ LEARNERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.kernels
 @solver_compared
 @pytest.mark.parametrize("numbers", NUMBERS)

@@ -27,6 +27,7 @@ logistic_of_today = since("scikit-learn", "1.8", "LogisticRegression has other p
 LEARNERS = [LogisticRegression(), LogisticRegression(fit_intercept=False), LogisticRegression(C=np.inf, tol=1e-2)]
 
 
+@pytest.mark.slow
 @solver_compared
 @pytest.mark.parametrize("numbers", NUMBERS)
 @pytest.mark.parametrize("table", TABLES)

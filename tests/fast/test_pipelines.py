@@ -54,6 +54,7 @@ def draw_pipeline(rng):
     return make_pipeline(*steps, (draw_regression if rng.random() < 0.6 else draw_logistic)(rng))
 
 
+@pytest.mark.slow
 @solver_compared
 @pytest.mark.parametrize("numbers", NUMBERS)
 @pytest.mark.parametrize("table", TABLES)

@@ -70,6 +70,7 @@ def pair(request):
     return fitted(**classes), fitted(solver="scikit-learn", **classes)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of bags with nearly as many classes as rows
 @pytest.mark.parametrize("number", range(FIRST, FIRST + N_CASES))
 def test_models_and_predictions_are_scikit_learns_to_the_last_bit(number):
@@ -129,6 +130,7 @@ def test_a_warm_start_goes_on_with_the_same_bits():
     check_same(model, fitted(solver="scikit-learn"))
 
 
+@pytest.mark.slow
 def test_bags_without_rows_and_with_one_class_are_left_out_of_it():
     small = {"scheme": BernoulliSubbagging(0.03), "n_bags": 40}
     model, expected = fitted(classes=True, **small), fitted(classes=True, solver="scikit-learn", **small)

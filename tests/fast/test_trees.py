@@ -272,6 +272,7 @@ def test_a_scikit_learn_with_other_trees_is_not_covered(data, monkeypatch):
         Trees(job_of(DecisionTreeRegressor(), *data))
 
 
+@pytest.mark.slow
 def test_estimators_can_be_imported_where_private_names_are_gone():
     code = "from sklearn.tree import _tree; del _tree.NODE_DTYPE; from stablebag import BaggedRegressor; print('fine')"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "fine\n"

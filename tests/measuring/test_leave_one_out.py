@@ -99,6 +99,7 @@ def test_classifiers_give_each_classs_probability():
     np.testing.assert_allclose(moved.left_out[7], each[model.bags_.without(7)].mean(axis=0))
 
 
+@pytest.mark.slow
 def test_blocks_do_not_matter(data, monkeypatch):
     X, y, points = data
     model = BaggedRegressor(n_bags=100, random_state=0).fit(X, y)
