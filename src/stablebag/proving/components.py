@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from stablebag._checks import check_bags
 from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.schemes import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
 from stablebag.resampling.unequal import ClusterSubbagging, StratifiedSubbagging
@@ -73,7 +72,6 @@ class Components:
         >>> round(math.sqrt(square / 0.1), 9)
         0.075517185
         """
-        n_bags = check_bags(n_bags, "mean_square")
         limit = self.limit if limit is None else limit
         if math.isinf(n_bags):
             return self.bias * variance
@@ -83,6 +81,10 @@ class Components:
             for share in shares
         ]
         return np.minimum.reduce(each) if np.ndim(variance) else float(min(each))
+
+    def combined(self, of_bias: float, of_noise: float, variance: float = 0.25) -> float:
+        """Bound a weighted sum of the mean squares of bias and noise."""
+        return self.mean_square(1 + of_bias / of_noise, variance) * (of_bias + of_noise)
 
     def factor(self, n_bags: float, share: float = 1.0) -> float:
         """Return the largest of (1 - 1/B) bias + share noise / B over all outputs with unit variance."""
