@@ -84,7 +84,8 @@ class Components:
 
     def combined(self, of_bias: float, of_noise: float, variance: float = 0.25) -> float:
         """Bound a weighted sum of the mean squares of bias and noise."""
-        return self.mean_square(1 + of_bias / of_noise, variance) * (of_bias + of_noise)
+        square: float = self.mean_square(1 + of_bias / of_noise, variance)
+        return square * (of_bias + of_noise)
 
     def factor(self, n_bags: float, share: float = 1.0) -> float:
         """Return the largest of (1 - 1/B) bias + share noise / B over all outputs with unit variance."""
@@ -164,7 +165,8 @@ def components(law: ResolvedScheme, diameter: float = 1.0) -> Components:
         limits = [min(m / n * diameter**2, top / 4) for m, n, top in zip(*_sizes(law), tops, strict=True)]
         return Components(blocks, float(shares @ tops), float(shares @ np.array(limits)))
     if type(law.scheme) is ClusterSubbagging:
-        m, n_clusters, largest = law.scheme.largest_share(n)
+        parts, m, there = law.scheme._layout(n)
+        n_clusters, largest = len(there), float(parts.sizes[there].max()) * len(there) / n
         one, top = largest * _swaps(m, n_clusters, 1), largest * _swaps(m, n_clusters)
         return Components((_block(constant, one),), top, limit)
     if type(law.scheme) in (BernoulliSubbagging, PoissonizedBagging):

@@ -8,7 +8,7 @@ the same variance of a bag's output (docs/proofs.md, 16).
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from scipy.special import ndtr
@@ -78,8 +78,9 @@ def _tail_delta(tail: Tail, epsilon: float) -> float:
     n_in = np.bincount(cells, weights=np.diff([0, *(rank - 1 for rank in ranks), n]), minlength=len(largest))
     squares, noises = largest[:-1, None] ** 2, np.maximum(noise[None, :-1], largest[:-1, None] ** 2)
 
-    def bound(of_bias: float, of_noise: float) -> float:
+    def bound(ratio: float, of_bias: float) -> float:
         """By Lagrange: what the variance allows, and what rows gain beyond its price."""
+        of_noise = of_bias * ratio
         gain = (exceeds - of_bias * squares - of_noise * noises).max(axis=1)
         gain = np.append(gain, 1 - (of_bias + of_noise) * epsilon**2)
         gain = np.maximum.accumulate(np.maximum(gain, 0))
@@ -87,7 +88,8 @@ def _tail_delta(tail: Tail, epsilon: float) -> float:
 
     free = parts.bias / parts.top  # up to this ratio the price of the noise is nothing to the variance
     ratios = {free} if free * n_bags >= 1 else {free, math.sqrt(free / n_bags), 1 / n_bags}
-    return min(1.0, *(_smallest(lambda w, r=ratio: bound(w, w * r), 1.5 / epsilon**2) for ratio in ratios))
+    most = 1.5 / epsilon**2
+    return min(1.0, *(_smallest(partial(bound, ratio), most) for ratio in ratios))
 
 
 def _smallest(bound: Callable[[float], float], most: float) -> float:
@@ -131,7 +133,7 @@ def _exceeds(epsilon: float, n_bags: int, largest: np.ndarray, noise: np.ndarray
     near = _one_side(epsilon - high, 1 - low, 1 + high, least, most, n_bags)
     far = _one_side(epsilon + low, 1 + high, 1 + high, least, most, n_bags)
     markov = (noise[None, 1:] / n_bags + high**2) / epsilon**2
-    return np.minimum(1, np.minimum(near + far, markov))
+    return np.asarray(np.minimum(1, np.minimum(near + far, markov)))
 
 
 def _one_side(
@@ -150,4 +152,4 @@ def _one_side(
         hoeffding = np.where(distance > 0, np.exp(-n_bags * divergence), 1)
         skew = _BERRY_ESSEEN * farthest / np.sqrt(least * n_bags)
         normal = ndtr(-distance / np.sqrt(variance)) + skew
-    return np.fmin(1, np.fmin(np.fmin(cantelli, hoeffding), np.where(least > 0, normal, 1)))
+    return np.asarray(np.fmin(1, np.fmin(np.fmin(cantelli, hoeffding), np.where(least > 0, normal, 1))))
