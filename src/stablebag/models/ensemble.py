@@ -424,7 +424,6 @@ except ImportError:
 
 
 _MOST_BAGS = 100_000  # the most that "all" lists; beyond that, drawing some is the better idea
-_BLOCK_BYTES = 2**28  # the size of the predictions of all bags that are held at once
 
 
 class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSequence, FrozenParts):
@@ -639,7 +638,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
     def predict_once(self, X: Any) -> BagPredictions:
         """Predict with every bag's model at some points, and keep the predictions.
 
-        `leave_one_out`, `certify`, `certify_reused` and `predict_interval` accept the result in place of the points,
+        `leave_one_out`, `certify` and `predict_interval` accept the result in place of the points,
         so that the models predict only once even if several of these are used.
 
         Parameters
