@@ -11,12 +11,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
-from stablebag import BaggedRegressor, BernoulliSubbagging, Subbagging, inflated_argmax, stable_ranking
+from stablebag import BaggedRegressor, BernoulliSubbagging, Certificate, Subbagging, inflated_argmax, stable_ranking
 from stablebag._wording import Noun
 from stablebag.deciding import LeftOutRankings, RankSets, top_k_sets
 from stablebag.deciding.ranking import Importances, common_rounds
 from stablebag.measuring.perturbations import Names
-from stablebag.proving import VectorCertificate
+from stablebag.proving import VectorOutputs
 
 # -------------------------------------------------------------------------------------------------------------- ranking
 
@@ -51,8 +51,8 @@ def test_epsilon_is_that_of_the_certificate_for_the_stated_set(within, radius, d
     ranking = stable_ranking(
         shares, X, None, within=within, bagging=BaggedRegressor(scheme=Subbagging(3), n_bags=40, random_state=0)
     )
-    about = {"radius": radius, "diameter": diameter, "coupling": "matched"}
-    certificate = VectorCertificate(Subbagging(3), 6, 40, **about)
+    outputs = VectorOutputs(diameter, radius=radius)
+    certificate = Certificate(Subbagging(3), 6, 40, outputs=outputs, coupling="matched")
     assert ranking.epsilon == pytest.approx(certificate.epsilon(0.05), rel=1e-8)
     assert str(ranking.within) in " ".join(ranking.explain().split())
 
@@ -89,7 +89,7 @@ def test_a_learner_ranks_the_columns_of_a_frame(data):
     assert one.top_k[0] == one.ranking[0] == "a"
     assert (one.bag_scores == two.bag_scores).all()
     assert one.to_frame().index.tolist() == one.ranking
-    assert stable_ranking(DecisionTreeRegressor(), *data, items=list("vwxyz"), bagging=bagging[0]).ranking[0] == "v"
+    assert stable_ranking(DecisionTreeRegressor(), *data, bagging=bagging[0]).ranking[0] == 0
 
 
 def test_items_have_the_names_of_what_was_scored_and_no_others():
@@ -119,7 +119,7 @@ def test_units_are_left_out_in_place_of_rows():
         shares, X, None, groups=patients, epsilon=1.2, bagging=BaggedRegressor(scheme=Subbagging(1), n_bags="all")
     )
     assert ranking.scores == pytest.approx([1 / 3] * 3)
-    assert "3 patients" in ranking.guarantee
+    assert "3 groups" in ranking.guarantee
     assert ranking.leave_one_out().to_frame().index.tolist() == ["a", "b", "c"]
 
 
@@ -150,14 +150,9 @@ def test_scores_that_are_no_scores_are_refused_with_their_bag():
         )
 
 
-def test_names_and_numbers_of_items_must_fit():
+def test_a_ranking_of_more_items_than_there_are_is_refused():
     with pytest.raises(ValueError, match="there are 3 items"):
         stable_ranking(shares, X, None, k=4, bagging=BaggedRegressor(n_bags=2, random_state=0))
-    with pytest.raises(ValueError, match="3 different names"):
-        stable_ranking(shares, X, None, items=["a", "a", "b"], bagging=BaggedRegressor(n_bags=2, random_state=0))
-    for items in ([[1], [2], [3]], 7):
-        with pytest.raises(ValueError, match="'items' parameter of stable_ranking must be 3 different names"):
-            stable_ranking(shares, X, None, items=items, bagging=BaggedRegressor(n_bags=2, random_state=0))
 
 
 # ------------------------------------------------------------------------------------------------------------ rank sets
