@@ -1,5 +1,6 @@
 import itertools
 import math
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +19,7 @@ from stablebag import (
 from stablebag.proving.bounds import bagging_constant
 from stablebag.proving.frontier import frontier
 from stablebag.resampling import ResamplingScheme
-from stablebag.resampling.law import ResolvedScheme
+from stablebag.resampling.law import ResolvedScheme, binomial_law, log_concave_law, orderings, orders, thinned
 
 ALL = [Subbagging, BernoulliSubbagging, ClassicalBagging, PoissonizedBagging]
 
@@ -199,6 +200,12 @@ def test_a_scheme_that_was_changed_has_the_frontier_of_what_it_is_now():
     assert before.inclusion_probability == 0.1
 
 
+def test_a_method_set_on_one_object_alone_changes_its_law():
+    scheme = Changeable()
+    scheme.draw_bag = lambda n_samples, generator: np.flatnonzero(generator.random(n_samples) < 0.1)
+    assert frontier(ResolvedScheme(scheme, 10), 1) is None
+
+
 def test_a_class_that_was_changed_has_the_frontier_of_what_it_is_now(monkeypatch):
     before = frontier(Changeable().resolve(10), 2).value
     monkeypatch.setattr(Changeable, "p", 0.9)
@@ -300,3 +307,35 @@ def test_schemes_with_arrays_can_be_compared():
     model = BaggedRegressor(scheme=one, n_bags=3, warm_start=True, random_state=0)
     X, y = np.zeros((20, 1)), np.arange(20.0)
     assert len(model.fit(X, y).set_params(n_bags=5).fit(X, y).bags_) == 5
+
+
+# ------------------------------------------------------------------------------------------------------- laws of counts
+
+
+def test_a_binomial_law_by_hand():
+    np.testing.assert_allclose(binomial_law(2, 0.25, 0.75), [9 / 16, 6 / 16, 1 / 16])
+    np.testing.assert_array_equal(binomial_law(0, 0.25, 0.75), [1.0])
+
+
+def test_a_binomial_law_of_many_rows_does_not_vanish():
+    law = binomial_law(100_000, 0.5, 0.5)
+    assert law.sum() == pytest.approx(1.0)
+    assert law.argmax() == 50_000
+    assert law[50_000] == pytest.approx(math.sqrt(2 / (math.pi * 100_000)), rel=1e-5)  # by Stirling's formula
+
+
+def test_a_law_follows_from_the_ratios_of_its_neighbours():
+    np.testing.assert_allclose(log_concave_law(np.log([2.0, 1.0, 0.5])), [1 / 6, 2 / 6, 2 / 6, 1 / 6])
+    np.testing.assert_allclose(log_concave_law(np.array([800.0, -800.0])), [0, 1, 0], atol=1e-300)
+
+
+def test_fewer_rows_of_a_binomial_law_have_a_binomial_law():
+    np.testing.assert_allclose(thinned(binomial_law(9, 0.3, 0.7), 4), binomial_law(4, 0.3, 0.7))
+    np.testing.assert_allclose(thinned(binomial_law(9, 0.3, 0.7), 9), binomial_law(9, 0.3, 0.7))
+    np.testing.assert_allclose(thinned(np.array([0.0, 0.0, 1.0, 0.0]), 2), [0, 2 / 3, 1 / 3])
+
+
+def test_the_orders_of_a_bag_are_counted_and_listed():
+    assert list(orderings(Counter([1, 0, 0]))) == [(0, 0, 1), (0, 1, 0), (1, 0, 0)]
+    for bag, number in [((), 1), ((4,), 1), ((2, 2, 2), 1), ((0, 0, 1, 1), 6), ((0, 1, 2, 3), 24)]:
+        assert orders(bag) == len(set(orderings(Counter(bag)))) == number
