@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.neural_network import MLPClassifier
 
+from grids import together
 from marks import solver_chosen, solver_compared
 from stablebag import BaggedClassifier
 from stablebag.models import solving as choice
@@ -81,7 +82,7 @@ def test_the_papers_networks_are_those_of_scikit_learn_to_the_last_bit(variant):
 
 
 @solver_compared
-@pytest.mark.parametrize("case", range(60))
+@together(case=range(60))
 def test_any_covered_network_is_that_of_scikit_learn_to_the_last_bit(case):
     rng = np.random.default_rng(case)
     n, d = int(rng.integers(20, 450)), int(rng.choice([1, 2, 9, 40]))

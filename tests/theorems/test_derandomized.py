@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from grids import together
 from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, ObservedRange, Subbagging, TrimmedRange
 from stablebag.models import FunctionRange
 from stablebag.proving import bounds
-from theorems.enumeration import enumerate_law, for_all_laws, learners, together
+from theorems.enumeration import enumerate_law, for_all_laws, learners
 
 ROUNDING = 1e-12  # a perturbation is a sum of at most 6,435 floats
 
