@@ -27,7 +27,7 @@ def resident(name):
 def kept(models):
     """The arrays of the models: as a solver keeps them, or as scikit-learn's trees do."""
     if models.n_arrays:
-        return sum(part.nbytes for tree in models.kept for part in tree if isinstance(part, np.ndarray))
+        return sum(part.nbytes for tree in models.stored for part in tree if isinstance(part, np.ndarray))
     states = (model.tree_.__getstate__() for model in models)
     return sum(state["nodes"].nbytes + state["values"].nbytes for state in states)
 

@@ -42,7 +42,6 @@ FOR_USERS = {
     "ClusterSubbagging": "resolve",
     "FixedRange": "interval delta",
     "FunctionClassifier": "fit predict predict_proba",
-    "FunctionRange": "interval delta",
     "FunctionRegressor": "fit predict",
     "IntervalDisplay": "from_intervals plot",
     "LabelSetDisplay": "from_sets plot",

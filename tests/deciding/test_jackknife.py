@@ -29,7 +29,6 @@ from stablebag.deciding.jackknife import (
     quantile_rank,
 )
 from stablebag.measuring.leave_one_out import left_out_at_rows
-from stablebag.models import FunctionRange
 from stablebag.models.average import BagPoints, LeftOutLines
 from stablebag.models.fitted import fitted
 from stablebag.resampling.units import Units
@@ -546,9 +545,7 @@ def test_a_window_that_is_too_small_is_found_out():
 
 
 def test_a_range_that_every_row_changes_is_no_obstacle():
-    model, X = fitted_to_noise(
-        n=530, estimator=Ridge(), prediction_range=FunctionRange(lambda y: (y.mean() - 0.5, y.mean() + 0.5))
-    )
+    model, X = fitted_to_noise(n=530, estimator=Ridge(), prediction_range=lambda y: (y.mean() - 0.5, y.mean() + 0.5))
     once = model.predict_once(X)
     residuals = np.abs(fitted(model).y - left_out_at_rows(model))
     found = RankSearch(478, residuals, fitted(model).average).ends(BagPoints(fitted(model).average, once.raw))

@@ -122,7 +122,7 @@ class NumbersOfThreads(Means):
 def test_a_solver_is_verified_on_one_thread_as_bags_are_fitted(use):
     use(NumbersOfThreads)
     with threadpool_limits(2, user_api="blas"):
-        choice.chosen(prepare_fit(model_of(), X, Y))
+        choice.with_solver(prepare_fit(model_of(), X, Y))
     assert NumbersOfThreads.seen == {1}
 
 
@@ -264,7 +264,7 @@ def test_parameters_that_scikit_learn_refuses_are_refused_by_it(learner):
 def test_a_worker_whose_bags_are_not_for_the_solver_uses_the_learner(use, monkeypatch):
     use(Means)
     model = model_of(n_jobs=2)
-    chosen = choice.chosen(prepare_fit(model, X, Y))
+    chosen = choice.with_solver(prepare_fit(model, X, Y))
 
     def refuse(self, job):
         raise NotCovered("not these bags")

@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import BaggedRegressor
 from stablebag.models.rows import Points
-from stablebag.models.solving import FitJob, ask, converted, is_tree
+from stablebag.models.solving import FitJob, call_method, converted, is_tree
 from stablebag.resampling import Bags
 
 
@@ -66,8 +66,8 @@ def test_trees_and_models_of_bags_without_rows_are_asked_alike(data):
     X, y = data
     points = Points(X)
     tree, constant = DecisionTreeRegressor(random_state=0).fit(X, y), DummyRegressor().fit(X, y)
-    np.testing.assert_array_equal(ask(tree, "predict", points, harmless=True), tree.predict(X))
-    np.testing.assert_array_equal(ask(constant, "predict", points, harmless=True), np.full(30, y.mean()))
+    np.testing.assert_array_equal(call_method(tree, points, "predict", harmless=True), tree.predict(X))
+    np.testing.assert_array_equal(call_method(constant, points, "predict", harmless=True), np.full(30, y.mean()))
 
 
 def test_classes_that_inherit_from_a_tree_are_not_covered():

@@ -84,7 +84,7 @@ def test_pickled_models_are_the_same(learner):
     models = Models([solver.fit(bag, 0) for bag in BAGS], np.arange(5), solver.structure)
     back = pickle.loads(pickle.dumps(models))
     assert all(map(same_model, models, back))
-    predicted = (found.structure.predictor(Points(X))(found.kept) for found in (models, back))
+    predicted = (found.structure.predictor(Points(X))(found.stored) for found in (models, back))
     assert next(predicted).tobytes() == next(predicted).tobytes()
 
 

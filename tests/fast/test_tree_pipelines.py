@@ -103,7 +103,7 @@ def test_without_the_library_scikit_learn_fits_and_models_that_were_solved_predi
 def test_pickled_models_are_the_same(pair):
     model, expected = pair
     again = pickle.loads(pickle.dumps(model))
-    assert all(type(one) is ReadTree for one in again.estimators_.kept)
+    assert all(type(one) is ReadTree for one in again.estimators_.stored)
     check_same(again, expected)
 
 
@@ -113,9 +113,9 @@ def test_rows_are_forgotten_as_if_they_had_never_been_there(pair, rows):
     without = forget(model, rows)
     assert without.estimators_.n_arrays == 6
     check_same(without, forget(expected, rows))
-    assert "Aachen" in str([one.names for one in model.estimators_.kept])
+    assert "Aachen" in str([one.names for one in model.estimators_.stored])
     if 7 in rows:
-        assert "Aachen" not in str([one.names for one in without.estimators_.kept])
+        assert "Aachen" not in str([one.names for one in without.estimators_.stored])
 
 
 def test_rows_with_new_categories_are_learned():
@@ -163,8 +163,8 @@ def test_a_point_that_is_too_far_for_floats_is_refused_by_the_estimator(pair):
 def test_a_line_does_not_depend_on_the_other_models(pair):
     models = pair[0].estimators_
     predict = models.structure.predictor(Points(NEW))
-    alone = np.concatenate([predict([model]) for model in models.kept])
-    assert predict(models.kept).tobytes() == alone.tobytes()
+    alone = np.concatenate([predict([model]) for model in models.stored])
+    assert predict(models.stored).tobytes() == alone.tobytes()
 
 
 def test_settings_that_change_what_transformers_return_are_left_to_scikit_learn(pair):

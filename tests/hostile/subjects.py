@@ -286,8 +286,6 @@ _add("TrimmedRange", lambda: {"rank": 2, "y": Y, "groups": None},
      lambda: lambda rank, y, groups: sb.TrimmedRange(rank).delta(y, groups))  # fmt: skip
 _add("ObservedRange", lambda: {"y": Y, "groups": GROUPS}, lambda: sb.ObservedRange().changes)
 _add("ObservedRange.interval", lambda: {"y": Y}, lambda: sb.ObservedRange().interval)
-_add("FunctionRange", lambda: {"function": _ends, "y": Y, "groups": None},
-     lambda: lambda function, y, groups: models.FunctionRange(function).change(y, groups))  # fmt: skip
 _add("PredictionRange", lambda: {"y": Y}, lambda: _OwnRange().delta)
 
 

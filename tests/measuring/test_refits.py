@@ -95,8 +95,8 @@ def test_a_bagged_model_is_refitted_under_the_law_without_one(data):
     seen = []
 
     class Spy(BaggedRegressor):
-        def _hold(self, *arguments):
-            model = super()._hold(*arguments)
+        def _set_fitted(self, *arguments):
+            model = super()._set_fitted(*arguments)
             seen.append((model.scheme_.n_samples, model.scheme_.bag_size))
             return model
 

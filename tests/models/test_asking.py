@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from stablebag import BaggedClassifier, BaggedRegressor, Subbagging
 from stablebag.models import fitting
 from stablebag.models.rows import Points
-from stablebag.models.solving import Asking
+from stablebag.models.solving import PredictRequest
 
 X, Y = load_iris(return_X_y=True)
 TWO = Y[50:] == 2
@@ -41,7 +41,9 @@ class Scorer(ClassifierMixin, BaseEstimator):
 def answer(scores, seen, classes):
     model = Scorer(scores, seen).fit(None, seen)
     return (
-        Asking(decisions=True).answer(model, Points(np.zeros((1, 1))), np.array(list(classes)), harmless=True).tolist()
+        PredictRequest(decisions=True)
+        .predict(model, Points(np.zeros((1, 1))), np.array(list(classes)), harmless=True)
+        .tolist()
     )
 
 

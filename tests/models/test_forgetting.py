@@ -304,11 +304,11 @@ def test_of_all_bags_only_those_that_are_new_are_fitted():
 def test_the_model_that_was_given_stays_as_it_is(kind):
     model, y = model_of(kind, ClassicalBagging(0.4))
     model.fit(X, y)
-    before, fitted = state(model), list(model.estimators_.kept)
+    before, fitted = state(model), list(model.estimators_.stored)
     without = forget(model, [1])
     learn(model, X[:1], y[:1])
     assert state(model) == before
-    assert all(one is other for one, other in zip(model.estimators_.kept, fitted, strict=True))
+    assert all(one is other for one, other in zip(model.estimators_.stored, fitted, strict=True))
     assert without is not model
     assert without.estimators_ is not model.estimators_
     assert (len(Fitted(model).y), len(Fitted(without).y)) == (N, N - 1)

@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
-from stablebag.models.caching import KeptFiles
+from stablebag.models.caching import FileCache
 from stablebag.models.parallel import on_notice
 
 
 def test_what_is_written_is_read_by_its_name(tmp_path):
-    files = KeptFiles(tmp_path / "new", ".txt")
+    files = FileCache(tmp_path / "new", ".txt")
     assert files.read("a", Path.read_text, "none") == "none"
     files.write("a", lambda path: path.write_text("first"))
     files.write("ab", lambda path: path.write_text("second"))
@@ -20,7 +20,7 @@ def test_what_is_written_is_read_by_its_name(tmp_path):
 
 @pytest.mark.parametrize("damage", ["contents", "reader"])
 def test_what_is_damaged_is_set_aside_and_told(tmp_path, damage):
-    files, told = KeptFiles(tmp_path, ".txt"), []
+    files, told = FileCache(tmp_path, ".txt"), []
     files.write("a", lambda path: path.write_text("7"))
     (path,) = tmp_path.iterdir()
 
@@ -38,7 +38,7 @@ def test_what_is_damaged_is_set_aside_and_told(tmp_path, damage):
 
 
 def test_what_cannot_be_written_leaves_nothing(tmp_path):
-    files = KeptFiles(tmp_path, ".txt")
+    files = FileCache(tmp_path, ".txt")
     with pytest.raises(OSError, match="full"):
         files.write("a", lambda path: (_ for _ in ()).throw(OSError("full")))
     assert list(tmp_path.iterdir()) == []

@@ -20,7 +20,7 @@ def test_estimators_are_built_on_access():
     assert isinstance(some[0], Mean)
     assert (some[0].mean_, some[0].seed_, some[0].shift) == (2.0, 7, 0.5)
     assert some[-1].mean_ == 5.0
-    assert some[1] is some.kept[1]
+    assert some[1] is some.stored[1]
     assert some[0] is not some[0]
 
 
@@ -51,8 +51,8 @@ def test_pickling_puts_arrays_end_to_end():
     state = models().__getstate__()
     assert state["packed"][0]["flat"].tolist() == [2.0, 5.0]
     again = pickle.loads(pickle.dumps(models()))
-    assert [type(one) for one in again.kept] == [MeanArrays, DummyRegressor, MeanArrays]
-    assert again.kept[2].size == 4
+    assert [type(one) for one in again.stored] == [MeanArrays, DummyRegressor, MeanArrays]
+    assert again.stored[2].size == 4
     assert again[2].mean_ == 5.0
     assert again.seeds.tolist() == [7, 8, 9]
 
@@ -61,7 +61,7 @@ def test_fields_of_any_shape_come_back_as_they_were():
     shapes = [(2, 3), (0, 3), (4, 1)]
     kept = [MeanArrays(np.arange(np.prod(shape)).reshape(shape), 1) for shape in shapes]
     again = pickle.loads(pickle.dumps(Models(kept, np.zeros(3, int), MeanStructure(0.0))))
-    for one, other in zip(again.kept, kept, strict=True):
+    for one, other in zip(again.stored, kept, strict=True):
         np.testing.assert_array_equal(one.mean, other.mean)
         assert one.mean.shape == other.mean.shape
 
@@ -69,11 +69,11 @@ def test_fields_of_any_shape_come_back_as_they_were():
 def test_bags_that_are_kept_alike_predict_together():
     some = models()
     assert list(some.runs(0, 3)) == [(range(1), True), (range(1, 2), False), (range(2, 3), True)]
-    assert some.together(range(2, 3)) == [some.kept[2]]
-    arrays = Models([some.kept[0], some.kept[2]] * 3, np.arange(6), MeanStructure(0.0))
+    assert some.together(range(2, 3)) == [some.stored[2]]
+    arrays = Models([some.stored[0], some.stored[2]] * 3, np.arange(6), MeanStructure(0.0))
     assert list(arrays.runs(1, 4)) == [(range(1, 4), True)]
     assert [one.size for one in arrays.together(range(1, 4))] == [4, 3, 4]
-    mixed = Models([DummyRegressor()] * 2 + [some.kept[0]] * 2, np.arange(4), MeanStructure(0.0))
+    mixed = Models([DummyRegressor()] * 2 + [some.stored[0]] * 2, np.arange(4), MeanStructure(0.0))
     assert list(mixed.runs(1, 4)) == [(range(1, 2), False), (range(2, 4), True)]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from stablebag import FixedRange, ObservedRange, TrimmedRange
 from stablebag.models import PredictionRange
-from stablebag.models.ranges import FunctionRange, OutputRanges, diagonal
+from stablebag.models.ranges import OutputRanges, diagonal
 
 Y = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 7.0], [2.0, 9.0]])
 
@@ -14,7 +14,7 @@ def test_one_rule_is_for_every_output_and_a_list_has_one_for_each():
     assert OutputRanges.of(ObservedRange(), 2, "x").ranges == (ObservedRange(), ObservedRange())
     given = OutputRanges.of([FixedRange(0, 1), lambda y: (0, 9)], 2, "x").ranges
     assert given[0] == FixedRange(0, 1)
-    assert isinstance(given[1], FunctionRange)
+    assert isinstance(given[1], PredictionRange)
 
 
 @pytest.mark.parametrize(

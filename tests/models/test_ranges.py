@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stablebag import FixedRange, ObservedRange, TrimmedRange
-from stablebag.models import FunctionRange, PredictionRange
+from stablebag.models import PredictionRange
 from stablebag.models.ranges import as_prediction_range
 
 
@@ -53,7 +53,7 @@ def test_reach_is_the_length_unless_the_interval_moves_away():
     assert TrimmedRange(2).reach(y) == 29.0
     assert FixedRange(0, 1).reach(y) == 1.0
     # The median is 2, and 16 without one of the first three rows: an interval of no length that moves by 14.
-    assert FunctionRange(lambda values: (np.median(values), np.median(values))).reach(y) == 14.0
+    assert as_prediction_range(lambda values: (np.median(values), np.median(values)), "here").reach(y) == 14.0
 
 
 def test_a_range_of_ones_own_that_gives_no_interval_is_told_so():
@@ -91,18 +91,20 @@ def test_an_impossible_fixed_range_is_refused(low, high, error, words):
 @pytest.mark.parametrize("result", [(2, 1), (0, math.nan), 3, "ab", (1, 2, 3), None, (0, math.inf)])
 def test_a_function_that_gives_no_interval_is_refused(result):
     with pytest.raises(ValueError, match="must be a pair"):
-        FunctionRange(lambda y: result).interval([1.0])
+        as_prediction_range(lambda y: result, "here").interval([1.0])
 
 
 def test_what_is_no_range_is_refused():
-    with pytest.raises(TypeError, match="'function' parameter of FunctionRange"):
-        FunctionRange((0, 1))
+    with pytest.raises(TypeError, match="'prediction_range' parameter of here"):
+        as_prediction_range((0, 1), "here")
     for bad in ((0, 1), ObservedRange, "observed"):
         with pytest.raises(TypeError, match="'prediction_range' parameter of test"):
             as_prediction_range(bad, "test")
 
 
-@pytest.mark.parametrize("make", [ObservedRange, lambda: TrimmedRange(2), lambda: FunctionRange(lambda y: (0, 1))])
+@pytest.mark.parametrize(
+    "make", [ObservedRange, lambda: TrimmedRange(2), lambda: as_prediction_range(lambda y: (0, 1), "here")]
+)
 @pytest.mark.parametrize(
     "bad", [[1, math.nan, 2, 3], [1, math.inf, 2, 3], [[1, 2], [3, 4]], ["a", "b", "c", "d"], 3.0, [1j, 2, 3, 4]]
 )

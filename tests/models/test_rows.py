@@ -30,7 +30,7 @@ from stablebag.models.rows import (
     as_float32,
     fingerprint,
     has_mutable_cells,
-    kept,
+    own_copy,
     same_table,
     stacked,
     take_rows,
@@ -254,14 +254,14 @@ def test_other_objects_are_other_tables():
 
 def test_a_kept_table_is_out_of_reach():
     table = np.array([[1.0], [2.0]])
-    held = kept(table)
+    held = own_copy(table)
     table[0] = 7.0
     assert held.tolist() == [[1.0], [2.0]]
     with pytest.raises(ValueError, match="read-only"):
         held[0] = 7.0
     lists = np.empty((1, 1), dtype=object)
     lists[0, 0] = [1]
-    held = kept(lists)
+    held = own_copy(lists)
     lists[0, 0].append(2)
     assert held[0, 0] == [1]
 
@@ -289,7 +289,7 @@ class Scribbler:
 @pytest.mark.parametrize("harmless", [True, False])
 def test_no_learner_can_change_the_points_of_the_next(harmless):
     points = Points(np.array([[1.0], [2.0]]))
-    assert points.ask(Scribbler(), "predict", harmless=harmless).tolist() == [0.0, 0.0]
+    assert points.call(Scribbler(), "predict", harmless=harmless).tolist() == [0.0, 0.0]
     assert points.X.tolist() == [[1.0], [2.0]]
     assert points.copies == harmless  # those after it get a copy at once
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from stablebag import ObservedRange, TrimmedRange
-from stablebag.models import FunctionRange
+from stablebag.models.ranges import as_prediction_range
 
 tied = st.integers(2, 25).flatmap(lambda n: arrays(float, n, elements=st.integers(0, 5).map(float)))
 loose = st.integers(2, 25).flatmap(lambda n: arrays(float, n, elements=st.floats(-1e6, 1e6)))
@@ -16,8 +16,8 @@ loose = st.integers(2, 25).flatmap(lambda n: arrays(float, n, elements=st.floats
 def test_closed_form_equals_brute_force_with_and_without_ties(y, data):
     rank = data.draw(st.integers(1, len(y) // 2))
     trimmed = TrimmedRange(rank)
-    assert trimmed.delta(y) == FunctionRange(trimmed.interval).delta(y) <= 2 * rank / len(y)
-    assert ObservedRange().delta(y) == FunctionRange(lambda values: (values.min(), values.max())).delta(y)
+    assert trimmed.delta(y) == as_prediction_range(trimmed.interval, "here").delta(y) <= 2 * rank / len(y)
+    assert ObservedRange().delta(y) == as_prediction_range(lambda values: (values.min(), values.max()), "here").delta(y)
 
 
 @given(st.one_of(tied, loose), st.data())

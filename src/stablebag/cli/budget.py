@@ -20,8 +20,7 @@ from stablebag.models.fitting import NoRoomError
 from stablebag.models.learners import Surroundings
 from stablebag.models.parallel import n_workers, one_thread
 from stablebag.models.rows import RowSource
-from stablebag.models.solving import Choice, FitJob, Solver
-from stablebag.models.solving import chosen as with_solver
+from stablebag.models.solving import FitJob, Solver, SolverChoice, with_solver
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.law import ResamplingScheme
 
@@ -327,7 +326,7 @@ def _solver(learner: Any, X: Any, y: np.ndarray) -> Solver | None:
     classes = np.unique(y) if is_classifier(learner) else None
     job = FitJob(learner, X, y, Bags([np.arange(len(y))] * 2, len(y)), np.arange(2), classes=classes)
     try:
-        choice: Choice = with_solver(job).choice
+        choice: SolverChoice = with_solver(job).choice
     except Exception:
         return None  # what is wrong is told by the real fits
     return choice.solver

@@ -45,7 +45,7 @@ TRUSTED = frozenset(
         "stablebag.models.ranges.FixedRange",
         "stablebag.models.ranges.ObservedRange",
         "stablebag.models.estimators.BaggedRegressor",
-        "stablebag.models.solving.Choice",
+        "stablebag.models.solving.SolverChoice",
         "stablebag.fast.reader.ReadTreeStructure",
         "stablebag.models.rows.Output",
         "stablebag.resampling.bags.Bags",

@@ -41,7 +41,7 @@ from stablebag.models.rows import (
     one_column,
     stacked,
 )
-from stablebag.models.solving import Asking, FitJob
+from stablebag.models.solving import FitJob, PredictRequest
 from stablebag.proving.coupling import ANY
 from stablebag.proving.outputs import Labels, length_and_changes
 from stablebag.proving.scope import Quantity, Rerun, Scope
@@ -524,8 +524,8 @@ class _Refits:
         workers = n_workers(self.n_jobs, beside_others=Surroundings(keeping).may_run_beside_others)
         with counted(self.n_repeats * (1 + len(rows))) as count:
             models = Models(fit_bags(job, self.n_jobs), self.seeds)
-            about = self.classes, Asking(n_outputs=job.n_outputs)
-            predictions = np.concatenate(list(predict_bags(models, points, about[0], how=about[1])))
+            about = self.classes, PredictRequest(n_outputs=job.n_outputs)
+            predictions = np.concatenate(list(predict_bags(models, points, about[0], request=about[1])))
             count.reach(self.n_repeats)
             without = np.empty((self.n_repeats, len(rows), *predictions.shape[1:]))
             for repeat, (model, seed) in enumerate(zip(models, self.seeds, strict=True)):
@@ -564,12 +564,12 @@ class _Refits:
 
 
 def _forget_each(
-    model: Any, rows: np.ndarray, seed: int, points: Any, classes: np.ndarray | None, how: Asking
+    model: Any, rows: np.ndarray, seed: int, points: Any, classes: np.ndarray | None, request: PredictRequest
 ) -> Iterator[np.ndarray]:
     """Predict with each of these rows, or units, forgotten."""
     for row in rows:
         without = without_units(model, np.array([row]))
-        yield next(predict_bags(Models([without], np.array([seed])), points, classes, how=how))[0]
+        yield next(predict_bags(Models([without], np.array([seed])), points, classes, request=request))[0]
 
 
 def _has_matched_bags(estimator: Any, n_samples: int) -> bool:

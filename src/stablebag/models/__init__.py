@@ -6,7 +6,6 @@ from stablebag._lazy import lazily
 
 if TYPE_CHECKING:
     from stablebag.models.fitted import BagPredictions as BagPredictions
-    from stablebag.models.ranges import FunctionRange as FunctionRange
     from stablebag.models.ranges import PredictionRange as PredictionRange
     from stablebag.models.rows import RowSource as RowSource
 else:
@@ -14,7 +13,7 @@ else:
         __name__,
         {
             "fitted": ["BagPredictions"],
-            "ranges": ["FunctionRange", "PredictionRange"],
+            "ranges": ["PredictionRange"],
             "rows": ["RowSource"],
         },
     )

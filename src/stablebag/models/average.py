@@ -70,12 +70,6 @@ class BagAverage:
         if self.units is None:
             object.__setattr__(self, "units", Units(RowIds(None, self.law.n_samples)))
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickled state, also one from before there were units."""
-        self.__dict__.update(state)
-        self.__dict__.setdefault("units", None)
-        self.__post_init__()
-
     @cached_property
     def interval(self) -> Any:
         """The range to which predictions are clipped; of several outputs, the lower ends and the upper ones."""

@@ -20,14 +20,14 @@ from stablebag.models.parallel import notice
 from stablebag.models.rows import Points, fingerprint
 from stablebag.models.solving import FitJob
 
-# ----------------------------------------------------------------------------------------------------------- kept files
+# -------------------------------------------------------------------------------------------------- files
 # A folder of files that have a checksum in their names, so that a damaged one is noticed, set aside and made again.
 
 _DIGITS = 16  # of the checksum, in the name
 _DAMAGED = "damaged-"
 
 
-class KeptFiles:
+class FileCache:
     """Files by name in a folder, which is created if needed.
 
     Parameters
@@ -82,11 +82,11 @@ class KeptFiles:
             return f"{name}.{hashlib.file_digest(file, 'sha256').hexdigest()[:_DIGITS]}{self.ending}"
 
 
-# ------------------------------------------------------------------------------------------------------------ kept fits
+# --------------------------------------------------------------------------------------------------- fits
 # Fits kept in a folder as they are made, so that work that was interrupted goes on where it stopped.
 
 _OTHERS_MAY_WRITE = 0o022
-_files: ContextVar[KeptFiles | None] = ContextVar("stablebag kept fits", default=None)
+_files: ContextVar[FileCache | None] = ContextVar("stablebag kept fits", default=None)
 
 
 @contextmanager
@@ -103,29 +103,29 @@ def keep_fits(folder: str | Path) -> Iterator[None]:
             f"Others may write to the folder {folder}, and models that are read from it can run code. Use a folder of "
             f"your own, or take the right from others: chmod go-w {folder}."
         )
-    token = _files.set(KeptFiles(folder, ".pickle"))
+    token = _files.set(FileCache(folder, ".pickle"))
     try:
         yield
     finally:
         _files.reset(token)
 
 
-class KeptFits:
+class FitCache:
     """The fits of one job that are kept, by their place in it.
 
     Parameters
     ----------
-    files : KeptFiles
+    files : FileCache
         The files.
     names : list of str
         The name of each fit.
     """
 
-    def __init__(self, files: KeptFiles, names: list[str]) -> None:
+    def __init__(self, files: FileCache, names: list[str]) -> None:
         self.files, self.names = files, names
 
     @classmethod
-    def of(cls, job: FitJob, doing: str, more: tuple[Any, ...]) -> "KeptFits | None":
+    def of(cls, job: FitJob, doing: str, more: tuple[Any, ...]) -> "FitCache | None":
         """Return what is kept of a job; None if nothing is to be kept, or if the job has no name."""
         files = _files.get()
         if files is None:

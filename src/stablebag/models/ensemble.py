@@ -5,7 +5,7 @@ import inspect
 import math
 import types
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -45,18 +45,19 @@ from stablebag.models.rows import (
     fingerprint,
     in_memory,
     index_of,
-    kept,
     n_rows,
     one_column,
+    own_copy,
     same_table,
     validated_rows,
 )
 from stablebag.models.saved_tables import unwrap_tables, wrap_tables
 from stablebag.models.solving import (
     CONSTANT,
-    Asking,
-    Choice,
+    PREDICT,
     FitJob,
+    PredictRequest,
+    SolverChoice,
     Structure,
     check_wanted,
 )
@@ -69,7 +70,7 @@ from stablebag.resampling.units import Units, as_row_ids
 # -------------------------------------------------------------------------------------------------------------- routing
 # What travels to the learner beside rows and points: to its `fit`, and to the method that is asked for predictions.
 
-_ASKED = ("predict", "predict_proba", "predict_log_proba", "decision_function")
+_PREDICT_METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 
 
 class Routing:
@@ -120,9 +121,9 @@ class Routing:
                 "scikit-learn's metadata routing, and let the learner request it; or leave it out."
             )
         routed = process_routing(self, caller, **params)["estimator"]
-        return dict(routed[self._asked_for(caller)])
+        return dict(routed[self._learner_method(caller)])
 
-    def _asked_for(self, caller: str) -> str:
+    def _learner_method(self, caller: str) -> str:
         """The method of the learner that a method of the ensemble calls."""
         if caller == "decision_function" or self._estimator_type_wanted != "classifier":
             return caller
@@ -131,15 +132,15 @@ class Routing:
     def _learner_has(self, method: str) -> bool:
         """Whether the learner has a method: as it was fitted to the first bag that reached it, or as it is."""
         models = getattr(self, "estimators_", Models([], np.empty(0)))
-        first = (models[place] for place, model in enumerate(models.kept) if not isinstance(model, CONSTANT))
+        first = (models[place] for place, model in enumerate(models.stored) if not isinstance(model, CONSTANT))
         return hasattr(next(first, self._default_learner() if self.estimator is None else self.estimator), method)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return the metadata routing: all metadata go to the learner, to its `fit` or to what is asked of it."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
-        for caller in _ASKED:
+        for caller in _PREDICT_METHODS:
             if hasattr(type(self), caller):
-                mapping.add(caller=caller, callee=self._asked_for(caller))
+                mapping.add(caller=caller, callee=self._learner_method(caller))
         return MetadataRouter(owner=self).add_self_request(self).add(estimator=self._learner(), method_mapping=mapping)
 
 
@@ -149,11 +150,11 @@ def _takes_weights(learner: Any) -> bool:
     return has_fit_parameter(learner, "sample_weight") or (passes_on and not hasattr(learner, "steps"))
 
 
-# -------------------------------------------------------------------------------------------------------------- members
+# ------------------------------------------------------------------------------------------------------------- sequence
 # A fitted ensemble as a sequence of its bags' models, with the rows and the columns that each of them saw.
 
 
-class Members:
+class ModelSequence:
     """What gives an ensemble a length, places and members: the fitted models, in bag order."""
 
     n_bags: Any
@@ -359,8 +360,8 @@ def law_of_rows(scheme: Any, y: np.ndarray, strata: Any, units: Units, owner: st
     except ValueError as error:
         if units.noun == ROWS:
             raise
-        # What is said of rows is meant of units.
-        raise ValueError(units.noun.in_place_of_rows(str(error))) from error
+        drawn_over = units.noun.count(len(units))
+        raise ValueError(f"Bags are drawn over {drawn_over}, which count as rows here. {error}") from error
 
 
 def with_strata(estimator: Any, y: np.ndarray, units: Units) -> Any:
@@ -426,7 +427,7 @@ _MOST_BAGS = 100_000  # the most that "all" lists; beyond that, drawing some is 
 _BLOCK_BYTES = 2**28  # the size of the predictions of all bags that are held at once
 
 
-class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members, FrozenParts):
+class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSequence, FrozenParts):
     """What bagged regressors and classifiers share; use `BaggedRegressor` or `BaggedClassifier`."""
 
     estimator: Any
@@ -434,14 +435,14 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
     n_bags: Any
     n_jobs: int | None
     warm_start: bool
-    keep_rows: bool = True  # also of models from before there was a choice
+    keep_rows: bool = True
     solver: str = "auto"
     max_features: Any = 1.0
     oob_score: Any = False
     random_state: RandomState
 
     estimator_: Any
-    solver_: Choice
+    solver_: SolverChoice
     _average: BagAverage
     scheme_: ResolvedScheme
     derandomized_: bool
@@ -470,7 +471,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         ----------
         X : array-like, sparse array or data frame of shape (n_samples, n_features), or RowSource
             The training rows. A data frame reaches the learner as a data frame; NaN is allowed if the learner takes it.
-            A source such as `ParquetTable` has rows that are not in memory: those of some bags at a time are read.
+            A source has rows that are not in memory, which are read for a few bags at a time.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             The targets of the training rows, for a regressor one or several each; None with a source, which has them.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -497,9 +498,9 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         about = {"row_ids": row_ids, "groups": groups, "strata": strata}
         job = self._prepare(X, y, sample_weight=sample_weight, **about, **fit_params)
         before = getattr(self, "estimators_", None)  # of a warm start; a fresh fit has forgotten them
-        models = [] if before is None else list(before.kept)
+        models = [] if before is None else list(before.stored)
         new = job.part(len(models), len(job))
-        choice, structure = Choice(), None
+        choice, structure = SolverChoice(), None
         callbacks = CallbackTasks(self, new, sample_weight)
         with counted(len(new)) as count:
             for part in ready(replace(new, tasks=callbacks.tasks_of_learner)):
@@ -507,14 +508,14 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
                 for model in fit_bags(part, self.n_jobs):
                     models.append(model)
                     count.one()
-                    callbacks.end_bag(partial(self._so_far, job, models, choice, structure))
+                    callbacks.end_bag(partial(self._state_of_part, job, models, choice, structure))
                 del part  # before the rows of the next are read
-        self._hold(job, models, choice, structure, self if before is not None else None)
+        self._set_fitted(job, models, choice, structure, self if before is not None else None)
         callbacks.end_fit()
         return self
 
-    def _so_far(
-        self, job: FitJob, models: list[Any], choice: Choice, structure: Structure | None
+    def _state_of_part(
+        self, job: FitJob, models: list[Any], choice: SolverChoice, structure: Structure | None
     ) -> dict[str, Any] | None:
         """What makes a copy of this model one of the bags that are fitted so far; None where bags have weights."""
         if self.derandomized_:
@@ -528,7 +529,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         shared = {"_average": average, "bags_": average.bags, "estimator_": job.learner}
         return {"estimators_": models_so_far, "solver_": choice.of(models_so_far), **shared}
 
-    def _hold(self, job: FitJob, models: list[Any], choice: Choice, structure: Structure | None,
+    def _set_fitted(self, job: FitJob, models: list[Any], choice: SolverChoice, structure: Structure | None,
               before: Self | None = None) -> Self:  # fmt: skip
         """Keep what was fitted, some of it perhaps by a model before: this one, if it goes on."""
         goes_on = before is self
@@ -545,7 +546,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         if goes_on:
             return self
         if self.keep_rows:
-            self._X = kept(job.X)  # a copy that later changes do not reach
+            self._X = own_copy(job.X)  # a copy that later changes do not reach
             self._fit_params = copy.deepcopy(dict(job.fit_params or {}))
         else:
             self._table = fingerprint(job.X)
@@ -596,7 +597,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
             X, y = self._validated(X, y, reset=True)
         law = self._law(y, strata, units)
         self._seeds = Seeds.from_random_state(self.random_state, type(self).__name__) if seeds is None else seeds
-        self._settings, self.units_ = self._what_must_stay(params), units
+        self._settings, self.units_ = self._fit_settings(params), units
         return self._job(self._learner(), X, y, law, params)
 
     def _job(self, learner: Any, X: Any, y: np.ndarray, law: ResolvedScheme, params: dict[str, Any]) -> FitJob:
@@ -655,13 +656,13 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         output = getattr(self, "output_", None)
         return BagPredictions(self._raw(points), self.bags_, fingerprint(points), index_of(points), output)
 
-    def _raw(self, points: Any, how: Asking | None = None) -> np.ndarray:
+    def _raw(self, points: Any, request: PredictRequest = PREDICT) -> np.ndarray:
         """The predictions of all bags at some points."""
-        return np.concatenate(list(self._asked(points, how)))
+        return np.concatenate(list(self._predict_blocks(points, request)))
 
-    def _asked(self, points: Any, how: Asking | None = None) -> Iterator[np.ndarray]:
+    def _predict_blocks(self, points: Any, request: PredictRequest = PREDICT) -> Iterator[np.ndarray]:
         """Ask all bags for their predictions at some points, in blocks."""
-        return predict_bags(self.estimators_, points, self._average.classes, self.n_jobs, how=how)
+        return predict_bags(self.estimators_, points, self._average.classes, self.n_jobs, request=request)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -694,17 +695,14 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
     def _predicted(self, X: Any, caller: str, params: dict[str, Any], *, decisions: bool = False) -> np.ndarray:
         """The average over bags at some points, added up bag by bag so that only the sum is held."""
         check_is_fitted(self)
-        how = Asking(decisions, self._routed_to_predict(caller, params))
+        request = PredictRequest(decisions, self._routed_to_predict(caller, params))
         if isinstance(X, RowSource):
-            if how.params:
+            if request.params:
                 raise ValueError(f"{caller} passes nothing along for points that are not in memory. Read them first.")
-            return np.concatenate([self._averaged([raw], decisions) for _, raw in fitted(self).raw_blocks(X, how)])
-        return self._averaged(self._asked(fitted(self).checked_points(X), how), decisions)
-
-    def _averaged(self, raw: Iterable[Any], decisions: bool) -> np.ndarray:
-        average: Any = self._average
-        averaged: np.ndarray = average.prediction(raw, clip=False) if decisions else average.prediction(raw)
-        return averaged
+            blocks = fitted(self).raw_blocks(X, request)
+            return np.concatenate([self._average.prediction([raw], clip=not decisions) for _, raw in blocks])
+        points = fitted(self).checked_points(X)
+        return self._average.prediction(self._predict_blocks(points, request), clip=not decisions)
 
     def _check_parameters(self) -> None:
         name, reason = type(self).__name__, 'use a whole number, or "all" for derandomized bagging.'
@@ -772,7 +770,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
                 "warm_start=True adds bags of the same data and scheme, but the data or scheme changed since the first "
                 "fit. Fit a clone, or set warm_start=False."
             )
-        now = self._what_must_stay(params)
+        now = self._fit_settings(params)
         changed = sorted(name for name in now | self._settings if now.get(name) != self._settings.get(name))
         if changed:
             raise ValueError(
@@ -782,7 +780,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, Members,
         if int(self.n_bags) == fitted:
             warnings.warn("Warm-start fitting without raising n_bags does not fit new bags.", stacklevel=5)
 
-    def _what_must_stay(self, fit_params: dict[str, Any]) -> dict[str, Any]:
+    def _fit_settings(self, fit_params: dict[str, Any]) -> dict[str, Any]:
         """Fingerprints of what all bags share besides the rows and targets, which are kept."""
         free = {"n_bags", "n_jobs", "warm_start", "scheme", "oob_score"}
         parts = "scheme__", "prediction_range__"  # the parts themselves are compared

@@ -19,7 +19,7 @@ from stablebag.models.ensemble import BaggedEnsemble
 from stablebag.models.fitted import fitted, take_oob_score
 from stablebag.models.ranges import ObservedRange, OutputRanges, as_prediction_range
 from stablebag.models.rows import Output, are_several, columns, names_of, one_column, output_of, y_width
-from stablebag.models.solving import Asking
+from stablebag.models.solving import PREDICT, PredictRequest
 from stablebag.resampling.schemes import Scheme, Subbagging
 
 # ------------------------------------------------------------------------------------------------------------ regressor
@@ -59,9 +59,8 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         Whether the model keeps a copy of the training rows. Errors, intervals and `forget` need them. Models of nearest
         neighbours are made of their rows and keep them in any case.
     solver : {"auto", "scikit-learn"}, default="auto"
-        What fits the bags. "auto" uses a faster program for learners whose structure is known (trees, linear models,
-        nearest neighbours) if it gives the same models to the last bit, and the learner itself for all others;
-        "scikit-learn" always uses the learner itself.
+        What fits the bags. "auto" uses a faster program for learners whose structure is known, if it gives the same
+        models to the last bit, and the learner itself for all others; "scikit-learn" always uses the learner itself.
     max_features : int or float, default=1.0
         How many columns each bag's learner sees, or which share of them: random subspaces. They are drawn from the
         learner's seed, never from the rows, so the learner is a randomized one and every guarantee holds as it is. The
@@ -84,7 +83,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         The number of bags.
     bags_ : Bags
         The rows of each bag.
-    solver_ : Choice
+    solver_ : SolverChoice
         What fitted the bags, and why it was not another.
     estimators_samples_ : list of ndarray
         The positions of the rows of each bag.
@@ -226,12 +225,12 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
         take_oob_score(view, output.column)
         return view
 
-    def _asked(self, points: Any, how: Asking | None = None) -> Iterator[np.ndarray]:
+    def _predict_blocks(self, points: Any, request: PredictRequest = PREDICT) -> Iterator[np.ndarray]:
         output: Output | None = getattr(self, "output_", None)
         if output is None and not hasattr(self, "output_names_"):
-            return super()._asked(points, how)
+            return super()._predict_blocks(points, request)
         n_outputs = len(self.output_names_) if output is None else output.of
-        blocks = super()._asked(points, replace(how or Asking(), n_outputs=n_outputs))
+        blocks = super()._predict_blocks(points, replace(request, n_outputs=n_outputs))
         return blocks if output is None else map(output.column, blocks)
 
     def _default_learner(self) -> Any:
@@ -330,9 +329,8 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         Whether the model keeps a copy of the training rows. Errors, intervals and `forget` need them. Models of nearest
         neighbours are made of their rows and keep them in any case.
     solver : {"auto", "scikit-learn"}, default="auto"
-        What fits the bags. "auto" uses a faster program for learners whose structure is known (trees, linear models,
-        nearest neighbours) if it gives the same models to the last bit, and the learner itself for all others;
-        "scikit-learn" always uses the learner itself.
+        What fits the bags. "auto" uses a faster program for learners whose structure is known, if it gives the same
+        models to the last bit, and the learner itself for all others; "scikit-learn" always uses the learner itself.
     max_features : int or float, default=1.0
         How many columns each bag's learner sees, or which share of them: random subspaces. They are drawn from the
         learner's seed, never from the rows, so the learner is a randomized one and every guarantee holds as it is. The
@@ -359,7 +357,7 @@ class BaggedClassifier(ClassifierMixin, BaggedEnsemble):
         The number of bags.
     bags_ : Bags
         The rows of each bag.
-    solver_ : Choice
+    solver_ : SolverChoice
         What fitted the bags, and why it was not another.
     estimators_samples_ : list of ndarray
         The positions of the rows of each bag.

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from stablebag._checks import hold_read_only, read_only, refuse_type
 from stablebag.models.average import BagAverage
 from stablebag.models.rows import Output, RowSource, fingerprint, index_of, n_rows, take_rows, validated_rows
-from stablebag.models.solving import Asking
+from stablebag.models.solving import PREDICT, PredictRequest
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.units import Units
 
@@ -146,7 +146,7 @@ class Fitted:
         blocks = [raw for _, raw in self.raw_blocks(X)]
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
 
-    def raw_blocks(self, X: Any, how: Asking | None = None,
+    def raw_blocks(self, X: Any, request: PredictRequest = PREDICT,
                    wanted: Callable[[slice], np.ndarray] | None = None) -> Iterator[tuple[slice, Any]]:  # fmt: skip
         """Yield blocks of points that fit into memory, as a slice, with every bag's predictions, not yet clipped.
 
@@ -160,7 +160,7 @@ class Fitted:
 
         def predicted(first: int, some: Any) -> tuple[slice, np.ndarray]:
             block = slice(first, first + n_rows(some))
-            of_block = how if wanted is None else replace(how or Asking(), wanted=wanted(block))
+            of_block = request if wanted is None else replace(request, wanted=wanted(block))
             return block, self.model._raw(some, of_block)
 
         if isinstance(points, RowSource):

@@ -12,20 +12,21 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from stablebag._checks import refuse_value
-from stablebag.models.caching import KeptFits
+from stablebag.models.caching import FitCache
 from stablebag.models.learners import Subspaces, Surroundings
 from stablebag.models.parallel import BagError, Pace, n_workers, on_this_machine, one_thread, results, unlogged
 from stablebag.models.rows import Points, RowSource
 from stablebag.models.solving import (
-    Asking,
-    Choice,
+    PREDICT,
     FitJob,
     General,
+    PredictRequest,
+    SolverChoice,
     Structure,
     bags_for_solvers,
-    chosen,
     converted,
     warns_of_many_classes,
+    with_solver,
 )
 from stablebag.resampling.bags import Bags
 
@@ -41,29 +42,27 @@ class Models(Sequence[Any]):
 
     Parameters
     ----------
-    kept : iterable
-        The model of each bag as it is kept: as arrays, or as an estimator.
+    stored : iterable
+        The model of each bag as it is stored: as arrays, or as an estimator.
     seeds : ndarray of int
         The learner's seed in each bag.
     structure : Structure or None, default=None
         What models that are kept as arrays have in common.
     subspaces : Subspaces or None, default=None
-        The columns that each model saw and is to be asked about; None is all.
+        The columns that each model saw and is predicts with; None is all.
     """
-
-    subspaces: Subspaces | None = None  # also of models from before there were any
 
     def __init__(
         self,
-        kept: Iterable[Any],
+        stored: Iterable[Any],
         seeds: np.ndarray,
         structure: Structure | None = None,
         subspaces: Subspaces | None = None,
     ) -> None:
-        self.kept, self.seeds, self.structure, self.subspaces = list(kept), seeds, structure, subspaces
+        self.stored, self.seeds, self.structure, self.subspaces = list(stored), seeds, structure, subspaces
 
     def __len__(self) -> int:
-        return len(self.kept)
+        return len(self.stored)
 
     @overload
     def __getitem__(self, place: int) -> Any: ...
@@ -74,7 +73,7 @@ class Models(Sequence[Any]):
         if isinstance(place, slice):
             return [self[number] for number in range(*place.indices(len(self)))]
         number = range(len(self))[place]
-        model = self.kept[number]
+        model = self.stored[number]
         if not self.is_array(model):
             return model
         assert self.structure is not None
@@ -99,20 +98,20 @@ class Models(Sequence[Any]):
     @cached_property
     def _numbers(self) -> list[int]:
         """The numbers of the bags whose models are arrays."""
-        return [number for number, model in enumerate(self.kept) if self.is_array(model)]
+        return [number for number, model in enumerate(self.stored) if self.is_array(model)]
 
     @cached_property
     def _stacked(self) -> Any:
         assert self.structure is not None
-        return self.structure.stacked([self.kept[number] for number in self._numbers])
+        return self.structure.stacked([self.stored[number] for number in self._numbers])
 
     def runs(self, first: int, stop: int) -> Iterator[tuple[range, bool]]:
         """Yield runs of bags that are kept alike: their numbers, and whether they are arrays."""
         while first < stop:
-            array, end = self.is_array(self.kept[first]), first + 1
+            array, end = self.is_array(self.stored[first]), first + 1
             if len(self._numbers) == len(self):
                 end = stop
-            while end < stop and self.is_array(self.kept[end]) == array:
+            while end < stop and self.is_array(self.stored[end]) == array:
                 end += 1
             yield range(first, end), array
             first = end
@@ -125,17 +124,17 @@ class Models(Sequence[Any]):
     @cached_property
     def may_run_beside_others(self) -> bool:
         """Whether several of the estimators may run in threads at once."""
-        kinds = {type(model): number for number, model in enumerate(self.kept)}
+        kinds = {type(model): number for number, model in enumerate(self.stored)}
         return all(Surroundings(self[number]).may_run_beside_others for number in kinds.values())
 
     # ------------------------------------------------------------------------------------------------------- pickling
 
     def __getstate__(self) -> dict[str, Any]:
         """Put the arrays of all bags end to end: a few large ones instead of thousands."""
-        inside = np.array([self.is_array(model) for model in self.kept], dtype=bool)
-        arrays = [model for model in self.kept if self.is_array(model)]
+        inside = np.array([self.is_array(model) for model in self.stored], dtype=bool)
+        arrays = [model for model in self.stored if self.is_array(model)]
         return {
-            "estimators": [model for model in self.kept if not self.is_array(model)],
+            "estimators": [model for model in self.stored if not self.is_array(model)],
             "inside": inside,
             "seeds": self.seeds,
             "structure": self.structure,
@@ -144,12 +143,12 @@ class Models(Sequence[Any]):
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.seeds, self.structure, self.subspaces = state["seeds"], state["structure"], state.get("subspaces")
+        self.seeds, self.structure, self.subspaces = state["seeds"], state["structure"], state["subspaces"]
         estimators, n_arrays = iter(state["estimators"]), int(np.sum(state["inside"]))
         columns = [_unpacked(packed, n_arrays) for packed in state["packed"]]
         kind = None if self.structure is None else self.structure.model_type
         arrays = (kind(*values) for values in zip(*columns, strict=True)) if kind is not None else iter(())
-        self.kept = [next(arrays) if inside else next(estimators) for inside in state["inside"]]
+        self.stored = [next(arrays) if inside else next(estimators) for inside in state["inside"]]
 
 
 def _packed(values: tuple[Any, ...]) -> dict[str, Any]:
@@ -266,11 +265,11 @@ def ready(job: FitJob) -> Iterator[FitJob]:
     The solver is chosen by the first portion in which a bag reaches one.
     """
     if not isinstance(job.X, RowSource):
-        yield chosen(job)
+        yield with_solver(job)
         return
-    settled: Choice | None = None
+    settled: SolverChoice | None = None
     for part in portions(job):
-        part = chosen(part) if settled is None else replace(part, choice=settled)
+        part = with_solver(part) if settled is None else replace(part, choice=settled)
         yield part
         if settled is None and (part.choice.why or next(bags_for_solvers(part), None) is not None):
             settled = part.choice.without_rows()
@@ -296,15 +295,39 @@ def fit_and_predict_bags(job: FitJob, X: Any, n_jobs: int | None = None) -> Iter
 
 
 def predict_bags(
-    models: Models, X: Any, classes: np.ndarray | None = None, n_jobs: int | None = None, *, how: Asking | None = None
+    models: Models,
+    X: Any,
+    classes: np.ndarray | None = None,
+    n_jobs: int | None = None,
+    *,
+    request: PredictRequest = PREDICT,
 ) -> Iterator[np.ndarray]:
     """Yield the predictions of the bags' models at the points X, in blocks with one line per bag, in bag order.
 
     What a model draws at random while it predicts depends on the seed of its bag. They are asked for numbers, or for
-    probabilities or votes, unless `how` says otherwise. It may also name the points that each model has to predict.
+    probabilities or votes, unless `request` says otherwise. It may also name the points that each model has to predict.
     """
+    points = Points(X)
+    small = len(models) * points.n_points < _SMALL_PREDICTION
+    workers = 1 if small else n_workers(n_jobs, threads=True, beside_others=models.may_run_beside_others)
+    bytes_per_bag = 8 * points.n_points * ((request.n_outputs or 1) if classes is None else len(classes))
+    step = max(1, min(_BLOCK_BYTES // bytes_per_bag, len(models) // (4 * workers)))
+    with one_thread():
+        predict = _Predict(points, classes, models.structure, request)
+
+    def predict_some(first: int) -> Iterator[np.ndarray]:
+        with one_thread():
+            yield from predict(models, first, min(first + step, len(models)))
+
+    starts = [(first,) for first in range(0, len(models), step)]
     try:
-        yield from _predict_all(models, Points(X), classes, n_jobs, how or Asking())
+        if workers == 1:
+            for start in starts:
+                yield from list(predict_some(*start))  # threads are limited within a block, but not between blocks
+            return
+        # Threads share the models; processes would have to be sent all of them.
+        with results(predict_some, starts, n_jobs, require="sharedmem") as found:
+            yield from found
     except BagError as failure:
         learner = type(models[failure.number]).__name__
         raise failure.explained(f"{learner} failed to predict with the model of") from failure.cause
@@ -340,12 +363,14 @@ class _Fit:
         return None if self.solver is None else self.solver.structure
 
 
-class _Ask:
-    """Asks models for their predictions at some points."""
+class _Predict:
+    """Predicts at some points with the models of some bags."""
 
-    def __init__(self, points: Points, classes: np.ndarray | None, structure: Structure | None, how: Asking) -> None:
-        self.points, self.classes, self.how = points, classes, how
-        self.predictor = structure.predictor(points) if structure is not None and how.is_plain else None
+    def __init__(
+        self, points: Points, classes: np.ndarray | None, structure: Structure | None, request: PredictRequest
+    ) -> None:
+        self.points, self.classes, self.request = points, classes, request
+        self.predictor = structure.predictor(points) if structure is not None and request.is_plain else None
         self.surroundings: dict[type, Surroundings] = {}
 
     def __call__(self, models: Models, first: int, stop: int) -> Iterator[np.ndarray]:
@@ -355,26 +380,29 @@ class _Ask:
             if block is not None and not np.isnan(block).any():
                 yield block
             else:  # if it was NaN, the estimator says so
-                yield np.stack([self._of_estimator(models, b) for b in numbers])
+                line = self._at_all if self.request.wanted is None else self._at_wanted
+                yield np.stack([line(models, number) for number in numbers])
 
-    def _of_estimator(self, models: Models, number: int) -> np.ndarray:
-        if self.how.wanted is None:
-            return self._answer(models, number, self.points)
-        places = np.flatnonzero(self.how.wanted[number])
+    def _at_wanted(self, models: Models, number: int) -> np.ndarray:
+        """The line of a bag of which only some points are wanted."""
+        assert self.request.wanted is not None
+        places = np.flatnonzero(self.request.wanted[number])
         if len(places) > _NEARLY_ALL * self.points.n_points:
-            return self._answer(models, number, self.points)
+            return self._at_all(models, number)
         line = np.zeros((self.points.n_points, *self._numbers_at_a_point))
         if len(places):
-            line[places] = self._answer(models, number, self.points.some(places))
+            line[places] = self._at_all(models, number, self.points.some(places))
         return line
 
     @property
     def _numbers_at_a_point(self) -> tuple[int, ...]:
         if self.classes is not None:
             return (len(self.classes),)
-        return () if self.how.n_outputs is None else (self.how.n_outputs,)
+        return () if self.request.n_outputs is None else (self.request.n_outputs,)
 
-    def _answer(self, models: Models, number: int, points: Points) -> np.ndarray:
+    def _at_all(self, models: Models, number: int, points: Points | None = None) -> np.ndarray:
+        """The line of a bag at all points, or at those that are given."""
+        points = self.points if points is None else points
         model, seed = models[number], int(models.seeds[number])
         if models.subspaces is not None:
             points = Points(models.subspaces.take(points.X, seed), points.places)
@@ -385,7 +413,7 @@ class _Ask:
         try:
             # A learner about which little is known might have changed the number of threads, too.
             with nullcontext() if harmless else one_thread(), surroundings(seed, 1):
-                return self.how.answer(model, points, self.classes, harmless=harmless)
+                return self.request.predict(model, points, self.classes, harmless=harmless)
         except Exception as error:
             raise BagError.of(number, "predict", error) from error
 
@@ -400,12 +428,12 @@ def _fit_and_predict_each(job: FitJob, points: Points) -> Iterator[np.ndarray]:
     """Yield the prediction of each bag's model."""
     fit = _Fit(job)
     with one_thread():
-        asked = _Ask(points, job.classes, fit.structure, Asking(n_outputs=job.n_outputs))
+        predict = _Predict(points, job.classes, fit.structure, PredictRequest(n_outputs=job.n_outputs))
 
     def predicted(place: int) -> np.ndarray:
         model = Models([fit(place)], job.seeds[place : place + 1], fit.structure, job.subspaces)
         try:
-            (block,) = asked(model, 0, 1)
+            (block,) = predict(model, 0, 1)
         except BagError as failure:
             failure.number = job.first + place
             raise
@@ -455,20 +483,20 @@ def _one_by_one(
     each: Callable[..., Iterator[Any]], job: FitJob, n_jobs: int | None, *more: Any
 ) -> Generator[Any, None, None]:
     """Yield what `each` yields for all bags, in bag order; what is kept from before is not made again."""
-    kept = KeptFits.of(job, each.__name__, more)
-    if kept is None:
+    cache = FitCache.of(job, each.__name__, more)
+    if cache is None:
         yield from _from_workers(each, job, n_jobs, *more)
         return
-    places = kept.places
+    places = cache.places
     missing = np.array([place for place in range(len(job)) if place not in places], dtype=np.intp)
     with closing(_from_workers(each, job.only(missing) if places else job, n_jobs, *more)) as made:
         for place in range(len(job)):
-            found = kept.read(place) if place in places else None
+            found = cache.read(place) if place in places else None
             if found is None:
                 (found,) = (
                     [next(made)] if place not in places else _from_workers(each, job.only(np.array([place])), 1, *more)
                 )
-                kept.write(place, found)
+                cache.write(place, found)
             yield found
 
 
@@ -526,30 +554,6 @@ def _fit_remotely(
     each: Callable[..., Iterator[Any]], X: Any, y: np.ndarray, light: FitJob, *more: Any
 ) -> Iterator[Any]:
     return each(replace(light, X=X, y=y), *more)
-
-
-def _predict_all(
-    models: Models, points: Points, classes: np.ndarray | None, n_jobs: int | None, how: Asking
-) -> Iterator[np.ndarray]:
-    small = len(models) * points.n_points < _SMALL_PREDICTION
-    workers = 1 if small else n_workers(n_jobs, threads=True, beside_others=models.may_run_beside_others)
-    bytes_per_bag = 8 * points.n_points * ((how.n_outputs or 1) if classes is None else len(classes))
-    step = max(1, min(_BLOCK_BYTES // bytes_per_bag, len(models) // (4 * workers)))
-    with one_thread():
-        asked = _Ask(points, classes, models.structure, how)
-
-    def predict_some(first: int) -> Iterator[np.ndarray]:
-        with one_thread():
-            yield from asked(models, first, min(first + step, len(models)))
-
-    starts = [(first,) for first in range(0, len(models), step)]
-    if workers == 1:
-        for start in starts:
-            yield from list(predict_some(*start))  # threads are limited within a block, but not between blocks
-        return
-    # Threads share the models; processes would have to be sent all of them.
-    with results(predict_some, starts, n_jobs, require="sharedmem") as found:
-        yield from found
 
 
 def _about(rows: np.ndarray, job: FitJob) -> str:

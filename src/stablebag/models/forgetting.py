@@ -27,7 +27,7 @@ from stablebag.models.rows import (
     validated_rows,
     y_width,
 )
-from stablebag.models.solving import FitJob, chosen
+from stablebag.models.solving import FitJob, with_solver
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.units import RowIds, Units, as_row_ids
@@ -125,7 +125,7 @@ def _refitted(
     # Arrays refer to the classes by their place, which a class that is gone or new changes.
     before, now = model._average.classes, job.classes
     same_classes = before is None or now is None or np.array_equal(before, now)
-    models = list(model.estimators_.kept if same_classes else model.estimators_)
+    models = list(model.estimators_.stored if same_classes else model.estimators_)
     if model.derandomized_:  # there are other bags now: they are told by their rows
         places = dict(zip(units.ids.names.tolist(), range(len(units)), strict=True))
         moved = np.array([places.get(name, -1) for name in model.units_.ids.names.tolist()])
@@ -140,18 +140,18 @@ def _refitted(
     structure = model.estimators_.structure
     if structure is not None and structure.holds_rows:  # which have other positions now
         new = np.arange(len(job))
-    changed_bags = chosen(job.only(new)) if len(new) else job
+    changed_bags = with_solver(job.only(new)) if len(new) else job
     with counted(len(new)) as count:
         for number, one in zip(new, fit_bags(changed_bags, model.n_jobs) if len(new) else [], strict=True):
             models[number] = one
             count.one()
     choice = changed_bags.choice or model.solver_
-    return new_model._hold(job, models, choice, choice.structure, model)
+    return new_model._set_fitted(job, models, choice, choice.structure, model)
 
 
 def _refuse_changed_parameters(model: Any) -> None:
     """Refuse to fit some bags with other parameters than the rest."""
-    now, before = model._what_must_stay({}), model._settings
+    now, before = model._fit_settings({}), model._settings
     free = ("keep_rows", "solver")  # every solver gives the same bits
     changed = {name for name in now if name not in free and now[name] != before.get(name)}
     if changed:
@@ -177,7 +177,7 @@ def _training_data(model: Any, X: Any = None, **fit_params: Any) -> tuple[Any, d
         )
     X = validated_rows(model, X, reset=False, ensure_min_samples=2)
     params = model._routed(model._learner(), n_rows(X), fit_params.pop("sample_weight", None), fit_params)
-    now, before = model._what_must_stay(params), model._settings
+    now, before = model._fit_settings(params), model._settings
     changed = [name for name in now | before if "fit parameter" in name and now.get(name) != before.get(name)]
     if fingerprint(X) != model._table or changed:
         what = "rows" if not changed else ", ".join(name.removeprefix("the fit parameter ") for name in changed)

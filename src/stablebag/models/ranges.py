@@ -22,7 +22,7 @@ Interval: TypeAlias = tuple[float, float]
 class PredictionRange(ABC):
     """A rule that turns the targets y of a data set into an interval.
 
-    Your own range defines `interval`; a plain function from y to (low, high) works as well, see `FunctionRange`. The
+    Your own range defines `interval`; a plain function from y to (low, high) works as well. The
     rule may use the order of the targets, but not their number: a rule such as "the 5 % quantile" changes with every
     row that is left out, and its `delta` is then near 1.
     """
@@ -198,27 +198,10 @@ class ObservedRange(PredictionRange):
 
 
 @dataclass(frozen=True)
-class FunctionRange(PredictionRange):
-    """The interval that your own function computes from the targets.
-
-    Parameters
-    ----------
-    function : callable
-        A function from an array of targets to a pair (low, high). `changes`, `delta` and `reach` call it once per row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> padded = FunctionRange(lambda y: (0.0, 2 * np.max(y)))
-    >>> padded.interval([1.0, 2.0, 4.0]), padded.delta([1.0, 2.0, 4.0])
-    ((0.0, 8.0), 0.3333333333333333)
-    """
+class _FunctionRange(PredictionRange):
+    """The interval that the user's own function computes from the targets."""
 
     function: Callable[[np.ndarray], Any]
-
-    def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise refuse_type("function", "FunctionRange", "callable, from y to (low, high)", self.function)
 
     def interval(self, y: Any) -> Interval:
         return _as_interval(self.function(_check_targets(y, minimum=1)), self)
@@ -229,7 +212,7 @@ def as_prediction_range(value: Any, owner: str) -> PredictionRange:
     if isinstance(value, PredictionRange):
         return value
     if callable(value) and not isinstance(value, type):
-        return FunctionRange(value)
+        return _FunctionRange(value)
     expected = "a prediction range, such as ObservedRange() or FixedRange(0, 1), or a function from y to (low, high)"
     raise refuse_type("prediction_range", owner, expected, value)
 
@@ -265,7 +248,7 @@ def _as_interval(value: Any, owner: PredictionRange) -> Interval:
     if not -np.inf < low <= high < np.inf:
         raise ValueError(
             f"A prediction range must be a pair (low, high) of finite numbers, low <= high. Got {value!r} from "
-            f"{type(owner).__name__}."
+            f"{'your function' if isinstance(owner, _FunctionRange) else type(owner).__name__}."
         )
     return low, high
 

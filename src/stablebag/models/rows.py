@@ -140,7 +140,7 @@ class RowSource(ABC):
 def as_bytes(value: Any, name: str, owner: str) -> int:
     """Read an amount of memory: a number of bytes, or a text such as "500MB", "1.5 GB" or "2GiB".
 
-    >>> as_bytes("1.5 GB", "max_memory", "ParquetTable"), as_bytes("2MiB", "max_memory", "ParquetTable")
+    >>> as_bytes("1.5 GB", "max_memory", "a table"), as_bytes("2MiB", "max_memory", "a table")
     (1500000000, 2097152)
     """
     number: Any = value
@@ -270,7 +270,7 @@ def stacked(X: Any, more: Any) -> Any:
     return np.concatenate([np.asarray(X), np.asarray(more)])
 
 
-def kept(X: Any) -> Any:
+def own_copy(X: Any) -> Any:
     """Return a copy of a table that later changes by the caller do not reach; a source stays where it is."""
     if isinstance(X, RowSource):
         return X
@@ -424,7 +424,7 @@ class Points:
         taken = take_rows(self.X, places)
         return Points(with_own_cells(taken) if self._have_mutable_cells else taken, places)
 
-    def ask(self, model: Any, method: str, *, harmless: bool, **params: Any) -> Any:
+    def call(self, model: Any, method: str, *, harmless: bool, **params: Any) -> Any:
         """Call a method of a fitted model with the points, and with what is passed along."""
         if self.places is not None:
             return getattr(model, method)(self.X, **params)

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -71,7 +72,7 @@ class FitJob:
         The numbers of the bags, if they do not follow on each other.
     solver_wanted : str, default="auto"
         As the parameter `solver` of the ensembles.
-    choice : Choice or None, default=None
+    choice : SolverChoice or None, default=None
         Which solver fits the bags, once that is decided; None is the learner itself.
     by_row : frozenset of str or None, default=None
         The names of the fit parameters that have one entry per training row; None finds them by their lengths.
@@ -166,22 +167,22 @@ def converted(job: FitJob) -> FitJob:
     return job
 
 
-def ask(model: Any, method: str, points: Points, *, harmless: bool, **params: Any) -> Any:
+def call_method(model: Any, points: Points, method: str, *, harmless: bool, **params: Any) -> Any:
     """Return what a method of a fitted model returns at the points; the model may be known to be harmless."""
     if is_tree(model) and points.as_float32 is not None:
         return getattr(model, method)(points.as_float32, **{"check_input": False, **params})
-    return points.ask(model, method, harmless=harmless, **params)
+    return points.call(model, method, harmless=harmless, **params)
 
 
-# --------------------------------------------------------------------------------------------------------------- asking
-# What a fitted model is asked at some points, what is passed along, and what is made of its answer.
+# ------------------------------------------------------------------------------------------------- prediction
+# What a fitted model has to predict at some points, what is passed along, and what is made of its answer.
 
 CONSTANT = (DummyClassifier, DummyRegressor)  # of bags that do not reach a learner
 
 
 @dataclass(frozen=True)
-class Asking:
-    """What the models of all bags are asked.
+class PredictRequest:
+    """What the models of all bags have to predict.
 
     Parameters
     ----------
@@ -205,26 +206,27 @@ class Asking:
         """Whether it is what every function asks, and no more, so that solvers may answer."""
         return not self.decisions and not self.params
 
-    def answer(self, model: Any, points: Points, classes: np.ndarray | None, *, harmless: bool) -> np.ndarray:
+    def predict(self, model: Any, points: Points, classes: np.ndarray | None, *, harmless: bool) -> np.ndarray:
         """Return what is averaged of a bag's model: numbers, probabilities, votes, or decision functions."""
         n_points, constant = points.n_points, isinstance(model, CONSTANT)
         given = {} if constant else self.params or {}
         params = {name: isolated(name, value) for name, value in given.items()}
 
-        def asked(method: str) -> Any:
-            return ask(model, method, points, harmless=harmless, **params)
-
+        call: Callable[[str], Any] = partial(call_method, model, points, harmless=harmless, **params)
         if classes is None:
-            return outputs.numbers(asked("predict"), n_points, self.n_outputs, points.places)
+            return outputs.numbers(call("predict"), n_points, self.n_outputs, points.places)
         if self.decisions:
             if constant:
                 return outputs.undecided(n_points, classes)
             if _compares_pairs(model) and len(classes) > 2:
                 raise ValueError('its decision_function_shape="ovo" scores pairs of classes. Use "ovr".')
-            return outputs.decisions(asked("decision_function"), n_points, model.classes_, classes)
+            return outputs.decisions(call("decision_function"), n_points, model.classes_, classes)
         if hasattr(model, "predict_proba") and hasattr(model, "classes_"):
-            return outputs.probabilities(asked("predict_proba"), n_points, model.classes_, classes, points.places)
-        return outputs.votes(asked("predict"), n_points, classes)
+            return outputs.probabilities(call("predict_proba"), n_points, model.classes_, classes, points.places)
+        return outputs.votes(call("predict"), n_points, classes)
+
+
+PREDICT = PredictRequest()  # probabilities, votes or numbers, with nothing passed along
 
 
 def _compares_pairs(model: Any) -> bool:
@@ -499,7 +501,7 @@ _POINTS = 100  # at which predictions are compared
 
 
 @dataclass(frozen=True)
-class Choice:
+class SolverChoice:
     """Which solver fits the bags of a model, and why it is not another.
 
     Attributes
@@ -532,13 +534,13 @@ class Choice:
         except NotCovered:  # the learner itself gives the same bits
             return None
 
-    def without_rows(self) -> "Choice":
+    def without_rows(self) -> "SolverChoice":
         """Return the choice without the solver, which is made anew for other rows."""
         return replace(self, solver=None)
 
-    def of(self, models: Any) -> "Choice":
+    def of(self, models: Any) -> "SolverChoice":
         """Return the choice without the solver, and with the number of bags that were handed back."""
-        others = [model for model in models.kept if not models.is_array(model)]
+        others = [model for model in models.stored if not models.is_array(model)]
         back = 0 if self.why else sum(not isinstance(model, CONSTANT) for model in others)
         return replace(self, n_handed_back=back, solver=None, kind=None)
 
@@ -559,9 +561,9 @@ def register(kind: type[Solver]) -> type[Solver]:
     return kind
 
 
-def chosen(job: FitJob) -> FitJob:
+def with_solver(job: FitJob) -> FitJob:
     """Return the job with the solver that fits its bags."""
-    return job if job.choice is not None else replace(job, choice=_choice(job))
+    return job if job.choice is not None else replace(job, choice=_choose_solver(job))
 
 
 def check_wanted(wanted: Any, owner: str) -> None:
@@ -574,13 +576,13 @@ class _LearnerError(Exception):
     """Why the learner itself will fail; it says so again, and better."""
 
 
-def _choice(job: FitJob) -> Choice:
+def _choose_solver(job: FitJob) -> SolverChoice:
     if job.solver_wanted == "scikit-learn":
-        return Choice(why="the parameter solver says so")
+        return SolverChoice(why="the parameter solver says so")
     importlib.import_module("stablebag.fast")
     kind = next((kind for kind in SOLVERS if kind.takes(job.learner)), None)
     if kind is None:
-        return Choice(why=f"there is no solver for {type(job.learner).__name__}")
+        return SolverChoice(why=f"there is no solver for {type(job.learner).__name__}")
     try:
         _check_call(kind, job)
         _refuse_invalid(job.learner)
@@ -591,8 +593,8 @@ def _choice(job: FitJob) -> Choice:
         with one_thread():  # as bags are fitted
             _verify_or_doubt(solver, job)
     except (NotCovered, _LearnerError) as reason:
-        return Choice(why=str(reason))
-    return Choice(kind.name, solver=solver, kind=kind)
+        return SolverChoice(why=str(reason))
+    return SolverChoice(kind.name, solver=solver, kind=kind)
 
 
 def _check_call(kind: type[Solver], job: FitJob) -> None:
@@ -658,8 +660,8 @@ def _verify(solver: Solver, job: FitJob) -> None:
     predictor = solver.structure.predictor(points)
     if predictor is None:
         return
-    asked = "predict" if job.classes is None else "predict_proba"
-    expected = np.asarray(ask(theirs, asked, points, harmless=True))
+    method = "predict" if job.classes is None else "predict_proba"
+    expected = np.asarray(call_method(theirs, points, method, harmless=True))
     found = predictor(solver.structure.stacked([model]))[0]
     if job.classes is not None:
         found = found[:, np.isin(job.classes, theirs.classes_)]

@@ -16,7 +16,7 @@ from stablebag._writing import write_text
 from stablebag.measuring.leave_one_out import perturbations_of
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.measuring.refits import leave_one_out_refit
-from stablebag.models.caching import KeptFiles
+from stablebag.models.caching import FileCache
 from stablebag.models.ensemble import prepare_fit
 from stablebag.models.fitting import fit_and_predict_bags
 from stablebag.models.parallel import Count, counted
@@ -41,7 +41,7 @@ class Cache:
     """A folder of arrays by name; without a folder, nothing is kept. A damaged file is set aside and made again."""
 
     def __init__(self, folder: str | Path | None, prefix: str) -> None:
-        self.files = None if folder is None else KeptFiles(folder, ".npz")
+        self.files = None if folder is None else FileCache(folder, ".npz")
         self.prefix = f"v{_VERSION}-{prefix}"
 
     def array(self, name: str, make: Callable[[], np.ndarray]) -> np.ndarray:
