@@ -88,7 +88,7 @@ def test_without_refits_flips_are_called_an_estimate_with_noise():
 
 def test_rows_are_listed_with_what_refits_flip_and_others_are_not(close_calls):
     decisions = close_calls.decisions
-    contents = Contents(close_calls, Colophon.of(close_calls), Values.of(close_calls, None), None, 0.05)
+    contents = Contents(close_calls, Colophon.of(close_calls), Values.of(close_calls, None), None)
     table = contents.rows("flips")
     listed = {line[0].text: line[1].value for line in table.lines}
     assert listed == {str(row): count for row, count in enumerate(decisions.by_row) if count}

@@ -9,10 +9,10 @@ def studied(monkeypatch):
     """The studies that are made, each smaller than it was ordered."""
     made = []
 
-    def smaller(learner, X, y, X_test, y_test, **options):
-        made.append((len(X), len(X_test), options["n_bags"], options["n_refits"], options["random_state"]))
+    def smaller(model, X, y, X_test, y_test, **options):
+        made.append((len(X), len(X_test), model.n_bags, options["n_refits"], options["random_state"]))
         fewer = {**options, "n_bags": 20, "n_refits": 2, "n_points": 3}
-        return study(learner, X, y, X_test, y_test, **fewer)
+        return study(model, X, y, X_test, y_test, **fewer)
 
     monkeypatch.setattr(measure, "study", smaller)
     return made

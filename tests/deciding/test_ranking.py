@@ -1,16 +1,25 @@
+import itertools
 import math
+import pickle
 
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
-from stablebag import BaggedRegressor, BernoulliSubbagging, Subbagging, stable_ranking
-from stablebag.deciding import RankSets, top_k_sets
+from stablebag import BaggedRegressor, BernoulliSubbagging, Subbagging, inflated_argmax, stable_ranking
+from stablebag._wording import Noun
+from stablebag.deciding import LeftOutRankings, RankSets, top_k_sets
+from stablebag.deciding.ranking import Importances, common_rounds
+from stablebag.measuring.perturbations import Names
 from stablebag.proving import VectorCertificate
+
+# -------------------------------------------------------------------------------------------------------------- ranking
+
 
 X = np.arange(6.0)[:, None]
 
@@ -149,3 +158,249 @@ def test_names_and_numbers_of_items_must_fit():
     for items in ([[1], [2], [3]], 7):
         with pytest.raises(ValueError, match="'items' parameter of stable_ranking must be 3 different names"):
             stable_ranking(shares, X, None, items=items, bagging=BaggedRegressor(n_bags=2, random_state=0))
+
+
+# ------------------------------------------------------------------------------------------------------------ rank sets
+
+
+def listed(scores, epsilon):
+    """All rankings of the set, by going through all permutations."""
+    items = range(len(scores))
+
+    def fits(ranking):
+        steps = (inflated_argmax(np.asarray(scores)[list(ranking[place:])], epsilon)[0] for place in items)
+        return all(steps)
+
+    return {ranking for ranking in itertools.permutations(items) if fits(ranking)}
+
+
+def random_pair(rng):
+    scores = rng.random(rng.integers(1, 6)).round(rng.choice([1, 15]))
+    step = rng.normal(size=len(scores))
+    return scores, step / np.linalg.norm(step)
+
+
+def test_the_rankings_of_the_golden_scores():
+    rankings = RankSets([0.5, 0.45, 0.2], 0.1)
+    assert set(rankings) == {(0, 1, 2), (1, 0, 2)} == listed([0.5, 0.45, 0.2], 0.1)
+
+
+@pytest.mark.slow
+def test_listing_counting_and_membership_are_those_of_the_definition():
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        scores, _ = random_pair(rng)
+        rankings, expected = RankSets(scores, 0.3), listed(scores, 0.3)
+        assert len(list(rankings)) == rankings.size() == len(expected)
+        assert set(rankings) == expected
+        every = itertools.permutations(range(len(scores)))
+        assert {ranking for ranking in every if ranking in rankings} == expected
+        assert rankings.first(1)[0] == tuple(np.argsort(-scores, kind="stable"))
+
+
+def test_the_search_finds_a_common_ranking_exactly_if_there_is_one():
+    rng, found = np.random.default_rng(1), set()
+    for _ in range(300):
+        scores, step = random_pair(rng)
+        one, other = RankSets(scores, 0.15), RankSets(scores + step * rng.choice([0.2, 0.4, 0.8]), 0.15)
+        both = set(one) & set(other)
+        common = one.common(other)
+        assert one.intersects(other) == other.intersects(one) == bool(both)
+        assert common in both if both else common is None
+        found.add(bool(both))
+    assert found == {True, False}
+
+
+def test_scores_less_than_epsilon_apart_have_a_ranking_in_common():
+    rng = np.random.default_rng(2)
+    for _ in range(1000):
+        scores, step = random_pair(rng)
+        epsilon = rng.choice([0.05, 0.3, 0.9])
+        other = RankSets(scores + step * epsilon * (1 - 1e-6), epsilon)
+        assert RankSets(scores, epsilon).intersects(other)
+
+
+def test_many_items_are_searched_without_listing_their_rankings():
+    scores = np.linspace(0, 0.01, 120)
+    one, other = RankSets(scores, 0.1), RankSets(scores[::-1], 0.1)
+    assert one.intersects(other)
+    assert len(one.first(5)) == 5
+    with pytest.raises(ValueError, match="more than 10,000 rankings"):
+        one.size()
+    assert repr(one).endswith(", ...")
+
+
+def test_near_ties_among_many_items_are_decided_without_trying_their_orders():
+    """Items 38 and 39 are swapped far apart, behind 38 others that may be ranked in any order: 2^38 sets of them."""
+    scores = np.concatenate([np.linspace(1.0, 1.001, 38), [0.5, 0.0]])
+    other = scores.copy()
+    other[38:] = other[38:][::-1]
+    one = RankSets(scores, 0.1)
+    assert not one.intersects(RankSets(other, 0.1))
+    assert one.common(RankSets(scores, 0.1)) in one
+    rounds = common_rounds(scores, np.stack([scores, other]), 0.1)
+    assert (rounds[0] >= 0).all()
+    assert np.flatnonzero(rounds[1] < 0).tolist() == [38, 39]
+
+
+def test_sets_of_different_epsilon_are_compared_each_with_its_own():
+    wide, narrow = RankSets([0.5, 0.45], 0.1), RankSets([0.4, 0.5], 0.01)
+    assert wide.common(narrow) == narrow.common(wide) == (1, 0)
+    assert not RankSets([0.5, 0.45], 0.01).intersects(narrow)
+
+
+def test_asking_leaves_nothing_behind_that_would_be_stored():
+    rankings = RankSets(np.linspace(0, 0.01, 60), 0.1)
+    before = len(pickle.dumps(rankings))
+    rankings.first(50)
+    rankings.intersects(RankSets(np.linspace(0.01, 0, 60), 0.1))
+    assert len(pickle.dumps(rankings)) == before
+
+
+def test_what_is_no_ranking_of_these_items_is_refused():
+    rankings = RankSets([0.5, 0.45, 0.2], 0.1)
+    with pytest.raises(ValueError, match="every item once"):
+        _ = (0, 1, 1) in rankings
+    with pytest.raises(TypeError, match="a sequence of the numbers"):
+        _ = 3 in rankings
+    with pytest.raises(ValueError, match="the same items"):
+        rankings.common(RankSets([0.5], 0.1))
+    with pytest.raises(TypeError, match="RankSets of the same items"):
+        rankings.intersects([(0, 1, 2)])
+    with pytest.raises(ValueError, match="finite numbers, one for each item"):
+        RankSets([[0.5]], 0.1)
+    for scores in (["a", "b"], [[0.1], [0.2, 0.3]]):
+        with pytest.raises(ValueError, match="'scores' parameter of RankSets must be an array of numbers"):
+            RankSets(scores, 0.1)
+
+
+# ---------------------------------------------------------------------------------------------------------------- top k
+
+
+SCORES = [0.9, 0.6, 0.55, 0.52, 0.1]
+
+
+@pytest.mark.parametrize(("k", "items"), [(1, {0}), (2, {0, 1, 2}), (3, {0, 1, 2, 3}), (5, {0, 1, 2, 3, 4})])
+def test_the_sets_of_the_golden_scores(k, items):
+    assert set(np.flatnonzero(top_k_sets(SCORES, k, 0.1))) == items
+
+
+def by_the_other_definition(scores, k, epsilon):
+    """Item j is in the set if it is in the inflated argmax without the k - 1 largest of the other items."""
+    found = []
+    for item, score in enumerate(scores):
+        others = np.sort(np.delete(scores, item))[: len(scores) - k]
+        found.append(inflated_argmax([score, *others], epsilon)[0])
+    return np.array(found)
+
+
+def random_scores(rng):
+    """Often close, and often equal."""
+    scores = rng.random(rng.integers(1, 8)) * rng.choice([0.1, 1.0])
+    return scores.round(rng.choice([1, 2, 15]))
+
+
+@pytest.mark.slow
+def test_both_definitions_are_the_same_also_with_ties():
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        scores, epsilon = random_scores(rng), rng.choice([0.01, 0.1, 0.5])
+        k = rng.integers(1, len(scores) + 1)
+        assert (top_k_sets(scores, k, epsilon) == by_the_other_definition(scores, k, epsilon)).all()
+
+
+def neighbours(scores, epsilon, rng):
+    """Scores a little less than epsilon away: in a random direction, or with two items at the border swapped."""
+    step = rng.normal(size=len(scores))
+    if len(scores) > 1 and rng.random() < 0.7:
+        order = np.argsort(-scores)
+        place = rng.integers(1, len(scores))
+        step = np.zeros(len(scores))
+        step[order[place:]] = rng.random(len(scores) - place) ** 4
+        step[order[:place]] = -(rng.random(place) ** 4)
+    return scores + step / np.linalg.norm(step) * epsilon * (1 - 1e-6)
+
+
+@pytest.mark.slow
+def test_scores_less_than_epsilon_apart_have_k_items_in_common():
+    rng = np.random.default_rng(1)
+    for _ in range(5000):
+        scores, epsilon = random_scores(rng), rng.choice([0.05, 0.2, 0.6])
+        k, other = rng.integers(1, len(scores) + 1), neighbours(scores, epsilon, rng)
+        assert (top_k_sets(scores, k, epsilon) & top_k_sets(other, k, epsilon)).sum() >= k
+
+
+def test_several_points_are_answered_line_by_line_and_equal_scores_alike():
+    scores = np.random.default_rng(2).random((50, 6)).round(1)
+    found = top_k_sets(scores, 3, 0.2)
+    for line, mask in zip(scores, found, strict=True):
+        assert (top_k_sets(line, 3, 0.2) == mask).all()
+        assert all(mask[line == score].min() == mask[line == score].max() for score in line)
+    assert (found.sum(axis=1) >= 3).all()
+
+
+def test_more_items_than_there_are_cannot_be_wanted():
+    with pytest.raises(ValueError, match=r"at most the number of items\. Got 6: there are 5 items"):
+        top_k_sets(SCORES, 6, 0.1)
+    with pytest.raises(ValueError, match="an integer >= 1"):
+        top_k_sets(SCORES, 0, 0.1)
+    with pytest.raises(ValueError, match="finite"):
+        top_k_sets([0.1, np.nan], 1, 0.1)
+    with pytest.raises(ValueError, match="of shape"):
+        top_k_sets(0.5, 1, 0.1)
+
+
+# ---------------------------------------------------------------------------------------------------------- importances
+
+
+def test_importances_come_before_coefficients_and_those_are_sizes(data):
+    X, y = data
+    tree = DecisionTreeRegressor(random_state=0)
+    assert (Importances(tree)(X, y, 1) == tree.fit(X, y).feature_importances_).all()
+    assert Importances(LinearRegression())(X, -y, 0) == pytest.approx(np.abs(LinearRegression().fit(X, y).coef_))
+    assert Importances(LogisticRegression())(X, y > 0, 0).shape == (5,)  # of shape (1, 5) there
+
+
+def test_the_last_step_of_a_pipeline_is_asked(data):
+    assert Importances(make_pipeline(StandardScaler(), LinearRegression()))(*data, 0).shape == (5,)
+
+
+def test_the_seed_is_that_of_the_bag(data):
+    scores = [Importances(ExtraTreeRegressor(max_depth=2))(*data, seed).tolist() for seed in (1, 1, 2)]
+    assert scores[0] == scores[1] != scores[2]
+
+
+def test_learners_without_scores_of_features_are_refused(data):
+    X, y = data
+    with pytest.raises(TypeError, match="neither feature_importances_ nor coef_"):
+        Importances(KNeighborsRegressor())(X, y, 0)
+    with pytest.raises(TypeError, match="coefficients for 3 outputs"):
+        Importances(LogisticRegression())(X, np.digitize(y, [-0.5, 0.5]), 0)
+
+
+# ---------------------------------------------------------------------------------------------------- left out rankings
+
+
+MEASURED = LeftOutRankings(
+    np.array([True, True, False]),
+    np.array([True, False, False]),
+    np.array([True, True, False]),
+    np.array([True, True, True]),
+    np.array([0.1, 0.2, 0.3]),
+    2,
+    Names(np.array(["ann", "bob", "eve"])),
+    Noun("patient", "patients"),
+)
+
+
+def test_lines_of_the_frame_are_called_by_the_names_of_what_is_left_out():
+    assert MEASURED.to_frame().loc["bob"].tolist() == [True, False, True, True, 0.2]
+
+
+def test_sentences_count_what_changes():
+    said = " ".join(str(MEASURED).split())
+    assert (
+        "leaving out one of the 3 patients changes the order by the scores for 2 of them and the first 2 for 1" in said
+    )
+    assert "none in common for 1, and those of the first 2 fewer than 2 items for 0" in said
+    assert len(MEASURED) == 3

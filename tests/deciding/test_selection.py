@@ -1,11 +1,42 @@
+"""Which rows flip which decisions."""
+
+import copy
+import dataclasses
+import enum
 import math
+import operator
+import pickle
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.datasets import load_wine
+from sklearn.ensemble import BaggingRegressor
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import BaggedRegressor, BernoulliSubbagging, Subbagging, inflated_argmax, select_model
-from stablebag.deciding.selection import with_phantom
+from stablebag import (
+    BaggedClassifier,
+    BaggedRegressor,
+    BernoulliSubbagging,
+    Subbagging,
+    inflated_argmax,
+    leave_one_out,
+    select_model,
+)
+from stablebag._wording import Noun
+from stablebag.deciding import LeftOutSelections, search_winner, selection_stability
+from stablebag.deciding.selection import RULES, _hashable, key_of, plain_choice, with_phantom
+from stablebag.measuring.perturbations import Names
 from stablebag.proving import VectorCertificate, bounds
+
+# ------------------------------------------------------------------------------------------------------------ selection
+
 
 X = np.arange(8.0)[:, None]
 
@@ -296,3 +327,265 @@ def test_what_is_said_of_all_bags_and_of_nothing():
 def test_a_row_in_every_bag_is_told():
     with pytest.raises(ValueError, match="With 1 bag, 4 rows, such as row 0, are never left out"):
         select_model(largest, X, None, bagging=BaggedRegressor(n_bags=1, random_state=0)).leave_one_out()
+
+
+# -------------------------------------------------------------------------------------------------------------- choices
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    one: float
+    two: float
+
+
+def key(choice):
+    return key_of(choice, "selector", "select_model")
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [None, "a", 2, (math.nan, 1), frozenset([math.nan]), Pair(math.nan, 1.0), Colour.RED, Ridge, operator.add, np.add,
+     np.float64("nan"), ((math.nan,),), np.datetime64("NaT"), complex(math.nan, 1)],
+    ids=repr,
+)  # fmt: skip
+def test_a_choice_is_the_same_after_a_journey_to_another_process(choice):
+    assert key(pickle.loads(pickle.dumps(choice))) == key(choice)
+
+
+def test_types_are_told_apart_also_inside():
+    ones = [1, 1.0, True, "1", (1,), (1.0,), (True,), frozenset([1]), frozenset([1.0]), Pair(1, 1), Pair(1.0, 1), None]
+    assert len({key(choice) for choice in ones}) == len(ones)
+    assert key((np.int64(1), np.str_("a"), np.bool_(True))) == key((1, "a", True))
+    assert type(plain_choice((np.float64(2.0),))[0]) is float
+
+
+@pytest.mark.parametrize(
+    "choice", [Ridge(), object(), lambda: 0, operator.itemgetter(0)], ids=lambda c: type(c).__name__
+)
+def test_what_is_another_in_every_process_is_refused(choice):
+    with pytest.raises(TypeError, match="'selector' parameter of select_model must be"):
+        key(choice)
+    with pytest.raises(TypeError, match="compared by value"):
+        key(("a", choice))
+
+
+def test_what_cannot_be_counted_is_refused():
+    for choice in ([1], {1}, np.arange(2), (1, [2])):
+        with pytest.raises(TypeError, match="hashable"):
+            key(choice)
+
+
+# -------------------------------------------------------------------------------------------------- left out selections
+
+
+MEASURED = LeftOutSelections(
+    np.array([True, False, True]),
+    np.array([True, True, False]),
+    np.array([0.1, 0.2, 0.3]),
+    Names(np.array(["ann", "bob", "eve"])),
+    Noun("patient", "patients"),
+)
+
+
+def test_rows_that_change_the_winner_are_called_by_their_names():
+    assert MEASURED.rows_that_change_the_winner().tolist() == ["ann", "eve"]
+    assert MEASURED.to_frame().loc["eve"].tolist() == [True, False, 0.3]
+    assert len(MEASURED) == 3
+
+
+def test_sentences_are_about_what_is_left_out():
+    assert "without 2 of the 3 patients (ann, eve) another choice has most" in str(MEASURED)
+    assert "without 1 the selected choices have" in " ".join(str(MEASURED).split())
+
+
+def test_shares_are_of_all_rows():
+    assert (round(MEASURED.instability, 9), round(MEASURED.winner_instability, 9)) == (0.333333333, 0.666666667)
+
+
+# -------------------------------------------------------------------------------------------------------- search winner
+
+
+def test_the_choice_is_the_searchs_own_and_gives_its_parameters_back(data):
+    search = GridSearchCV(Ridge(), {"alpha": [0.1, 1000.0], "fit_intercept": [True, False]})
+    choice = search_winner(search)(*data, seed=0)
+    assert dict(choice) == search.fit(*data).best_params_
+    assert hash(choice) == hash(search_winner(search)(*data, seed=1))
+
+
+def test_values_that_are_not_hashable_become_so(data):
+    pipeline = make_pipeline(StandardScaler(), Ridge())
+    grid = {"standardscaler": [StandardScaler(), MinMaxScaler(feature_range=(0, 2))], "ridge__alpha": np.array([0.1])}
+    choice = search_winner(GridSearchCV(pipeline, grid))(*data, seed=0)
+    assert choice[0] == ("ridge__alpha", 0.1)
+    assert choice[1][1] in ("StandardScaler()", "MinMaxScaler(feature_range=(0, 2))")
+
+
+def test_seeds_within_a_search_come_from_the_bag(data):
+    folds = KFold(3, shuffle=True)
+    search = RandomizedSearchCV(DecisionTreeRegressor(), {"max_depth": range(1, 9)}, n_iter=3, cv=folds)
+    winner = search_winner(search)
+    assert winner(*data, seed=5) == winner(*data, seed=5)
+    assert len({winner(*data, seed=seed) for seed in range(8)}) > 1
+    assert search.random_state is None
+    assert folds.random_state is None
+
+
+def test_bags_vote_on_the_winner_the_same_for_any_number_of_jobs(data):
+    winner = search_winner(GridSearchCV(Ridge(), {"alpha": [1.0, 10.0, 100.0]}, cv=3))
+    bagging = BaggedRegressor(scheme=Subbagging(0.3), n_bags=20, random_state=0)
+    one, two = (select_model(winner, *data, bagging=bagging.set_params(n_jobs=jobs)) for jobs in (1, 2))
+    assert one.choices == two.choices
+    assert (one.shares == two.shares).all()
+    assert "alpha=" in one.explain()
+
+
+@pytest.mark.parametrize("values", [[np.nan], [KFold(2)], [partial(max, 1)]], ids=str)
+def test_values_that_are_other_objects_in_every_bag_are_one_choice(values):
+    keys = {key_of(_hashable(pickle.loads(pickle.dumps(value))), "search", "search_winner") for value in values * 3}
+    assert len(keys) == 1
+    assert _hashable(KFold(2)) != _hashable(KFold(3))
+
+
+def test_values_of_other_types_are_other_models():
+    """A tree that looks at 1 feature in a split, and one that looks at all of them (1.0)."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4))
+    y = X.sum(axis=1)
+    search = GridSearchCV(DecisionTreeRegressor(random_state=0), {"max_features": [1, 1.0]}, cv=2)
+    found = select_model(
+        search_winner(search), X, y, bagging=BaggedRegressor(scheme=Subbagging(0.5), n_bags=12, random_state=0)
+    )
+    values = [dict(choice)["max_features"] for choice in found.choices]
+    assert sorted(map(repr, values)) == ["1", "1.0"]
+
+
+def test_a_missing_number_is_not_the_text_that_names_it():
+    assert key_of(_hashable(np.nan), "a", "b") != key_of(_hashable("nan"), "a", "b")
+
+
+def test_estimators_that_look_alike_when_shortened_are_two_choices():
+    long = [make_pipeline(*[MinMaxScaler((0, k + n)) for k in range(1, 40)]) for n in (0, 1)]
+    assert "..." in repr(long[0])
+    assert _hashable(long[0]) != _hashable(long[1])
+    assert _hashable(long[0]) == _hashable(copy.deepcopy(long[0]))
+
+
+def test_what_has_no_best_parameters_is_refused():
+    with pytest.raises(TypeError, match="an unfitted search"):
+        search_winner(GridSearchCV)
+    several = GridSearchCV(Ridge(), {"alpha": [1.0]}, scoring=["r2", "max_error"], refit=False)
+    with pytest.raises(ValueError, match="which one decides"):
+        search_winner(several)
+    with pytest.raises(TypeError, match=r"an unfitted search.*it has no best_params_ after fit"):
+        search_winner(Ridge())
+    with pytest.raises(TypeError, match=r"an unfitted search.*it has no best_params_ after fit"):
+        select_model(
+            search_winner(BaggingRegressor(n_estimators=2)),
+            np.ones((9, 1)),
+            np.arange(9.0),
+            bagging=BaggedRegressor(n_bags=2),
+        )
+
+
+# -------------------------------------------------------------------------------------------------- selection stability
+
+
+@pytest.fixture(scope="module")
+def wine():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    X.index = [f"bottle {i}" for i in X.index]
+    return X[["alcohol", "ash"]], y.to_numpy()  # two columns are not enough to be sure
+
+
+@pytest.fixture(scope="module")
+def model(wine):
+    X, y = wine
+    return BaggedClassifier(n_bags=80, random_state=0).fit(X[::2], y[::2])
+
+
+@pytest.fixture(scope="module")
+def measured(model, wine):
+    return selection_stability(model, wine[0][1::2], delta=0.3)
+
+
+def test_flips_are_those_of_leave_one_out(model, wine, measured):
+    moved = leave_one_out(model, wine[0][1::2])
+    epsilon = measured.sets.epsilon
+    assert (measured.flips["argmax"] == moved.flips()).all()
+    with_all = inflated_argmax(moved.prediction, epsilon)
+    disjoint = np.array([~(inflated_argmax(line, epsilon) & with_all).any(axis=1) for line in moved.left_out])
+    assert (measured.flips["inflated-argmax"] == disjoint).all()
+    assert measured.delta("inflated-argmax") == pytest.approx(disjoint.mean(axis=0))
+
+
+def test_the_argmax_is_flipped_where_sets_are_not(measured):
+    assert measured.delta("argmax").max() > 0
+    assert measured.delta("inflated-argmax").max() <= measured.sets.delta
+
+
+def test_rows_that_flip_are_called_by_their_names(model, wine, measured):
+    point = int(measured.delta().argmax())
+    names = measured.rows_that_flip(point)
+    assert len(names) == measured.flips["argmax"][:, point].sum()
+    assert set(names) <= set(wine[0].index[::2])
+    calm = int(measured.delta().argmin())
+    assert len(measured.rows_that_flip(calm)) == 0
+    row = list(wine[0].index[::2]).index(names[0])
+    left_out = leave_one_out(model, wine[0][1::2]).left_out[row, point]
+    assert left_out.argmax() != measured.sets.prediction[point].argmax()
+
+
+def test_the_frame_has_a_line_per_point(wine, measured):
+    frame = measured.to_frame()
+    assert list(frame.columns) == list(RULES)
+    assert list(frame.index) == list(wine[0].index[1::2])
+    assert frame["argmax"].to_numpy() == pytest.approx(measured.delta())
+
+
+def test_it_says_what_was_measured_and_what_is_proved(measured):
+    said = str(measured)
+    assert repr(measured).splitlines()[0].split() == ["point", "argmax", "inflated-argmax"]
+    assert "Measured at these 89 points by leaving out each of 89 rows" in said
+    assert "Proved for these 80 bags as they were drawn" in said
+    assert "Measured" in measured._repr_html_()
+
+
+def test_units_are_left_out_where_there_are_groups(wine):
+    X, y = wine
+    groups = pd.Series([f"estate {i}" for i in np.arange(89) // 3], name="estate_id")
+    model = BaggedClassifier(n_bags=80, random_state=0).fit(X[::2], y[::2], groups=groups)
+    measured = selection_stability(model, X[1::2], epsilon=0.2)
+    assert measured.flips["argmax"].shape == (30, 89)
+    assert "by leaving out each of 30 estates" in str(measured)
+    assert " row" not in str(measured)
+    assert measured.rows_that_flip(int(measured.delta().argmax()))[0].startswith("estate ")
+
+
+@pytest.mark.slow
+def test_blocks_do_not_matter(model, wine, measured, monkeypatch):
+    X, y = wine
+    labels = y[:40] + np.arange(40) % 2
+    listed = BaggedClassifier(KNeighborsClassifier(1), scheme=Subbagging(2), n_bags="all").fit(X[:40], labels)
+    whole = selection_stability(listed, X[1::2], delta=0.3)
+    monkeypatch.setattr("stablebag.measuring.leave_one_out._LEFT_OUT", 1000)
+    monkeypatch.setattr("stablebag.deciding.label_sets._ONCE", 0)
+    for one, model_, points in ((measured, model, X[1::2]), (whole, listed, X[1::2])):
+        again = selection_stability(model_, points, delta=0.3)
+        assert all((again.flips[rule] == one.flips[rule]).all() for rule in RULES)
+
+
+def test_what_makes_no_sense_is_refused(wine, measured):
+    with pytest.raises(ValueError, match="one of"):
+        measured.delta("majority")
+    with pytest.raises(ValueError, match="below the number of points, 89"):
+        measured.rows_that_flip(89)
+    with pytest.raises(ValueError, match=">= 0"):
+        measured.rows_that_flip(-1)
+    with pytest.raises(ValueError, match="read-only"):
+        measured.flips["argmax"][0, 0] = True
+    with pytest.raises(TypeError, match="The 'model' parameter of selection_stability"):
+        selection_stability(BaggedRegressor(), wine[0])

@@ -1,17 +1,26 @@
 """The paper's experiments, at a size for tests."""
 
+import json
+import math
+import re
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from paper.small import small
 from stablebag import leave_one_out, leave_one_out_refit, on_progress
+from stablebag.measuring import Perturbations
+from stablebag.measuring.perturbations import BagSpread
 from stablebag.paper import experiments
-from stablebag.paper.experiments import run, run_all
+from stablebag.paper.experiments import Cache, Result, first_class, run, run_all, write_numbers
 
-pytestmark = pytest.mark.slow
+# ---------------------------------------------------------------------------------------------------------- experiments
 
 
+@pytest.mark.slow
 def test_the_scripts_trees_take_their_seeds_from_the_generator_of_the_data():
     """The script's own loop: one generator for the data and for every tree, the one on all rows first."""
     n, d = 40, 5
@@ -36,6 +45,7 @@ def test_the_scripts_trees_take_their_seeds_from_the_generator_of_the_data():
     assert small(1).refit_seeds("script") is None
 
 
+@pytest.mark.slow
 def test_what_is_proved_of_the_drawn_bags_bounds_what_was_measured():
     for number in (1, 4):
         result = run(small(number), n_bags=60)
@@ -44,6 +54,7 @@ def test_what_is_proved_of_the_drawn_bags_bounds_what_was_measured():
             assert (result.bagged.epsilon(rows / 40) <= result.proved.epsilon(rows / 40) + 1e-12).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 3, 4])
 def test_a_run_measures_what_refits_and_reused_bags_measure(number):
     setting = small(number)
@@ -63,6 +74,7 @@ def test_a_run_measures_what_refits_and_reused_bags_measure(number):
         assert result.target_range == pytest.approx(y.max() - y.min())
 
 
+@pytest.mark.slow
 def test_what_is_done_is_cached_and_an_interrupted_run_goes_on(tmp_path, monkeypatch):
     setting = small(4)
     monkeypatch.setattr(experiments, "_BAGS_AT_ONCE", 20)
@@ -98,6 +110,7 @@ def test_what_is_done_is_cached_and_an_interrupted_run_goes_on(tmp_path, monkeyp
     assert more.bagged.bags.n_bags == 80
 
 
+@pytest.mark.slow
 def test_settings_of_another_size_do_not_share_a_cache(tmp_path, monkeypatch):
     first = run(small(4, n=40, d=5), n_bags=20, cache=tmp_path)
     other = run(small(4, n=40, d=6), n_bags=20, cache=tmp_path)
@@ -106,6 +119,7 @@ def test_settings_of_another_size_do_not_share_a_cache(tmp_path, monkeypatch):
     assert run(small(4, n=40, d=5), n_bags=20, cache=tmp_path).base.values.shape == (40, 3)
 
 
+@pytest.mark.slow
 def test_rows_are_left_out_in_portions(monkeypatch):
     whole = run(small(4), n_bags=20)
     monkeypatch.setattr(experiments, "_ROWS_AT_ONCE", 15)
@@ -114,6 +128,7 @@ def test_rows_are_left_out_in_portions(monkeypatch):
     assert experiments.n_fits(small(4), 20) == 40 + 3 + 20
 
 
+@pytest.mark.slow
 def test_progress_counts_every_fit_once(tmp_path):
     setting, seen = small(4), []
     with on_progress(lambda done, total: seen.append((done, total))):
@@ -122,6 +137,7 @@ def test_progress_counts_every_fit_once(tmp_path):
     assert [done for done, _ in seen] == sorted({done for done, _ in seen})
 
 
+@pytest.mark.slow
 def test_literal_refits_are_measured_on_request():
     result = run(small(4), n_bags=30, literal_rows=3)
     assert result.literal.rows.tolist() == [0, 1, 2]
@@ -133,6 +149,7 @@ def test_literal_refits_are_measured_on_request():
     assert len(numbers["perturbations"]) == len(numbers["reused_bags"]) == 3
 
 
+@pytest.mark.slow
 def test_numbers_of_settings_and_bags_that_there_are_not_are_refused():
     with pytest.raises(ValueError, match="There are settings"):
         run(5)
@@ -140,9 +157,163 @@ def test_numbers_of_settings_and_bags_that_there_are_not_are_refused():
         run(1, n_bags=1)
 
 
+@pytest.mark.slow
 def test_several_settings_are_run_one_after_the_other(monkeypatch):
     monkeypatch.setattr(experiments, "SETTINGS", {1: small(1, n=10), 4: small(4, n=10)})
     results = run_all((4, 1), n_bags=20, variant="text")
     first = next(results)
     assert (first.setting.number, first.n_bags, first.variant) == (4, 20, "text")
     assert [result.setting.number for result in results] == [1]
+
+
+# -------------------------------------------------------------------------------------------------------------- results
+
+
+def result_of(values, n_bags=100):
+    """A result whose subbagged learner has these perturbations at a single point."""
+    values = np.asarray(values, dtype=float)
+    moved = Perturbations(np.zeros(1), values[:, None], np.arange(len(values)), bags=BagSpread(np.ones(1), np.ones(1)))
+    return Result(small(1, n=len(values)), "script", 0, n_bags, moved, moved, None, 1.0)
+
+
+def test_the_excess_is_the_largest_ratio_of_the_curve_to_theorem_8():
+    # Four rows, bags of two: c = 1/3, so a share 1 / (12 epsilon^2) is allowed. At 0.5 one row, 0.25 / (1/3).
+    result = result_of([0.5, 0.1, 0.1, 0.0])
+    assert result.excess(result.bagged)[0] == pytest.approx(max(0.25 * 0.25, 0.75 * 0.01) * 12)
+    epsilons = np.linspace(1e-3, 1, 5000)
+    curve = np.array([(np.array([0.5, 0.1, 0.1, 0.0]) > epsilon).mean() for epsilon in epsilons])
+    assert result.excess(result.bagged)[0] == pytest.approx((curve * 12 * epsilons**2).max(), rel=1e-3)
+
+
+def test_claims_are_held_against_numbers():
+    unstable, stable = result_of([0.9] * 40), result_of([1e-3] * 40)
+    assert [claim.holds for claim in unstable.claims()] == [True, False]
+    assert [claim.holds for claim in stable.claims()] == [False, True]
+    assert "times what is allowed" in unstable.claims()[0].found
+    assert "violated at 0 of 1" in stable.claims()[0].over_points
+
+
+@pytest.mark.slow
+def test_the_claims_of_setting_2_are_all_checked():
+    result = run(small(2, n=40), n_bags=60)
+    says = [claim.says for claim in result.claims()]
+    assert any("comparable to that of the base learner" in claim for claim in says)
+    assert any("each single bag is highly unstable" in claim for claim in says)
+    assert result.single_bags.shape == (5, 10)
+    assert result.to_dict()["single_bags_excess"] == result.single_bags.tolist()
+
+
+@pytest.mark.parametrize("number", [1, 4])
+def test_every_number_goes_to_json(number, tmp_path):
+    result = run(small(number), n_bags=30)
+    write_numbers([result], tmp_path / "numbers.json")
+    (numbers,) = json.loads((tmp_path / "numbers.json").read_text())
+    assert numbers["setting"] == number
+    assert np.shape(numbers["base"]["perturbations_by_point"]) == (10, 40)
+    assert len(numbers["claims"]) == 2
+    bounds = numbers["guarantee"]
+    assert all(exact <= paper for exact, paper in zip(bounds["exact"], bounds["theorem_8"], strict=True))
+    assert ("excess_in_observed_range" in numbers["base"]) == (number == 4)
+    assert bounds["theorem_8"][0] == pytest.approx(math.sqrt(1 / 39 / 4 / bounds["delta"][0]))
+
+
+def test_of_two_classes_the_first_is_kept_with_its_spread():
+    left_out = np.arange(12.0).reshape(3, 2, 2)
+    spread = BagSpread(np.array([[0.1, 0.2], [0.3, 0.4]]), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    moved = Perturbations(np.zeros((2, 2)), left_out, np.arange(3), bags=spread)
+    first = first_class(moved)
+    assert first.left_out.tolist() == [[0.0, 2.0], [4.0, 6.0], [8.0, 10.0]]
+    assert first.bags.deviation.tolist() == [0.1, 0.3]
+    assert first.bags.extent.tolist() == [1.0, 3.0]
+    assert first_class(first) is first
+
+
+def test_an_excess_falls_with_the_square_of_the_unit():
+    result = replace(result_of([0.5, 0.1, 0.1, 0.0]), target_range=10.0)
+    np.testing.assert_allclose(result.excess_in_observed_range(result.bagged), result.excess(result.bagged) / 100)
+
+
+# ---------------------------------------------------------------------------------------------------------------- cache
+
+
+class Maker:
+    """Makes an array, and counts how often."""
+
+    def __init__(self):
+        self.made = 0
+
+    def __call__(self):
+        self.made += 1
+        return np.arange(3.0) + self.made
+
+
+def test_what_was_made_is_kept_for_the_next_run(tmp_path):
+    make = Maker()
+    folder = tmp_path / "new" / "folder"
+    first = Cache(folder, "run").array("a", make)
+    np.testing.assert_array_equal(Cache(folder, "run").array("a", make), first)
+    assert make.made == 1
+    for prefix, name in (("run", "b"), ("other", "a")):
+        Cache(folder, prefix).array(name, make)
+    assert make.made == 3
+
+
+def test_without_a_folder_nothing_is_kept():
+    make = Maker()
+    cache = Cache(None, "run")
+    assert cache.array("a", make).tolist() != cache.array("a", make).tolist()
+    assert make.made == 2
+
+
+@pytest.mark.parametrize("kind", ["array", "perturbations"])
+def test_every_byte_that_is_changed_is_noticed_and_the_file_made_again(tmp_path, kind):
+    moved = Perturbations(np.zeros(2), np.ones((3, 2)), np.arange(3))
+    make = Maker() if kind == "array" else lambda: moved
+    getattr(Cache(tmp_path, "run"), kind)("a", make)
+    (path,) = tmp_path.iterdir()
+    good = path.read_bytes()
+    for place in range(0, len(good), max(1, len(good) // 100)):
+        path.write_bytes(good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :])
+        with pytest.warns(UserWarning, match=rf"^The file {re.escape(str(path))} is damaged\. It was set aside as dam"):
+            getattr(Cache(tmp_path, "run"), kind)("a", make)
+        for left in tmp_path.iterdir():
+            if left != path:
+                left.unlink()
+        path.write_bytes(good)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        getattr(Cache(tmp_path, "run"), kind)("a", lambda: pytest.fail("made again"))
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a zip file", None])
+def test_a_damaged_file_is_set_aside_and_made_again(tmp_path, damage):
+    make, cache = Maker(), Cache(tmp_path, "run")
+    cache.array("a", make)
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes()[:50] if damage is None else damage)
+    with pytest.warns(UserWarning, match="damaged"):
+        assert cache.array("a", make).tolist() == [2.0, 3.0, 4.0]
+    assert cache.array("a", make).tolist() == [2.0, 3.0, 4.0]  # and kept
+    assert make.made == 2
+    assert path.with_name(f"damaged-{path.name}").exists()
+
+
+def test_an_interrupted_write_leaves_nothing_behind(tmp_path, monkeypatch):
+    def interrupted(path, **arrays):
+        path.write_bytes(b"half of it")
+        raise KeyboardInterrupt
+
+    cache = Cache(tmp_path, "run")
+    monkeypatch.setattr(np, "savez_compressed", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        cache.array("a", Maker())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_perturbations_are_kept_like_arrays(tmp_path):
+    moved = Perturbations(np.zeros(2), np.ones((3, 2)), np.arange(3))
+    cache = Cache(tmp_path, "run")
+    assert cache.perturbations("p", lambda: moved) is moved
+    kept = cache.perturbations("p", lambda: pytest.fail("made again"))
+    np.testing.assert_array_equal(kept.left_out, moved.left_out)
+    np.testing.assert_array_equal(kept.rows, moved.rows)

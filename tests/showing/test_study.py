@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import parquet_files
@@ -8,6 +10,7 @@ from rounding import assert_same_sums
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
+    BernoulliSubbagging,
     Certificate,
     ParquetTable,
     Subbagging,
@@ -18,10 +21,11 @@ from stablebag import (
     on_progress,
     predict_interval,
 )
+from stablebag._seeds import Seeds
 from stablebag._wording import Noun
 from stablebag.measuring import Perturbations
 from stablebag.proving import VectorCertificate, certify_reused
-from stablebag.showing.study import Study, study
+from stablebag.showing.study import Study, study, train_and_test
 from stablebag.tables.subsets import Remainder
 
 
@@ -139,6 +143,52 @@ def test_the_bagged_model_is_refitted_without_some_rows_of_the_base_models_refit
     assert fact["measured"] == pytest.approx(means)
 
 
+def test_without_held_out_rows_a_study_holds_out_some_and_a_bagged_model_says_how_bags_are_drawn():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    forest = RandomForestRegressor(n_estimators=3, max_depth=3)
+    bagged = BaggedRegressor(forest, scheme=BernoulliSubbagging(0.3), n_bags=30)
+    result = study(bagged, X[:90], y[:90], n_refits=2, n_matched=0, random_state=4)
+    assert (result.n_samples, len(result.losses[0].bagged)) == (72, 18)
+    assert result.model.scheme == BernoulliSubbagging(0.3)
+    assert (len(result.model.bags_), result.model.random_state, bagged.random_state) == (30, 4, None)
+    (seed,) = Seeds.from_random_state(4, "study").learner_seeds(0, 1)
+    train, test = train_and_test(y[:90], None, 0.2, False, 4)
+    assert sorted([*train, *test]) == list(range(90))
+    alone = clone(forest).set_params(random_state=int(seed)).fit(X.iloc[train], y.iloc[train])
+    error = np.sqrt(np.mean((alone.predict(X.iloc[test]) - y.iloc[test]) ** 2))
+    assert result.facts()["root mean squared error"]["base"] == pytest.approx(error)
+
+
+def test_rows_are_held_out_by_class_and_as_whole_groups():
+    X, y = load_diabetes(return_X_y=True)
+    labels, groups = np.repeat(["often", "seldom"], [90, 10]), np.repeat(np.arange(50), 2)
+    train, test = train_and_test(labels, None, 0.2, True, 0)
+    assert (labels[test] == "seldom").sum() == 2
+    train, test = train_and_test(y[:100], groups, 0.2, False, 0)
+    assert not set(groups[train]) & set(groups[test])
+    assert (len(train), len(test)) == (80, 20)
+    result = study(DecisionTreeRegressor(max_depth=2), X[:100], y[:100], groups=groups, n_bags=30, n_refits=2)
+    assert (result.n_samples, result.noun.plural) == (40, "groups")
+    with pytest.raises(ValueError, match="'test_size' parameter of study must be a share"):
+        study(DecisionTreeRegressor(), X, y, test_size=1.0)
+
+
+def test_a_study_prints_as_its_facts(diabetes, cancer):
+    result, _ = diabetes
+    assert repr(result) == str(result.facts())
+    assert repr(result).startswith(result.verdict().headline[:60])
+    assert "typical change (root mean square)" in repr(result)
+    assert max(map(len, repr(result).splitlines())) <= 100
+    assert "<pre" in result._repr_html_()
+    frame = result.to_frame()
+    assert frame.loc["typical change", "value"] == result.compared.bagged_rms
+    assert frame.loc["guaranteed change", "kind"] == "proved"
+    assert frame.index.is_unique
+    assert set(cancer.to_frame().index) >= {"flips", "suggested flips", "typical change", "times smaller"}
+    with pytest.raises(KeyError, match="This study has no fact 'flips'"):
+        result.facts()["flips"]
+
+
 @pytest.mark.parametrize("groups", [None, np.arange(80) // 2])
 def test_refits_of_the_bagged_model_change_nothing_else(groups):
     X, y = load_diabetes(return_X_y=True)
@@ -247,7 +297,8 @@ def held_out_of_files(tmp_path):
 def test_a_study_of_files_is_that_in_memory_without_the_base_learner(held_out_of_files, target):
     rest, (X, y, X_test, y_test) = held_out_of_files(target)
     tree = (DecisionTreeRegressor if target == "y" else DecisionTreeClassifier)(max_depth=3)
-    about = {"n_bags": 40, "scheme": Subbagging(30), "n_points": 5, "n_refits": 3}
+    tree = (BaggedRegressor if target == "y" else BaggedClassifier)(tree, scheme=Subbagging(30), n_bags=40)
+    about = {"n_points": 5, "n_refits": 3}
     of_files = study(tree, rest, X_test=X_test, y_test=y_test, **about)
     in_memory = study(tree, X, y, X_test, y_test, n_matched=0, **about)
     assert of_files.base is None
@@ -276,9 +327,8 @@ def test_a_study_of_files_is_that_in_memory_without_the_base_learner(held_out_of
 def test_of_very_many_rows_of_files_some_are_predicted(held_out_of_files, monkeypatch):
     monkeypatch.setattr("stablebag.showing.study._MOST_ROWS", 50)
     rest, (_, _, X_test, y_test) = held_out_of_files("y")
-    result = study(
-        DecisionTreeRegressor(max_depth=3), rest, X_test=X_test, y_test=y_test, n_bags=40, scheme=Subbagging(30)
-    )
+    model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), scheme=Subbagging(30), n_bags=40)
+    result = study(model, rest, X_test=X_test, y_test=y_test)
     assert result.suspects.n_looked_at == len(result.error.rows) == result.compared.n_rows == 50
     assert (result.intervals, result.coverage) == (None, None)
     assert len(result.bagged.rows) == rest.n_samples  # what is proved, and measured beside it, is of all

@@ -515,9 +515,8 @@ def test_what_a_study_shows_beside_a_measurement_bounds_it():
     """Bags drawn anew have less noise than 400 bags reused of which 16 are without a row: another bound is due."""
     n = 2400
     X, y = np.arange(float(n))[:, None], (np.arange(n) % 2).astype(float)
-    result = study(
-        FunctionRegressor(fair_coin), X, y, X[:3], y[:3], scheme=Subbagging(0.96), n_bags=400, n_refits=2, n_points=3
-    )
+    model = BaggedRegressor(FunctionRegressor(fair_coin), scheme=Subbagging(0.96), n_bags=400)
+    result = study(model, X, y, X[:3], y[:3], n_refits=2, n_points=3)
     anew = certify(result.model)
     assert result.bagged.mean("mean") > anew.mean()  # the certificate of another thing is no bound of this one
     for fact in result.facts().section("guarantees").facts:

@@ -91,7 +91,7 @@ def interval(
         say(console, noticed)
     with whole(output) as partial:
         new.beside(columns_of(found), kept, "interval").to_csv(partial, index=False)
-    say(console, f"{len(found):,} intervals are in {output}.")
+    say(console, f"{len(found.lower):,} intervals are in {output}.")
     if save is not None:
         say(console, save_model(save, model, data.data.reading, options["table"]))
 

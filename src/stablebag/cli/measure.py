@@ -24,6 +24,7 @@ from stablebag.cli.printing import open_console, print_columns, print_study, pri
 from stablebag.cli.saving import check_can_save, save_model
 from stablebag.cli.training import Columns, Reading, make_learner, parse_parameters
 from stablebag.models.caching import keep_fits
+from stablebag.models.estimators import BaggedClassifier, BaggedRegressor
 from stablebag.models.rows import RowSource
 from stablebag.showing.report.page import Colophon
 from stablebag.showing.scores import SPANS, checked_metric
@@ -154,25 +155,24 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
     read_as = Columns.of(rows.X) if rows.reading is None else rows.reading.columns
     pipeline = read_as.pipeline(learner)
     load = _workload(console, pipeline, rows, options)
+    model = BaggedClassifier if rows.task == "classification" else BaggedRegressor
     with print_warnings(console), _kept(options["cache"]), room_named(), progress(console, "Fitting", load.share):
         result = study(
-            pipeline,
+            model(pipeline, scheme=load.scheme, n_bags=load.n_bags, n_jobs=options["jobs"]),
             rows.X,
             None if in_files else rows.y,
             rows.X_test,
             rows.y_test,
             groups=None if in_files else rows.groups,
             groups_test=rows.groups_test,
-            scheme=load.scheme,
-            n_bags=load.n_bags,
             n_points=options["points"],
             n_refits=max(1, load.n_refits),
             n_matched=load.n_matched,
             metrics=options["metrics"],
-            n_jobs=options["jobs"],
+            delta=options["delta"],
             random_state=options["seed"],
         )
-    facts = result.facts(options["delta"])
+    facts = result.facts()
     print_study(console, facts, rows.notes, rows.warnings, rows.row_numbers)
     command = " ".join([command, *load.chosen])
     colophon = Colophon.of(result, data=name_of(options["table"]), target=options["target"], command=command)
@@ -187,7 +187,7 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
 
         with progress(console, f"Writing {path.name}"):
             write(path, result, colophon=colophon, data=rows.as_read, rows=rows.X, notes=rows.notes,
-                  warnings=rows.warnings, delta=options["delta"])  # fmt: skip
+                  warnings=rows.warnings)  # fmt: skip
         say(console, f"The report is in {path}.")
     if (path := options["save"]) is not None and rows.reading is not None:
         with progress(console, f"Saving the model to {path.name}"):

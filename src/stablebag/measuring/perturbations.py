@@ -4,7 +4,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -260,6 +260,22 @@ class SharedLines(ABC):
     def take(self, lines: np.ndarray) -> np.ndarray:
         """Return some lines at all points."""
 
+    def pick(self, lines: np.ndarray) -> np.ndarray:
+        """Return some lines for each point, from an array of shape (n_points, k)."""
+        needed, place = np.unique(lines, return_inverse=True)
+        return self.take(needed)[place.reshape(lines.shape), np.arange(len(lines))[:, None]]
+
+    def by_row(self, values: np.ndarray) -> np.ndarray:
+        """Return for each row the value of its line, if there are few enough."""
+        self.refuse_if_large(len(self), 1 if values.ndim == 1 else values.shape[1])
+        return np.asarray(values[self.line_of(np.arange(len(self)))])
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Return what a file holds of them."""
+        self.refuse_if_large(len(self.counts), len(self.prediction))
+        patterns = {f"patterns.{name}": getattr(self.patterns, name) for name in self.patterns.__dataclass_fields__}
+        return {"left_out": self.lines(slice(None)), "rows": np.array([len(self)]), **patterns}
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape that an array with a line for each row has."""
@@ -339,6 +355,44 @@ class SharedLines(ABC):
     def table(self, lines: np.ndarray, prediction: np.ndarray) -> "LineTable":
         """Return other lines of the same rows."""
         return LineTable(self.patterns, prediction, lines)
+
+
+class RowLines:
+    """The predictions without each row as an array: one line for each row, behind the methods of `SharedLines`.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_rows, n_points) or (n_rows, n_points, n_classes)
+        The predictions.
+    rows : ndarray of shape (n_rows,), or range
+        The rows.
+    """
+
+    counts = None  # one row each
+
+    def __init__(self, array: np.ndarray, rows: np.ndarray | range) -> None:
+        self.array, self._rows = array, rows
+
+    def lines(self, points: slice) -> np.ndarray:
+        return np.asarray(self.array[:, points])
+
+    def refuse_if_large(self, n_rows: int, n_points: int | None = None) -> None:
+        """Refuse nothing: the array is there."""
+
+    def pick(self, lines: np.ndarray) -> np.ndarray:
+        return np.asarray(self.array[lines, np.arange(len(lines))[:, None]])
+
+    def rows_of(self, lines: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        return np.asarray(self._rows)[lines[:k]], lines[:k]
+
+    def by_row(self, values: np.ndarray) -> np.ndarray:
+        return values
+
+    def table(self, lines: np.ndarray, prediction: np.ndarray) -> np.ndarray:
+        return lines
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        return {"left_out": self.array, "rows": np.asarray(self._rows)}
 
 
 class LineTable(SharedLines):
@@ -443,7 +497,7 @@ _WAYS = {
     Rerun.ALL: "all bags",
     Rerun.ANEW: "refits",
     Rerun.ALONE: "refits",
-    Rerun.REPLACED: "refits with a row replaced",
+    Rerun.REPLACED: "refits with {} replaced",
 }
 
 
@@ -495,15 +549,20 @@ class Perturbations:
     noise_known: bool = True
     scope: Scope | None = None
     names: Names = None  # type: ignore[assignment]  # made below
+    _lines: Any = field(init=False, repr=False)  # `left_out` behind one set of methods, whichever it is
 
     def __post_init__(self) -> None:
-        for name in ("prediction", "left_out", "distances"):
-            array = getattr(self, name)
-            if not isinstance(array, SharedLines) and (array is not None or name != "distances"):
-                object.__setattr__(self, name, as_reals(array, name, "Perturbations"))
+        object.__setattr__(self, "prediction", as_reals(self.prediction, "prediction", "Perturbations"))
+        if self.distances is not None:
+            object.__setattr__(self, "distances", as_reals(self.distances, "distances", "Perturbations"))
         if not isinstance(self.rows, range):
             rows = as_positions(self.rows, "rows", "Perturbations", "the numbers of the rows that were left out")
             object.__setattr__(self, "rows", rows)
+        lines: Any = self.left_out
+        if not isinstance(lines, SharedLines):
+            lines = RowLines(read_only(as_reals(lines, "left_out", "Perturbations")), self.rows)
+            object.__setattr__(self, "left_out", lines.array)
+        object.__setattr__(self, "_lines", lines)
         hold_read_only(self)
         if self.names is None:
             object.__setattr__(self, "names", Names())
@@ -513,12 +572,12 @@ class Perturbations:
         if self.left_out.shape != expected:
             reason = "it is one prediction without each row, shaped like the one with all rows."
             raise refuse_value("left_out", "Perturbations", f"of shape {expected}", self.left_out.shape, reason)
-        for name, axis in (("prediction", 0), ("left_out", 1), ("distances", 2)):
-            array = getattr(self, name)
-            if isinstance(array, SharedLines):
-                array = self._extremes[None]  # the largest at each point is finite if all are
-            if array is not None and not np.isfinite(array).all():
-                point = int(np.argwhere(~np.isfinite(array))[0][axis])
+        of_points = {"prediction": self.prediction, "left_out": self._extremes}  # finite if all are
+        if self.distances is not None:
+            of_points["distances"] = self.distances.max(axis=(0, 1), initial=0.0)
+        for name, values in of_points.items():
+            if not np.isfinite(values).all():
+                point = int(np.argwhere(~np.isfinite(values))[0][0])
                 raise ValueError(f"The {name} at point {point} is NaN or infinite. Clip predictions to a range.")
 
     # ------------------------------------------------------------------------------------------------ what is measured
@@ -719,13 +778,10 @@ class Perturbations:
             if point >= len(self.prediction):
                 expected = f"below {len(self.prediction)}, the number of points"
                 raise refuse_value("point", "Perturbations.distribution", expected, point)
-        if self._counts is None:
-            values = self.values if point is None else self.values[:, point]
-            return values.ravel(), np.ones(values.size, dtype=np.int64)
         points = slice(None) if point is None else slice(point, point + 1)
-        values = np.abs(self.prediction[points] - self._lines(points)).reshape(len(self._counts), -1)
-        there = self._counts > 0
-        return values[there].ravel(), np.repeat(self._counts[there], values.shape[1])
+        values = self._distances(points).reshape(self._n_lines, -1)
+        counts = np.ones(len(values), dtype=np.int64) if self._counts is None else self._counts
+        return values[counts > 0].ravel(), np.repeat(counts[counts > 0], values.shape[1])
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows, or units, that move each prediction most, and how far, with sign.
@@ -750,19 +806,11 @@ class Perturbations:
 
         def first(values: np.ndarray) -> np.ndarray:
             size = values if values.ndim == 2 else np.sqrt((values**2).sum(axis=-1))
-            return np.argsort(-size, axis=0, kind="stable")[:most].T
+            return np.argsort(-size, axis=0, kind="stable")[: k + 1].T  # a line may have no row, if none is in no bag
 
-        points, most = np.arange(len(self.prediction))[:, None], k
-        if isinstance(self.left_out, SharedLines):
-            most = k + 1  # the line of the rows in no bag may have none
-            order = np.concatenate([first(values) for _, values in self._blocks(pooled=False)])
-            found = [self.left_out.rows_of(lines, k) for lines in order]
-            rows, of_lines = (np.stack(part) for part in zip(*found, strict=True))
-            needed, place = np.unique(of_lines, return_inverse=True)
-            without = self.left_out.take(needed)[place.reshape(of_lines.shape), points]
-            return self.names.of_rows(rows), self.prediction[:, None] - without
         order = np.concatenate([first(values) for _, values in self._blocks(pooled=False)])
-        return self.names.of_rows(np.asarray(self.rows)[order]), self.prediction[:, None] - self.left_out[order, points]
+        rows, lines = (np.stack(part) for part in zip(*(self._lines.rows_of(each, k) for each in order), strict=True))
+        return self.names.of_rows(rows), self.prediction[:, None] - self._lines.pick(lines)
 
     def row_norms(self) -> np.ndarray:
         """Return the root mean square over points of how far each row moves the predictions; shape (n_rows,)."""
@@ -770,7 +818,7 @@ class Perturbations:
         total: Any = 0.0
         for _, values in self._blocks(pooled=False):
             total = total + ((values / largest) ** 2).reshape(len(values), -1).sum(axis=1)
-        return self._of_each_row(np.asarray(np.sqrt(total / self.prediction.size) * largest))
+        return np.asarray(self._lines.by_row(np.sqrt(total / self.prediction.size) * largest))
 
     def flips(self, rule: Callable[[np.ndarray], np.ndarray] | None = None) -> np.ndarray:
         """Return which rows flip a classifier's decision at which points when they are left out.
@@ -805,8 +853,8 @@ class Perturbations:
                 "Decisions are between classes, and here is one number at each point, or one for each output. Use a "
                 "classifier's probabilities, as leave_one_out measures them."
             )
-        found = [flipped(self.prediction[points], self._lines(points), rule) for points in self._point_blocks()]
-        return self._of_each_row(np.concatenate(found, axis=1))
+        found = [flipped(self.prediction[points], self._lines.lines(points), rule) for points in self._point_blocks()]
+        return np.asarray(self._lines.by_row(np.concatenate(found, axis=1)))
 
     # ----------------------------------------------------------------------------- made from it: losses and distances
 
@@ -842,10 +890,8 @@ class Perturbations:
             raise kind(f"The loss cannot be worked out with these targets: {error}.") from error
         if with_all.shape[:1] != y_test.shape[:1]:
             raise ValueError(f"The loss must be elementwise: one value for each of {len(y_test)} points, no average.")
-        lines = self._lines(slice(None))
-        without: Any = np.stack([_losses(function, prediction, y_test) for prediction in lines])
-        if isinstance(self.left_out, SharedLines):
-            without = self.left_out.table(without, with_all)
+        lines = np.stack([_losses(function, prediction, y_test) for prediction in self._all_lines()])
+        without = self._lines.table(lines, with_all)
         scope = None if self.scope is None else replace(self.scope, quantity=Quantity.LOSS, range_length=None)
         known = self.noise_known and (self.bags is None or self.bags.n_bags is None)
         names = replace(self.names, classes=None)
@@ -859,8 +905,8 @@ class Perturbations:
         if self.prediction.ndim == 1:
             raise ValueError("There is one number at each point, whose distance is already in `values`.")
         distances = None if self.distances is None else np.sqrt((self.distances**2).sum(axis=-1))
-        moved = np.sqrt(((self.prediction - self._lines(slice(None))) ** 2).sum(axis=-1))
-        lengths: Any = -moved if distances is None else -distances.mean(axis=0)
+        moved = np.sqrt(((self.prediction - self._all_lines()) ** 2).sum(axis=-1))
+        lengths = -moved if distances is None else -distances.mean(axis=0)
         bags = self.bags
         if bags is not None:
             bags = replace(bags, deviation=np.sqrt((bags.deviation**2).sum(axis=-1)), extent=None)
@@ -873,10 +919,10 @@ class Perturbations:
             shift = scope.shift * to_vector
             scope = replace(scope, quantity=Quantity.VECTOR, range_length=None, shift=shift)
         zeros, names = np.zeros(len(self.prediction)), replace(self.names, classes=None)
-        if isinstance(self.left_out, SharedLines):
-            lengths = self.left_out.table(lengths, zeros)
-        about = {"distances": distances, "bags": bags, "scope": scope, "names": names}
-        return replace(self, prediction=zeros, left_out=lengths, **about)  # type: ignore[arg-type]
+        left_out = self._lines.table(lengths, zeros)
+        return replace(
+            self, prediction=zeros, left_out=left_out, distances=distances, bags=bags, scope=scope, names=names
+        )
 
     # ---------------------------------------------------------------------------- noise and scale, which are estimates
 
@@ -967,13 +1013,9 @@ class Perturbations:
         path : str or Path
             The file to write.
         """
-        values = {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
+        values = {part.name: getattr(self, part.name) for part in fields(self) if part.init}
         spread = values.pop("bags")
-        if isinstance(self.left_out, SharedLines):
-            patterns = self.left_out.patterns
-            values["left_out"] = self._lines(slice(None))
-            values["rows"] = np.array([len(self.rows)])
-            values |= {f"patterns.{name}": getattr(patterns, name) for name in patterns.__dataclass_fields__}
+        values |= self._lines.to_arrays()
         values |= {} if spread is None else {f"bags.{name}": value for name, value in vars(spread).items()}
         values["scope"] = None if self.scope is None else json.dumps(self.scope.to_dict())
         values["names"] = json.dumps(self.names.to_dict())
@@ -1041,11 +1083,11 @@ class Perturbations:
         n_points, of = len(self.prediction), "point" if self.prediction.ndim == 1 else self._columns
         several = "" if of == "point" else f" of {self.prediction.shape[1]} {'classes' if of == 'class' else 'outputs'}"
         points = f"{n_points:,} point{'' if n_points == 1 else 's'}{several}"
-        way = "" if self.scope is None else self.noun.in_place_of_rows(f" ({_WAYS[self.scope.rerun]})")
+        way = "" if self.scope is None else f" ({_WAYS[self.scope.rerun].format(self.noun.any_one)})"
         left_out = self.noun.count(len(self.rows))
         if self.scope is not None and self.scope.n_rows is not None:
             left_out = f"{len(self.rows):,} of {self.noun.count(self.scope.n_samples)}"
-        table = {self.noun.in_place_of_rows(name): value for name, value in self._table().items()}
+        table = self._table()
         width = max(22, *map(len, table))
         lines = [
             f"Perturbations by {left_out} at {points}{way}",
@@ -1067,7 +1109,8 @@ class Perturbations:
             norms = [norm(pooled, order, self._counts) for order in (1, math.inf, 2)]
             return np.stack([norms[0], exceeded_by(allowed, pooled, self._counts), *norms[1:]], axis=-1)
 
-        names = ("mean over rows", "95 % of rows, at most", "largest", "root mean square")
+        many = self.noun.plural
+        names = (f"mean over {many}", f"95 % of {many}, at most", "largest", "root mean square")
         table = dict(zip(names, np.moveaxis(self._by_points(all_at_once), -1, 0), strict=True))
         if self.bags is not None and self.bags.n_bags is not None:
             table["  bagging noise, estimated"] = self.noise
@@ -1086,7 +1129,12 @@ class Perturbations:
     @property
     def _counts(self) -> np.ndarray | None:
         """How many rows each line of distances is of; None if of one each."""
-        return self.left_out.counts if isinstance(self.left_out, SharedLines) else None
+        counts: np.ndarray | None = self._lines.counts
+        return counts
+
+    @property
+    def _n_lines(self) -> int:
+        return len(self.rows) if self._counts is None else len(self._counts)
 
     @cached_property
     def _rounding(self) -> float:
@@ -1098,28 +1146,25 @@ class Perturbations:
     @cached_property
     def _extremes(self) -> np.ndarray:
         """The largest absolute value of the predictions without a row at each point, without an array of all."""
-        if not isinstance(self.left_out, SharedLines):
-            highest, lowest = self.left_out.max(axis=0, initial=0.0), self.left_out.min(axis=0, initial=0.0)
-            return np.asarray(np.maximum(highest, -lowest))
-        return np.concatenate([np.abs(self._lines(points)).max(axis=0) for points in self._point_blocks()])
+        blocks = (self._lines.lines(points) for points in self._point_blocks())
+        ends = [np.maximum(some.max(axis=0, initial=0.0), -some.min(axis=0, initial=0.0)) for some in blocks]
+        return np.concatenate([np.empty((0, *self.prediction.shape[1:])), *ends])
 
-    def _lines(self, points: slice) -> np.ndarray:
-        """The predictions without each row at some points; of rows that are alike, once."""
-        if isinstance(self.left_out, SharedLines):
-            self.left_out.refuse_if_large(len(self.left_out.counts), len(self.prediction[points]))
-            return self.left_out.lines(points)
-        return self.left_out[:, points]
+    def _all_lines(self) -> np.ndarray:
+        """The predictions without each row; of rows that are alike, once."""
+        self._lines.refuse_if_large(self._n_lines)
+        return np.asarray(self._lines.lines(slice(None)))
 
-    def _of_each_row(self, lines: np.ndarray) -> np.ndarray:
-        """What is known of each line, for each row."""
-        if not isinstance(self.left_out, SharedLines):
-            return lines
-        self.left_out.refuse_if_large(len(self.rows), 1 if lines.ndim == 1 else lines.shape[1])
-        return np.asarray(lines[self.left_out.line_of(np.arange(len(self.rows)))])
+    def _distances(self, points: slice) -> np.ndarray:
+        """How far each line is from the prediction at some points, averaged over repeats."""
+        if self.distances is not None:
+            return np.asarray(self.distances[:, :, points].mean(axis=0))
+        self._lines.refuse_if_large(self._n_lines, len(self.prediction[points]))
+        return np.asarray(np.abs(self.prediction[points] - self._lines.lines(points)))
 
     def _point_blocks(self) -> Iterator[slice]:
         """Walk the points by blocks, so that no second array of rows by points is made."""
-        n_lines = self._n_pooled if self._counts is None else len(self._counts)
+        n_lines = self._n_lines * (1 if self.distances is None else len(self.distances))
         step = max(1, _BLOCK_BYTES // max(1, 8 * n_lines * math.prod(self.prediction.shape[1:])))
         for first in range(0, len(self.prediction), step):
             yield slice(first, min(first + step, len(self.prediction)))
@@ -1133,7 +1178,7 @@ class Perturbations:
         for points in self._point_blocks():
             if self.distances is None:
                 # With the rows of a point next to each other in memory, sums over rows are several times as fast.
-                lines = np.moveaxis(self._lines(points), 0, -1)
+                lines = np.moveaxis(self._lines.lines(points), 0, -1)
                 moved = np.empty(lines.shape)
                 np.subtract(self.prediction[points][..., None], lines, out=moved)
                 yield points, np.moveaxis(np.abs(moved, out=moved), -1, 0)
@@ -1147,7 +1192,7 @@ class Perturbations:
 
     def _levels(self) -> np.ndarray:
         """Zero, and distances at which the share of some point changes: all of them, or evenly spread ones."""
-        n_lines = self._n_pooled if self._counts is None else len(self._counts)
+        n_lines = self._n_lines * (1 if self.distances is None else len(self.distances))
         few = n_lines * self.prediction.size <= _BLOCK_BYTES // 8
 
         def some(pooled: np.ndarray) -> np.ndarray:

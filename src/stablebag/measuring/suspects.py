@@ -11,7 +11,7 @@ from stablebag._checks import check_integer, check_real
 from stablebag._seeds import Seeds
 from stablebag._wording import ROWS, Noun, Result, html_table, number, paragraphs, preformatted, printable
 from stablebag.measuring.leave_one_out import chosen_rows, left_out_at_rows, perturbations_of
-from stablebag.measuring.perturbations import Names
+from stablebag.measuring.perturbations import Names, Perturbations
 from stablebag.models.ensemble import check_bagged
 from stablebag.models.fitted import fitted
 from stablebag.models.learners import one_hot
@@ -210,9 +210,9 @@ class Suspects(Result):
         head, beside = self.noun.singular, ("residual", "usual size", "times the usual size")
         if self._of_classes:
             beside = ("probability of its class", "usual in its class", "distance")
-        first = {"moves predictions by": [one.change for one in self.influential]}
+        first: dict[str, Any] = {"moves predictions by": [one.change for one in self.influential]}
         first["bagging noise"] = [one.noise for one in self.influential]
-        second = {name: [one[place] for one in self.unusual] for place, name in enumerate(beside, 2)}
+        second: dict[str, Any] = {name: [one[place] for one in self.unusual] for place, name in enumerate(beside, 2)}
         tables = [
             html_table(head, [one.name for one in found], columns)
             for found, columns in ((self.influential, first), (self.unusual, second))
@@ -303,11 +303,19 @@ def suspects(
     reason = "it is the chance of listing any row if none has an effect."
     alpha = check_real(alpha, "alpha", "suspects", low=0.001, high=0.5, reason=reason)
     chosen = chosen_rows(rows, len(fitted(model).y), ROWS, random_state, "suspects")
-    moving, noise, n_points = _influential(model, X, alpha)
-    numbers = np.arange(len(fitted(model).y)) if chosen is None else chosen
+    moved = perturbations_of(fitted(model).average, fitted(model).raw(X))
+    return find_suspects(model, X, moved, k=k, alpha=alpha, rows=chosen)
+
+
+def find_suspects(
+    model: Any, X: Any, moved: Perturbations, *, k: int = 10, alpha: float = 0.05, rows: np.ndarray | None = None
+) -> Suspects:
+    """Return what `suspects` does, of perturbations at X that were measured before."""
+    moving, noise, n_points = _influential(model, X, moved, alpha)
+    numbers = np.arange(len(fitted(model).y)) if rows is None else rows
     distances = _unlike_their_class if fitted(model).average.classes is not None else _far_residuals
-    farthest, usual = distances(model, numbers, chosen)
-    n_looked_at = None if chosen is None else len(chosen)
+    farthest, usual = distances(model, numbers, rows)
+    n_looked_at = None if rows is None else len(rows)
     found = _of_groups(model, farthest, k)
     return Suspects(moving, found, noise, usual, alpha, model.units_.noun, n_looked_at, n_points)
 
@@ -315,9 +323,10 @@ def suspects(
 # -------------------------------------------------------------------------------------------- who moves the predictions
 
 
-def _influential(model: Any, X: Any, alpha: float) -> tuple[tuple[InfluentialRow, ...], float, int]:
+def _influential(
+    model: Any, X: Any, moved: Perturbations, alpha: float
+) -> tuple[tuple[InfluentialRow, ...], float, int]:
     average, raw = fitted(model).average, fitted(model).raw(X)
-    moved = perturbations_of(average, raw)
     moves = (moved if moved.prediction.ndim == 1 else moved.in_norm()).row_norms()
     moves[moves <= _ROUNDING * np.abs(moved.prediction).max(initial=0.0)] = 0.0  # by rows in no bag, say
     noise, p_values = np.zeros(len(moves)), np.zeros(len(moves))  # all bags have no noise, nor have bags that agree

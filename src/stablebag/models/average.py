@@ -134,20 +134,34 @@ class BagAverage:
     def left_out(self, raw: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Return the average over the bags without row i, for every row i, or some; shape (n_rows, n_points, ...)."""
         self.refuse_units_in_every_bag()
-        if rows is not None:
-            return self._left_out_of(raw, rows)
         outputs = self.outputs(raw)
-        return self._exactly(self._averages_without(outputs), raw, outputs, np.arange(self.bags.n_samples))
+        columns = outputs.reshape(len(self.bags), -1)
+        weighted = columns if self.drawn else columns * self.weights[:, None]
+        result = np.empty((self.bags.n_samples if rows is None else len(rows), columns.shape[1]))
+        for places, outside, total in self.outside_blocks(rows):
+            with np.errstate(over="ignore"):  # what is infinite then is refused
+                np.matmul(outside, weighted, out=result[places])
+            result[places] /= total[:, None]
+        result = result.reshape(len(result), *outputs.shape[1:])
+        return self._exactly(result, raw, outputs, np.arange(self.bags.n_samples) if rows is None else rows)
 
-    def _left_out_of(self, raw: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        outputs = self.outputs(raw)
-        columns, result = outputs.reshape(len(self.bags), -1), np.empty((len(rows), *outputs.shape[1:]))
-        step = max(1, _BLOCK_BYTES // 9 // len(self.bags))
-        for first in range(0, len(rows), step):
-            outside = self.bags.outside(rows[first : first + step]).T * self.weights
-            averages = (outside @ columns) / outside.sum(axis=1)[:, None]
-            result[first : first + step] = averages.reshape(-1, *outputs.shape[1:])
-        return self._exactly(result, raw, outputs, rows)
+    def outside(self, rows: slice | np.ndarray) -> np.ndarray:
+        """Return 1.0 for each bag without each of these rows, else 0.0: one line per row, one column per bag."""
+        outside: np.ndarray = self.bags.outside(rows).T.astype(float)
+        return outside
+
+    def outside_blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Yield what every average and spread without rows is made of, in blocks of rows that fit into memory.
+
+        For some rows, or for all: their places, `outside` of them, and the total weight of the bags without each row,
+        which is the number of these bags if they were drawn.
+        """
+        n_rows = self.bags.n_samples if rows is None else len(rows)
+        step = max(1, _BLOCK_BYTES // 9 // len(self.bags))  # a block of bool, and as many floats
+        for first in range(0, n_rows, step):
+            places = slice(first, min(first + step, n_rows))
+            outside = self.outside(places if rows is None else rows[places])
+            yield places, outside, outside.sum(axis=1) if self.drawn else outside @ self.weights
 
     def _exactly(self, result: np.ndarray, raw: np.ndarray, outputs: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Put in the averages without the special rows, and the prediction itself where a row cannot move it.
@@ -266,21 +280,6 @@ class BagAverage:
             outputs = raw.copy()
             outputs[self._empty[bags]] = self.lonely_units[row]
         return self.weights[bags] / self.weights[bags].sum(), outputs
-
-    def _averages_without(self, outputs: np.ndarray) -> np.ndarray:
-        """The average over the bags without row i, for every row i, by one matrix product per block of rows."""
-        columns = outputs.reshape(len(self.bags), -1)
-        result = np.empty((self.bags.n_samples, columns.shape[1]))
-        weighted = columns if self.drawn else columns * self.weights[:, None]
-        # A block of bool, and as many floats for the product.
-        for rows, inside in self.bags.inclusion_blocks(max_bytes=max(1, _BLOCK_BYTES // 9)):
-            outside = (~inside.T).astype(float)
-            total = outside.sum(axis=1) if self.drawn else outside @ self.weights
-            with np.errstate(over="ignore"):  # what is infinite then is refused
-                np.matmul(outside, weighted, out=result[rows])
-            result[rows] /= total[:, None]
-        shaped: np.ndarray = result.reshape(self.bags.n_samples, *outputs.shape[1:])
-        return shaped
 
 
 def _added(total: np.ndarray | None, lines: np.ndarray) -> np.ndarray:
@@ -401,7 +400,7 @@ class LeftOutLines:
         self._rows = np.concatenate([always, others])
         self._totals = outside_weights(average)[self._rows]
         small = 8 * len(self._rows) * len(average.bags) <= _MATRIX_BYTES
-        self._matrix = self._outside(slice(0, len(self._rows))) if small else None
+        self._matrix = average.outside(self._rows) if small else None
 
     def blocks(
         self, points: BagPoints, numbers: np.ndarray, window: slice
@@ -437,17 +436,10 @@ class LeftOutLines:
             step = _MATRIX_BYTES // 9 // len(lines.T) + 1
             for first in range(rows.start, rows.stop, step):
                 part = slice(first, min(first + step, rows.stop))
-                result[:, part.start - rows.start : part.stop - rows.start] = lines @ self._outside(part).T
+                result[:, part.start - rows.start : part.stop - rows.start] = (
+                    lines @ self.average.outside(self._rows[part]).T
+                )
         result /= self._totals[rows]
-
-    def _outside(self, places: slice) -> np.ndarray:
-        """One line for each row at these places, with 1.0 for each bag that is without it."""
-        rows, bags = self._rows[places], self.average.bags
-        matrix = np.zeros((len(rows), len(bags)))
-        for block, inside in bags.inclusion_blocks():
-            here = np.flatnonzero((block.start <= rows) & (rows < block.stop))
-            matrix[here] = ~inside.T[rows[here] - block.start]
-        return matrix
 
 
 def extremes(always: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -461,7 +453,7 @@ def outside_weights(average: BagAverage) -> np.ndarray:
     """Return the total weight of the bags without row i, or their number if they were drawn; shape (n_samples,)."""
     if average.drawn:
         return average.bags.n_without.astype(float)
-    return np.concatenate([~inside.T @ average.weights for _, inside in average.bags.inclusion_blocks()])
+    return np.concatenate([total for _, _, total in average.outside_blocks()])
 
 
 def point_blocks(average: BagAverage, raw: np.ndarray) -> Iterator[BagPoints]:
@@ -479,7 +471,6 @@ def point_blocks(average: BagAverage, raw: np.ndarray) -> Iterator[BagPoints]:
 # from the mean of all models is rounding, and taken as zero.
 
 _ROUNDING = 1e-12  # of a mean square
-_SPREAD_BLOCK_BYTES = 2**27
 
 
 def spread(average: BagAverage, raw: np.ndarray) -> np.ndarray:
@@ -507,10 +498,10 @@ def left_out_spread(average: BagAverage, raw: np.ndarray) -> np.ndarray:
     unit = np.abs(offsets).max(axis=0)
     offsets /= np.where(unit > 0, unit, 1.0)
     squares, found = offsets**2, np.empty((average.bags.n_samples, raw.shape[1]))
-    for rows, inside in average.bags.inclusion_blocks(max_bytes=max(1, _SPREAD_BLOCK_BYTES // 9)):
-        outside = _adding_up(~inside.T * weights, axis=1)
-        second = outside @ squares
-        variance = second - (outside @ offsets) ** 2
+    for rows, outside, _ in average.outside_blocks():
+        shares = _adding_up(outside * weights, axis=1)
+        second = shares @ squares
+        variance = second - (shares @ offsets) ** 2
         found[rows] = np.sqrt(np.where(variance > _ROUNDING * second, variance, 0.0)) * unit
     return found
 

@@ -424,7 +424,6 @@ except ImportError:
 
 
 _MOST_BAGS = 100_000  # the most that "all" lists; beyond that, drawing some is the better idea
-_BLOCK_BYTES = 2**28  # the size of the predictions of all bags that are held at once
 
 
 class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSequence, FrozenParts):

@@ -228,9 +228,9 @@ class Facts:
         return preformatted(str(self))
 
 
-def facts_of(study: Any, delta: float = 0.05) -> Facts:
-    """Return all that is shown of a study; `delta` is the share of rows, or of changes, that may be larger."""
-    compared, noun = study.compared, study.noun
+def facts_of(study: Any) -> Facts:
+    """Return all that is shown of a study."""
+    compared, noun, delta = study.compared, study.noun, study.delta
     models = {"base": "base model", "bagged": "bagged"}
     if compared.base is None:
         del models["base"]

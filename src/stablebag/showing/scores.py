@@ -222,8 +222,8 @@ class HeldOut:
 
     Parameters
     ----------
-    alone : estimator or None
-        The base learner, fitted to all training rows; None if it was not.
+    alone : estimator, ndarray of shape (n_rows,) or None
+        The base learner, fitted to all training rows, or the numbers that it predicts; None if it was not.
     model : BaggedRegressor or BaggedClassifier
         The fitted bagged model.
     X_test : array or DataFrame
@@ -245,7 +245,8 @@ class HeldOut:
         self.classes = None if averaged.ndim == 1 else model.classes_
         if self.classes is None:
             self.y, trained = np.asarray(y_test, dtype=float), np.asarray(fitted(model).y, dtype=float)
-            self.base: Any = None if alone is None else _Numbers(alone.predict(X_test))
+            numbers = alone.predict(X_test) if hasattr(alone, "predict") else alone
+            self.base: Any = None if alone is None else _Numbers(numbers)
             self.bagged: Any = _Numbers(averaged)
             self.constant: Any = DummyRegressor().fit(np.zeros((len(trained), 1)), trained)
             self.is_imbalanced, self.rare = False, None

@@ -5,12 +5,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import train_test_split
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import shuffle
 
-from stablebag._checks import check_integer, check_jobs, hold_read_only, refuse_type, refuse_value
+from stablebag._checks import check_integer, check_jobs, check_real, hold_read_only, refuse_type, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import ROWS, Noun
 from stablebag.deciding.intervals import Intervals, predict_interval
+from stablebag.deciding.label_sets import LabelSets, predict_set
 from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
 from stablebag.measuring.leave_one_out import leave_one_out, undecided_blocks
 from stablebag.measuring.perturbations import Names, Perturbations, flipped
@@ -20,17 +24,16 @@ from stablebag.measuring.refits import (
     refit_without_each,
     spread_of_a_few,
 )
-from stablebag.measuring.suspects import Suspects, suspects
-from stablebag.models.ensemble import units_of
+from stablebag.measuring.suspects import Suspects, find_suspects
+from stablebag.models.ensemble import BaggedEnsemble, units_of
 from stablebag.models.estimators import BaggedClassifier, BaggedRegressor
 from stablebag.models.fitted import fitted
 from stablebag.models.learners import Copies
 from stablebag.models.parallel import counted, step
-from stablebag.models.rows import RowSource, are_several, n_rows, one_column
+from stablebag.models.rows import RowSource, are_several, n_rows, one_column, take_rows
 from stablebag.proving.certificate import StabilityCertificate
 from stablebag.proving.certify import certify, certify_reused
 from stablebag.proving.scope import Quantity, Rerun, refuse_mismatch
-from stablebag.resampling.schemes import Scheme, Subbagging
 from stablebag.resampling.units import numbered_groups
 from stablebag.showing.comparison import Comparison, at_first, bagged_by, of_rows
 from stablebag.showing.facts import Facts, facts_of
@@ -377,6 +380,11 @@ class Study:
         if they were measured; ``compared.weights`` says how many others each stands for.
     ranking : Ranking or None, default=None
         How well the bagged model ranks the held-out rows, by which the verdict compares it with a constant.
+    sets : LabelSets or None, default=None
+        For a classifier, stable sets of labels at the points at which perturbations were measured.
+    delta : float, default=0.05
+        The share of all changes that may be larger than the quantile that is shown, and of the training rows, or
+        groups, that may move a prediction by more than what is guaranteed.
     """
 
     task: str
@@ -398,6 +406,8 @@ class Study:
     suspects: Suspects | None = None
     refitted: Perturbations | None = None
     ranking: Ranking | None = None
+    sets: LabelSets | None = None
+    delta: float = 0.05
 
     @classmethod
     def of(
@@ -410,6 +420,7 @@ class Study:
         model: Any = None,
         intervals: Intervals | None = None,
         targets: Any = None,
+        delta: float = 0.05,
     ) -> "Study":
         """Build a study from existing objects.
 
@@ -430,6 +441,8 @@ class Study:
             Prediction intervals at these points.
         targets : array-like or None, default=None
             The targets of the points.
+        delta : float, default=0.05
+            As in `study`.
 
         Returns
         -------
@@ -446,7 +459,14 @@ class Study:
         covered = None if intervals is None or known is None else intervals.coverage(known)
         error = None if model is None else leave_one_out_error(model, None if vector else "absolute")
         task = "classification" if vector else "regression"
-        parts = {"intervals": intervals, "points": None, "targets": known, "coverage": covered, **of_classes}
+        parts = {
+            "intervals": intervals,
+            "points": None,
+            "targets": known,
+            "coverage": covered,
+            "delta": delta,
+            **of_classes,
+        }
         compared = Comparison.of(base, bagged)
         return cls(task, len(bagged.rows), model, base, bagged, proved, anew, compared, (), (), error, **parts)
 
@@ -462,34 +482,13 @@ class Study:
             return "the prediction"
         return "the class probabilities (distance between vectors, at most 1.41)"
 
-    def facts(self, delta: float = 0.05) -> Facts:
-        """Return all that is shown of the study, by name: ``facts()["typical change"]``.
+    def facts(self) -> Facts:
+        """Return all that is shown of the study, by name: ``facts()["typical change"]``."""
+        return facts_of(self)
 
-        Parameters
-        ----------
-        delta : float, default=0.05
-            A share in [0, 1]: of all changes, those that may be larger than their quantile; of the training rows, or
-            groups, those that may move a prediction by more than what is guaranteed.
-
-        Returns
-        -------
-        Facts
-        """
-        return facts_of(self, delta)
-
-    def to_frame(self, delta: float = 0.05) -> Any:
-        """Return a pandas DataFrame with a line for each fact, by its name.
-
-        Parameters
-        ----------
-        delta : float, default=0.05
-            As in `facts`.
-
-        Returns
-        -------
-        DataFrame
-        """
-        return self.facts(delta).to_frame()
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a line for each fact, by its name."""
+        return self.facts().to_frame()
 
     def __repr__(self) -> str:
         return str(self.facts())
@@ -566,7 +565,7 @@ class Study:
 
 
 def study(
-    learner: Any,
+    model: Any,
     X: Any,
     y: Any = None,
     X_test: Any = None,
@@ -574,62 +573,71 @@ def study(
     *,
     groups: Any = None,
     groups_test: Any = None,
-    scheme: Scheme = Subbagging(0.5),  # noqa: B008 (frozen)
-    n_bags: int = 500,
+    test_size: float = 0.2,
+    n_bags: int | None = None,
     n_points: int = 20,
     n_refits: int = 200,
     n_matched: int | None = None,
     metrics: tuple[str, ...] = (),
     confidence_level: float = 0.9,
+    delta: float = 0.05,
     n_jobs: int | None = None,
     random_state: int = 0,
 ) -> Study:
-    """Measure a learner and its bagged version on the same rows and points.
+    """Measure a model and its bagged version on the same rows and points: stability, guarantees, accuracy, suspects.
 
-    If the training rows are not in memory, as those of a `ParquetTable`, the base learner cannot be fitted to all of
-    them, and is left out: the study is then of the bagged model alone. What takes predictions of all bags at training
-    rows, its leave-one-out error and the rows that are worth a look, is then of 10,000 rows drawn at random, if there
-    are more, and there are no intervals. What is proved, and how far rows move the points, is still of all rows.
+    ``study(model, X, y)`` holds out some rows by itself. The result prints as a verdict with the numbers behind it, and
+    ``stablebag.showing.report.write(path, result)`` writes a report.
+
+    If the training rows are not in memory, as those of a `ParquetTable`, the base model cannot be fitted to all of
+    them: the study is then of the bagged model alone. The leave-one-out error and the rows worth a look then come from
+    10,000 rows drawn at random, if there are more, and there are no intervals. Guarantees, and how far rows move the
+    points, are still about all rows.
 
     Parameters
     ----------
-    learner : estimator
-        A scikit-learn regressor or classifier.
+    model : estimator
+        A scikit-learn regressor or classifier, which is compared with its bagged version: 500 bags of half of the rows.
+        Or an unfitted `BaggedRegressor` or `BaggedClassifier`, which is compared with its `estimator`.
     X : array or DataFrame of shape (n_samples, n_features), or RowSource
         The training rows.
     y : array-like of shape (n_samples,), default=None
         The targets of the training rows; left out with a source, which has them.
     X_test : array or DataFrame of shape (n_points, n_features), default=None
-        Held-out rows. They have to be given, and must not be among the training rows.
+        Held-out rows, which must not be among the training rows. None holds out some of X.
     y_test : array-like or None, default=None
         The targets of the held-out rows, if they are known.
     groups : sequence of int or labels, of length n_samples, default=None
-        The unit of each training row, such as its patient, as in `fit` of a bagged model: everything is then about
-        leaving out a unit. Hold out whole units, or the scores are better than at rows of new units.
+        The group of each training row, such as its patient, as in `fit` of a bagged model: everything is then about
+        leaving out a group. Hold out whole groups, or the scores are better than at rows of new groups.
     groups_test : sequence of int or labels, of the length of X_test, default=None
-        The unit of each held-out row. Rows of one unit are not independent: accuracy is then compared by unit. It can
-        be given without `groups`, for example for held-out rows that are alike within a week.
-    scheme : ResamplingScheme or {"subbagging", "bernoulli", "classical", "poissonized"}, default=Subbagging(0.5)
-        How bags are drawn.
-    n_bags : int, default=500
-        The number of bags.
+        The group of each held-out row. Rows of one group are not independent: accuracy is then compared by group. It
+        can be given without `groups`, for example for held-out rows that are alike within a week.
+    test_size : float, default=0.2
+        Without `X_test`, the share of the rows to hold out, between 0 and 1: by class where that is possible, and with
+        `groups` as whole groups.
+    n_bags : int or None, default=None
+        The number of bags; None is 500, or that of a bagged model.
     n_points : int, default=20
         The number of held-out rows, the first ones, at which perturbations are measured.
     n_refits : int, default=200
-        The number of training rows, or units, without which the base learner is refitted; drawn at random if there are
+        The number of training rows, or groups, without which the base model is refitted; drawn at random if there are
         more.
     n_matched : int or None, default=None
-        The number of these rows, or units, without which the bagged model is refitted, too, with the same seed: half of
-        them those that seem to change it most, the others drawn at random. Each takes as many fits as bags contain it.
-        With fewer than `n_refits`, how far the model changes without all of them is estimated; 0 takes one refitted bag
-        for each row. A classifier is also refitted without at most half as many rows that seem to flip decisions. None
-        is 20 if the rows are in memory.
+        The number of these rows, or groups, without which the bagged model is refitted, too, with the same seed: half
+        of them those that seem to change it most, the others drawn at random. Each takes as many fits as bags contain
+        it. With fewer than `n_refits`, how far the model changes without all of them is estimated; 0 takes one refitted
+        bag for each row. A classifier is also refitted without at most half as many rows that seem to flip decisions.
+        None is 20 if the rows are in memory.
     metrics : tuple of str, default=()
         The scores to show, by the names of scikit-learn's scorers; () are those that fit the task.
     confidence_level : float, default=0.9
         The level of the prediction intervals, between 0 and 1.
+    delta : float, default=0.05
+        A share in [0, 1]: of all changes, those that may be larger than the quantile that is shown; of the training
+        rows, or groups, those that may move a prediction by more than what is guaranteed.
     n_jobs : int or None, default=None
-        The number of fits in parallel.
+        The number of fits in parallel; None is that of a bagged model.
     random_state : int, default=0
         The seed of everything.
 
@@ -643,9 +651,11 @@ def study(
     >>> from sklearn.tree import DecisionTreeRegressor
     >>> from stablebag import study
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> result = study(DecisionTreeRegressor(), X[:300], y[:300], X[300:], y[300:], n_bags=100, n_refits=20)
+    >>> result = study(DecisionTreeRegressor(), X, y, n_bags=100, n_refits=20)
     >>> result.verdict().case
     'stabilized'
+    >>> result.facts()["typical change"].kind
+    'measured'
     """
     owner = "study"
     check_jobs(n_jobs, owner)
@@ -655,10 +665,16 @@ def study(
     n_refits = check_integer(n_refits, "n_refits", owner, minimum=1)
     if n_matched is not None:
         n_matched = check_integer(n_matched, "n_matched", owner, minimum=0)
+    delta = check_real(delta, "delta", owner, low=0.0, high=1.0)
     metrics = tuple(map(checked_metric, metrics))
-    classifies = is_classifier(learner)
-    maker = BaggedClassifier if classifies else BaggedRegressor
+    learner, model = _both(model, n_bags, n_jobs, random_state)
+    n_bags, n_jobs, classifies = int(model.n_bags), model.n_jobs, is_classifier(model)
     in_memory, looked_at = not isinstance(X, RowSource), None
+    if X_test is None and in_memory:
+        train, test = train_and_test(y, groups, test_size, classifies, random_state)
+        X, X_test, y, y_test = take_rows(X, train), take_rows(X, test), np.asarray(y)[train], np.asarray(y)[test]
+        if groups is not None:
+            groups, groups_test = take_rows(groups, train), take_rows(groups, test)
     if X_test is None or isinstance(X_test, RowSource):
         reason = "they are predicted by all bags. Give some: X_test=table.take(rows)."
         raise refuse_type("X_test", owner, "held-out rows in memory", X_test, reason)
@@ -672,7 +688,6 @@ def study(
     averaged = n_units if in_memory else len(rows)
     classes = len(np.unique(y)) if classifies else 1
     n_compared = n_points_compared(n_points, n_rows(X_test), averaged, len(rows), classes, n_bags)
-    model = maker(learner, scheme=scheme, n_bags=n_bags, n_jobs=n_jobs, random_state=random_state)
     points, options = X_test[:n_points], {"groups": groups, "n_jobs": n_jobs, "random_state": random_state}
     n_matched = min(_MATCHED if n_matched is None else n_matched, len(rows)) if in_memory else 0
     base = decisions = None
@@ -696,11 +711,14 @@ def study(
         count.reach(count.total)
     step(f"Leaving out each of {model.units_.noun.count(n_units)}")
     bagged = leave_one_out(model, at_points)
+    suspicious = find_suspects(model, at_points, bagged, rows=looked_at)
     targets = None if y_test is None else np.asarray(y_test)
-    intervals = coverage = None
+    intervals = coverage = sets = None
     if decisions is not None:
         decisions = decisions if refits.all is None else decisions.checked(refits.all, base)
         bagged, same = bagged.in_norm(), same.in_norm()
+        if len(model.classes_) > 1:
+            sets = predict_set(model, at_points, delta=delta)
         base, refits = None if base is None else base.in_norm(), refits.in_norm()
     elif looked_at is None:
         everywhere = predict_interval(model, at_tests, confidence_level=confidence_level)
@@ -713,7 +731,10 @@ def study(
     if targets is not None:
         fit = fitted(model)
         predicted = np.concatenate([fit.average.prediction([raw]) for _, raw in fit.raw_blocks(at_tests)])
-        alone = _alone(learner, X, y, random_state) if in_memory else None
+        alone = None
+        if base is not None:  # a classifier also has decisions, which do not always follow from its probabilities
+            is_known = not classifies and n_compared == len(targets)
+            alone = base.prediction if is_known else _alone(learner, X, y, random_state)
         held_out = HeldOut(alone, model, X_test, predicted, targets, groups_test)
     reason = "" if in_memory else _NOT_IN_MEMORY.format(n_rows(X))
     return Study(
@@ -733,10 +754,50 @@ def study(
         targets=None if targets is None else targets[:n_points],
         coverage=coverage,
         decisions=decisions,
-        suspects=suspects(model, at_points, rows=looked_at),
+        suspects=suspicious,
         refitted=None if refits.chosen is None else at_first(refits.chosen, len(bagged.prediction), bagged),
         ranking=None if held_out is None else held_out.ranking(),
+        sets=sets,
+        delta=delta,
     )
+
+
+def _both(model: Any, n_bags: int | None, n_jobs: int | None, random_state: int) -> tuple[Any, Any]:
+    """The base model, and the bagged one, both unfitted."""
+    given = {"n_bags": n_bags, "n_jobs": n_jobs, "random_state": random_state}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if isinstance(model, BaggedEnsemble):
+        bagged = clone(model).set_params(**options)
+        default = DecisionTreeClassifier() if is_classifier(model) else DecisionTreeRegressor()
+        return (default if model.estimator is None else model.estimator), bagged
+    return model, (BaggedClassifier if is_classifier(model) else BaggedRegressor)(model, **options)
+
+
+def train_and_test(
+    y: Any, groups: Any, test_size: float, classifies: bool, random_state: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rows to train on and which to hold out: by class where that is possible, whole groups if any."""
+    owner = "study"
+    if not 0 < test_size < 1:
+        raise refuse_value("test_size", owner, "a share of the rows between 0 and 1", test_size)
+    if y is None:
+        raise refuse_value("y", owner, "the targets of the training rows", y)
+    y = np.asarray(y)
+    units = None if groups is None else units_of(y, len(y), None, groups, owner)
+    labels = y if units is None else np.arange(len(units))
+    by_class = None
+    if classifies and units is None:
+        counts = np.unique(y, return_counts=True)[1]
+        by_class = y if counts.min() >= 2 and len(counts) <= test_size * len(y) else None
+    n_test = math.ceil(test_size * len(labels))
+    if len(labels) - n_test < 2:
+        raise refuse_value("test_size", owner, "a share that leaves two rows, or groups, to train on", test_size)
+    train, test = train_test_split(
+        np.arange(len(labels)), test_size=n_test, random_state=random_state, stratify=by_class
+    )
+    if units is None:
+        return train, test
+    return np.sort(units.rows_of(train)), shuffle(units.rows_of(test), random_state=random_state)
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,7 +62,7 @@ def test_intervals_that_are_all_infinite_have_no_picture():
 
 def test_labels_are_shown_with_the_decisions_that_hinge_on_one_row(cancer):
     hinges = np.arange(60) < 2
-    picture = label_picture(cancer.model, cancer.points, hinges, cancer.noun)
+    picture = label_picture(cancer.sets, hinges, cancer.noun)
     assert "at 6 test points" in picture["alt"]
     assert "at 2 the decision hinges on one row." in picture["alt"]
 

@@ -9,7 +9,7 @@ from stablebag.showing.study import Study
 
 
 def contents_of(result, rows=None, data=None, target="price_eur"):
-    return Contents(result, Colophon.of(result, target=target), Values.of(result, rows), data, 0.05)
+    return Contents(result, Colophon.of(result, target=target), Values.of(result, rows), data)
 
 
 def texts(table):

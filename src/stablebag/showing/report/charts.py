@@ -14,7 +14,7 @@ import numpy as np
 
 from stablebag._wording import ROWS, Noun, number, printable
 from stablebag.deciding.intervals import Intervals
-from stablebag.deciding.label_sets import predict_set
+from stablebag.deciding.label_sets import LabelSets
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison
 from stablebag.showing.displays.curve import StabilityCurveDisplay
@@ -212,27 +212,11 @@ def interval_picture(intervals: Intervals, targets: Any, called: str = "target")
     )
 
 
-def label_picture(model: Any, points: Any, hinges: np.ndarray, noun: Noun, delta: float = 0.05) -> dict[str, str]:
-    """Return the picture of the two leading labels at points, with those marked whose decision hinges on one row.
+def label_picture(sets: LabelSets, hinges: np.ndarray, noun: Noun) -> dict[str, str]:
+    """Return the picture of the two leading labels at points, marking those whose decision hinges on one row.
 
-    Parameters
-    ----------
-    model : BaggedClassifier
-        The model.
-    points : array or DataFrame
-        The points.
-    hinges : ndarray of bool
-        Whether one row flips the decision at each point, and perhaps at more points after them.
-    noun : Noun
-        What is left out.
-    delta : float, default=0.05
-        The share of the rows, or units, without which a set of labels may have none in common with this one.
-
-    Returns
-    -------
-    dict
+    `hinges` says whether one row flips the decision at each point, and perhaps at more points after them.
     """
-    sets = predict_set(model, points, delta=delta)
     hinges = hinges[: len(sets)]
 
     def draw(ax: Any) -> None:

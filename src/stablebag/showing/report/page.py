@@ -571,20 +571,17 @@ class Contents:
         The values of the rows that are named.
     data : DataAsRead or None
         What each column of the table was taken for.
-    delta : float
-        A share of the training rows, or units: those that may move the predictions further than the tables say.
     """
 
     study: Study
     colophon: Colophon
     values: Values
     data: DataAsRead | None
-    delta: float
 
     @cached_property
     def facts(self) -> Facts:
         """The facts of the study."""
-        return self.study.facts(self.delta)
+        return self.study.facts()
 
     def section(self, name: str) -> Table | None:
         """A table of facts."""
@@ -688,7 +685,6 @@ def write(
     rows: Any = None,
     notes: tuple[str, ...] = (),
     warnings: tuple[str, ...] = (),
-    delta: float = 0.05,
 ) -> Path:
     """Write the report of a study to one HTML file that opens offline.
 
@@ -710,8 +706,6 @@ def write(
         Sentences about the data, such as how many rows were left out.
     warnings : tuple of str, default=()
         Sentences to read before the verdict, such as a column that leaks the target.
-    delta : float, default=0.05
-        A share of the training rows, or units, in [0, 1]: those whose perturbations may be larger than the tables say.
 
     Returns
     -------
@@ -727,7 +721,7 @@ def write(
     colophon = Colophon.of(study) if colophon is None else colophon
     template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_part("page.html.jinja"))
     moves, changes = _moves(study, colophon), _changes(study, colophon)
-    contents = Contents(study, colophon, Values.of(study, rows), data, delta)
+    contents = Contents(study, colophon, Values.of(study, rows), data)
     facts, verdict = contents.facts, contents.facts.verdict
     chart = interactive(moves, changes)
     scripts = [chart.library, chart.script, _part("page.js")]
@@ -749,7 +743,7 @@ def write(
         moves=moves,
         changes=changes,
         chart=chart,
-        charts={"curves": moves.picture(), "changes": changes.picture(), **_pictures(study, colophon, delta)},
+        charts={"curves": moves.picture(), "changes": changes.picture(), **_pictures(study, colophon)},
         proved=facts.sentences["proved of these bags"],
         anew=facts.sentences.get("proved of bags drawn anew"),
         certificate_json=json.dumps(_certificates(study), indent=1),
@@ -791,13 +785,13 @@ def _moves(study: Study, colophon: Colophon) -> Moves:
     return Moves({"bagged": study.bagged}, proved, MOVES.replace("prediction", f"prediction of {colophon.target_name}"))
 
 
-def _pictures(study: Study, colophon: Colophon, delta: float) -> dict[str, Any]:
+def _pictures(study: Study, colophon: Colophon) -> dict[str, Any]:
     if study.intervals is not None:
         targets = study.targets if study.task == "regression" else None
         return {"intervals": interval_picture(study.intervals, targets, colophon.target_name)}
-    if study.decisions is None or study.model is None or study.points is None or len(study.model.classes_) < 2:
+    if study.decisions is None or study.sets is None:
         return {}
-    return {"labels": label_picture(study.model, study.points, study.decisions.by_point > 0, study.noun, delta)}
+    return {"labels": label_picture(study.sets, study.decisions.by_point > 0, study.noun)}
 
 
 def _certificates(study: Study) -> dict[str, Any]:

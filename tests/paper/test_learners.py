@@ -13,9 +13,48 @@ from stablebag import BaggedClassifier
 from stablebag.models import solving as choice
 from stablebag.models.rows import Points
 from stablebag.models.solving import FitJob, NotCovered, same_model
-from stablebag.paper.learners import Networks, QuietNetwork
+from stablebag.paper.learners import Networks, QuietNetwork, ScaledLogistic, ScaledLogisticRegression
 from stablebag.paper.settings import SETTINGS
 from stablebag.resampling import Bags
+
+# ------------------------------------------------------------------------------------------------------------- logistic
+
+
+@solver_compared
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("variant", ["text", "script"])
+def test_the_models_of_settings_1_and_2_are_scikit_learns_to_the_last_bit(number, variant):
+    X, y, points = SETTINGS[number].data(variant)
+    rng, learner = np.random.default_rng(0), SETTINGS[number].learner(variant)
+    bags = [rng.permutation(len(X))[:m] for m in (len(X) // 2, len(X) // 2 + 1, len(X))]
+    solver = ScaledLogistic(FitJob(learner, X, y, bags, np.arange(3), np.arange(2)))
+    predict = solver.structure.predictor(Points(points))
+    for bag in bags:
+        model, expected = solver.fit(bag, 0), ScaledLogisticRegression().fit(X[bag], y[bag])
+        assert same_model(solver.structure.estimator(model, 0), expected)
+        assert predict([model])[0].tobytes() == expected.predict_proba(points).tobytes()
+
+
+@solver_chosen
+def test_ensembles_of_the_paper_are_fitted_by_it():
+    X, y, points = SETTINGS[1].data()
+    one, other = (
+        BaggedClassifier(ScaledLogisticRegression(), n_bags=3, random_state=0, solver=s)
+        for s in ("auto", "scikit-learn")
+    )
+    assert str(one.fit(X, y).solver_) == "linear"
+    assert one.predict_proba(points).tobytes() == other.fit(X, y).predict_proba(points).tobytes()
+
+
+def test_a_strength_that_is_no_number_is_not_covered():
+    with pytest.raises(NotCovered):
+        ScaledLogistic(
+            FitJob(ScaledLogisticRegression(np.float32(1)), np.eye(2), np.arange(2), [], np.arange(0), np.arange(2))
+        )
+
+
+# ------------------------------------------------------------------------------------------------------------- networks
+
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 7))
