@@ -47,7 +47,7 @@ def test_leaving_out_each_of_a_billion_rows(ratios):
 def test_the_eigenvalue_of_small_bags_of_very_many_rows(ratios):
     bags = Subbagging(10_000).resolve(10**8).draw(1000, 0)
     taken, peak = peak_of(lambda: largest_eigenvalue(bags))
-    title = "10^8 rows, 1,000 bags of 10,000: certify_reused"
+    title = "10^8 rows, 1,000 bags of 10,000: certify(reused=True)"
     ratios(title, "ten seconds / ours", 10 / taken, 1.0)
     ratios(title, "1 GB / memory", 1e9 / peak, 1.0)
 
@@ -56,7 +56,7 @@ def test_the_eigenvalue_of_large_bags(ratios):
     rng, n, n_bags = np.random.default_rng(0), 10**6, 200
     bags = Bags((rng.permutation(n)[: n // 2] for _ in range(n_bags)), n)
     taken, peak = peak_of(lambda: largest_eigenvalue(bags[:]))  # without what was worked out before
-    title = f"10^6 rows, {n_bags} bags of half of them: certify_reused, in {taken:.0f} s"
+    title = f"10^6 rows, {n_bags} bags of half of them: certify(reused=True), in {taken:.0f} s"
     ratios(title, "memory of the bags / memory beside them", 4 * int(bags.sizes.sum()) / peak, 1.0)
 
 

@@ -69,7 +69,6 @@ FOR_USERS = {
     "ThresholdCount": "fit predict data_set",
     "TrimmedRange": "interval delta",
     "UnequalScheme": f"{_OWN_LAW} inclusion_probabilities covariance without",
-    "VectorCertificate": f"{_CERTIFICATE} for_targets for_labels for_classes price",
 }
 
 

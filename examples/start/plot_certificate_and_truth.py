@@ -10,6 +10,7 @@ The data are the 442 patients of :func:`sklearn.datasets.load_diabetes`; predict
 """
 
 import os
+from typing import Any
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_diabetes
@@ -24,7 +25,6 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
-from stablebag.proving import certify_reused
 
 QUICK = "STABLEBAG_QUICK" in os.environ  # fewer bags, so that the page is made in seconds
 
@@ -47,11 +47,11 @@ print(bagged)
 # %%
 # Prove
 # -----
-# :func:`~stablebag.proving.certify_reused` is about exactly this measurement: these bags, and the average over those
+# With ``reused=True``, :func:`~stablebag.certify` is about this measurement: these bags, and the average over those
 # without the row. It holds for every learner at every point; with the points given, it is sharper, because it knows
 # how far the trees differ there.
 
-everywhere, here = certify_reused(model), certify_reused(model, points)
+everywhere, here = certify(model, reused=True), certify(model, points, reused=True)
 print(here.explain(delta=0.05))
 
 # %%
@@ -87,7 +87,7 @@ plt.show()
 # :func:`~stablebag.certify` bounds that. To average over all bags there are is the third, and the limit of both.
 
 limit = Certificate.for_targets(Subbagging(0.5), y_train)
-certificates = {
+certificates: dict[str, Any] = {
     "these bags, reused": everywhere,
     "fitted anew": certify(model),
     "all bags there are": limit,

@@ -17,8 +17,7 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.tree import DecisionTreeRegressor
 
-from stablebag import BaggedRegressor, leave_one_out, leave_one_out_refit
-from stablebag.proving import certify_reused
+from stablebag import BaggedRegressor, certify, leave_one_out, leave_one_out_refit
 
 QUICK = "STABLEBAG_QUICK" in os.environ  # fewer bags, so that the page is made in seconds
 
@@ -78,7 +77,7 @@ plt.show()
 # The picture is about one patient. What holds for *every* learner and at *every* point, of these bags, is a
 # certificate. Its ``delta`` is a share of the training rows: here, all but a tenth of them.
 
-certificate = certify_reused(model)
+certificate = certify(model, reused=True)
 print(certificate.explain(delta=0.1))
 assert bagged.epsilon(0.1, "max") <= certificate.epsilon(0.1)
 

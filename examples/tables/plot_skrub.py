@@ -19,8 +19,7 @@ from sklearn.tree import DecisionTreeRegressor
 from skrub import MinHashEncoder, TableVectorizer
 from vega_datasets import data
 
-from stablebag import BaggedRegressor, StabilityCurveDisplay, Subbagging, leave_one_out, leave_one_out_refit
-from stablebag.proving import certify_reused
+from stablebag import BaggedRegressor, StabilityCurveDisplay, Subbagging, certify, leave_one_out, leave_one_out_refit
 
 QUICK = "STABLEBAG_QUICK" in os.environ  # fewer bags, so that the page is made in seconds
 
@@ -59,7 +58,7 @@ for name, fitted in {"one pipeline": learner, "bagged": model}.items():
 left_out = range(0, len(y_train), 90 if QUICK else 20)
 alone = leave_one_out_refit(learner, X_train, y_train, X_new, rows=left_out)
 bagged = leave_one_out(model, X_new)
-certificate = certify_reused(model, X_new)
+certificate = certify(model, X_new, reused=True)
 print(certificate.explain(delta=0.1))
 assert bagged.epsilon(0.1, "max") <= certificate.epsilon(0.1).max()
 

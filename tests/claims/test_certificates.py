@@ -24,7 +24,6 @@ from stablebag import (
     leave_one_out,
     plan,
 )
-from stablebag.proving import VectorCertificate, certify_reused
 from stablebag.proving.certificate import replace_bags
 from stablebag.proving.outputs import UnboundedOutputs
 from stablebag.proving.points import PointCertificate
@@ -142,7 +141,7 @@ def test_rows_that_can_change_the_range_are_those_that_do(rule, y):
     assert ("of the rows can change" in text) == (changing > 0)
     assert (" with this range of targets" in text) == (not isinstance(rule, FixedRange))
     model = BaggedRegressor(FunctionRegressor(memorizer), n_bags=40, prediction_range=rule, random_state=0)
-    told = joined(certify_reused(model.fit(np.arange(6.0)[:, None], y)).explain(0.7))
+    told = joined(certify(model.fit(np.arange(6.0)[:, None], y), reused=True).explain(0.7))
     assert (f"the {changing} rows whose" in told or "the 1 row whose" in told) == (changing > 0)
 
 
@@ -164,7 +163,7 @@ def test_what_is_printed_of_reused_bags_bounds_what_is_measured(n_bags, function
     X, y = np.arange(8.0)[:, None], np.array([0.0, 0, 1, 1, 2, 3, 50, 51])
     model = BaggedRegressor(FunctionRegressor(function), scheme=Subbagging(3), n_bags=n_bags, random_state=0).fit(X, y)
     moved = leave_one_out(model, X[: at or 5]).values
-    certificate = certify_reused(model, None if at is None else X[:at])
+    certificate = certify(model, None if at is None else X[:at], reused=True)
     for delta in (0.0, 0.3, 0.5, 0.9):
         text = joined(certificate.explain(delta))
         if "nothing is promised" in text:
@@ -183,7 +182,7 @@ def test_four_times_as_many_bags_halve_the_price_of_reused_bags():
     prices, told = [], []
     for n_bags in (300, 1200):
         model = BaggedRegressor(FunctionRegressor(memorizer), n_bags=n_bags, random_state=0).fit(X, y)
-        certificate = certify_reused(model)
+        certificate = certify(model, reused=True)
         now, ideal = certificate.epsilon(0.2), certificate.epsilon(0.2) - certificate.price(0.2)[0]
         text = certificate.explain(0.2)
         assert number_after(text, "in place of") == pytest.approx(now, rel=1e-3)
@@ -196,14 +195,14 @@ def test_four_times_as_many_bags_halve_the_price_of_reused_bags():
 
 def test_a_vector_certificate_names_its_theorem_and_rounds_its_radius_up():
     for n_classes in range(2, 12):
-        certificate = VectorCertificate.for_classes(Subbagging(0.5), 300, n_classes)
+        certificate = Certificate.for_classes(Subbagging(0.5), 300, n_classes)
         radius = number_after(certificate.explain(0.05), "outputs within")
         assert math.sqrt(1 - 1 / n_classes) <= radius <= math.sqrt(1 - 1 / n_classes) + 1e-3
         one_row = joined(certificate.explain(0.0))  # p times the diameter is less than the diameter
         assert "none of the 300 rows (delta = 0) moves the vector of outputs" in one_row
         assert "Proved by Theorem 14" in one_row
         assert "leaves its range" not in one_row
-    finite = joined(VectorCertificate.for_classes(Subbagging(0.5), 300, 2, 50).explain(0.0))
+    finite = joined(Certificate.for_classes(Subbagging(0.5), 300, 2, 50).explain(0.0))
     assert "nothing is promised for delta = 0; the bound is vacuous." in finite
     assert "All that is known is that no prediction leaves its range" in finite
 

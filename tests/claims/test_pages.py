@@ -25,7 +25,6 @@ from stablebag.cli.main import main
 from stablebag.deciding import LabelSets
 from stablebag.measuring import Perturbations
 from stablebag.paper.experiments import _factor, _spread
-from stablebag.proving import certify_reused
 from stablebag.proving.outputs import UnboundedOutputs
 from stablebag.showing import LabelSetDisplay, PhaseDiagramDisplay
 from stablebag.showing.facts import guarantees
@@ -73,10 +72,10 @@ def test_a_curve_says_whether_what_is_proved_holds_for_this_draw_or_on_average(f
     model, X, y, points = fitted
     draw = StabilityCurveDisplay.from_perturbations
     reused, refitted = leave_one_out(model, points), leave_one_out_refit(model, X, y, points)
-    assert draw(reused, certificate=certify_reused(model)).guarantee_.get_label() == "proved"
+    assert draw(reused, certificate=certify(model, reused=True)).guarantee_.get_label() == "proved"
     on_average = draw(refitted, certificate=certify(model)).guarantee_.get_label()
     assert on_average == "proved, on average over draws of the bags"
-    both = draw({"base": refitted, "bagged": reused}, certificate=certify_reused(model, points))
+    both = draw({"base": refitted, "bagged": reused}, certificate=certify(model, points, reused=True))
     assert both.guarantee_.get_label() == "proved for bagged"
 
 
@@ -120,7 +119,7 @@ def test_decisions_that_are_not_drawn_lead_by_at_least_what_is_said(seed):
 def test_of_bags_drawn_anew_the_table_says_that_it_is_proved_on_average(fitted):
     model, X, y, points = fitted
     refitted = leave_one_out_refit(model, X, y, points, rows=range(5))
-    measured, proved = leave_one_out(model, points), certify_reused(model, points)
+    measured, proved = leave_one_out(model, points), certify(model, points, reused=True)
     lines = [*guarantees(measured, proved, certify(model), refitted, delta=0.001)]
     for line in lines:
         assert ("on average over seeds" in line.label) == line.label.startswith("fitted again")

@@ -9,7 +9,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import BaggedClassifier, BaggedRegressor, certify, leave_one_out, predict_interval, predict_set
-from stablebag.proving import certify_reused
 
 FEW = {"n_bags": 16, "random_state": 0}
 
@@ -20,7 +19,7 @@ def check_regressor(learner, X, y):
     predicted = model.predict(X)
     assert predicted.shape == (30,)
     assert np.ptp(predicted) > 0, "it has learned nothing"
-    measured, proved = leave_one_out(model, X), certify_reused(model)
+    measured, proved = leave_one_out(model, X), certify(model, reused=True)
     assert measured.epsilon(0.1).max() <= proved.epsilon(0.1)
     assert (predict_interval(model, X[:2]).width > 0).all()
     rows = model.bags_[0]
@@ -35,7 +34,7 @@ def check_classifier(learner, X, y):
     shares = model.predict_proba(X)
     np.testing.assert_allclose(shares.sum(axis=1), 1)
     assert set(model.predict(X)) == {"high", "low"}
-    measured, proved = leave_one_out(model, X), certify_reused(model)
+    measured, proved = leave_one_out(model, X), certify(model, reused=True)
     assert measured.epsilon(0.1).max() <= proved.epsilon(0.1)
     assert 0 < certify(model).epsilon(0.1) < 1
     assert predict_set(model, X[:2], epsilon=0.1).sizes.min() >= 1

@@ -3,6 +3,7 @@
 import itertools
 import math
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -28,7 +29,7 @@ from stablebag import (
 from stablebag.deciding import LabelSets
 from stablebag.deciding.label_sets import JackknifeSets, LabelStability, ScoreSet
 from stablebag.models.fitted import Fitted
-from stablebag.proving import VectorCertificate, certify_reused
+from stablebag.proving import VectorOutputs
 
 # ----------------------------------------------------------------------------------------------------------- label sets
 
@@ -206,14 +207,14 @@ def shared(fitted, epsilon=None, delta=0.1, certificate=None):
 
 
 def test_epsilon_is_just_above_what_is_proved_at_each_point(fitted):
-    proved = certify_reused(*fitted, vector=True).epsilon(0.1)
+    proved = certify(*fitted, vector=True, reused=True).epsilon(0.1)
     epsilon = shared(fitted).epsilon
     assert (epsilon > proved).all()
     assert epsilon == pytest.approx(proved, rel=1e-8, abs=1e-11)
 
 
 def test_delta_of_a_given_epsilon_is_that_of_the_distances_from_epsilon_on(fitted):
-    certificate = certify_reused(fitted[0], vector=True)
+    certificate = certify(fitted[0], vector=True, reused=True)
     for rows in (1, 5, 20):
         edge = certificate.epsilon(rows / 89)
         assert shared(fitted, edge * (1 + 1e-6), certificate=certificate).delta <= rows / 89
@@ -231,7 +232,7 @@ def test_what_is_compared_is_said(fitted):
     model = fitted[0]
     reused, everywhere = (
         shared(fitted).guarantee,
-        shared(fitted, certificate=certify_reused(model, vector=True)).guarantee,
+        shared(fitted, certificate=certify(model, vector=True, reused=True)).guarantee,
     )
     assert "these 100 bags as they were drawn and each of these 89 points" in reused
     assert "for all but at most 8 of the 89 rows (delta = 0.1)" in reused
@@ -279,7 +280,7 @@ def test_where_nothing_is_proved_it_is_said(fitted):
 def test_all_bags_are_for_certain_and_about_refits_and_reuse_alike():
     X, y = np.arange(6.0)[:, None], np.array(list("aabbcc"))
     model = BaggedClassifier(scheme=Subbagging(3), n_bags="all", random_state=0).fit(X, y)
-    ways = [None, certify(model, vector=True), certify(model, X, vector=True), certify_reused(model, vector=True)]
+    ways = [None, certify(model, vector=True), certify(model, X, vector=True), certify(model, vector=True, reused=True)]
     for certificate in ways:
         words = shared((model, X), delta=0.4, certificate=certificate).guarantee
         assert "Proved for the average over all bags" in words
@@ -302,12 +303,12 @@ def test_a_certificate_of_something_else_is_refused(fitted):
     model, X = fitted
     other = BaggedClassifier(n_bags=100, random_state=1).fit(Fitted(model).X, Fitted(model).y)
     for certificate, said in (
-        (certify(model), "certificate of vectors"),
-        (Certificate(Subbagging(0.5), 89), "certificate of vectors"),
-        (certify_reused(model), "vector of class probabilities"),
-        (certify_reused(other, vector=True), "other bags"),
-        (certify_reused(model, X[:5], vector=True), "points"),
-        (certify_reused(model, X[::-1], vector=True), "other points"),
+        (certify(model), "vector of class probabilities"),
+        (Certificate(Subbagging(0.5), 89), "vector of class probabilities"),
+        (certify(model, reused=True), "vector of class probabilities"),
+        (certify(other, vector=True, reused=True), "other bags"),
+        (certify(model, X[:5], vector=True, reused=True), "points"),
+        (certify(model, X[::-1], vector=True, reused=True), "other points"),
         (certify(model, X[:5], vector=True), "points"),
         (certify(BaggedClassifier(n_bags=100).fit(X[:50], Fitted(model).y[:50]), vector=True), "50 rows"),
         ("reused", "certificate of vectors"),
@@ -318,11 +319,12 @@ def test_a_certificate_of_something_else_is_refused(fitted):
 
 def test_a_certificate_of_shorter_vectors_is_refused(fitted):
     law, about = Subbagging(0.5), {"coupling": "matched"}
+    smaller = VectorOutputs(1.0, radius=math.sqrt(2 / 3))
     n = len(Fitted(fitted[0]).y)
     with pytest.raises(ValueError, match=r"its radius is 0\.1, and probabilities of these classes have 0\.8165"):
-        shared(fitted, certificate=VectorCertificate(law, n, 100, radius=0.1, **about))
+        shared(fitted, certificate=Certificate(law, n, 100, outputs=VectorOutputs(radius=0.1), **about))
     with pytest.raises(ValueError, match=r"its diameter is 1, and probabilities of these classes have 1\.414"):
-        shared(fitted, certificate=VectorCertificate(law, n, 100, radius=math.sqrt(2 / 3), diameter=1.0, **about))
+        shared(fitted, certificate=Certificate(law, n, 100, outputs=smaller, **about))
 
 
 def test_a_certificate_without_the_shift_of_classes_that_can_be_lost_is_refused():
@@ -330,11 +332,10 @@ def test_a_certificate_without_the_shift_of_classes_that_can_be_lost_is_refused(
     X, y = np.arange(9.0)[:, None], np.array(list("aaaabbbbc"))
     model = BaggedClassifier(scheme=BernoulliSubbagging(0.3), n_bags=50, random_state=0).fit(X, y)
     own = certify(model, vector=True)
-    assert own.shift > 0
-    sizes = {"radius": own.radius, "diameter": own.diameter, "coupling": "matched"}
+    assert own.outputs.shift > 0
     with pytest.raises(ValueError, match="its shift is 0, and"):
-        shared((model, X), certificate=VectorCertificate(BernoulliSubbagging(0.3), 9, 50, **sizes))
-    less = VectorCertificate(BernoulliSubbagging(0.3), 9, 50, shift=own.shift, shifted_share=0.01, **sizes)
+        shared((model, X), certificate=own.with_outputs(replace(own.outputs, shift=0.0)))
+    less = own.with_outputs(replace(own.outputs, shifted_share=0.01))
     with pytest.raises(ValueError, match=r"its shifted share is 0\.01, and"):
         shared((model, X), certificate=less)
     assert shared((model, X), certificate=own).delta == 0.1

@@ -11,12 +11,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
-from stablebag import BaggedRegressor, BernoulliSubbagging, Subbagging, inflated_argmax, stable_ranking
+from stablebag import BaggedRegressor, BernoulliSubbagging, Certificate, Subbagging, inflated_argmax, stable_ranking
 from stablebag._wording import Noun
 from stablebag.deciding import LeftOutRankings, RankSets, top_k_sets
 from stablebag.deciding.ranking import Importances, common_rounds
 from stablebag.measuring.perturbations import Names
-from stablebag.proving import VectorCertificate
+from stablebag.proving import VectorOutputs
 
 # -------------------------------------------------------------------------------------------------------------- ranking
 
@@ -51,8 +51,8 @@ def test_epsilon_is_that_of_the_certificate_for_the_stated_set(within, radius, d
     ranking = stable_ranking(
         shares, X, None, within=within, bagging=BaggedRegressor(scheme=Subbagging(3), n_bags=40, random_state=0)
     )
-    about = {"radius": radius, "diameter": diameter, "coupling": "matched"}
-    certificate = VectorCertificate(Subbagging(3), 6, 40, **about)
+    outputs = VectorOutputs(diameter, radius=radius)
+    certificate = Certificate(Subbagging(3), 6, 40, outputs=outputs, coupling="matched")
     assert ranking.epsilon == pytest.approx(certificate.epsilon(0.05), rel=1e-8)
     assert str(ranking.within) in " ".join(ranking.explain().split())
 
@@ -119,7 +119,7 @@ def test_units_are_left_out_in_place_of_rows():
         shares, X, None, groups=patients, epsilon=1.2, bagging=BaggedRegressor(scheme=Subbagging(1), n_bags="all")
     )
     assert ranking.scores == pytest.approx([1 / 3] * 3)
-    assert "3 patients" in ranking.guarantee
+    assert "3 groups" in ranking.guarantee
     assert ranking.leave_one_out().to_frame().index.tolist() == ["a", "b", "c"]
 
 

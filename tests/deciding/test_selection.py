@@ -24,6 +24,7 @@ from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
     BernoulliSubbagging,
+    Certificate,
     Subbagging,
     inflated_argmax,
     leave_one_out,
@@ -33,7 +34,7 @@ from stablebag._wording import Noun
 from stablebag.deciding import LeftOutSelections, search_winner, selection_stability
 from stablebag.deciding.selection import RULES, _hashable, key_of, plain_choice, with_phantom
 from stablebag.measuring.perturbations import Names
-from stablebag.proving import VectorCertificate, bounds
+from stablebag.proving import VectorOutputs, bounds
 
 # ------------------------------------------------------------------------------------------------------------ selection
 
@@ -60,7 +61,7 @@ def test_epsilon_is_that_of_the_theorem_with_infinitely_many_bags():
     constant = Subbagging(25).resolve(300).constant
     assert bounds.vector_epsilon(0.05, constant, radius=1.0) == pytest.approx(0.0779799695184, abs=1e-12)
     # Counting whole rows, 16 of 300 cannot be moved as far as sqrt(15 / 16) of it.
-    counted = VectorCertificate(Subbagging(25), 300, radius=1.0, diameter=math.sqrt(2)).epsilon(0.05)
+    counted = Certificate(Subbagging(25), 300, outputs=VectorOutputs(math.sqrt(2))).epsilon(0.05)
     assert counted == pytest.approx(0.0779799695184 * math.sqrt(15 / 16), abs=1e-12)
 
 
@@ -226,7 +227,7 @@ def test_units_are_left_out_in_place_of_rows():
         largest, X, None, groups=patients, delta=0.25, bagging=BaggedRegressor(scheme=Subbagging(2), n_bags="all")
     )
     assert selection.shares == pytest.approx([1 / 2, 1 / 3, 1 / 6])
-    assert "for all but at most 1 of the 4 patients" in " ".join(selection.guarantee.split())
+    assert "for all but at most 1 of the 4 groups" in " ".join(selection.guarantee.split())
     assert selection.leave_one_out().rows_that_change_the_winner().tolist() == ["d"]
 
 

@@ -30,7 +30,6 @@ from stablebag import (
     predict_interval,
     predict_set,
 )
-from stablebag.proving import certify_reused
 
 FILE = Path(__file__).parent / "numbers.json"
 N_BAGS, SEED = 64, 20
@@ -103,7 +102,7 @@ def close(model):
     proved = [certify(model).epsilon(0.25), certify(model).delta(1.0)]
     if not model.derandomized_:
         where = POINTS if getattr(model, "range_", ()) is None else None
-        proved.append(np.max(certify_reused(model, where).epsilon(0.25)))
+        proved.append(np.max(certify(model, where, reused=True).epsilon(0.25)))
         proved.append(certify(model, POINTS).epsilon(0.25).max())
         proved.append(leave_one_out(model, POINTS).epsilon(0.25).max())
     if hasattr(model, "classes_"):

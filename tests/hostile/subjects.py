@@ -337,19 +337,19 @@ _add("Certificate.for_targets", lambda: {"scheme": sb.Subbagging(0.5), "y": Y, "
 _add("Certificate.for_labels", lambda: {"scheme": sb.Subbagging(0.5), "y": LABELS, "n_bags": 100, "coupling": "any",
      "groups": GROUPS})  # fmt: skip
 _add("Certificate.from_dict", lambda: {"values": sb.Certificate(**_LAW).to_dict(), "scheme": None})
-_add("VectorCertificate", lambda: {**_LAW, "radius": 1.0, "diameter": None, "coupling": "any", "shift": 0.0,
-     "shifted_share": 0.0},
-     lambda: lambda **arguments: proving.VectorCertificate(**arguments).epsilon(0.1))  # fmt: skip
-_add("VectorCertificate.for_classes", lambda: {**_LAW, "n_classes": 3, "coupling": "any"})
-_add("VectorCertificate.for_labels", lambda: {"scheme": sb.Subbagging(0.5), "y": LABELS, "n_bags": 100,
-     "coupling": "any", "groups": None})  # fmt: skip
-_add("VectorCertificate.for_targets", lambda: {"scheme": sb.Subbagging(0.5), "y": BOTH,
-     "prediction_range": sb.ObservedRange(), "n_bags": 100, "coupling": "any", "groups": None})  # fmt: skip
+_add("VectorOutputs", lambda: {"length": None, "radius": 1.0, "shift": 0.0, "shifted_share": 0.0},
+     lambda: lambda **about: sb.Certificate(**_LAW, outputs=proving.VectorOutputs(**about)).epsilon(0.1))  # fmt: skip
+_add("Certificate.for_classes", lambda: {**_LAW, "n_classes": 3, "coupling": "any"})
+_add("Certificate.for_labels of vectors", lambda: {"scheme": sb.Subbagging(0.5), "y": LABELS, "n_bags": 100,
+     "vector": True, "coupling": "any", "groups": None}, lambda: sb.Certificate.for_labels)  # fmt: skip
+_add("Certificate.for_targets of vectors", lambda: {"scheme": sb.Subbagging(0.5), "y": BOTH,
+     "prediction_range": sb.ObservedRange(), "n_bags": 100, "vector": True, "coupling": "any", "groups": None},
+     lambda: sb.Certificate.for_targets)  # fmt: skip
 for _name, _more in (("epsilon", {"delta": 0.1}), ("delta", {"epsilon": 0.2}), ("explain", {"delta": 0.1}),
                      ("price", {"delta": 0.1})):  # fmt: skip
     for _public_name, _made in (
-        ("VectorCertificate", lambda: proving.VectorCertificate(sb.Subbagging(0.5), 50, 100)),
-        ("ReusedBagsCertificate", lambda: proving.certify_reused(regressor(), POINTS)),
+        ("vectors", lambda: sb.Certificate(sb.Subbagging(0.5), 50, 100, outputs=proving.VectorOutputs())),
+        ("ReusedBagsCertificate", lambda: proving.certify(regressor(), POINTS, reused=True)),
         ("PointCertificate", lambda: sb.certify(regressor(), POINTS)),
     ):
         if (_public_name, _name) != ("PointCertificate", "price"):
@@ -359,9 +359,10 @@ _add("certify", lambda: {"model": regressor(), "X": POINTS, "confidence": 0.95, 
 _add("certify of a classifier", lambda: {"model": classifier(), "X": POINTS, "vector": True}, lambda: sb.certify)
 _add("certify of outputs", lambda: {"model": of_outputs(), "X": None, "vector": True}, lambda: sb.certify)
 _add("certify of one output", lambda: {"model": of_outputs().output(0), "X": POINTS}, lambda: sb.certify)
-_add("certify_reused of outputs", lambda: {"model": of_outputs(), "X": POINTS, "vector": True},
-     lambda: proving.certify_reused)  # fmt: skip
-_add("certify_reused", lambda: {"model": regressor(), "X": POINTS, "vector": False})
+_add("certify of outputs and reused bags", lambda: {"model": of_outputs(), "X": POINTS, "vector": True, "reused": True},
+     lambda: sb.certify)  # fmt: skip
+_add("certify of reused bags", lambda: {"model": regressor(), "X": POINTS, "vector": False, "reused": True},
+     lambda: sb.certify)  # fmt: skip
 _add("plan", lambda: {"n_samples": 200, "epsilon": 0.5, "delta": 0.1, "scheme": "subbagging", "max_bags": 10_000,
      "max_bag_size": None, "range_length": 1.0, "delta_range": 0.0, "coupling": None})  # fmt: skip
 _add("unstable_epsilon", lambda: {"n_samples": 50, "bag_size": 25, "delta": 0.1, "bound": "best"})
@@ -542,7 +543,7 @@ MADE_BY = {
     "PointCertificate": "certify",
     "RandomBags": "random_n_bags",
     "ResolvedScheme": "Subbagging.draw",
-    "ReusedBagsCertificate": "certify_reused",
+    "ReusedBagsCertificate": "certify",
     "Selection": "select_model",
     "SelectionStability": "selection_stability",
     "StabilityTest": "stability_test",

@@ -16,6 +16,7 @@ from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
     BernoulliSubbagging,
+    Certificate,
     ClassicalBagging,
     FixedRange,
     FunctionRegressor,
@@ -35,7 +36,7 @@ from stablebag.measuring.perturbations import flipped
 from stablebag.models.average import BagAverage
 from stablebag.models.fitted import Fitted
 from stablebag.paper.counterexamples import Memorizer
-from stablebag.proving import VectorCertificate, certify_reused
+from stablebag.proving import VectorOutputs
 from stablebag.proving.bounds import memorizer_in_sample_delta
 from stablebag.proving.scope import Quantity, refuse_mismatch
 
@@ -303,7 +304,7 @@ def test_several_outputs_are_measured_together_and_each_as_alone():
         alone = leave_one_out(model.output(name), at)
         np.testing.assert_allclose(alone.left_out, moved.left_out[..., place], rtol=1e-12)
         np.testing.assert_allclose(alone.noise, moved.noise[:, place])
-        assert alone.scope.mismatch(certify_reused(model.output(name)).scope) is None
+        assert alone.scope.mismatch(certify(model.output(name), reused=True).scope) is None
     streamed = leave_one_out(model, X[:4], X_train=X, y_train=y)
     np.testing.assert_array_equal(streamed.prediction, moved.prediction)
     assert_same_sums(streamed.left_out, moved.left_out, model, at.raw)
@@ -323,18 +324,22 @@ def test_the_distance_of_several_outputs_stands_beside_bounds_of_it_alone():
     X, y = load_linnerud(return_X_y=True)
     model = BaggedRegressor(Ridge(), n_bags=60, random_state=0).fit(X, y)
     moved = leave_one_out(model, X)
-    proved = certify_reused(model, X, vector=True)
+    proved = certify(model, X, vector=True, reused=True)
     assert moved.in_norm().scope.mismatch(proved.scope) is None
     np.testing.assert_allclose(moved.in_norm().values, np.linalg.norm(moved.differences, axis=-1))
     assert (moved.in_norm().epsilon(0.3) <= proved.epsilon(0.3)).all()
     with pytest.raises(ValueError, match=r"in_norm\(\) goes with vector=True, and model.output\(name\) with itself"):
         refuse_mismatch(moved.scope, proved.scope, "A display")
-    for other in (certify_reused(model.output(0)), certify(model, vector=True), VectorCertificate(Subbagging(10), 20)):
+    for other in (
+        certify(model.output(0), reused=True),
+        certify(model, vector=True),
+        Certificate(Subbagging(10), 20, outputs=VectorOutputs()),
+    ):
         assert moved.in_norm().scope.mismatch(other.scope)
     free = BaggedRegressor(Ridge(), n_bags=60, prediction_range=None, random_state=0).fit(X, y)
     moved = leave_one_out(free, X).in_norm()
-    assert moved.scope.mismatch(certify_reused(model, vector=True).scope)
-    proved = certify_reused(free, X, vector=True)
+    assert moved.scope.mismatch(certify(model, vector=True, reused=True).scope)
+    proved = certify(free, X, vector=True, reused=True)
     assert moved.scope.mismatch(proved.scope) is None
     assert (moved.epsilon(0.3) <= proved.epsilon(0.3)).all()
 

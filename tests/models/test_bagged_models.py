@@ -24,7 +24,6 @@ from stablebag import (
 )
 from stablebag.deciding import selection_stability
 from stablebag.models.ensemble import check_bagged
-from stablebag.proving import certify_reused
 
 X, y = load_diabetes(return_X_y=True)
 X, y = X[:50], y[:50]
@@ -34,7 +33,7 @@ OF_NUMBERS = {
     "leave_one_out": lambda model: leave_one_out(model, X),
     "certify": certify,
     "certify at points": lambda model: certify(model, X),
-    "certify_reused": certify_reused,
+    "certify of reused bags": lambda *given: certify(*given, reused=True),
     "leave_one_out_error": leave_one_out_error,
     "forget": lambda model: forget(model, [1]),
     "learn": lambda model: learn(model, X[:1], y[:1]),

@@ -28,7 +28,6 @@ from stablebag.deciding import jackknife_intervals_refit
 from stablebag.measuring import replace_one_refit
 from stablebag.models.ensemble import law_of_rows
 from stablebag.models.fitted import Fitted
-from stablebag.proving import certify_reused
 from stablebag.resampling.units import RowIds, Units
 
 N = 60
@@ -196,8 +195,8 @@ def test_a_cluster_that_has_lost_a_row_is_in_no_bag():
 def test_what_reuses_bags_works_and_its_bounds_are_accepted():
     model = classifier(n_bags=100).fit(X, LABELS)
     moved = leave_one_out(model, X[:3])
-    assert moved.scope.mismatch(certify_reused(model).scope) is None
-    assert (moved.epsilon(0.1) <= certify_reused(model).epsilon(0.1)).all()
+    assert moved.scope.mismatch(certify(model, reused=True).scope) is None
+    assert (moved.epsilon(0.1) <= certify(model, reused=True).epsilon(0.1)).all()
     streamed = leave_one_out(classifier(n_bags=100), X[:3], X_train=X, y_train=LABELS)
     np.testing.assert_allclose(streamed.left_out, moved.left_out)
     assert "over 60 rows" in str(leave_one_out_error(model))

@@ -49,7 +49,6 @@ from stablebag import (
 )
 from stablebag.measuring import replace_one_refit, stability_test
 from stablebag.models.fitted import Fitted
-from stablebag.proving import certify_reused
 
 pytestmark = pytest.mark.slow
 
@@ -166,7 +165,7 @@ def through_every_entry(learner, X, y, points, n_jobs=1):
     found["error"] = leave_one_out_error(model).losses
     found["intervals"] = np.array([predict_interval(model, points, confidence_level=0.5).lower])
     found["points"] = certify(model, points).standard_deviation
-    found["reused"] = certify_reused(model, points).epsilon(0.1)
+    found["reused"] = certify(model, points, reused=True).epsilon(0.1)
     found["stream"] = leave_one_out(model_of(learner, n_jobs), points, X_train=X, y_train=y).left_out
     found["refit"] = leave_one_out_refit(learner, X, y, points, rows=[0, 3], n_jobs=n_jobs, random_state=0).left_out
     found["replace"] = replace_one_refit(
@@ -318,7 +317,7 @@ def test_what_a_model_and_its_results_hold_cannot_be_written_to(data):
     held = [
         Fitted(model).X, Fitted(model).y, Fitted(model).average.weights, moved.prediction, moved.left_out, moved.rows,
         intervals.lower, intervals.upper, intervals.prediction, leave_one_out_error(model).losses,
-        certify(model, points).standard_deviation, certify_reused(model, points).standard_deviation,
+        certify(model, points).standard_deviation, certify(model, points, reused=True).standard_deviation,
     ]  # fmt: skip
     for array in held:
         with pytest.raises(ValueError, match="read-only"):

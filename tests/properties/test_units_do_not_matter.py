@@ -23,7 +23,6 @@ from stablebag import (
     predict_interval,
 )
 from stablebag.measuring import stability_test
-from stablebag.proving import certify_reused
 from stablebag.showing.study import study
 
 pytestmark = pytest.mark.slow
@@ -62,7 +61,7 @@ def everything(data, unit, prediction_range, scheme):
     settings = {"scheme": scheme, "prediction_range": rule, "n_bags": 120, "random_state": 0}
     model = BaggedRegressor(Nearest(), **settings).fit(X, y)
     once = model.predict_once(points)
-    moved, reused, there = leave_one_out(model, once), certify_reused(model, once), certify(model, once)
+    moved, reused, there = leave_one_out(model, once), certify(model, once, reused=True), certify(model, once)
     error = leave_one_out_error(model, "absolute")
     found = {
         "predict": model.predict(points), "left out": moved.left_out, "mean": moved.mean(), "norm": moved.norm(2),
@@ -80,7 +79,7 @@ def everything(data, unit, prediction_range, scheme):
     if rule is not None:
         found["certificate"] = np.array([certify(model).epsilon(share) for share in (0.05, 0.2, 0.6)])
         found["certificate mean"] = np.array([certify(model).mean()])
-        found["reused anywhere"] = np.array([certify_reused(model).epsilon(0.2)])
+        found["reused anywhere"] = np.array([certify(model, reused=True).epsilon(0.2)])
     counts = {
         "delta": moved.delta(0.01 * unit), "in points": there.delta(0.3 * unit),
         "in reused": reused.delta(0.1 * unit), "most": moved.most_influential(3)[0],
@@ -105,7 +104,7 @@ def test_everything_scales_with_the_targets(unit, prediction_range, scheme, data
 def test_what_is_proved_of_reused_bags_is_above_what_is_measured_in_any_unit(unit, data):
     X, y, points = data
     model = BaggedRegressor(Nearest(), n_bags=60, random_state=0).fit(X, y * unit)
-    assert (leave_one_out(model, points).norm(2) <= certify_reused(model, points).rms()).all()
+    assert (leave_one_out(model, points).norm(2) <= certify(model, points, reused=True).rms()).all()
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: f"2^{int(math.log2(unit))}")

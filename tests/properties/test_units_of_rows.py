@@ -35,7 +35,6 @@ from stablebag import (
 from stablebag.deciding import jackknife_intervals_refit
 from stablebag.measuring import replace_one_refit
 from stablebag.models import PredictionRange
-from stablebag.proving import certify_reused
 from stablebag.showing.study import Study
 
 SCHEMES = [Subbagging(0.5), BernoulliSubbagging(0.4), ClassicalBagging(0.8), PoissonizedBagging(0.7)]
@@ -81,7 +80,7 @@ def test_units_of_one_row_each_are_rows(learner, scheme):
     for of in sums.values():
         assert_same_sums(of(units), of(plain), plain, plain.predict_once(X).raw, Y)
     assert certify(units).epsilon(0.1) == certify(plain).epsilon(0.1)
-    assert_same_bounds(certify_reused(units).epsilon(0.1), certify_reused(plain).epsilon(0.1))
+    assert_same_bounds(certify(units, reused=True).epsilon(0.1), certify(plain, reused=True).epsilon(0.1))
     named = bagged(learner, scheme=scheme).fit(X, Y, row_ids=[f"n{k}" for k in range(len(Y))])
     again = bagged(learner, scheme=scheme).fit(X, Y, groups=[f"n{k}" for k in range(len(Y))])
     np.testing.assert_array_equal(named.predict(X), again.predict(X))
@@ -322,11 +321,11 @@ def test_a_learner_that_has_the_groups_learns_more_of_them():
 
 def test_a_bound_of_other_units_is_not_shown_beside_a_measurement():
     one, other = (bagged(n_bags=50).fit(X, Y, groups=groups) for groups in (GROUPS, np.roll(GROUPS, 7)))
-    assert "belong to other groups" in leave_one_out(one, X).scope.mismatch(certify_reused(other).scope)
+    assert "belong to other groups" in leave_one_out(one, X).scope.mismatch(certify(other, reused=True).scope)
     with pytest.raises(ValueError, match=r"'model' parameter of Study\.of must be about the same 14 groups"):
-        Study.of(leave_one_out(one, X), certify_reused(one), model=bagged().fit(X, Y))
+        Study.of(leave_one_out(one, X), certify(one, reused=True), model=bagged().fit(X, Y))
     with pytest.raises(ValueError, match=r"'anew' parameter of Study\.of"):
-        Study.of(leave_one_out(one, X), certify_reused(one), anew=certify(bagged().fit(X, Y)))
+        Study.of(leave_one_out(one, X), certify(one, reused=True), anew=certify(bagged().fit(X, Y)))
     with pytest.raises(ValueError, match="cannot be shown together"):
         PerturbationDisplay.from_perturbations(
             {"by row": leave_one_out(bagged().fit(X, Y), X), "by group": leave_one_out(one, X)}

@@ -15,7 +15,6 @@ from stablebag import (
     Subbagging,
     plan,
 )
-from stablebag.proving import VectorCertificate
 from stablebag.proving.outputs import AdaptiveOutputs, Outputs, UnboundedOutputs
 from stablebag.resampling import ResamplingScheme
 from stablebag.showing import PhaseDiagramDisplay
@@ -434,7 +433,7 @@ def test_epsilon_and_delta_of_unequal_rows_agree():
 def test_labels_are_the_strata_of_schemes_without_their_own():
     scheme = StratifiedSubbagging({"rare": 5, "common": 30})
     assert Certificate.for_labels(scheme, STRATA).epsilon(0.1) == unequal().epsilon(0.1)
-    vector = VectorCertificate.for_labels(scheme, STRATA, 200)
+    vector = Certificate.for_labels(scheme, STRATA, 200, vector=True)
     assert "Proposition 5" in vector.explain(0.3)
     assert "in these strata" in " ".join(vector.explain(0.3).split())
     assert vector.worst_case() == pytest.approx(math.sqrt(2))

@@ -1,4 +1,5 @@
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 from stablebag import BaggedRegressor, Certificate, Subbagging, certify
 from stablebag._wording import rounded_up
 from stablebag.models.fitted import Fitted
-from stablebag.proving import PointCertificate, VectorCertificate, certify_reused
+from stablebag.proving import PointCertificate
 from stablebag.proving.bounds import standard_deviation_bound
 from stablebag.proving.outputs import ClassOutputs
 
@@ -58,7 +59,7 @@ def test_bonferroni_pays_for_all_points_at_once(regressor):
 def test_a_classifier_is_certified_per_class_or_in_norm(classifier):
     model, points = classifier
     assert certify(model) == Certificate(Subbagging(40), 80, 400, outputs=ClassOutputs(), coupling="matched")
-    vector = VectorCertificate.for_classes(Subbagging(40), 80, 3, 400, coupling="matched")
+    vector = Certificate.for_classes(Subbagging(40), 80, 3, 400, coupling="matched")
     assert certify(model, vector=True) == vector
     each, norm = certify(model, points), certify(model, points, vector=True)
     assert each.epsilon(0.1).shape == (10, 3)
@@ -78,7 +79,7 @@ def test_one_bag_has_no_variance():
         certify(BaggedRegressor(n_bags=1, random_state=0).fit(X, Y), POINTS)
 
 
-@pytest.mark.parametrize("function", [certify, certify_reused])
+@pytest.mark.parametrize("function", [certify, partial(certify, reused=True)])
 def test_what_is_no_fitted_model_is_refused(function):
     with pytest.raises(TypeError, match="a fitted BaggedRegressor or BaggedClassifier"):
         function(LinearRegression().fit(X, Y))
@@ -102,9 +103,9 @@ def test_several_outputs_are_certified_each_alone_or_as_a_vector():
     model = BaggedRegressor(LinearRegression(), n_bags=300, random_state=0).fit(X, targets)
     assert certify(model.output(0)) == certify(BaggedRegressor(n_bags=300, random_state=0).fit(X, Y))
     assert certify(model.output(1)).range_length == 1000 * certify(model.output(0)).range_length
-    expected = VectorCertificate.for_targets(Subbagging(40), targets, n_bags=300, coupling="matched")
+    expected = Certificate.for_targets(Subbagging(40), targets, n_bags=300, coupling="matched", vector=True)
     assert certify(model, vector=True) == expected
-    for function in (certify, certify_reused):
+    for function in (certify, partial(certify, reused=True)):
         with pytest.raises(ValueError, match=r"has 2 outputs. Use model.output\(0\), or vector=True"):
             function(model)
         with pytest.raises(ValueError, match="False for a regressor"):
@@ -140,6 +141,6 @@ def test_without_a_range_a_vector_is_certified_for_the_drawn_bags_at_points_alon
     with pytest.raises(ValueError, match="nothing is known about the vector"):
         certify(model, vector=True)
     with pytest.raises(ValueError, match="Give points"):
-        certify_reused(model, vector=True)
-    alone = certify_reused(model.output(0), POINTS)
-    np.testing.assert_allclose(certify_reused(model, POINTS, vector=True).rms(), np.sqrt(2) * alone.rms())
+        certify(model, vector=True, reused=True)
+    alone = certify(model.output(0), POINTS, reused=True)
+    np.testing.assert_allclose(certify(model, POINTS, vector=True, reused=True).rms(), np.sqrt(2) * alone.rms())

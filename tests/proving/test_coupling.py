@@ -15,7 +15,7 @@ from stablebag import (
     Subbagging,
     certify,
 )
-from stablebag.proving import VectorCertificate, bounds
+from stablebag.proving import VectorOutputs, bounds
 from stablebag.proving.coupling import ANY, INDEPENDENT, NAMES, Matched, as_coupling, matched
 
 HALF = [Subbagging(221), BernoulliSubbagging(0.5), ClassicalBagging(1.0), PoissonizedBagging(0.7)]
@@ -129,7 +129,8 @@ def test_matched_bags_prove_no_less_than_any(scheme, n_bags):
         assert sharp.mean() <= loose.mean()
         assert sharp.worst_case(delta) <= loose.worst_case(delta)
         assert sharp.norm(2) <= loose.norm(2)
-        vectors = [VectorCertificate(scheme, 442, n_bags, coupling=name).epsilon(delta) for name in ("matched", "any")]
+        of = {"n_bags": n_bags, "outputs": VectorOutputs()}
+        vectors = [Certificate(scheme, 442, **of, coupling=name).epsilon(delta) for name in ("matched", "any")]
         assert vectors[0] <= vectors[1]
 
 
@@ -147,7 +148,7 @@ def test_golden_values(m, golden, with_any):
 def test_vectors_replace_a_quarter_by_the_square_of_the_radius():
     # 2/3 is the squared radius of the probabilities of three classes, and 2 the largest squared distance of two.
     law = Subbagging(20).resolve(100)
-    found = VectorCertificate.for_classes(law, 100, 3, n_bags=50, coupling="matched")
+    found = Certificate.for_classes(law, 100, 3, n_bags=50, coupling="matched")
     constant, noise = 0.2 / 0.8 / 99, min(0.2 * 2, 0.1 * (1 + 1 / 80) * 4 * 2 / 3)
     assert found.epsilon(0.5) == pytest.approx(math.sqrt(((1 - 1 / 50) * constant * 2 / 3 + noise / 50) / 0.5))
 
@@ -193,7 +194,7 @@ def test_a_scheme_that_draws_other_bags_cannot_be_matched():
     law = Declared(0.5, 0.0).resolve(8)
     words = r"one of \('any', 'independent'\) for Declared. Got 'matched': it draws other bags with a row less"
     for call in (lambda: matched(law), lambda: as_coupling("matched", "here", law),
-                 lambda: VectorCertificate(Declared(0.5, 0.0), 8, 10, coupling="matched")):  # fmt: skip
+                 lambda: Certificate(law, 8, 10, outputs=VectorOutputs(), coupling="matched")):  # fmt: skip
         with pytest.raises(ValueError, match=words):
             call()
     with pytest.raises(TypeError, match=r"the coupling of a law. Got 'matched': matched\(law\) works it out"):

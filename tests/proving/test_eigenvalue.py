@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from stablebag import BaggedRegressor, BernoulliSubbagging, ClassicalBagging, StratifiedSubbagging, Subbagging
-from stablebag.proving import certify_reused
+from stablebag import BaggedRegressor, BernoulliSubbagging, ClassicalBagging, StratifiedSubbagging, Subbagging, certify
 from stablebag.resampling import Bags
 from stablebag.resampling import covariance as module
 from stablebag.resampling.covariance import largest_eigenvalue
@@ -124,7 +123,7 @@ def test_beyond_4000_bags_and_rows_the_bound_is_no_smaller_than_an_eigenvalue_th
 def test_all_bags_of_paired_strata_are_certified():
     model = BaggedRegressor(LinearRegression(), scheme=StratifiedSubbagging(0.5, list("ababcc")), n_bags="all")
     model.fit(np.arange(12.0).reshape(6, 2) ** 2, np.arange(6.0))
-    assert certify_reused(model).eigenvalue == pytest.approx(1 / 3, rel=1e-11)
+    assert certify(model, reused=True).eigenvalue == pytest.approx(1 / 3, rel=1e-11)
 
 
 def test_rows_that_are_alike_count_as_often_as_they_are():

@@ -10,12 +10,14 @@ from stablebag import (
 )
 from stablebag.proving.outputs import (
     AdaptiveOutputs,
+    BoxOutputs,
     ClassOutputs,
     Outputs,
     UnboundedOutputs,
-    about_empty_bags,
+    VectorOutputs,
+    condition_on_classes,
+    describe_shift,
     outputs_from_dict,
-    such_classes,
 )
 
 
@@ -25,16 +27,17 @@ def joined(text):
 
 @pytest.mark.parametrize("outputs", [
     Outputs(2.5), AdaptiveOutputs(2.5, 0.1, 3.0), AdaptiveOutputs(2.5, 0.1), ClassOutputs(shift=0.1, shifted_share=0.5),
-    UnboundedOutputs(),
+    UnboundedOutputs(), VectorOutputs(1.2, radius=0.7, shift=0.1, shifted_share=0.5), BoxOutputs(2.5, 0.1, 3.0),
+    BoxOutputs(2.5, reach=2.5, of_targets=False),
 ], ids=repr)  # fmt: skip
 def test_outputs_are_read_back(outputs):
     assert outputs_from_dict(json.loads(json.dumps(outputs.to_dict(), allow_nan=False))) == outputs
 
 
 def test_a_share_of_rows_is_rounded_up_to_whole_ones():
-    assert AdaptiveOutputs(2.0, 0.101, 3.0).counting_rows(10) == AdaptiveOutputs(2.0, 0.2, 3.0)
-    assert AdaptiveOutputs(2.0, 0.3, 3.0).counting_rows(10) == AdaptiveOutputs(2.0, 0.3, 3.0)
-    assert AdaptiveOutputs(2.0, 0.0, 3.0).counting_rows(10).reach == 2.0  # no row changes it, so none reaches further
+    assert AdaptiveOutputs(2.0, 0.101, 3.0).for_rows(10) == AdaptiveOutputs(2.0, 0.2, 3.0)
+    assert AdaptiveOutputs(2.0, 0.3, 3.0).for_rows(10) == AdaptiveOutputs(2.0, 0.3, 3.0)
+    assert AdaptiveOutputs(2.0, 0.0, 3.0).for_rows(10).reach == 2.0  # no row changes it, so none reaches further
 
 
 def test_a_shift_of_no_rows_is_none():
@@ -43,19 +46,19 @@ def test_a_shift_of_no_rows_is_none():
 
 
 def test_what_bags_without_rows_add_is_said_with_its_reason():
-    assert "moves the output by up to 0.125. The bounds include that." in about_empty_bags(0.125, 0.2, 10)
-    assert "2 rows are each the only one of its class:" in about_empty_bags(0.1, 0.2, 10)
-    assert "one row is the only one of its class:" in about_empty_bags(0.1, 0.1, 10)
-    assert "any row may be the only one of its class:" in about_empty_bags(0.1, 1.0, 10)
-    assert about_empty_bags(0.0, 0.2, 10) == ""
+    assert "moves the output by up to 0.125. The bounds include that." in describe_shift(0.125, 0.2, 10)
+    assert "2 rows are each the only one of its class:" in describe_shift(0.1, 0.2, 10)
+    assert "one row is the only one of its class:" in describe_shift(0.1, 0.1, 10)
+    assert "any row may be the only one of its class:" in describe_shift(0.1, 1.0, 10)
+    assert describe_shift(0.0, 0.2, 10) == ""
 
 
 def test_classes_are_spoken_of_only_where_bags_can_be_empty():
     never, sometimes = Subbagging(2).resolve(10), BernoulliSubbagging(2).resolve(10)
-    assert such_classes(0.1, 0.2, never) == ""
-    assert such_classes(0.1, 0.2, sometimes) == " with these class sizes"
-    assert such_classes(0.1, 1.0, sometimes) == " with as many classes"
-    assert such_classes(0.0, 0.0, sometimes) == " in which no class has a single row"
+    assert condition_on_classes(0.1, 0.2, never) == ""
+    assert condition_on_classes(0.1, 0.2, sometimes) == " with these class sizes"
+    assert condition_on_classes(0.1, 1.0, sometimes) == " with as many classes"
+    assert condition_on_classes(0.0, 0.0, sometimes) == " in which no class has a single row"
 
 
 def test_unbounded_outputs_say_what_a_bag_without_rows_predicts():

@@ -3,8 +3,8 @@ import math
 import pytest
 
 from stablebag import BaggedRegressor, Certificate, FixedRange, Subbagging, certify
-from stablebag.proving import VectorCertificate
-from stablebag.proving.certificate import about_bags, price_of_bags
+from stablebag.proving import VectorOutputs
+from stablebag.proving.certificate import describe_price, price_of_bags
 
 
 def joined(text):
@@ -29,11 +29,11 @@ def test_the_first_multiple_that_is_enough_is_named():
 
 
 def test_the_sentence_says_the_price_and_how_many_bags_would_halve_it():
-    assert about_bags(like_a_root, 100, 5.0) == (
+    assert describe_price(like_a_root, 100, 5.0) == (
         "Of it, 0.1001 is the price of drawing 100 bags at random: with infinitely many it would be 1; 400 bags "
         "would halve that price."
     )
-    rarely = about_bags(lambda n_bags: 0.0 if math.isinf(n_bags) else n_bags**-0.01, 100, 5.0)
+    rarely = describe_price(lambda n_bags: 0.0 if math.isinf(n_bags) else n_bags**-0.01, 100, 5.0)
     assert "would be 0" in rarely
     assert "halve" not in rarely
 
@@ -45,20 +45,22 @@ def test_the_sentence_says_the_price_and_how_many_bags_would_halve_it():
     (lambda n_bags: 1 + 1 / n_bags, 100, 5.0),  # one percent is not worth a word
 ])  # fmt: skip
 def test_nothing_is_said_where_there_is_nothing_to_say(epsilon, n_bags, reach):
-    assert about_bags(epsilon, n_bags, reach) == ""
+    assert describe_price(epsilon, n_bags, reach) == ""
 
 
 @pytest.mark.parametrize("coupling", ["any", "independent", "matched"])
-@pytest.mark.parametrize("kind", [Certificate, VectorCertificate])
-def test_the_price_in_a_certificate_is_its_own(kind, coupling):
+@pytest.mark.parametrize("outputs", [None, VectorOutputs()])
+def test_the_price_in_a_certificate_is_its_own(outputs, coupling):
     def epsilon(n_bags):
-        return kind(Subbagging(221), 442, n_bags, coupling=coupling).epsilon(0.1)
+        return Certificate(Subbagging(221), 442, n_bags, coupling=coupling, outputs=outputs).epsilon(0.1)
 
-    text = joined(kind(Subbagging(221), 442, 500, coupling=coupling).explain(0.1))
-    sentence = about_bags(epsilon, 500, 1.0 if kind is Certificate else 2.0)
+    text = joined(Certificate(Subbagging(221), 442, 500, coupling=coupling, outputs=outputs).explain(0.1))
+    sentence = describe_price(epsilon, 500, 1.0 if outputs is None else 2.0)
     assert "is the price of drawing 500 bags at random" in sentence
     assert sentence in text
-    assert "price of drawing" not in joined(kind(Subbagging(221), 442, coupling=coupling).explain(0.1))
+    assert "price of drawing" not in joined(
+        Certificate(Subbagging(221), 442, coupling=coupling, outputs=outputs).explain(0.1)
+    )
 
 
 def test_so_many_bags_halve_the_price_indeed():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stablebag import Certificate, Subbagging
-from stablebag.proving import PointCertificate, ReusedBagsCertificate, VectorCertificate
+from stablebag.proving import PointCertificate, ReusedBagsCertificate
 from stablebag.proving.certificate import StabilityCertificate
 from stablebag.proving.scope import Quantity, Rerun, Scope
 
@@ -14,7 +14,7 @@ DEVIATION = np.array([0.1, 0.5])
 CERTIFICATES = [
     Certificate(Subbagging(3), 6),
     Certificate(Subbagging(3), 6, 1000, range_length=4.0),
-    VectorCertificate.for_classes(Subbagging(3), 6, 3),
+    Certificate.for_classes(Subbagging(3), 6, 3),
     PointCertificate(Certificate(Subbagging(3), 6), DEVIATION, DEVIATION, 1.0, proved=True),
     ReusedBagsCertificate(0.04, 0.5, scale=0.5, range_length=1.0, scope=Scope(6, Quantity.NUMBER, Rerun.REUSED, 5)),
 ]

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import BaggedRegressor, FunctionRegressor, certify, leave_one_out
-from stablebag.proving import ReusedBagsCertificate, certify_reused
+from stablebag.proving import ReusedBagsCertificate
 from stablebag.proving.scope import Quantity, Rerun, Scope
 
 X, Y = load_diabetes(return_X_y=True)
@@ -40,7 +40,7 @@ def test_no_perturbation_by_reused_bags_exceeds_it(classifier, vector):
     model, points = classifier
     moved = leave_one_out(model, points)
     moved = moved.in_norm() if vector else moved
-    everywhere, here = certify_reused(model, vector=vector), certify_reused(model, points, vector=vector)
+    everywhere, here = certify(model, vector=vector, reused=True), certify(model, points, vector=vector, reused=True)
     assert (moved.norm(2) <= here.rms() + 1e-12).all()
     assert (here.rms() <= everywhere.rms() + 1e-12).all()
     for rows in range(80):
@@ -53,7 +53,7 @@ def test_no_perturbation_by_reused_bags_exceeds_it(classifier, vector):
 
 
 def test_reused_bags_of_a_regressor_speak_in_its_units(regressor):
-    certificate = certify_reused(regressor)
+    certificate = certify(regressor, reused=True)
     assert certificate.rms() == pytest.approx(200 * math.sqrt(certificate.eigenvalue))
     assert certificate.epsilon(1.0) == 0.0
     assert certificate.delta(400.0) == 0.0
@@ -62,12 +62,12 @@ def test_reused_bags_of_a_regressor_speak_in_its_units(regressor):
     assert (
         "For these 3,000 bags as they were drawn, every learner and every test point: at most 8 of the 80 rows" in text
     )
-    assert "the learner as fitted, at these 10 points" in joined(certify_reused(regressor, POINTS))
+    assert "the learner as fitted, at these 10 points" in joined(certify(regressor, POINTS, reused=True))
 
 
 def test_rows_that_change_the_range_are_not_spoken_of():
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=2), n_bags=300, random_state=0).fit(X, Y)
-    certificate = certify_reused(model, POINTS)
+    certificate = certify(model, POINTS, reused=True)
     changing = round(model.prediction_range_.delta(Y) * 80)
     assert (certificate.epsilon((changing - 1) / 80) == certificate.worst_case()).all()
     assert certificate.worst_case() == model.prediction_range_.reach(Y)
@@ -80,8 +80,8 @@ def test_rows_that_change_the_range_are_not_spoken_of():
 def test_without_a_range_only_points_can_be_spoken_of():
     model = BaggedRegressor(LinearRegression(), n_bags=80, prediction_range=None, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="Give points"):
-        certify_reused(model)
-    certificate = certify_reused(model, POINTS)
+        certify(model, reused=True)
+    certificate = certify(model, POINTS, reused=True)
     moved = leave_one_out(model, POINTS)
     assert (moved.norm(2) <= certificate.rms()).all()
     assert " inf " not in joined(certificate)
@@ -91,7 +91,7 @@ def test_a_row_that_stretches_the_range_is_within_the_worst_case():
     y = np.append(np.linspace(0, 1, 19), 100.0)
     learner = FunctionRegressor(lambda X, y, seed: lambda points: np.full(len(points), 1e6))
     model = BaggedRegressor(learner, n_bags=200, random_state=0).fit(X[:20], y)
-    moved, certificate = leave_one_out(model, POINTS), certify_reused(model)
+    moved, certificate = leave_one_out(model, POINTS), certify(model, reused=True)
     assert moved.max().max() > 98
     for delta in np.arange(20) / 20:
         assert (moved.epsilon(delta) <= certificate.epsilon(delta)).all()

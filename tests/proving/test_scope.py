@@ -19,7 +19,6 @@ from stablebag import (
     leave_one_out_refit,
 )
 from stablebag.measuring import replace_one_refit
-from stablebag.proving import certify_reused
 from stablebag.proving.scope import Quantity, Rerun, Scope, refuse_mismatch
 
 X = np.arange(8.0)[:, None]
@@ -55,17 +54,17 @@ def test_bounds_of_the_same_thing_are_accepted():
     every, drawn = model().fit(X, Y), model(n_bags=20).fit(X, Y)
     assert accepted(leave_one_out(every, X), certify(every))
     assert accepted(leave_one_out(every, X), certify(every, X))
-    assert accepted(leave_one_out(every, X), certify_reused(every))
-    assert accepted(leave_one_out(drawn, X), certify_reused(drawn))
-    assert accepted(leave_one_out(drawn, X), certify_reused(drawn, X))
+    assert accepted(leave_one_out(every, X), certify(every, reused=True))
+    assert accepted(leave_one_out(drawn, X), certify(drawn, reused=True))
+    assert accepted(leave_one_out(drawn, X), certify(drawn, X, reused=True))
     assert accepted(leave_one_out_refit(model(), X, Y, X), certify(every))
     assert accepted(leave_one_out_refit(model(n_bags=20), X, Y, X), certify(drawn))
     once = drawn.predict_once(X)
-    assert accepted(leave_one_out(drawn, once), certify_reused(drawn, once))
+    assert accepted(leave_one_out(drawn, once), certify(drawn, once, reused=True))
     labels = classifier("aabbcd")
     for vector in (False, True):
         moved = leave_one_out(labels, X[:2])
-        for certificate in (certify(labels, vector=vector), certify_reused(labels, X[:2], vector=vector)):
+        for certificate in (certify(labels, vector=vector), certify(labels, X[:2], vector=vector, reused=True)):
             assert accepted(moved.in_norm() if vector else moved, certificate)
 
 
@@ -79,8 +78,8 @@ def cases():
     yield moved, certify(smaller), "other bags"
     yield leave_one_out_refit(model(Subbagging(7), 20), X, Y, X), certify(drawn), "other bags"
     yield moved, certify(every, X + 1), "other points"
-    yield leave_one_out(drawn, X), certify_reused(drawn, X + 1), "other points"
-    yield leave_one_out(drawn, X), certify_reused(drawn, X[:2]), "8 points, and the bound at 2"
+    yield leave_one_out(drawn, X), certify(drawn, X + 1, reused=True), "other points"
+    yield leave_one_out(drawn, X), certify(drawn, X[:2], reused=True), "8 points, and the bound at 2"
     yield leave_one_out(free, X), certify(every), "a range of length None, and the bound of 1"
     yield leave_one_out(observed, X), certify(every), "change the range"
     yield leave_one_out_refit(model(n_bags=20), X, Y, X, rows=[0]), certify(drawn), "only 1 of the 8 rows"

@@ -12,8 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import stablebag
-from stablebag import BaggedRegressor, leave_one_out
-from stablebag.proving import certify_reused
+from stablebag import BaggedRegressor, certify, leave_one_out
 from stablebag.showing.report.page import Colophon, in_words
 from stablebag.showing.study import Study
 
@@ -23,7 +22,7 @@ def of_ridge():
     X, y = load_diabetes(return_X_y=True)
     learner = make_pipeline(StandardScaler(), Ridge(alpha=2.5))
     model = BaggedRegressor(learner, n_bags=40, random_state=7).fit(X[:60], y[:60])
-    return Study.of(leave_one_out(model, X[60:63]), certify_reused(model), model=model)
+    return Study.of(leave_one_out(model, X[60:63]), certify(model, reused=True), model=model)
 
 
 def test_a_title_names_data_target_and_learner(of_ridge):
@@ -77,7 +76,7 @@ def test_places_in_memory_are_not_part_of_it():
     X, y = load_diabetes(return_X_y=True)
     learner = KNeighborsRegressor(metric=lambda a, b: float(np.abs(a - b).sum()), algorithm="brute")
     model = BaggedRegressor(learner, n_bags=10, random_state=np.random.RandomState(0)).fit(X[:12], y[:12])
-    written = Colophon.of(Study.of(leave_one_out(model, X[:1]), certify_reused(model), model=model)).to_dict()
+    written = Colophon.of(Study.of(leave_one_out(model, X[:1]), certify(model, reused=True), model=model)).to_dict()
     assert "0x" not in json.dumps(written)
     assert "lambda" in written["parameters"]["metric"]
 

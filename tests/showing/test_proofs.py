@@ -5,7 +5,6 @@ from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import BaggedRegressor, Certificate, Subbagging, certify, leave_one_out
 from stablebag import leave_one_out_refit as refit
-from stablebag.proving import certify_reused
 from stablebag.showing.facts import guarantees
 
 
@@ -19,7 +18,7 @@ def fitted():
 
 def test_reused_bags_stand_beside_reused_bags_and_matched_refits_beside_matched_refits(fitted):
     model, X, y, Z = fitted
-    moved, proved, anew = leave_one_out(model, Z), certify_reused(model, Z), certify(model)
+    moved, proved, anew = leave_one_out(model, Z), certify(model, Z, reused=True), certify(model)
     refitted = refit(model, X, y, Z, rows=[3, 50, 120], random_state=0)
     first, mean, largest, again, matched = guarantees(moved, proved, anew, refitted, delta=0.1)
     assert first.label == "by these bags: 90% of the rows move it by at most"
@@ -48,7 +47,7 @@ def test_the_price_of_the_bags_is_what_more_of_them_save(fitted):
 def test_what_is_known_without_proof_is_not_called_proved(fitted):
     Z = fitted[3]
     small = BaggedRegressor(DecisionTreeRegressor(), n_bags=30, random_state=0).fit(fitted[1][:20], fitted[2][:20])
-    lines = [*guarantees(leave_one_out(small, Z), certify_reused(small, Z))]
+    lines = [*guarantees(leave_one_out(small, Z), certify(small, Z, reused=True))]
     assert len(lines) == 3
     assert np.isnan(lines[0]["proved"]) or lines[0]["proved"] < np.ptp(fitted[2][:20])
     assert np.isnan(lines[0]["price"]) == np.isnan(lines[0]["proved"])
@@ -58,7 +57,7 @@ def test_what_is_known_without_proof_is_not_called_proved(fitted):
 def test_rows_that_are_all_left_out_are_not_called_drawn_at_random():
     X, y = load_diabetes(return_X_y=True)
     model = BaggedRegressor(DecisionTreeRegressor(), n_bags=30, random_state=0).fit(X[:12], y[:12])
-    moved, proved, anew = leave_one_out(model, X[12:14]), certify_reused(model, X[12:14]), certify(model)
+    moved, proved, anew = leave_one_out(model, X[12:14]), certify(model, X[12:14], reused=True), certify(model)
     for rows, said in ((range(12), "and all 12 rows"), (range(5), "and 5 rows drawn at random")):
         refitted = refit(model, X[:12], y[:12], X[12:14], rows=list(rows), random_state=0)
         line = [*guarantees(moved, proved, anew, refitted)][-1]

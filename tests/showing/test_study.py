@@ -24,7 +24,6 @@ from stablebag import (
 from stablebag._seeds import Seeds
 from stablebag._wording import Noun
 from stablebag.measuring import Perturbations
-from stablebag.proving import VectorCertificate, certify_reused
 from stablebag.showing.study import Study, study, train_and_test
 from stablebag.tables.subsets import Remainder
 
@@ -40,7 +39,7 @@ def test_a_study_measures_proves_and_holds_out(diabetes, cancer):
     assert regression.coverage * 60 == pytest.approx(round(regression.coverage * 60))  # of all held-out rows
     assert 0.5 < regression.coverage < 1
     assert len(regression.intervals.lower) == 6
-    assert isinstance(cancer.anew, VectorCertificate)
+    assert cancer.anew.outputs.is_vector
     assert cancer.bagged.scope.mismatch(cancer.proved.scope) is None
     assert [score.name for score in cancer.scores] == ["accuracy", "log loss"]
     assert cancer.intervals is None
@@ -72,8 +71,12 @@ def test_what_is_at_hand_is_put_together_and_what_does_not_belong_together_refus
     X, y = load_diabetes(return_X_y=True)
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, random_state=0).fit(X[:100], y[:100])
     points, targets = X[100:105], y[100:105]
-    moved, proved, intervals = leave_one_out(model, points), certify_reused(model), predict_interval(model, points)
-    with pytest.raises(ValueError, match=r"Study.of cannot show this bound.*put certify_reused\(model\)"):
+    moved, proved, intervals = (
+        leave_one_out(model, points),
+        certify(model, reused=True),
+        predict_interval(model, points),
+    )
+    with pytest.raises(ValueError, match=r"Study.of cannot show this bound.*put certify\(model, reused=True\)"):
         Study.of(moved, certify(model))
     alone = Study.of(moved, proved)
     assert alone.verdict().case == "not compared"
@@ -88,12 +91,12 @@ def test_a_classifiers_study_is_of_vectors_of_probabilities():
     labels = np.where(y[:100] > 140, "high", "low")
     voter = BaggedClassifier(DecisionTreeClassifier(max_depth=2), n_bags=60, random_state=0).fit(X[:100], labels)
     moved = leave_one_out(voter, X[100:105])
-    classes = Study.of(moved, certify_reused(voter, vector=True), model=voter)
+    classes = Study.of(moved, certify(voter, vector=True, reused=True), model=voter)
     assert classes.task == "classification"
     np.testing.assert_allclose(classes.bagged.values, np.sqrt(2) * moved.values[:, :, 0])
     assert classes.verdict().reasons[0].startswith("The bags without each training row suggest that ")
     with pytest.raises(ValueError, match=r"in_norm\(\) goes with vector=True"):
-        Study.of(moved, certify_reused(voter))
+        Study.of(moved, certify(voter, reused=True))
 
 
 def test_a_classifiers_first_reason_is_decisions_at_the_same_points_by_the_same_rows(cancer):
@@ -264,7 +267,7 @@ def test_what_is_left_out_must_be_the_same_on_both_sides():
     model = BaggedRegressor(tree, n_bags=40, random_state=0).fit(X, y, groups=np.arange(40) // 2)
     base = leave_one_out_refit(tree, X, y, X[:3], rows=[0, 1])
     with pytest.raises(ValueError, match=r"'base' parameter of Study.of must be about the same 20 groups"):
-        Study.of(leave_one_out(model, X[:3]), certify_reused(model), base=base)
+        Study.of(leave_one_out(model, X[:3]), certify(model, reused=True), base=base)
 
 
 def test_of_some_rows_the_most_influential_are_called_by_their_own_numbers():

@@ -27,7 +27,6 @@ from stablebag import (
 )
 from stablebag.deciding import selection_stability
 from stablebag.deciding.label_sets import JackknifeSets
-from stablebag.proving import certify_reused
 from stablebag.resampling.units import RowIds, Units
 
 POINTS = np.array([[0.0], [2.0], [100.0]])
@@ -98,7 +97,7 @@ def test_no_more_rows_than_is_proved_flip_a_set_of_drawn_bags(learner, n_bags):
         for rows in range(12):
             measured = selection_stability(model, points, delta=rows / 12)
             assert measured.flips["inflated-argmax"].sum(axis=0).max() <= rows
-        everywhere = predict_set(model, points, epsilon=0.6, certificate=certify_reused(model, vector=True))
+        everywhere = predict_set(model, points, epsilon=0.6, certificate=certify(model, vector=True, reused=True))
         assert selection_stability(model, points, epsilon=0.6).flips["inflated-argmax"].sum(axis=0).max() <= round(
             everywhere.delta * 12
         )
@@ -134,9 +133,9 @@ def test_an_epsilon_a_little_smaller_than_the_distance_can_be_flipped():
 
 
 def test_golden_values_of_the_note():
-    from stablebag.proving import VectorCertificate
+    from stablebag import Certificate
 
-    whole = VectorCertificate.for_classes(Subbagging(0.5), 500, 10).scheme.constant * 0.9
+    whole = Certificate.for_classes(Subbagging(0.5), 500, 10).scheme.constant * 0.9
     assert whole / 0.1**2 == pytest.approx(0.180360721443)
     large = Subbagging(0.5).resolve(60_000).constant
     assert 0.9 * large / 0.05**2 == pytest.approx(0.00600010000167)

@@ -1,8 +1,9 @@
 """Fitted models, not formulas: every certificate that the library makes, held against the truth of the model itself.
 
 For few rows all bags are fitted, with all rows and without each of them (`n_bags="all"`, `leave_one_out_refit`), so
-that the truth is exact; for drawn bags `leave_one_out` is the truth that `certify_reused` speaks of. The learners are
-out to break a promise: they threshold, memorize, count duplicates, look at the size or order of their rows, toss coins.
+that the truth is exact; for drawn bags `leave_one_out` is the truth that `certify(model, reused=True)` speaks of. The
+learners are out to break a promise: they threshold, memorize, count duplicates, look at the size or order of their
+rows, toss coins.
 """
 
 import hashlib
@@ -33,7 +34,6 @@ from stablebag import (
     leave_one_out_refit,
 )
 from stablebag._wording import rounded_up
-from stablebag.proving import VectorCertificate, certify_reused
 from stablebag.resampling import ResamplingScheme
 from stablebag.showing.study import study
 
@@ -163,7 +163,7 @@ def test_regressors_over_all_bags_keep_every_certificate(scheme, case):
     learner = FunctionRegressor(REGRESSORS[name])
     unfitted = BaggedRegressor(learner, scheme=scheme, n_bags="all", prediction_range=prediction_range, random_state=0)
     model = unfitted.fit(X, y)
-    reused, at_points = certify_reused(model), certify_reused(model, POINTS)  # before anything is measured
+    reused, at_points = certify(model, reused=True), certify(model, POINTS, reused=True)  # before anything is measured
     measured, literal = leave_one_out(model, POINTS), leave_one_out_refit(unfitted, X, y, POINTS)
     np.testing.assert_allclose(measured.left_out, literal.left_out, atol=1e-12)
     for certificate in (certify(model), certify(model, POINTS), reused, at_points):
@@ -180,7 +180,7 @@ def test_learners_that_look_at_the_order_keep_them_over_all_orders(scheme):
     unfitted = BaggedRegressor(learner, scheme=scheme, n_bags="all", prediction_range=FixedRange(0, 1), random_state=0)
     model = unfitted.fit(X, y)
     literal = leave_one_out_refit(unfitted, X, y, POINTS)
-    for certificate in (certify_reused(model), certify(model), certify(model, POINTS)):
+    for certificate in (certify(model, reused=True), certify(model), certify(model, POINTS)):
         assert_kept(certificate, literal, 4)
 
 
@@ -192,7 +192,7 @@ def test_without_a_range_the_variance_over_bags_is_enough(scheme, name):
     unfitted = BaggedRegressor(learner, scheme=scheme, n_bags="all", prediction_range=None, random_state=0)
     model = unfitted.fit(X, y)
     literal = leave_one_out_refit(unfitted, X, y, POINTS)
-    for certificate in (certify_reused(model, POINTS), certify(model, POINTS)):
+    for certificate in (certify(model, POINTS, reused=True), certify(model, POINTS)):
         assert_kept(certificate, literal, 5)
     # In units of the range of the outputs over all bags: Theorem 12.
     outputs = model.bag_predictions(POINTS)
@@ -207,7 +207,7 @@ def test_classifiers_with_rare_classes_and_empty_bags_keep_them_over_all_bags(sc
     X = rows_and_targets()[0]
     unfitted = BaggedClassifier(FunctionClassifier(CLASSIFIERS[name]), scheme=scheme, n_bags="all", random_state=0)
     model = unfitted.fit(X, labels)
-    proved = [certify_reused(model), certify_reused(model, POINTS), certify(model), certify(model, POINTS)]
+    proved = [certify(model, reused=True), certify(model, POINTS, reused=True), certify(model), certify(model, POINTS)]
     in_norm = [certificate_in_norm(model, points, reused) for points in (None, POINTS) for reused in (True, False)]
     literal = refits_of_classifier(unfitted, X, labels, model)
     measured = leave_one_out(model, POINTS)
@@ -219,7 +219,7 @@ def test_classifiers_with_rare_classes_and_empty_bags_keep_them_over_all_bags(sc
 
 
 def certificate_in_norm(model, points, reused):
-    return certify_reused(model, points, vector=True) if reused else certify(model, points, vector=True)
+    return certify(model, points, vector=True, reused=True) if reused else certify(model, points, vector=True)
 
 
 def refits_of_classifier(unfitted, X, labels, model):
@@ -280,7 +280,7 @@ def test_a_vector_certificate_without_labels_holds_for_all_class_sizes():
         model = BaggedClassifier(FunctionClassifier(own_label), scheme=scheme, n_bags="all").fit(
             X, np.array(list(labels))
         )
-        proved = VectorCertificate.for_classes(scheme, 6, len(set(labels)))
+        proved = Certificate.for_classes(scheme, 6, len(set(labels)))
         assert_kept(proved, leave_one_out(model, POINTS).in_norm(), 6)
 
 
@@ -333,7 +333,9 @@ def test_reused_bags_keep_their_certificate_whatever_was_drawn(scheme, case, see
         tried += 1
         if (model.bags_.n_without == 0).any():
             continue
-        proved = [certify_reused(model, POINTS)] + ([certify_reused(model)] if prediction_range is not None else [])
+        proved = [certify(model, POINTS, reused=True)] + (
+            [certify(model, reused=True)] if prediction_range is not None else []
+        )
         for certificate in proved:  # made before anything is measured: making it must not change the bags
             assert_kept(certificate, leave_one_out(model, POINTS), 6)
 
@@ -347,8 +349,8 @@ def test_reused_bags_of_classifiers_keep_theirs(scheme, name, labels, seed):
         model = BaggedClassifier(learner, scheme=scheme, n_bags=n_bags, random_state=seed).fit(X, labels)
         if (model.bags_.n_without == 0).any():
             continue
-        proved = [certify_reused(model), certify_reused(model, POINTS)]
-        in_norm = [certify_reused(model, vector=True), certify_reused(model, POINTS, vector=True)]
+        proved = [certify(model, reused=True), certify(model, POINTS, reused=True)]
+        in_norm = [certify(model, vector=True, reused=True), certify(model, POINTS, vector=True, reused=True)]
         measured = leave_one_out(model, POINTS)
         for certificate in proved:
             assert_kept(certificate, measured, 5)
@@ -491,7 +493,7 @@ def test_laws_whose_rows_are_likelier_together_keep_theirs(algorithm):
         model = unfitted.fit(X, y)
         assert model.scheme_.negative_covariance < 0
         literal = leave_one_out(model, X)
-        for certificate in (certify(model), certify_reused(model), certify(model, X)):
+        for certificate in (certify(model), certify(model, reused=True), certify(model, X)):
             assert_kept(certificate, literal, n)
 
 

@@ -15,6 +15,7 @@ from grids import first, together
 from stablebag import (
     BaggedRegressor,
     BernoulliSubbagging,
+    Certificate,
     ClassicalBagging,
     FixedRange,
     FunctionRegressor,
@@ -26,7 +27,6 @@ from stablebag import (
     leave_one_out_refit,
 )
 from stablebag.models.fitted import Fitted
-from stablebag.proving import VectorCertificate, certify_reused
 
 ROUNDING = 1e-11
 POINTS = np.array([[0.0], [100.0]])
@@ -63,7 +63,7 @@ def test_with_bags_of_all_rows_but_one_the_mean_square_is_attained():
     moved = leave_one_out(model.fit(X, y), [[0.0]]).in_norm()
     # c = 1 here, and the variance over bags is ((5/6)^2 + (1/6)^2 + 1 + (2/3)^2 + 1) / 3 = 19/18.
     assert moved.norm(2)[0] == pytest.approx(math.sqrt(19 / 18))
-    assert certify_reused(model, [[0.0]], vector=True).rms()[0] == pytest.approx(math.sqrt(19 / 18))
+    assert certify(model, [[0.0]], vector=True, reused=True).rms()[0] == pytest.approx(math.sqrt(19 / 18))
     assert certify(model, [[0.0]], vector=True).rms()[0] == pytest.approx(math.sqrt(19 / 18))
     assert certify(model, vector=True).rms() == pytest.approx(2.5)  # half the diagonal
     assert certify(model, vector=True).worst_case() == pytest.approx(10 / 3)  # p times the diagonal
@@ -162,7 +162,7 @@ def test_the_vector_of_outputs_keeps_its_certificate(kind, scheme):
         moved = leave_one_out(model, POINTS)
         for proved in (
             certify(model, vector=True), certify(model, POINTS, vector=True),
-            certify_reused(model, vector=True), certify_reused(model, POINTS, vector=True),
+            certify(model, vector=True, reused=True), certify(model, POINTS, vector=True, reused=True),
         ):  # fmt: skip
             assert_kept(proved, moved.in_norm().values)
             assert moved.in_norm().scope.mismatch(proved.scope) is None
@@ -178,7 +178,7 @@ def test_each_output_keeps_the_certificate_of_its_own(learner):
     for place in range(3):
         alone = leave_one_out(model.output(place), POINTS)
         np.testing.assert_allclose(alone.values, together.values[..., place], atol=1e-12)
-        for proved in (certify(model.output(place)), certify_reused(model.output(place), POINTS)):
+        for proved in (certify(model.output(place)), certify(model.output(place), POINTS, reused=True)):
             assert_kept(proved, alone.values)
             assert alone.scope.mismatch(proved.scope) is None
 
@@ -199,8 +199,8 @@ def test_drawn_bags_keep_the_certificate_of_their_own(learner, kind):
     for scheme in (Subbagging(0.5), BernoulliSubbagging(0.3), ClassicalBagging(1.0)):
         model = BaggedRegressor(FunctionRegressor(learner), scheme=scheme, n_bags=30, prediction_range=RANGES[kind])
         moved = leave_one_out(model.set_params(random_state=1).fit(X, y), POINTS).in_norm()
-        assert_kept(certify_reused(model, vector=True), moved.values)
-        assert_kept(certify_reused(model, POINTS, vector=True), moved.values)
+        assert_kept(certify(model, vector=True, reused=True), moved.values)
+        assert_kept(certify(model, POINTS, vector=True, reused=True), moved.values)
 
 
 @pytest.mark.parametrize("n", first([3, 4]))
@@ -224,7 +224,7 @@ def test_two_bags_drawn_anew_keep_the_certificate_exactly(n, kind, learner):
         chances += [1 / n / len(moved)] * len(moved)
     distances, chances = np.array(distances), np.array(chances)
     for coupling in ("any", "independent"):
-        proved = VectorCertificate.for_targets(about["scheme"], y, RANGES[kind], 2, coupling=coupling)
+        proved = Certificate.for_targets(about["scheme"], y, RANGES[kind], 2, coupling=coupling, vector=True)
         for epsilon in np.quantile(distances, [0.0, 0.3, 0.6, 0.9, 1.0], method="lower"):
             assert chances[distances > epsilon + 1e-8].sum() <= proved.delta(float(epsilon)) + 1e-9
         assert chances @ distances <= proved.mean() + 1e-9
@@ -248,7 +248,7 @@ def test_a_box_that_grows_without_a_row_is_counted_with_all_that_it_spans():
     moved = leave_one_out(model, POINTS).in_norm()
     assert moved.max()[0] == pytest.approx(9.0)
     assert_kept(proved, moved.values)
-    assert_kept(certify_reused(model, vector=True), moved.values)
+    assert_kept(certify(model, vector=True, reused=True), moved.values)
 
 
 def test_units_of_several_rows_keep_the_certificate():
@@ -262,5 +262,5 @@ def test_units_of_several_rows_keep_the_certificate():
         assert len(moved.rows) == 5
         np.testing.assert_allclose(leave_one_out(model, POINTS).in_norm().values, moved.values, atol=1e-9)
         assert_kept(certify(model, vector=True), moved.values)
-        assert_kept(certify_reused(model, POINTS, vector=True), moved.values)
+        assert_kept(certify(model, POINTS, vector=True, reused=True), moved.values)
         assert moved.scope.mismatch(certify(model, vector=True).scope) is None

@@ -23,7 +23,6 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
-from stablebag.proving import certify_reused
 from theorems.test_models_keep_their_certificates import ROUNDING, assert_kept, hashed
 
 N, COLUMNS = 5, 4
@@ -67,7 +66,7 @@ def test_over_all_bags_every_certificate_is_kept_whatever_columns_were_drawn(sch
         model = unfitted.fit(X, Y)
         measured, literal = leave_one_out(model, POINTS), leave_one_out_refit(unfitted, X, Y, POINTS)
         np.testing.assert_allclose(measured.left_out, literal.left_out, atol=1e-12)
-        for certificate in (certify(model), certify(model, POINTS), certify_reused(model)):
+        for certificate in (certify(model), certify(model, POINTS), certify(model, reused=True)):
             assert_kept(certificate, literal, N)
 
 
@@ -97,7 +96,7 @@ def test_drawn_bags_with_drawn_columns_keep_what_is_proved_of_them(scheme, seed)
         ).fit(X, Y)  # fmt: skip
         if (model.bags_.n_without == 0).any():
             continue
-        for certificate in (certify_reused(model), certify_reused(model, POINTS)):
+        for certificate in (certify(model, reused=True), certify(model, POINTS, reused=True)):
             assert_kept(certificate, leave_one_out(model, POINTS), N)
 
 

@@ -28,7 +28,7 @@ from stablebag import (
     leave_one_out_refit,
 )
 from stablebag.measuring import Perturbations
-from stablebag.proving import bounds, certify_reused
+from stablebag.proving import bounds
 from stablebag.proving.coupling import matched
 from stablebag.resampling.covariance import moments, norm_of
 from theorems.enumeration import enumerate_law, learners
@@ -193,12 +193,12 @@ def test_regressors_over_all_bags_keep_every_certificate(scheme, name, predictio
     model = unfitted.fit(X, y)
     literal = literal_refits(unfitted, model, X, y)
     np.testing.assert_allclose(leave_one_out(model, POINTS).left_out, literal.left_out, atol=1e-12)
-    for certificate in (certify(model, POINTS), certify_reused(model, POINTS)):
+    for certificate in (certify(model, POINTS), certify(model, POINTS, reused=True)):
         assert_kept(certificate, literal, N)
     if prediction_range is not None:
         assert_kept(certify(model), literal, N)
-        assert_kept(certify_reused(model), literal, N)
-        assert certify_reused(model).eigenvalue == pytest.approx(model.scheme_.constant)
+        assert_kept(certify(model, reused=True), literal, N)
+        assert certify(model, reused=True).eigenvalue == pytest.approx(model.scheme_.constant)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_classifiers_over_all_bags_keep_theirs(scheme, name, labels):
     model = unfitted.fit(X, y)
     literal = literal_refits(unfitted, model, X, y)
     np.testing.assert_allclose(leave_one_out(model, POINTS).left_out, literal.left_out, atol=1e-12)
-    for certificate in (certify(model), certify(model, POINTS), certify_reused(model)):
+    for certificate in (certify(model), certify(model, POINTS), certify(model, reused=True)):
         assert_kept(certificate, literal, N)
     for certificate in (certify(model, vector=True), certify(model, POINTS, vector=True)):
         assert_kept(certificate, literal.in_norm(), N)

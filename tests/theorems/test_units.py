@@ -28,7 +28,7 @@ from stablebag import (
     leave_one_out_refit,
 )
 from stablebag.models.fitted import Fitted
-from stablebag.proving import bounds, certify_reused
+from stablebag.proving import bounds
 
 ROUNDING = 1e-11
 SIZES = [(1, 4, 2), (3, 1, 1, 5), (2, 2, 1, 6, 1), (1, 1, 7, 2, 3, 1)]
@@ -85,7 +85,7 @@ def test_no_unit_breaks_a_certificate(learner, scheme, sizes):
     spread = np.sqrt(np.tensordot(weights, (model.bag_predictions(POINTS) - moved.prediction) ** 2, axes=1))
     assert (moved.norm(2) <= math.sqrt(constant) * spread + ROUNDING).all()
     assert (moved.max() <= model.scheme_.inclusion_probability + ROUNDING).all()
-    assert (moved.norm(2) <= certify_reused(model, POINTS).rms() + ROUNDING).all()
+    assert (moved.norm(2) <= certify(model, POINTS, reused=True).rms() + ROUNDING).all()
 
 
 @pytest.mark.parametrize("sizes", first(SIZES[:3]), ids=str)
@@ -149,7 +149,7 @@ def test_no_unit_breaks_the_certificate_of_a_classifier(scheme, labels):
         measured, proved = moved.in_norm() if vector else moved, certify(model, vector=vector)
         for rank in range(4):
             assert (measured.epsilon(rank / 4) <= proved.epsilon(rank / 4) + ROUNDING).all()
-        assert (measured.norm(2) <= certify_reused(model, vector=vector).rms() + ROUNDING).all()
+        assert (measured.norm(2) <= certify(model, vector=vector, reused=True).rms() + ROUNDING).all()
         assert (measured.max() <= proved.worst_case() + ROUNDING).all()
 
 
@@ -161,7 +161,7 @@ def test_drawn_bags_keep_their_certificate_for_certain(scheme, sizes):
         model = BaggedRegressor(
             FunctionRegressor(learner), scheme=scheme, n_bags=60, prediction_range=FixedRange(0, 1), random_state=1
         ).fit(X, y, groups=groups)
-        moved, proved = leave_one_out(model, POINTS), certify_reused(model)
+        moved, proved = leave_one_out(model, POINTS), certify(model, reused=True)
         assert (moved.norm(2) <= proved.rms() + ROUNDING).all()
         assert (moved.max() <= proved.worst_case() + ROUNDING).all()
         for bag, rows in zip(model.bags_, model.units_.rows_of_bags(model.bags_), strict=True):

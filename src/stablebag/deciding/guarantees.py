@@ -7,7 +7,8 @@ from typing import Any
 from stablebag._checks import check_delta, check_real, whole_rows
 from stablebag._wording import ROWS, Noun, Result, as_given, count_bags
 from stablebag.models.functions import BaggedFindings
-from stablebag.proving.certificate import VectorCertificate
+from stablebag.proving.certificate import Certificate
+from stablebag.proving.outputs import VectorOutputs
 
 _RELATIVE, _ROUNDING = 1e-9, 1e-12  # of distances
 
@@ -22,7 +23,7 @@ class StabilityGuarantee:
         The Euclidean distance of scores below which decisions agree.
     delta : float
         The share of rows without which scores may move by epsilon or more; a share of rows, not a confidence.
-    certificate : VectorCertificate
+    certificate : Certificate
         What proves it.
     epsilon_given : bool, default=False
         Whether epsilon was given, and delta follows from it; otherwise epsilon follows from delta.
@@ -30,7 +31,7 @@ class StabilityGuarantee:
 
     epsilon: float
     delta: float
-    certificate: VectorCertificate
+    certificate: Certificate
     epsilon_given: bool = False
 
     @classmethod
@@ -61,13 +62,8 @@ class StabilityGuarantee:
         law = model.scheme_
         n_bags = math.inf if model.derandomized_ else len(model.bags_)
         coupling = "matched" if law.is_matched and math.isfinite(n_bags) else "any"
-        about: dict[str, Any] = {
-            "radius": radius,
-            "diameter": diameter,
-            "coupling": coupling,
-            "noun": model.units_.noun,
-        }
-        certificate = VectorCertificate(law, law.n_samples, n_bags, **about)
+        outputs, noun = VectorOutputs(diameter, radius=radius), model.units_.noun
+        certificate = Certificate(law, law.n_samples, n_bags, outputs=outputs, coupling=coupling, noun=noun)
         if epsilon is None:
             delta = check_delta(delta, owner)
             return cls(just_above(certificate.epsilon(delta)), delta, certificate)

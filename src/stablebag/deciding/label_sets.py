@@ -32,8 +32,8 @@ from stablebag.models.estimators import BaggedClassifier
 from stablebag.models.fitted import BagPredictions, fitted
 from stablebag.models.rows import as_column
 from stablebag.proving import bounds
-from stablebag.proving.certificate import VectorCertificate
-from stablebag.proving.certify import certify, certify_reused
+from stablebag.proving.certificate import Certificate
+from stablebag.proving.certify import certify
 from stablebag.proving.outputs import scope_of
 from stablebag.proving.points import PointCertificate, ReusedBagsCertificate
 from stablebag.proving.scope import Rerun, Scope
@@ -41,7 +41,7 @@ from stablebag.proving.scope import Rerun, Scope
 # ---------------------------------------------------------------------------------------------------------- stable sets
 # What a certificate guarantees of label sets: how far to inflate the argmax, for how many rows, and in which words.
 
-_SIZES = {"radius": "scale", "diameter": "range_length", "shift": "shift", "shifted_share": "shifted_share"}
+_SIZES = {"radius": "scale", "length": "range_length", "shift": "shift", "shifted_share": "shifted_share"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class LabelStability:
     ) -> "LabelStability":
         """Return what a certificate guarantees at some points; None takes that of the bags as they were drawn."""
         if certificate is None:
-            certificate = certify_reused(model, X, vector=True)
+            certificate = certify(model, X, vector=True, reused=True)
         measured = _scope(model, X, certificate, owner)
         n_points = measured.n_points or 0
         unsure = 1 - certificate.confidence if isinstance(certificate, PointCertificate) else 0.0
@@ -91,9 +91,9 @@ class LabelStability:
 
 def _scope(model: Any, X: Any, certificate: Any, owner: str) -> Scope:
     """What the sets are about; a certificate of something else is refused."""
-    if not isinstance(certificate, VectorCertificate | PointCertificate | ReusedBagsCertificate):
+    if not isinstance(certificate, Certificate | PointCertificate | ReusedBagsCertificate):
         expected = "a certificate of vectors, or None"
-        reason = "make one by certify or certify_reused with vector=True."
+        reason = "make one by certify with vector=True."
         raise refuse_type("certificate", owner, expected, certificate, reason)
     proved, points = certificate.scope, fitted(model).fingerprint_of(X)
     n_points = fitted(model).n_points(X)
@@ -103,7 +103,7 @@ def _scope(model: Any, X: Any, certificate: Any, owner: str) -> Scope:
         own = replace(own, rerun=Rerun.ANEW, bags=law, coupling=proved.coupling, shift=0.0)
     why = own.mismatch(proved) or _too_small(model, certificate)
     if why:
-        reason = f"{why}. Make it by certify or certify_reused of this model, with vector=True."
+        reason = f"{why}. Make it by certify of this model, with vector=True."
         raise refuse_value("certificate", owner, "of this model and these points", type(certificate).__name__, reason)
     return own
 
@@ -112,11 +112,12 @@ def _too_small(model: Any, certificate: Any) -> str | None:
     """Why a certificate is not about this model's probabilities, if they reach or jump further than it says."""
     given = certificate.certificate if isinstance(certificate, PointCertificate) else certificate
     reused = isinstance(given, ReusedBagsCertificate)
-    own = certify_reused(model, vector=True) if reused else certify(model, vector=True)
+    own: Any = certify(model, vector=True, reused=True) if reused else certify(model, vector=True)
     for name, of_bags in _SIZES.items():
-        theirs, needed = (float(getattr(of, of_bags if reused else name)) for of in (given, own))
+        both = (given, own) if reused else (given.outputs, own.outputs)
+        theirs, needed = (float(getattr(of, of_bags if reused else name)) for of in both)
         if theirs < needed * (1 - 1e-9):
-            what = name.replace("_", " ")
+            what = "diameter" if name == "length" else name.replace("_", " ")
             return f"its {what} is {theirs:.4g}, and probabilities of these classes have {needed:.4g}"
     return None
 
@@ -141,8 +142,8 @@ def _guarantee(
         by: Any = certificate.certificate if isinstance(certificate, PointCertificate) else certificate
         data = "this data set and"
         if everywhere:
-            data = f"every learner, every data set of {noun.count(n)}{noun.in_place_of_rows(by.such)} and"
-        assumed = noun.in_place_of_rows(by.coupling.assumed)
+            data = f"every learner, every data set of {noun.count(n)}{by.condition} and"
+        assumed = by.coupling.describe(noun)
         said = (
             f"{proved} for {data} {where}: the set of a model fitted anew without {noun.any_one}, with the same "
             f"epsilon ({assumed}), {shares}, {rarely_fails(delta, noun)}."
@@ -553,10 +554,11 @@ def predict_set(
 
     The label with the largest probability is not stable, however stable the probabilities are. By the inflated argmax,
     a set has every label that leads after a small change of the probabilities. For all but a share delta of the
-    training rows, the set without the row has a label in common with this one. The sets that are compared are made with
-    the same epsilon, one point at a time. What "without the row" means depends on the certificate: with
-    `certify_reused`, the average over the fitted bags that do not contain it, which `selection_stability` measures;
-    with `certify`, a model fitted anew. A class that is gone without a row has probability zero there.
+    training rows, the set without the row has a label in common with this one. The sets that are compared are made
+    with the same epsilon, one point at a time. What "without the row" means depends on the certificate: with
+    ``certify(model, reused=True)``, the average over the fitted bags that do not contain it, which
+    `selection_stability` measures; with ``certify(model)``, a model fitted anew. A class that is gone without a row
+    has probability zero there.
 
     With "jackknife+", sets cover the true label of a new row instead, whether they are stable or not: a label is left
     out if, in the models without a row, it is less likely than that row's own label for a share 1 - a of the rows that
@@ -579,11 +581,11 @@ def predict_set(
         from the certificate.
     delta : float, default=0.05
         The share of the training rows without which sets may be disjoint. Not used if epsilon is given.
-    certificate : VectorCertificate, PointCertificate, ReusedBagsCertificate or None, default=None
-        What is proved about the probabilities, made with ``vector=True``: by ``certify(model)`` of refits, for all data
-        sets and points; by ``certify(model, X)`` of refits at these points; by ``certify_reused(model)`` of the bags as
-        they were drawn. None is ``certify_reused(model, X)``, which holds for certain, and at each point is the
-        sharpest of what is proved about the bags as they were drawn.
+    certificate : Certificate, PointCertificate, ReusedBagsCertificate or None, default=None
+        What is proved about the probabilities, made with ``vector=True``: by ``certify(model)`` of refits, for all
+        data sets and points; by ``certify(model, X)`` of refits at these points; by ``certify(model, reused=True)`` of
+        the bags as they were drawn. None is ``certify(model, X, reused=True)``, which holds for certain, and at each
+        point is the sharpest of what is proved about the bags as they were drawn.
     confidence_level : float, default=0.9
         For "jackknife+": the level 1 - a; coverage is proved to be at least 1 - 2a.
     by_class : bool, default=True

@@ -638,7 +638,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
     def predict_once(self, X: Any) -> BagPredictions:
         """Predict with every bag's model at some points, and keep the predictions.
 
-        `leave_one_out`, `certify`, `certify_reused` and `predict_interval` accept the result in place of the points,
+        `leave_one_out`, `certify` and `predict_interval` accept the result in place of the points,
         so that the models predict only once even if several of these are used.
 
         Parameters

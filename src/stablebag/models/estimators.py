@@ -182,7 +182,7 @@ class BaggedRegressor(RegressorMixin, BaggedEnsemble):
     def output(self, name: Any) -> "BaggedRegressor":
         """Return the fitted model of one output of several: the same bags and learners, and their predictions of it.
 
-        Everything that is about one number takes it: `certify`, `certify_reused`, `leave_one_out`, `predict_interval`,
+        Everything that is about one number takes it: `certify`, `leave_one_out`, `predict_interval`,
         `leave_one_out_error`, `suspects`. It costs nothing, and has no copy of what is fitted. `oob_prediction_` is of
         this output, and `oob_score_` its R^2; with a metric of your own, which may be one of all outputs, it is gone.
 

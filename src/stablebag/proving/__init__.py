@@ -6,8 +6,8 @@ from stablebag._lazy import lazily
 
 if TYPE_CHECKING:
     from stablebag.proving.bounds import unstable_epsilon as unstable_epsilon
-    from stablebag.proving.certificate import VectorCertificate as VectorCertificate
-    from stablebag.proving.certify import certify_reused as certify_reused
+    from stablebag.proving.outputs import BoxOutputs as BoxOutputs
+    from stablebag.proving.outputs import VectorOutputs as VectorOutputs
     from stablebag.proving.plan import Plan as Plan
     from stablebag.proving.points import PointCertificate as PointCertificate
     from stablebag.proving.points import ReusedBagsCertificate as ReusedBagsCertificate
@@ -16,8 +16,7 @@ else:
         __name__,
         {
             "bounds": ["unstable_epsilon"],
-            "certificate": ["VectorCertificate"],
-            "certify": ["certify_reused"],
+            "outputs": ["BoxOutputs", "VectorOutputs"],
             "plan": ["Plan"],
             "points": ["PointCertificate", "ReusedBagsCertificate"],
         },

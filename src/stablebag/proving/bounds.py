@@ -1,7 +1,7 @@
 """The bounds: every theorem of the paper as a function, and those proved in docs/proofs.md."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -218,13 +218,20 @@ def finite_bags_epsilon(delta: float, constant: float, n_bags: float) -> tuple[f
 
 
 def finite_bags_rows_epsilon(
-    delta: float, n_samples: int, constant: float, p: float, n_bags: float, coupling: Coupling | str = ANY
+    delta: float,
+    n_samples: int,
+    constant: float,
+    p: float,
+    n_bags: float,
+    coupling: Coupling | str = ANY,
+    noise: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[float, int]:
     """Return Theorem 9's epsilon counting whole rows, and the number of rows k that may exceed its first term.
 
     The proof of Theorem 9 adds the bags' term to *any* bound on derandomized bagging: here to the bound on the
     (k + 1)-th largest perturbation, by Theorems 8 and 14, with delta' = delta - k / n left for the bags. The best k is
     taken, among all up to 64 and then in steps of a few per cent. The result is at most 1, and falls as delta grows.
+    For vectors, `noise` gives the bags' term for each delta'.
 
     >>> epsilon, rows = finite_bags_rows_epsilon(0.05, n_samples=1000, constant=1 / 999, p=0.5, n_bags=1000)
     >>> round(epsilon, 4), rows
@@ -242,7 +249,8 @@ def finite_bags_rows_epsilon(
     left = float(as_share(delta, n_samples)) - grid / n_samples
     grid, left = grid[left > 0], left[left > 0]
     first = np.minimum(np.sqrt(n_samples * constant / (4 * (grid + 1.0))), p)
-    total = first + as_coupling(coupling, "finite_bags_rows_epsilon").radius(n_bags, left)
+    coupling = as_coupling(coupling, "finite_bags_rows_epsilon")
+    total = first + (coupling.radius(n_bags, left) if noise is None else noise(left))
     best = int(total.argmin())
     return min(1.0, float(total[best])), int(grid[best])
 
@@ -751,7 +759,12 @@ def vector_monte_carlo_radius(n_bags: float, monte_carlo_delta: float, radius: f
     delta = check_delta(monte_carlo_delta, "vector_monte_carlo_radius", name="monte_carlo_delta")
     if delta == 0:
         return math.inf
-    return 2 * radius / math.sqrt(n_bags) + diameter * math.sqrt(2 / n_bags * math.log(2 / delta))
+    return float(mcdiarmid(n_bags, delta, radius, diameter))
+
+
+def mcdiarmid(n_bags: float, shares: Any, radius: float, diameter: float) -> Any:
+    """The formula of `vector_monte_carlo_radius` for several positive shares at once."""
+    return 2 * radius / math.sqrt(n_bags) + diameter * np.sqrt(2 / n_bags * np.log(2 / np.asarray(shares)))
 
 
 # ----------------------------------------------------------------------------------------------------------- drawn bags

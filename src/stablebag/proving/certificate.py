@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -16,6 +15,7 @@ from stablebag._checks import (
     check_choice,
     check_delta,
     check_epsilon,
+    check_flag,
     check_integer,
     check_real,
     check_samples,
@@ -29,7 +29,6 @@ from stablebag._wording import (
     ROWS,
     Noun,
     as_given,
-    at_most,
     count_bags,
     paragraphs,
     preformatted,
@@ -41,13 +40,12 @@ from stablebag.proving import bounds, frontier
 from stablebag.proving.coupling import Coupling, Matched, as_coupling
 from stablebag.proving.outputs import (
     AdaptiveOutputs,
-    BoxChanges,
+    BoxOutputs,
     ClassOutputs,
     Labels,
     Outputs,
-    about_empty_bags,
+    VectorOutputs,
     outputs_from_dict,
-    such_classes,
 )
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.law import ResamplingScheme, ResolvedScheme
@@ -104,7 +102,6 @@ class Bound:
 # What takes the place of Theorem 8 for a law that does not treat all rows alike (docs/proofs.md, 11).
 PROPOSITION_5 = 'Proposition 5 of Barber and Samworth (2026), "Algorithmic stability via ensembling"'
 TRIVIAL = Proof("that no prediction leaves its range")
-ALL_ROWS = Proof("counting all rows")
 
 
 # ------------------------------------------------------------------------------------------------------------- protocol
@@ -155,7 +152,7 @@ class StabilityCertificate(Protocol):
         """Return the certificate as a dictionary that JSON takes."""
 
 
-class Spoken:
+class CertificateMixin:
     """What certificates share: a curve and a text, made of what each of them proves."""
 
     def curve(self: StabilityCertificate, over_points: str = "max") -> tuple[np.ndarray, np.ndarray]:
@@ -218,7 +215,7 @@ def price_of_bags(epsilon: Callable[[float], float], n_bags: float) -> tuple[flo
     return ideal, price, None if multiple is None else int(multiple * n_bags)
 
 
-def about_bags(epsilon: Callable[[float], float], n_bags: float, reach: float) -> str:
+def describe_price(epsilon: Callable[[float], float], n_bags: float, reach: float) -> str:
     """Say what of a bound is the price of drawing bags at random, and how many would halve it; nothing if it is little.
 
     `reach` is what holds without any proof: about a bound that reaches it there is nothing to say.
@@ -240,14 +237,13 @@ def about_bags(epsilon: Callable[[float], float], n_bags: float, reach: float) -
 
 _FORMAT = 1  # of to_dict; a dictionary that does not say is of the first
 _BOUNDS = ("best", "exact", "paper")
-_WHOLE_ROWS = "counting whole rows"
 _MOST_WITH_FRONTIER = 100_000  # rows up to which the frontier is worked out beside the noise of bags
 _FEW_EMPTY = 1e-6  # a chance of bags without rows that changes none of the digits shown
 _ORDERS = (1.0, 1.5, 2.0, 3.0, 4.0)  # a norm is not larger than one of higher order
 
 
 @dataclass(frozen=True, init=False)
-class Certificate(Spoken):
+class Certificate(CertificateMixin):
     """What is proved about bagging any learner, for every data set of `n_samples` rows and every test point.
 
     Leaving out row i moves the prediction by some L_i. The certificate bounds how many rows can move it far
@@ -262,7 +258,8 @@ class Certificate(Spoken):
     of a row to be in a bag that of p. There is no exact frontier then.
 
     `certify` returns the certificate of a fitted model, `for_targets` that of a prediction range and its targets, and
-    `for_labels` that of class probabilities.
+    `for_labels` that of class probabilities. For one class or output a certificate of numbers is sharper; for all of
+    them jointly, one of vectors is.
 
     Parameters
     ----------
@@ -283,7 +280,8 @@ class Certificate(Spoken):
         interval does not reach further without a row, as with `ObservedRange` and `TrimmedRange`. None stands for
         `range_length` if no row changes the interval, and for unknown (infinite) if some do.
     outputs : Outputs or None, default=None
-        What is known about the outputs, in place of the three numbers above.
+        The set in which the outputs lie, in place of the three numbers above. It says what the certificate is about:
+        a number, a class's probability, or a vector, whose distances are Euclidean (`VectorOutputs`, `BoxOutputs`).
     coupling : {"any", "independent", "matched"}, default="any"
         For finitely many bags: what is assumed about the bags with and without a row. "any" assumes nothing, so it
         also holds for the same seed in both runs. "independent" assumes that the bags, and the seeds of the learners,
@@ -336,17 +334,14 @@ class Certificate(Spoken):
             outputs = _outputs(range_length, delta_range, reach)
         elif (range_length, delta_range, reach) != (1.0, 0.0, None):
             raise refuse_value("outputs", owner, "None beside range_length, delta_range or reach", outputs)
-        if isinstance(outputs, AdaptiveOutputs):
-            outputs = outputs.counting_rows(n_samples)
-        law = as_law(scheme, n_samples, owner)
-        unit = outputs.length or 1.0
-        about = {"shift": outputs.shift / unit, "shifted_share": outputs.shifted_share}
+        outputs, law = outputs.for_rows(n_samples), as_law(scheme, n_samples, owner)
+        moved = {"shift": outputs.shift / (outputs.width or 1.0), "shifted_share": outputs.shifted_share}
         values = {
             "scheme": law,
             "n_samples": n_samples,
             "n_bags": check_bags(n_bags, owner),
             "outputs": outputs,
-            "coupling": as_coupling(coupling, owner, law, **about),
+            "coupling": as_coupling(coupling, owner, law, diameter=outputs.diameter, **moved),
             "noun": noun,
         }
         for name, value in values.items():
@@ -359,6 +354,7 @@ class Certificate(Spoken):
         y: Any,
         n_bags: int | float = math.inf,
         *,
+        vector: bool = False,
         coupling: Coupling | str = "any",
         groups: Any = None,
     ) -> "Certificate":
@@ -372,6 +368,8 @@ class Certificate(Spoken):
             The labels of the training rows.
         n_bags : int or math.inf, default=inf
             The number of bags; ``math.inf`` stands for derandomized bagging.
+        vector : bool, default=False
+            Whether it is about the vector of all probabilities, or of the shares of votes.
         coupling : {"any", "independent", "matched"}, default="any"
             As in `Certificate`.
         groups : sequence of int or labels, of length n_samples, default=None
@@ -391,9 +389,61 @@ class Certificate(Spoken):
         labels = Labels.of(y, groups, "Certificate.for_labels")
         n_samples, noun = len(labels.units), labels.units.noun
         law = as_law(with_labels(scheme, y, labels.units), n_samples, "Certificate.for_labels")
-        shift, several = labels.shift(law.empty_without_a_row), not labels.units.are_rows
-        outputs = ClassOutputs(shift=shift, shifted_share=labels.share_lonely, several=several)
+        if check_flag(vector, "vector", "Certificate.for_labels"):
+            lost = {"n_lost": labels.n_lost, "share_lonely": labels.share_lonely}
+            outputs: Outputs = VectorOutputs.of_classes(labels.n_classes, law, **lost)  # type: ignore[arg-type]
+        else:
+            shift, several = labels.shift(law.empty_without_a_row), not labels.units.are_rows
+            outputs = ClassOutputs(shift=shift, shifted_share=labels.share_lonely, several=several)
         return cls(law, n_samples, n_bags, outputs=outputs, coupling=coupling, noun=noun)
+
+    @classmethod
+    def for_classes(
+        cls,
+        scheme: Scheme,
+        n_samples: int,
+        n_classes: int,
+        n_bags: int | float = math.inf,
+        *,
+        coupling: Coupling | str = "any",
+    ) -> "Certificate":
+        """Return the certificate of the vector of class probabilities, or of votes, whatever the sizes of the classes.
+
+        Parameters
+        ----------
+        scheme : ResamplingScheme
+            How bags are drawn.
+        n_samples : int
+            The number of training rows.
+        n_classes : int
+            The number of classes.
+        n_bags : int or math.inf, default=inf
+            The number of bags; ``math.inf`` stands for derandomized bagging.
+        coupling : {"any", "independent", "matched"}, default="any"
+            As in `Certificate`.
+
+        Returns
+        -------
+        Certificate
+
+        Examples
+        --------
+        >>> from stablebag import Certificate, Subbagging
+        >>> certificate = Certificate.for_classes(Subbagging(0.5), n_samples=500, n_classes=10)
+        >>> round(certificate.delta(0.1), 4)  # of 500 rows, 90
+        0.18
+        >>> print(certificate.explain(delta=0.1))
+        For every learner, every data set of 500 rows and every test point: at most 50 of the 500 rows
+        (delta = 0.1) move the vector of outputs by a distance of more than 0.133 when left out.
+        Proved by mean squares, counting whole rows (subbagging, 250 of 500 rows: p = 0.5, q =
+        0.000501; infinitely many bags; outputs within 0.9487 of a point).
+        No row at all moves it by more than 0.7072 (Theorem 14); the mean over rows is at most 0.04247
+        (mean squares).
+        """
+        owner = "Certificate.for_classes"
+        n_classes = check_integer(n_classes, "n_classes", owner, minimum=1)
+        law = as_law(scheme, n_samples, owner)
+        return cls(law, n_samples, n_bags, outputs=VectorOutputs.of_classes(n_classes, law), coupling=coupling)
 
     @classmethod
     def for_targets(
@@ -403,6 +453,7 @@ class Certificate(Spoken):
         prediction_range: Any = ObservedRange(),  # noqa: B008 (frozen)
         n_bags: int | float = math.inf,
         *,
+        vector: bool = False,
         coupling: Coupling | str = "any",
         groups: Any = None,
     ) -> "Certificate":
@@ -412,12 +463,15 @@ class Certificate(Spoken):
         ----------
         scheme : ResamplingScheme
             How bags are drawn.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,), or (n_samples, n_outputs) with `vector`
             The targets of the training rows.
-        prediction_range : PredictionRange or callable, default=ObservedRange()
-            The rule that turns the targets into the interval to which predictions are clipped.
+        prediction_range : PredictionRange, callable or list of these, default=ObservedRange()
+            The rule that turns the targets into the interval to which predictions are clipped; with `vector`, of each
+            output, or a list with one rule for each.
         n_bags : int or math.inf, default=inf
             The number of bags; ``math.inf`` stands for derandomized bagging.
+        vector : bool, default=False
+            Whether it is about the vector of several outputs, each clipped to a range taken from its own targets.
         coupling : {"any", "independent", "matched"}, default="any"
             As in `Certificate`.
         groups : sequence of int or labels, of length n_samples, default=None
@@ -434,21 +488,25 @@ class Certificate(Spoken):
         >>> round(certificate.range_length, 1), certificate.delta_range  # only the row with 30.2 changes the range
         (21.1, 0.125)
         """
-        rule = as_prediction_range(prediction_range, "Certificate.for_targets")
+        owner = "Certificate.for_targets"
+        if check_flag(vector, "vector", owner):
+            units, outputs = BoxOutputs.for_targets(y, prediction_range, groups, owner)
+            return cls(scheme, len(units), n_bags, outputs=outputs, coupling=coupling, noun=units.noun)
+        rule = as_prediction_range(prediction_range, owner)
         low, high = rule(y)
         units = as_units(groups, y)
         n, about = len(units), {"coupling": coupling, "noun": units.noun}
         if isinstance(rule, FixedRange):
             return cls(scheme, n, n_bags, range_length=high - low, **about)  # type: ignore[arg-type]
         delta_range, reach = rule.change(y) if units.are_rows else rule.change(y, units)
-        outputs = AdaptiveOutputs(high - low, delta_range, reach)
-        return cls(scheme, n, n_bags, outputs=outputs, **about)  # type: ignore[arg-type]
+        adaptive = AdaptiveOutputs(high - low, delta_range, reach)
+        return cls(scheme, n, n_bags, outputs=adaptive, **about)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------------------------------------------ what it is about
 
     @property
     def range_length(self) -> float:
-        """The length of the interval in which the predictions lie; every epsilon is in the same units."""
+        """The largest distance between two predictions; every epsilon is in the same units."""
         return self.outputs.length
 
     @property
@@ -462,6 +520,11 @@ class Certificate(Spoken):
         return self.outputs.reach
 
     @property
+    def condition(self) -> str:
+        """Which data sets of this size it is about, if not all."""
+        return self.scheme.scheme.condition + self.outputs.condition(self.scheme, self.noun)
+
+    @property
     def scope(self) -> Scope:
         """What it is about, to compare it with that of a measurement."""
         rerun, n_bags = (Rerun.ALL, None) if self._derandomized else (Rerun.ANEW, int(self.n_bags))
@@ -472,7 +535,7 @@ class Certificate(Spoken):
             rerun,
             n_bags,
             bags=self.scheme.fingerprint,
-            range_length=None if outputs.quantity is Quantity.RELATIVE else self.range_length,
+            range_length=None if outputs.quantity in (Quantity.RELATIVE, Quantity.VECTOR) else self.range_length,
             delta_range=self.delta_range,
             shift=outputs.shift,
             coupling=None if self._derandomized else self.coupling.name,
@@ -552,9 +615,7 @@ class Certificate(Spoken):
         monte_carlo_delta = check_delta(monte_carlo_delta, "Certificate.worst_case", name="monte_carlo_delta")
         if self.delta_range > 0:
             return self.reach
-        p = bounds.worst_case_epsilon(self.scheme.largest_inclusion) + self._shift
-        noise = bounds.monte_carlo_radius(self.n_bags, monte_carlo_delta, self.coupling)
-        return min(1.0, p + noise) * self.range_length
+        return min(self.outputs.diameter, self._largest + self._noise(monte_carlo_delta)) * self.outputs.width
 
     def mean(self, bound: str = "best") -> float:
         """Return a bound on the mean over rows of the expected perturbation.
@@ -593,8 +654,9 @@ class Certificate(Spoken):
         """
         reason = "1 is the mean, 2 the root mean square."
         order = check_real(order, "order", "Certificate.norm", open_low=True, reason=reason)
-        bound = check_choice(bound, "bound", "Certificate.norm", ("best", "paper"))
-        self._checked_bound(bound, "Certificate.norm")
+        bound = self._checked_bound(
+            check_choice(bound, "bound", "Certificate.norm", ("best", "paper")), "Certificate.norm"
+        )
         return self._best_norm(order).value if bound == "best" else self._of_all_rows(order, bound)
 
     def _best_norm(self, order: float) -> Bound:
@@ -604,7 +666,7 @@ class Certificate(Spoken):
 
     def _of_all_rows(self, order: float, bound: str) -> float:
         """A bound on a norm over all rows, including those that change the range."""
-        norm = self._norm(order, bound).value * self.range_length
+        norm = self._norm(order, bound).value * self.outputs.width
         if self.delta_range == 0:
             return norm
         if math.isinf(order) or math.isinf(self.reach):
@@ -645,6 +707,8 @@ class Certificate(Spoken):
         -------
         float
         """
+        if self.outputs.is_vector:
+            raise ValueError("Nothing is proved about vectors when a row is replaced. Use a certificate of numbers.")
         if not self.outputs.is_fixed:
             raise ValueError(
                 "Replacing a row needs a range that is fixed in advance: the new row could stretch any other without "
@@ -701,20 +765,20 @@ class Certificate(Spoken):
         -------
         str
         """
-        delta, law = check_delta(delta, "Certificate.explain"), self.scheme
+        delta = check_delta(delta, "Certificate.explain")
         bound = self.best(delta)
         vacuous = math.isinf(bound.value) or bound.value >= self.range_length > 0
         promise = self._vacuous_promise(delta) if vacuous else self._promise(delta, bound.value)
-        data = f"every data set of {self.n_samples:,} rows{law.scheme.such}{self.outputs.such(law)}"
+        data = f"every data set of {self.noun.count(self.n_samples)}{self.condition}"
         sentences = [
             f"For every learner, {data} and every test point: {promise}",
             f"{bound.proof.sentence} ({self._setting()}).",
-            about_bags(lambda n_bags: replace_bags(self, n_bags).epsilon(delta), self.n_bags, self.range_length),
+            describe_price(lambda n_bags: replace_bags(self, n_bags).epsilon(delta), self.n_bags, self.range_length),
             self._worst_and_mean(),
             self._replacing(),
-            self.outputs.about(self.n_samples),
+            self.outputs.describe_shift(self.n_samples, self.noun),
         ]
-        return paragraphs(self.noun.in_place_of_rows(sentence) for sentence in sentences if sentence)
+        return paragraphs(sentence for sentence in sentences if sentence)
 
     def price(self, delta: float = 0.05) -> tuple[float, int | None]:
         """Return what of epsilon is due to drawing finitely many bags, and how many would halve that.
@@ -799,19 +863,19 @@ class Certificate(Spoken):
         """
         delta = check_delta(delta, "Certificate.best")
         if delta == 1:
-            return Bound(0.0, ALL_ROWS)
+            return Bound(0.0, Proof(f"counting all {self.noun.plural}"))
         bound = self._checked_bound(bound, "Certificate.best")
         rest = self.without_rows_changing_range(delta)
         if rest < 0:
             return Bound(self.reach, TRIVIAL)
         found = self._of_rank(whole_rows(rest, self.n_samples) + 1) if self._derandomized else self._drawn(rest, bound)
-        if found.value >= 1.0:
+        if found.value >= self.outputs.diameter:
             return Bound(self.range_length, TRIVIAL)
         theorem = self.outputs.theorem(self._derandomized)
         # What a bag without rows predicts is fixed, so if there are many of them, less is attained.
         exact = found.proof.exact and self.outputs.is_fixed and self.scheme.empty_probability < _FEW_EMPTY
         proof = replace(found.proof.and_(theorem) if theorem else found.proof, exact=exact)
-        return Bound(found.value * self.range_length, proof)
+        return Bound(found.value * self.outputs.width, proof)
 
     def quick_epsilon(self, delta: float) -> float:
         """Return a bound for a share `delta` of the rows, as `epsilon` does, without the exact frontier.
@@ -832,12 +896,11 @@ class Certificate(Spoken):
         rest = self.without_rows_changing_range(delta)
         if rest < 0:
             return self.reach
+        diameter, width = self.outputs.diameter, self.outputs.width
         if self._derandomized:
-            return min(1.0, self._kth(whole_rows(rest, self.n_samples) + 1)) * self.range_length
-        n, p, about = self.n_samples, self.scheme.largest_inclusion + self._shift, (self.n_bags, self.coupling)
-        counted = bounds.finite_bags_rows_epsilon(rest, n, self._constant, p, *about)[0]
-        squares = bounds.second_moment_epsilon(rest, self._constant, *about)
-        return min(1.0, counted, squares) * self.range_length
+            return min(diameter, self._kth(whole_rows(rest, self.n_samples) + 1)) * width
+        squares = bounds.second_moment_epsilon(rest, self._constant, self.n_bags, self.coupling)
+        return min(diameter, self._counting_rows(rest)[0], squares) * width
 
     def without_rows_changing_range(self, delta: float) -> float:
         """Return what is left of a share of rows after those that change the range; below zero if nothing is."""
@@ -863,23 +926,58 @@ class Certificate(Spoken):
         return bounds.shifted_constant(self.scheme.constant, self._shift, self.outputs.shifted_share)
 
     @property
+    def _largest(self) -> float:
+        """How far any one row can move the average over all bags, in units of the width."""
+        p, diameter = bounds.worst_case_epsilon(self.scheme.largest_inclusion), self.outputs.diameter
+        return min(diameter, p * diameter + self._shift) if self.outputs.is_vector else p + self._shift
+
+    @property
+    def _has_frontier(self) -> bool:
+        """Whether the exact frontier, which is about numbers and rows that are all alike, is of use."""
+        return self.scheme.is_symmetric and not self.outputs.is_vector
+
+    @property
     def _has_unequal_rows(self) -> bool:
         """Whether rows have constants of their own; with a shift, the largest is used for all."""
-        return not self.scheme.is_symmetric and self._shift == 0
+        return not self.scheme.is_symmetric and self._shift == 0 and not self.outputs.is_vector
 
     @property
     def _mean_square(self) -> str:
         """The name of the theorem about the mean square over rows."""
-        return "Theorem 8" if self.scheme.is_symmetric else PROPOSITION_5
+        if not self.scheme.is_symmetric:
+            return PROPOSITION_5
+        return "mean squares" if self.outputs.is_vector else "Theorem 8"
 
     @property
     def _one_row(self) -> str:
         """The name of the theorem about any one row."""
-        return "Theorem 14" if self.scheme.is_symmetric else "the chance of any row to be in a bag"
+        return "Theorem 14" if self.scheme.is_symmetric else f"the chance of any {self.noun.singular} to be in a bag"
+
+    @property
+    def _whole_rows(self) -> str:
+        return f"counting whole {self.noun.plural}"
+
+    def _noise(self, share: float) -> float:
+        """What the noise of the bags exceeds with probability at most `share`, in units of the width."""
+        if self._derandomized:
+            return 0.0
+        return float(self.outputs.noise(self.coupling, self.n_bags, share)) if share > 0 else math.inf
+
+    def _counting_rows(self, delta: float) -> tuple[float, int]:
+        """Theorem 9 counting whole rows, and how many of them may exceed its first term."""
+        n, constant, about = self.n_samples, self._constant, (self.n_bags, self.coupling)
+
+        def noise(shares: np.ndarray) -> np.ndarray:
+            return np.asarray(self.outputs.noise(self.coupling, self.n_bags, shares))
+
+        return bounds.finite_bags_rows_epsilon(delta, n, constant, self._largest, *about, noise)
 
     def _checked_bound(self, bound: str, owner: str) -> str:
         """Refuse a bound that is not known, and those that need rows that are all alike where they are not."""
         bound = check_choice(bound, "bound", owner, _BOUNDS)
+        if bound != "best" and self.outputs.is_vector:
+            reason = "the exact frontier and the theorems of the paper are about numbers."
+            raise refuse_value("bound", owner, '"best" for vectors', bound, reason)
         if bound != "best" and not self.scheme.is_symmetric:
             what = "the exact frontier is" if bound == "exact" else "the theorems of the paper are"
             reason = f'{what} about laws that treat all rows alike. Use "best".'
@@ -888,8 +986,8 @@ class Certificate(Spoken):
 
     @property
     def _shift(self) -> float:
-        """The shift in units of the range."""
-        return self.outputs.shift / self.range_length if self.outputs.shift else 0.0
+        """The shift in units of the width."""
+        return self.outputs.shift / self.outputs.width if self.outputs.shift else 0.0
 
     def _free_rows(self, rows: int) -> int:
         """How many of so many rows are left after those that change the range."""
@@ -897,17 +995,17 @@ class Certificate(Spoken):
 
     def _of_rank(self, rank: int) -> Bound:
         """A bound on the `rank`-th largest perturbation with infinitely many bags."""
-        epsilon, squares = self._kth(rank), f"{self._mean_square}, {_WHOLE_ROWS}"
-        if epsilon == 0 or rank == 1 or not self.scheme.is_symmetric:
-            largest = self.scheme.largest_inclusion
+        epsilon, squares = self._kth(rank), f"{self._mean_square}, {self._whole_rows}"
+        if epsilon == 0 or rank == 1 or not self._has_frontier:
+            largest = self._largest
             if self._has_unequal_rows and rank <= self.n_samples:
                 largest = float(np.sort(self.scheme.inclusion_probabilities)[-rank])
-            worst = epsilon == largest + self._shift
-            return Bound(epsilon, Proof(self._one_row if worst else squares))
+            return Bound(epsilon, Proof(self._one_row if epsilon == largest else squares))
         known = min(rank, frontier.MOST_ROWS)
+        beyond = f"the exact frontier is not worked out beyond {known:,} {self.noun.plural}"
         if known < rank and epsilon <= frontier.all_plus(self.scheme, known) * (1 - 1e-9):
             # The frontier at the last rank worked out is no lower than the learner that counts rows: no need for it.
-            return Bound(epsilon, Proof(f"{squares}; the exact frontier is not worked out beyond {known:,} rows"))
+            return Bound(epsilon, Proof(f"{squares}; {beyond}"))
         point = frontier.frontier(self.scheme, known) if rank <= self.n_samples else None
         if point is None:
             return Bound(epsilon, Proof(f"{squares}; the exact frontier is not worked out for this law"))
@@ -915,34 +1013,35 @@ class Certificate(Spoken):
         if known == rank:
             return Bound(min(epsilon, exact), Proof("the exact frontier", exact=True))
         # The frontier falls with the rank, so its last value that was worked out bounds those beyond it.
-        name = squares if epsilon < exact else f"the frontier at {known:,} rows"
-        return Bound(min(epsilon, exact), Proof(f"{name}; the exact frontier is not worked out beyond {known:,} rows"))
+        name = squares if epsilon < exact else f"the frontier at {known:,} {self.noun.plural}"
+        return Bound(min(epsilon, exact), Proof(f"{name}; {beyond}"))
 
     def _kth(self, rank: int) -> float:
         """Theorems 8 and 14 for the `rank`-th largest perturbation."""
         if self._has_unequal_rows:
             return bounds.kth_of_unequal_rows(rank, self.scheme.row_constants, self.scheme.inclusion_probabilities)
-        n, p = self.n_samples, self.scheme.largest_inclusion
-        without_cap = math.sqrt(n * self._constant / (4 * rank)) if rank <= n else 0.0
-        return min(without_cap, p + self._shift)
+        without_cap = math.sqrt(self.n_samples * self._constant / (4 * rank)) if rank <= self.n_samples else 0.0
+        return min(without_cap, self._largest)
 
     def _drawn(self, delta: float, bound: str) -> Bound:
         """A bound for a share `delta` of the rows with finitely many bags."""
-        n, p, constant, bags = self.n_samples, self.scheme.largest_inclusion, self._constant, self.n_bags
-        for_bags = self.coupling.tail
-        epsilon, rows = bounds.finite_bags_rows_epsilon(delta, n, constant, p + self._shift, bags, self.coupling)
-        capped = rows < n and math.sqrt(n * constant / (4 * (rows + 1))) >= p + self._shift
+        n, constant, bags = self.n_samples, self._constant, self.n_bags
+        for_bags = self.outputs.tail or self.coupling.describe_tail(self.noun)
+        epsilon, rows = self._counting_rows(delta)
+        capped = rows < n and math.sqrt(n * constant / (4 * (rows + 1))) >= self._largest
         first = self._one_row if capped else self._mean_square
-        proved = [Bound(epsilon, Proof(f"{first}, {for_bags}, {_WHOLE_ROWS}"))]
+        proved = [Bound(epsilon, Proof(f"{first}, {for_bags}, {self._whole_rows}"))]
         if bound == "best":
             squares = bounds.second_moment_epsilon(delta, constant, bags, self.coupling)
             if self._has_unequal_rows:
                 by_row = bounds.unequal_rows_epsilon(delta, self.scheme.row_constants, bags, self.coupling)
                 squares = min(squares, by_row)
             before = "" if self.scheme.is_symmetric else f"{PROPOSITION_5}, and "
-            proved.append(Bound(squares, Proof(f"{before}second moments of the bags, {self.coupling.assumed}")))
+            proved.append(
+                Bound(squares, Proof(f"{before}second moments of the bags, {self.coupling.describe(self.noun)}"))
+            )
         # Of very many rows, the bags' part is nearly all of it.
-        if bound == "best" and (n > _MOST_WITH_FRONTIER or not self.scheme.is_symmetric):
+        if bound == "best" and (n > _MOST_WITH_FRONTIER or not self._has_frontier):
             return min(proved)
         exact = self._frontier_and_bags(delta, rows, math.inf if bound == "exact" else min(proved).value)
         proved.append(Bound(exact, Proof(f"the exact frontier, {for_bags}")))
@@ -953,8 +1052,7 @@ class Certificate(Spoken):
         n, share = self.n_samples, as_share(delta, self.n_samples)
 
         def noise(k: int) -> float:
-            rest = max(0.0, float(share - Fraction(k, n)))
-            return bounds.monte_carlo_radius(self.n_bags, rest, self.coupling)
+            return self._noise(max(0.0, float(share - Fraction(k, n))))
 
         # The sum is smallest near where it is for Theorem 8, whose slope is a fifth steeper.
         near = {
@@ -975,23 +1073,38 @@ class Certificate(Spoken):
         p, bags, constant = self.scheme.largest_inclusion, self.n_bags, self.scheme.constant
         # The norm of the shift, which Minkowski's inequality adds.
         shift = self._shift * math.pow(self.outputs.shifted_share, 1 / max(order, 1.0))
-        paper = min(1.0, bounds.norm_perturbation(order, constant, p, bags) + shift)
-        theorem = "Corollary 15" if order <= 1 else "Theorem 18"
-        proved = [Bound(paper, Proof(theorem if self.scheme.is_symmetric else "Proposition 5"))]
+        if self.outputs.is_vector:
+            proved = [Bound(self._largest if self._derandomized else self.outputs.diameter, Proof(self._one_row))]
+        else:
+            paper = min(1.0, bounds.norm_perturbation(order, constant, p, bags) + shift)
+            theorem = "Corollary 15" if order <= 1 else "Theorem 18"
+            proved = [Bound(paper, Proof(theorem if self.scheme.is_symmetric else "Proposition 5"))]
         if bound == "best" and not math.isinf(order):
-            # No perturbation exceeds 1, so a norm of higher order is at most a root of the mean square.
-            root = bounds.mean_square_perturbation(self._constant, bags, self.coupling)
-            first = "" if self.scheme.is_symmetric else "Proposition 5 and "
-            proved.append(Bound(math.pow(root, 2 / max(order, 2)), Proof(f"{first}second moments of the bags")))
+            # No perturbation exceeds the diameter, so a norm of higher order is at most a root of the mean square.
+            root, power = self._root_mean_square, 2 / max(order, 2)
+            size = math.pow(root, power) * math.pow(self.outputs.diameter, 1 - power)
+            proved.append(Bound(size, Proof(self._second_moments)))
             if order <= 1 and self._has_unequal_rows:
                 by_row = bounds.unequal_rows_mean(self.scheme.row_constants, bags, self.coupling)
-                proved.append(Bound(by_row, Proof("Proposition 5 for each kind of rows")))
-            mean = frontier.largest_mean(self.scheme) if order <= 1 else None
+                proved.append(Bound(by_row, Proof(f"Proposition 5 for each kind of {self.noun.plural}")))
+            mean = frontier.largest_mean(self.scheme) if order <= 1 and self._has_frontier else None
             if mean is not None:
                 with_bags = "" if self._derandomized else " and second moments of the bags"
                 total = bounds.finite_bags_mean(mean + shift, bags, self.coupling)
                 proved.append(Bound(total, Proof("largest possible mean" + with_bags)))
         return min(proved)
+
+    @property
+    def _root_mean_square(self) -> float:
+        """The bound on the root mean square over rows that do not change the range, in units of the width."""
+        return bounds.mean_square_perturbation(self._constant, self.n_bags, self.coupling)
+
+    @property
+    def _second_moments(self) -> str:
+        """What proves that."""
+        if self.outputs.is_vector and self._derandomized:
+            return self._mean_square
+        return f"{'' if self.scheme.is_symmetric else 'Proposition 5 and '}second moments of the bags"
 
     def _smallest_delta(self, epsilon: float, bound: str) -> float:
         """The smallest delta whose best epsilon is at most this one; the best epsilon falls as delta grows."""
@@ -1005,20 +1118,20 @@ class Certificate(Spoken):
         """Whether at most so many rows can exceed `epsilon`, with infinitely many bags; the frontier comes last."""
         n, rank = self.n_samples, self._free_rows(rows) + 1
         if 1 <= rank <= n:
-            if self._kth(rank) * self.range_length <= epsilon:
+            if self._kth(rank) * self.outputs.width <= epsilon:
                 return True
-            counted = frontier.all_plus(self.scheme, rank) if rank <= frontier.MOST_ROWS else 0.0
+            counted = frontier.all_plus(self.scheme, rank) if self._has_frontier and rank <= frontier.MOST_ROWS else 0.0
             if counted * (1 - 1e-9) * self.range_length > epsilon:
                 return False
         return self.best(rows / n).value <= epsilon
 
     def _promise(self, delta: float, epsilon: float) -> str:
-        moved = f"the prediction by more than {rounded_up(epsilon)}{self.outputs.unit}"
+        noun, moved = self.noun, f"{self.outputs.moved} more than {rounded_up(epsilon)}{self.outputs.unit}"
         if self._derandomized:
-            return f"{at_most_rows(delta, self.n_samples)} {moved} when left out."
+            return f"{at_most_rows(delta, self.n_samples, noun)} {moved} when left out."
         return (
-            f"the chance, over the draw of bags and seeds, that leaving out a row moves {moved} is at most "
-            f"{as_given(delta)} on average over the rows."
+            f"the chance, over the draw of bags and seeds, that leaving out {noun.any_one} moves {moved} is at most "
+            f"{as_given(delta)} on average over the {noun.plural}."
         )
 
     def _vacuous_promise(self, delta: float) -> str:
@@ -1036,48 +1149,49 @@ class Certificate(Spoken):
             why = f" With infinitely many bags it would be {rounded_up(ideal)}{self.outputs.unit}."
         elif self.delta_range > 0 and rest <= 0:
             changing = round(self.delta_range * n)
-            why = f" {'Any row' if changing == n else f'{changing:,} of the {n:,} rows'} can change the range itself."
+            some = f"Any {self.noun.singular}" if changing == n else f"{changing:,} of the {self.noun.count(n)}"
+            why = f" {some} can change the range itself."
         elif rest <= 0 and not self._derandomized:
             why = " However many bags are drawn, they may be drawn badly."
         if not ways and self.delta_range > 0:
-            ways.append("a range that fewer rows can change, such as a FixedRange")
+            ways.append(f"a range that fewer {self.noun.plural} can change, such as a FixedRange")
         use = f" Use {' or '.join(ways)}." if ways else ""
         return f"nothing is promised for delta = {as_given(delta)}; the bound is vacuous.{why}{use}"
 
     def _setting(self) -> str:
-        law = self.scheme
-        return "; ".join(
-            [
-                f"{law}: {numbers_of(law)}",
-                count_bags(self.n_bags),
-                self.outputs.words(law),
-            ]
-        )
+        law, noun = self.scheme, self.noun
+        parts = f"{law.describe(noun.plural)}: {numbers_of(law, noun)}", count_bags(self.n_bags)
+        return "; ".join([*parts, self.outputs.describe(law, noun)])
 
     def _worst_and_mean(self) -> str:
         worst, mean, unit = self.worst_case(), self._best_norm(1), " times that range" if self.outputs.unit else ""
         if mean.value >= self.reach > 0:
-            return "Nothing is proved about the mean over rows."
+            return f"Nothing is proved about the mean over {self.noun.plural}."
         drawn = "" if self._derandomized else ", in expectation over bags and seeds,"
-        on_average = f"mean over rows{drawn} is at most {rounded_up(mean.value)}{unit} ({mean.proof.words})."
+        on_average = (
+            f"mean over {self.noun.plural}{drawn} is at most {rounded_up(mean.value)}{unit} ({mean.proof.words})."
+        )
         if worst >= self.reach > 0:
             return f"The {on_average}"
-        return f"No row at all moves it by more than {rounded_up(worst)}{unit} ({self._one_row}); the {on_average}"
+        none = f"No {self.noun.singular} at all moves it by more than {rounded_up(worst)}{unit}"
+        return f"{none} ({self._one_row}); the {on_average}"
 
     def _replacing(self) -> str:
-        if not self.outputs.is_fixed or not self.scheme.is_symmetric:
+        if not self.outputs.is_fixed or self.outputs.is_vector or not self.scheme.is_symmetric:
             return ""
         if (always := self.replace_one()) >= self.range_length:
             return ""
         expected = self.replace_one_in_expectation()
         on_average = "" if self._derandomized else ", in expectation over the bags"
         named = " that takes its name" if isinstance(self.coupling, Matched) and not self._derandomized else ""
-        sentence = f"Replacing a row by another{named} moves it by at most {rounded_up(always)}{on_average}"
+        sentence = (
+            f"Replacing {self.noun.any_one} by another{named} moves it by at most {rounded_up(always)}{on_average}"
+        )
         if expected >= always:
             return sentence + "."
         return (
-            f"{sentence}; for independent rows from one distribution, by at most {rounded_up(expected)} in expectation "
-            "(Corollary 17)."
+            f"{sentence}; for independent {self.noun.plural} from one distribution, by at most {rounded_up(expected)} "
+            "in expectation (Corollary 17)."
         )
 
 
@@ -1095,7 +1209,7 @@ def first_step(low: int, high: int, holds: Callable[[int], bool]) -> int:
     return low
 
 
-def at_most_rows(delta: float, n_samples: int) -> str:
+def at_most_rows(delta: float, n_samples: int, noun: Noun = ROWS) -> str:
     """Say how many rows move something, at the beginning of a sentence.
 
     >>> at_most_rows(0.1, 442), at_most_rows(0.001, 442)
@@ -1103,16 +1217,16 @@ def at_most_rows(delta: float, n_samples: int) -> str:
     """
     rows = whole_rows(delta, n_samples)
     which, verb = (f"at most {rows:,}", "move") if rows else ("none", "moves")
-    return f"{which} of the {n_samples:,} rows (delta = {as_given(delta)}) {verb}"
+    return f"{which} of the {noun.count(n_samples)} (delta = {as_given(delta)}) {verb}"
 
 
-def numbers_of(law: ResolvedScheme) -> str:
+def numbers_of(law: ResolvedScheme, noun: Noun = ROWS) -> str:
     """Return the numbers through which a law enters the guarantees, in words."""
     if law.is_symmetric:
         return f"p = {probability(law.inclusion_probability)}, q = {law.negative_covariance:.3g}"
     least, most = float(law.inclusion_probabilities.min()), law.largest_inclusion
     chance = probability(most) if least == most else f"{probability(least)} to {probability(most)}"
-    return f"a row is in a bag with probability {chance}, and the norm of the covariance is {law.constant:.3g}"
+    return f"{noun.any_one} is in a bag with probability {chance}, and the norm of the covariance is {law.constant:.3g}"
 
 
 def law_to_dict(law: ResolvedScheme) -> dict[str, Any]:
@@ -1137,430 +1251,3 @@ def _outputs(range_length: float, delta_range: float, reach: float | None) -> Ou
         check_real(range_length if reach is None else reach, "reach", "Certificate", low=outputs.length)
         return outputs
     return AdaptiveOutputs(range_length, delta_range, math.inf if reach is None else reach)
-
-
-# --------------------------------------------------------------------------------------------------------------- vector
-# Certificates for vectors, such as a classifier's probabilities of all classes together, in Euclidean distance.
-
-
-@dataclass(frozen=True, init=False)
-class VectorCertificate(Spoken):
-    """What is proved about bagging any learner whose outputs are vectors, for every data set and every test point.
-
-    As `Certificate`, with the Euclidean distance between the predictions with and without a row in place of a
-    difference of numbers. For one class or output `Certificate` is sharper; for all of them jointly, this is.
-
-    Parameters
-    ----------
-    scheme : ResamplingScheme
-        How bags are drawn. It is kept resolved for `n_samples`.
-    n_samples : int
-        The number of training rows.
-    n_bags : int or math.inf, default=inf
-        The number of bags; ``math.inf`` stands for derandomized bagging.
-    radius : float, default=1.0
-        All outputs are within this distance of some point: sqrt(1 - 1 / L) for the probabilities of L classes.
-    diameter : float or None, default=None
-        The largest distance between two outputs: sqrt(2) for class probabilities. None stands for twice the radius.
-    coupling : {"any", "independent", "matched"}, default="any"
-        As in `Certificate`.
-    shift : float, default=0.0
-        How far bags without rows alone can move the average of a classifier when a class loses its only row.
-    shifted_share : float, default=0.0
-        The share of the rows that may be the only ones of their class.
-    noun : Noun, default=ROWS
-        What is left out, for sentences, as in `Certificate`.
-    box : BoxChanges or None, default=None
-        If the outputs are clipped to a box that is taken from the targets: which rows change it.
-
-    Examples
-    --------
-    >>> from stablebag import Subbagging
-    >>> from stablebag.proving import VectorCertificate
-    >>> certificate = VectorCertificate.for_classes(Subbagging(0.5), n_samples=500, n_classes=10)
-    >>> round(certificate.delta(0.1), 4)  # of 500 rows, 90
-    0.18
-    >>> print(certificate.explain(delta=0.1))
-    For every learner, every data set of 500 rows and every test point: at most 50 of the 500 rows
-    (delta = 0.1) move the vector of outputs by a distance of more than 0.133 when left out.
-    Proved by mean squares, counting whole rows (subbagging, 250 of 500 rows: p = 0.5, q =
-    0.000501; infinitely many bags; outputs within 0.9487 of a point).
-    """
-
-    scheme: ResolvedScheme
-    n_samples: int
-    n_bags: int | float
-    radius: float
-    diameter: float
-    coupling: Coupling
-    shift: float
-    shifted_share: float
-    noun: Noun
-    box: BoxChanges | None
-
-    def __init__(
-        self,
-        scheme: Scheme,
-        n_samples: int,
-        n_bags: int | float = math.inf,
-        *,
-        radius: float = 1.0,
-        diameter: float | None = None,
-        coupling: Coupling | str = "any",
-        shift: float = 0.0,
-        shifted_share: float = 0.0,
-        noun: Noun = ROWS,
-        box: BoxChanges | None = None,
-    ) -> None:
-        owner = "VectorCertificate"
-        n_samples = check_samples(n_samples, owner)
-        radius = check_real(radius, "radius", owner, finite=True)
-        diameter = 2 * radius if diameter is None else check_real(diameter, "diameter", owner)
-        if diameter > 2 * radius:
-            reason = "two points within a radius of a third are at most twice that apart."
-            raise refuse_value("diameter", owner, f"at most 2 * radius={2 * radius:g}", diameter, reason)
-        shift = check_real(shift, "shift", owner, high=diameter)
-        shifted_share = check_delta(shifted_share, owner, name="shifted_share")
-        law = as_law(scheme, n_samples, owner)
-        unit = 2 * radius or 1.0
-        shift, shifted_share = (shift, shifted_share) if shift > 0 and shifted_share > 0 else (0.0, 0.0)
-        about = {"diameter": diameter / unit, "shift": shift / unit, "shifted_share": shifted_share}
-        values = {
-            "scheme": law,
-            "n_samples": n_samples,
-            "n_bags": check_bags(n_bags, owner),
-            "radius": radius,
-            "diameter": diameter,
-            "coupling": as_coupling(coupling, owner, law, **about),
-            "shift": shift,
-            "shifted_share": shifted_share,
-            "noun": noun,
-            "box": box,
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-    @classmethod
-    def for_classes(
-        cls,
-        scheme: Scheme,
-        n_samples: int,
-        n_classes: int,
-        n_bags: int | float = math.inf,
-        *,
-        coupling: Coupling | str = "any",
-    ) -> "VectorCertificate":
-        """Return the certificate of the vector of class probabilities, or of votes, whatever the sizes of the classes.
-
-        Parameters
-        ----------
-        scheme : ResamplingScheme
-            How bags are drawn.
-        n_samples : int
-            The number of training rows.
-        n_classes : int
-            The number of classes.
-        n_bags : int or math.inf, default=inf
-            The number of bags; ``math.inf`` stands for derandomized bagging.
-        coupling : {"any", "independent", "matched"}, default="any"
-            As in `Certificate`.
-
-        Returns
-        -------
-        VectorCertificate
-        """
-        owner = "VectorCertificate.for_classes"
-        n_classes = check_integer(n_classes, "n_classes", owner, minimum=1)
-        return cls._of_classes(as_law(scheme, n_samples, owner), n_classes, 1.0, n_bags, coupling)
-
-    @classmethod
-    def for_labels(
-        cls,
-        scheme: Scheme,
-        y: Any,
-        n_bags: int | float = math.inf,
-        *,
-        coupling: Coupling | str = "any",
-        groups: Any = None,
-    ) -> "VectorCertificate":
-        """Return the certificate of the vector of class probabilities of a classifier fitted to these labels.
-
-        Parameters
-        ----------
-        scheme : ResamplingScheme
-            How bags are drawn; stratified ones without strata of their own have the classes as strata.
-        y : array-like of shape (n_samples,)
-            The labels of the training rows.
-        n_bags : int or math.inf, default=inf
-            The number of bags; ``math.inf`` stands for derandomized bagging.
-        coupling : {"any", "independent", "matched"}, default="any"
-            As in `Certificate`.
-        groups : sequence of int or labels, of length n_samples, default=None
-            The unit of each row, if units of several rows are left out, as in `fit`.
-
-        Returns
-        -------
-        VectorCertificate
-        """
-        owner = "VectorCertificate.for_labels"
-        labels = Labels.of(y, groups, owner)
-        law = as_law(with_labels(scheme, y, labels.units), len(labels.units), owner)
-        about = {"n_lost": labels.n_lost, "noun": labels.units.noun}
-        return cls._of_classes(law, labels.n_classes, labels.share_lonely, n_bags, coupling, **about)  # type: ignore[arg-type]
-
-    @classmethod
-    def for_targets(
-        cls,
-        scheme: Scheme,
-        y: Any,
-        prediction_range: Any = ObservedRange(),  # noqa: B008 (frozen)
-        n_bags: int | float = math.inf,
-        *,
-        coupling: Coupling | str = "any",
-        groups: Any = None,
-    ) -> "VectorCertificate":
-        """Return the certificate of several outputs, each clipped to a range taken from its own targets.
-
-        Parameters
-        ----------
-        scheme : ResamplingScheme
-            How bags are drawn.
-        y : array-like of shape (n_samples, n_outputs)
-            The targets of the training rows.
-        prediction_range : PredictionRange, callable or list of these, default=ObservedRange()
-            The rule that turns the targets of an output into its interval, or one for each output.
-        n_bags : int or math.inf, default=inf
-            The number of bags; ``math.inf`` stands for derandomized bagging.
-        coupling : {"any", "independent", "matched"}, default="any"
-            As in `Certificate`.
-        groups : sequence of int or labels, of length n_samples, default=None
-            The unit of each row, if units of several rows are left out, as in `fit`.
-
-        Returns
-        -------
-        VectorCertificate
-        """
-        units, length, box = BoxChanges.of_targets(y, prediction_range, groups, "VectorCertificate.for_targets")
-        about = {"coupling": coupling, "noun": units.noun, "box": box}
-        return cls(scheme, len(units), n_bags, radius=length / 2, **about)  # type: ignore[arg-type]
-
-    @classmethod
-    def _of_classes(
-        cls,
-        law: ResolvedScheme,
-        n_classes: int,
-        lonely: float,
-        n_bags: int | float,
-        coupling: Coupling | str,
-        n_lost: int = 1,
-        noun: Noun = ROWS,
-    ) -> "VectorCertificate":
-        """The certificate if a share of the rows may be the only ones of their class."""
-        diameter = math.sqrt(2.0) if n_classes > 1 else 0.0
-        shift = min(diameter, bounds.empty_bags_shift(law.empty_without_a_row, n_classes, n_lost, vector=True))
-        about: dict[str, Any] = {"diameter": diameter, "shift": shift, "shifted_share": lonely, "noun": noun}
-        return cls(law, law.n_samples, n_bags, radius=bounds.simplex_radius(n_classes), coupling=coupling, **about)
-
-    def epsilon(self, delta: float) -> float:
-        """Return the distance that at most a share `delta` of the rows can exceed.
-
-        Parameters
-        ----------
-        delta : float
-            A share of the training rows, in [0, 1].
-
-        Returns
-        -------
-        float
-        """
-        return self._best(check_delta(delta, "VectorCertificate.epsilon")).value
-
-    def delta(self, epsilon: float) -> float:
-        """Return the share of rows that can move the outputs by a distance of more than `epsilon`.
-
-        Parameters
-        ----------
-        epsilon : float
-            A Euclidean distance.
-
-        Returns
-        -------
-        float
-        """
-        epsilon = check_epsilon(epsilon, "VectorCertificate.delta")
-        steps = self.n_samples if math.isinf(self.n_bags) else 2**50
-        return first_step(0, steps, lambda step: self._best(step / steps).value <= epsilon) / steps
-
-    def worst_case(self) -> float:
-        """Return the distance that no row exceeds, including those that change the box to which outputs are clipped."""
-        return max(self._most, self.reach)
-
-    def mean(self) -> float:
-        """Return a bound on the mean over rows of the expected distance."""
-        return min(self.worst_case(), self._rms_of_free_rows + self.delta_range * self.reach)
-
-    @property
-    def scope(self) -> Scope:
-        """What it is about."""
-        rerun, n_bags = (Rerun.ALL, None) if math.isinf(self.n_bags) else (Rerun.ANEW, int(self.n_bags))
-        coupling = None if n_bags is None else self.coupling.name
-        law = self.scheme.fingerprint
-        about = {"bags": law, "shift": self.shift, "coupling": coupling, "noun": self.noun}
-        if self.box is None:
-            return Scope(self.n_samples, Quantity.VECTOR, rerun, n_bags, **about)  # type: ignore[arg-type]
-        about |= {"range_length": self.diameter, "delta_range": self.delta_range}
-        return Scope(self.n_samples, Quantity.OUTPUTS, rerun, n_bags, **about)  # type: ignore[arg-type]
-
-    @property
-    def delta_range(self) -> float:
-        """The share of rows whose removal changes the box to which outputs are clipped."""
-        return 0.0 if self.box is None else self.box.share
-
-    @property
-    def reach(self) -> float:
-        """How far such a row can move the outputs; zero if there is none."""
-        return self.box.reach if self.box is not None and self.box.share > 0 else 0.0
-
-    @property
-    def range_length(self) -> float:
-        """The largest distance between two outputs."""
-        return self.diameter
-
-    @property
-    def such(self) -> str:
-        """Which data sets the certificate is about, if not all."""
-        such = such_classes(self.shift, self.shifted_share, self.scheme) if self.box is None else self.box.such
-        return self.scheme.scheme.such + such
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the certificate as a dictionary that JSON takes."""
-        return {
-            **law_to_dict(self.scheme),
-            "n_bags": None if math.isinf(self.n_bags) else self.n_bags,
-            "radius": self.radius,
-            "diameter": self.diameter,
-            "shift": self.shift,
-            "shifted_share": self.shifted_share,
-            "coupling": self.coupling.name,
-            "noun": asdict(self.noun),
-            **({} if self.box is None else {"delta_range": self.delta_range, "reach": self.box.reach}),
-        }
-
-    def rms(self) -> float:
-        """Return a bound on the root of the mean over rows of the expected squared distance."""
-        return min(self.worst_case(), math.hypot(self._rms_of_free_rows, math.sqrt(self.delta_range) * self.reach))
-
-    def explain(self, delta: float = 0.05) -> str:
-        """Explain in sentences what is promised for a share `delta` of the rows.
-
-        Parameters
-        ----------
-        delta : float, default=0.05
-            A share of the training rows, in [0, 1].
-
-        Returns
-        -------
-        str
-        """
-        delta = check_delta(delta, "VectorCertificate.explain")
-        bound = self._best(delta)
-        moves = f"the vector of outputs by a distance of more than {rounded_up(bound.value)}"
-        if math.isinf(bound.value) or bound.value >= self.diameter > 0:
-            promise = f"nothing is promised for delta = {as_given(delta)}; the bound is vacuous."
-        elif math.isinf(self.n_bags):
-            promise = f"{at_most_rows(delta, self.n_samples)} {moves} when left out."
-        else:
-            promise = (
-                f"the chance, over the draw of bags and seeds, that leaving out a row moves {moves} is at most "
-                f"{as_given(delta)} on average over the rows."
-            )
-        law = self.scheme
-        setting = (
-            f"{law}: {numbers_of(law)}; {count_bags(self.n_bags)}; outputs within {at_most(self.radius)} of a point"
-        )
-        setting += "" if self.box is None else self.box.words(self.n_samples)
-        sentences = [
-            f"For every learner, every data set of {self.n_samples:,} rows{self.such} and every test point: {promise}",
-            f"{bound.proof.sentence} ({setting}).",
-            about_bags(lambda n_bags: self._with_bags(n_bags).epsilon(delta), self.n_bags, self.diameter),
-            about_empty_bags(self.shift, self.shifted_share, self.n_samples),
-        ]
-        return paragraphs(self.noun.in_place_of_rows(sentence) for sentence in sentences if sentence)
-
-    def price(self, delta: float = 0.05) -> tuple[float, int | None]:
-        """Return what of epsilon is due to drawing finitely many bags, and how many would halve that.
-
-        Parameters
-        ----------
-        delta : float, default=0.05
-            A share of the training rows, in [0, 1].
-
-        Returns
-        -------
-        price : float
-        enough : int or None
-            None if the bags are not drawn, or if no number tried is enough.
-        """
-        if math.isinf(self.n_bags):
-            return 0.0, None
-        return price_of_bags(lambda n_bags: self._with_bags(n_bags).epsilon(delta), self.n_bags)[1:]
-
-    def _with_bags(self, n_bags: float) -> "VectorCertificate":
-        sets = {"radius": self.radius, "diameter": self.diameter, "shift": self.shift}
-        about = {"coupling": self.coupling, "shifted_share": self.shifted_share, "noun": self.noun, "box": self.box}
-        return VectorCertificate(self.scheme, self.n_samples, n_bags, **sets, **about)  # type: ignore[arg-type]
-
-    def without_rows_changing_range(self, delta: float) -> float:
-        """Return what is left of a share of rows after those that change the box; below zero if nothing is."""
-        return delta if self.box is None else self.box.left_of(delta, self.n_samples, math.isinf(self.n_bags))
-
-    @property
-    def _most(self) -> float:
-        """How far a row that leaves the box unchanged can move the outputs."""
-        most = self.diameter * (self.scheme.largest_inclusion if math.isinf(self.n_bags) else 1.0)
-        return min(self.diameter, most + self.shift)
-
-    @property
-    def _rms_of_free_rows(self) -> float:
-        """The bound on the root mean square over the rows that leave the box unchanged."""
-        root = 2 * self.radius * bounds.mean_square_perturbation(self._constant, self.n_bags, self.coupling)
-        return min(self._most, root)
-
-    @cached_property
-    def _constant(self) -> float:
-        """The bagging constant c or, with a shift, what takes its place in the mean square."""
-        in_radii = self.shift / (2 * self.radius) if self.shift else 0.0
-        return bounds.shifted_constant(self.scheme.constant, in_radii, self.shifted_share)
-
-    def _best(self, delta: float) -> Bound:
-        """The smallest distance proved for a share `delta` of the rows."""
-        if delta == 1:
-            return Bound(0.0, ALL_ROWS)
-        n, delta = self.n_samples, self.without_rows_changing_range(delta)
-        if delta < 0:
-            return Bound(self.worst_case(), TRIVIAL)
-        worst_of_bags = min(self.diameter, self.scheme.largest_inclusion * self.diameter + self.shift)
-        mean_squares = "mean squares" if self.scheme.is_symmetric else PROPOSITION_5
-
-        def of_rows(rows: float) -> float:
-            return min(worst_of_bags, self.radius * math.sqrt(n * self._constant / (rows + 1)))
-
-        if math.isinf(self.n_bags):
-            epsilon = of_rows(whole_rows(delta, n))
-            proof = Proof(f"{mean_squares}, counting whole rows")
-            if epsilon == worst_of_bags:
-                one_row = "Theorem 14" if self.scheme.is_symmetric else "the chance of any row to be in a bag"
-                proof = TRIVIAL if epsilon >= self.diameter else Proof(one_row)
-            return Bound(epsilon, proof)
-        proved = [Bound(self.diameter, TRIVIAL)]
-        if delta > 0:
-            squares = bounds.vector_epsilon(delta, self._constant, self.radius, self.n_bags, self.coupling)
-            first = "" if self.scheme.is_symmetric else f"{PROPOSITION_5}, and "
-            proved.append(Bound(squares, Proof(f"{first}second moments of the bags, {self.coupling.assumed}")))
-            share = as_share(delta, n)
-            for rows in {0, *(int(step) for step in np.geomspace(1, n, 60))}:  # the same for every delta
-                rest = max(0.0, float(share) - rows / n)
-                noise = bounds.vector_monte_carlo_radius(self.n_bags, rest, self.radius, self.diameter)
-                tail = Proof(f"{mean_squares}, McDiarmid's inequality for the bags")
-                proved.append(Bound(of_rows(rows) + noise, tail))
-        return min(proved)

@@ -1,13 +1,8 @@
-"""Certificates of fitted models: for every data set of their size, at some points, or for the bags as they are.
-
-`certify` says what is proved about a fitted model for every data set of its size; with test points, what is proved at
-these points, with a confidence level over the draw of the bags. `certify_reused` is about leave-one-out predictions
-that reuse the drawn bags, and holds for those bags with no slack at all.
-"""
+"""Certificates of fitted models: for every data set of their size, at some points, or for the bags as they are."""
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -17,20 +12,46 @@ from stablebag.models.ensemble import check_bagged, refuse_several_outputs
 from stablebag.models.fitted import fitted
 from stablebag.models.ranges import diagonal
 from stablebag.proving import bounds
-from stablebag.proving.certificate import Certificate, VectorCertificate
+from stablebag.proving.certificate import Certificate
 from stablebag.proving.outputs import Labels, UnboundedOutputs, scope_of
 from stablebag.proving.points import PointCertificate, ReusedBagsCertificate
+from stablebag.proving.scope import Quantity
 from stablebag.resampling.covariance import largest_eigenvalue
 
 
+@overload
+def certify(
+    model: Any, X: Any = None, *, reused: Literal[True], vector: bool = False, confidence: float = 0.95
+) -> ReusedBagsCertificate: ...
+@overload
+def certify(
+    model: Any,
+    X: None = None,
+    *,
+    reused: Literal[False] = False,
+    vector: bool = False,
+    confidence: float = 0.95,
+    coupling: str | None = None,
+) -> Certificate: ...
+@overload
+def certify(
+    model: Any,
+    X: Any,
+    *,
+    reused: bool = False,
+    vector: bool = False,
+    confidence: float = 0.95,
+    coupling: str | None = None,
+) -> Any: ...
 def certify(
     model: Any,
     X: Any = None,
     *,
+    reused: bool = False,
+    vector: bool = False,
     confidence: float = 0.95,
     coupling: str | None = None,
-    vector: bool = False,
-) -> "Certificate | VectorCertificate | PointCertificate":
+) -> Certificate | PointCertificate | ReusedBagsCertificate:
     """State what is proved about a fitted `BaggedRegressor` or `BaggedClassifier`.
 
     Without points, the certificate holds for every learner and every data set of this size. For a regressor it is in
@@ -42,23 +63,35 @@ def certify(
     With points, it holds for this learner, this data set and these points: if bags agree on a prediction, no row can
     move it far. How much they agree is estimated from the bags, so the certificate holds only with a confidence level.
 
+    With `reused`, it is about what `leave_one_out` measures: the prediction without a row is then the average over the
+    drawn bags that do not contain it. It holds for the bags as they were drawn, with no slack at all, and is not about
+    a model that is fitted anew.
+
     Parameters
     ----------
     model : BaggedRegressor or BaggedClassifier
         A fitted model.
     X : array-like, sparse array or data frame, BagPredictions or None, default=None
-        The points at which to certify, or what `model.predict_once` predicted at them; None certifies all points.
-    confidence : float, default=0.95
-        With points: the probability, over the draw of the bags, with which everything said about all points holds.
-    coupling : {"any", "independent", "matched"} or None, default=None
-        As in `Certificate`. None is "matched" if the scheme draws matched bags, and "any" otherwise.
+        The points at which to certify, or what `model.predict_once` predicted at them; None certifies all points. With
+        `reused`, a regressor without a prediction range needs points.
+    reused : bool, default=False
+        Whether the certificate is about `leave_one_out`, which reuses the drawn bags. At given points, the standard
+        deviation over bags takes the place of the largest possible one.
     vector : bool, default=False
-        Whether to bound the Euclidean distance between the vectors of class probabilities, or of several outputs.
+        Whether to bound the Euclidean distance between the vectors of class probabilities, or of several outputs. For
+        learners that vote, the variance at a point is ``1 - |w|^2`` with w the shares of the votes
+        (`bounds.vote_variance`).
+    confidence : float, default=0.95
+        With points: the probability, over the draw of the bags, with which everything said about all points holds. Of
+        no use with `reused`, which holds for certain.
+    coupling : {"any", "independent", "matched"} or None, default=None
+        As in `Certificate`. None is "matched" if the scheme draws matched bags, and "any" otherwise. Not with `reused`,
+        where no bags are drawn anew.
 
     Returns
     -------
-    Certificate, VectorCertificate or PointCertificate
-        A `PointCertificate` if points are given.
+    Certificate, PointCertificate or ReusedBagsCertificate
+        A `ReusedBagsCertificate` with `reused`, otherwise a `PointCertificate` if points are given.
 
     Examples
     --------
@@ -78,110 +111,86 @@ def certify(
     19.67; 3,000 bags would halve that price.
     The mean over rows, in expectation over bags and seeds, is at most 11.95 (second moments of
     the bags).
+
+    What is measured with the bags that were drawn never exceeds what is proved about these bags:
+
+    >>> from stablebag import leave_one_out
+    >>> proved = certify(model, X[:50], reused=True)
+    >>> bool((leave_one_out(model, X[:50]).epsilon(0.1) <= proved.epsilon(0.1)).all())
+    True
     """
-    check_bagged(model, "certify", outputs="any")
-    n_bags = math.inf if model.derandomized_ else len(model.bags_)
-    law = model.scheme_
-    if coupling is None:
-        coupling = "matched" if law.is_matched and math.isfinite(n_bags) else "any"
-    vector = check_flag(vector, "vector", "certify")
-    certificate: Certificate | VectorCertificate
-    if hasattr(model, "classes_"):
-        kind = VectorCertificate if vector else Certificate
-        certificate = kind.for_labels(law, fitted(model).y, n_bags, coupling=coupling, groups=model.units_)
-    elif _has_several_outputs(model, vector, "certify"):
-        about = {"coupling": coupling, "groups": model.units_}
-        if model.prediction_range_ is None:
-            raise ValueError(
-                "Without a prediction range nothing is known about the vector of outputs. Fit with "
-                "prediction_range=ObservedRange(), or use certify_reused at points."
-            )
-        certificate = VectorCertificate.for_targets(law, fitted(model).y, model.prediction_range_, n_bags, **about)
-    else:
-        if model.prediction_range_ is None:
-            about = {"outputs": UnboundedOutputs(), "coupling": coupling, "noun": model.units_.noun}
-            certificate = Certificate(law, law.n_samples, n_bags, **about)
-        else:
-            about = {"coupling": coupling, "groups": model.units_}
-            certificate = Certificate.for_targets(law, fitted(model).y, model.prediction_range_, n_bags, **about)
+    owner = "certify"
+    check_bagged(model, owner, outputs="any")
+    vector = check_flag(vector, "vector", owner)
+    several = _has_several_outputs(model, vector, owner)
     reason = "it is the probability with which it all holds, such as 0.95. For certainty, fit with n_bags='all'."
-    confidence = check_real(confidence, "confidence", "certify", high=1.0, open_low=True, reason=reason)
+    confidence = check_real(confidence, "confidence", owner, high=1.0, open_low=True, reason=reason)
     if confidence == 1:
-        raise refuse_value("confidence", "certify", "below 1", confidence, reason)
+        raise refuse_value("confidence", owner, "below 1", confidence, reason)
+    if check_flag(reused, "reused", owner):
+        if coupling is not None:
+            raise refuse_value("coupling", owner, "None with reused=True", coupling, "no bags are drawn anew.")
+        return _of_reused_bags(model, X, vector, several)
+    certificate = _for_all_points(model, vector, several, coupling)
     if X is None:
         return certificate
     return replace(_at_points(model, X, certificate, confidence), points=fitted(model).fingerprint_of(X))
 
 
-def _at_points(model: Any, X: Any, certificate: Certificate | VectorCertificate, confidence: float) -> PointCertificate:
-    vector = isinstance(certificate, VectorCertificate)
+def _for_all_points(model: Any, vector: bool, several: bool, coupling: str | None) -> Certificate:
+    law, y = model.scheme_, fitted(model).y
+    n_bags = math.inf if model.derandomized_ else len(model.bags_)
+    if coupling is None:
+        coupling = "matched" if law.is_matched and math.isfinite(n_bags) else "any"
+    about: dict[str, Any] = {"coupling": coupling, "groups": model.units_, "vector": vector}
+    if hasattr(model, "classes_"):
+        return Certificate.for_labels(law, y, n_bags, **about)
+    if model.prediction_range_ is not None:
+        return Certificate.for_targets(law, y, model.prediction_range_, n_bags, **about)
+    if several:
+        raise ValueError(
+            "Without a prediction range nothing is known about the vector of outputs. Fit with "
+            "prediction_range=ObservedRange(), or use reused=True at points."
+        )
+    noun = model.units_.noun
+    return Certificate(law, law.n_samples, n_bags, outputs=UnboundedOutputs(), coupling=coupling, noun=noun)
+
+
+def _at_points(model: Any, X: Any, certificate: Certificate, confidence: float) -> PointCertificate:
+    outputs = certificate.outputs
     if model.derandomized_:
-        exact = _deviation(model, X, vector=vector)
+        exact = _deviation(model, X, vector=outputs.is_vector)
         return PointCertificate(certificate, exact, exact, 1.0, proved=True)
     n_bags = len(model.bags_)
     if n_bags < 2:
         raise ValueError("The variance over bags needs at least two bags, but the model has one. Fit more bags.")
     deviation = _deviation(model, X, estimated=True)
-    if isinstance(certificate, Certificate) and isinstance(certificate.outputs, UnboundedOutputs):
+    if outputs.quantity is Quantity.RELATIVE:
         return PointCertificate(certificate, deviation, deviation, confidence, proved=False)
-    length = np.asarray(1.0 if vector else certificate.range_length)
-    if vector and fitted(model).average.y.ndim > 1:
+    length = np.asarray(1.0 if outputs.is_vector else certificate.range_length)
+    if outputs.quantity is Quantity.OUTPUTS:
         length = np.subtract(*fitted(model).average.interval[::-1])  # of each output
     each = 1 - (1 - confidence) / deviation.size  # Bonferroni: all points and classes at once
     above = bounds.standard_deviation_bound(deviation / np.where(length > 0, length, 1.0), n_bags, each) * length
-    if isinstance(certificate, VectorCertificate):
-        total = np.minimum(_length(above), certificate.radius)
-        return PointCertificate(certificate, total, _length(deviation), confidence, proved=True)
+    if outputs.is_vector:
+        above, deviation = np.minimum(_length(above), outputs.radius), _length(deviation)
     return PointCertificate(certificate, above, deviation, confidence, proved=True)
 
 
-def certify_reused(model: Any, X: Any = None, *, vector: bool = False) -> ReusedBagsCertificate:
-    """State what is proved about `leave_one_out` of a fitted model, for the bags that it drew.
-
-    Parameters
-    ----------
-    model : BaggedRegressor or BaggedClassifier
-        A fitted model.
-    X : array-like, sparse array or data frame, BagPredictions or None, default=None
-        The points at which to certify, or what `model.predict_once` predicted at them; None certifies all points. At
-        given points, the standard deviation over bags takes the place of the largest possible one. A regressor without
-        a prediction range needs points.
-    vector : bool, default=False
-        Whether to bound the Euclidean distance between the vectors of class probabilities, or of several outputs. For
-        learners that vote, the variance at a point is ``1 - |w|^2`` with w the shares of the votes
-        (`bounds.vote_variance`).
-
-    Returns
-    -------
-    ReusedBagsCertificate
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from stablebag import BaggedRegressor, leave_one_out
-    >>> from stablebag.proving import certify_reused
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BaggedRegressor(n_bags=500, random_state=0).fit(X[:400], y[:400])
-    >>> proved = certify_reused(model, X[400:])
-    >>> bool((leave_one_out(model, X[400:]).epsilon(0.1) <= proved.epsilon(0.1)).all())
-    True
-    """
-    check_bagged(model, "certify_reused", outputs="any")
-    vector = check_flag(vector, "vector", "certify_reused")
-    several = _has_several_outputs(model, vector, "certify_reused")
-    law = model.scheme_
+def _of_reused_bags(model: Any, X: Any, vector: bool, several: bool) -> ReusedBagsCertificate:
+    of, law = fitted(model), model.scheme_
+    of.average.refuse_units_in_every_bag()
+    weights = of.average.weights if model.derandomized_ else None
+    eigenvalue, inclusion = of.cached("eigenvalue", lambda: largest_eigenvalue(model.bags_, weights))
     limit = law.constant, law.largest_inclusion
-    fitted(model).average.refuse_units_in_every_bag()
-    weights = fitted(model).average.weights if model.derandomized_ else None
-    eigenvalue, inclusion = fitted(model).cached("eigenvalue", lambda: largest_eigenvalue(model.bags_, weights))
     values: dict[str, Any] = {"eigenvalue": eigenvalue, "largest_inclusion": inclusion, "limit": limit}
-    if fitted(model).average.classes is not None:
-        values |= _of_classes(fitted(model).average, vector)
+    if of.average.classes is not None:
+        values |= _of_classes(of.average, vector)
     else:
-        values |= _of_range(fitted(model).average, X, several)
+        values |= _of_range(of.average, X, several)
     if X is not None:
         values["standard_deviation"] = _deviation(model, X, vector=vector)
-        n_points, points = len(values["standard_deviation"]), fitted(model).fingerprint_of(X)
+        n_points, points = len(values["standard_deviation"]), of.fingerprint_of(X)
         values["scope"] = replace(values["scope"], n_points=n_points, points=points)
     return ReusedBagsCertificate(**values)
 
@@ -201,7 +210,7 @@ def _length(deviations: np.ndarray) -> np.ndarray:
 
 def _of_classes(average: BagAverage, vector: bool) -> dict[str, Any]:
     """The outputs of a classifier: probabilities, and what bags without rows add when a class loses its only row."""
-    labels = Labels.of(average.y, average.units, "certify_reused")
+    labels = Labels.of(average.y, average.units, "certify")
     shift = labels.shift(average.empty_without_a_lonely_unit, vector=vector)
     lengths = {"range_length": 1.0, "scale": 0.5}
     if vector:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stablebag._checks import check_choice, refuse_type, refuse_value
+from stablebag._wording import ROWS, Noun
 from stablebag.resampling.law import ResolvedScheme
 
 
@@ -21,9 +22,9 @@ class Coupling:
     noise : float
         A bound on the variance of the difference between two bags' outputs, one from each run, for outputs in [0, 1].
     assumed : str
-        The assumption, in words.
+        The assumption, in words with places for what is left out, for `describe`.
     tail : str
-        The inequality that bounds the noise of the bags with high probability, in words.
+        The inequality that bounds the noise of the bags with high probability, likewise.
     """
 
     name: str
@@ -44,8 +45,20 @@ class Coupling:
         """Return a bound on the variance of the difference between two outputs with these standard deviations."""
         return (with_all + without) ** 2
 
+    def describe(self, noun: Noun = ROWS) -> str:
+        """Say in words what is assumed."""
+        return _about(self.assumed, noun)
+
+    def describe_tail(self, noun: Noun = ROWS) -> str:
+        """Name the inequality that bounds the noise of the bags with high probability."""
+        return _about(self.tail, noun)
+
     def __str__(self) -> str:
         return self.name
+
+
+def _about(words: str, noun: Noun) -> str:
+    return words.format(row=noun.singular, a_row=noun.any_one, rows=noun.plural)
 
 
 @dataclass(frozen=True)
@@ -95,8 +108,8 @@ ANY = Coupling("any", 1.0, "however they are coupled", "Theorem 9 for the bags")
 INDEPENDENT = _Independent(
     "independent",
     0.5,
-    "drawn independently with and without a row",
-    "Hoeffding's inequality for bags drawn independently with and without a row",
+    "drawn independently with and without {a_row}",
+    "Hoeffding's inequality for bags drawn independently with and without {a_row}",
 )
 NAMES = ("any", "independent", "matched")
 
@@ -142,8 +155,8 @@ def matched(
     per_variance = sum(kind.share * kind.per_variance for kind in kinds)
     weighted = sum(kind.share * kind.mean_square(diameter) / (kind.constant or law.constant) for kind in kinds)
     chance = law.largest_inclusion * diameter**2 + shift
-    words = "the same seed and names of rows with and without the row, so that bags without it stay as they are"
-    tail = "Bernstein's inequality for bags matched by the same seed and names of rows"
+    words = "the same seed and names of {rows} with and without the {row}, so that bags without it stay as they are"
+    tail = "Bernstein's inequality for bags matched by the same seed and names of {rows}"
     return Matched("matched", min(1.0, noise), words, tail, min(1.0, chance), per_variance, weighted)
 
 

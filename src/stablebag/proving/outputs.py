@@ -1,7 +1,7 @@
 """What is known of a learner's outputs: the set in which they lie, and which rows can change it."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,11 +15,11 @@ from stablebag._checks import (
     distinct,
     refuse_type,
     refuse_value,
-    whole_rows,
 )
-from stablebag._wording import number, rounded_up
+from stablebag._wording import ROWS, Noun, at_most, number, rounded_up
 from stablebag.models.ranges import FixedRange, OutputRanges, as_prediction_range, as_units, diagonal
 from stablebag.proving import bounds
+from stablebag.proving.coupling import Coupling
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.units import Units
@@ -27,8 +27,9 @@ from stablebag.resampling.units import Units
 # -------------------------------------------------------------------------------------------------------------- outputs
 # What is known about a learner's outputs: the set in which they lie, and which rows can change it.
 #
-# A certificate takes one of these. All provide what it needs: a `length`, the share `delta_range` of rows that change
-# the set and their `reach`, the `shift` due to bags without rows, and words.
+# A certificate takes one of these. All provide what it needs: the largest distance `length` of two outputs, the `width`
+# by which everything is divided, the share `delta_range` of rows that change the set and their `reach`, the `shift` due
+# to bags without rows, and words.
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,11 @@ class Outputs:
     shift: ClassVar[float] = 0.0
     shifted_share: ClassVar[float] = 0.0
     quantity: ClassVar[Quantity] = Quantity.NUMBER
+    is_vector: ClassVar[bool] = False  # whether distances are Euclidean ones
     is_fixed: ClassVar[bool] = True  # no row, not even a new one, changes the interval
     unit: ClassVar[str] = ""  # of every epsilon, if it is not that of the prediction
+    moved: ClassVar[str] = "the prediction by"  # more than epsilon
+    tail: ClassVar[str] = ""  # what bounds the noise of the bags, if it is not what the coupling says
 
     def __post_init__(self) -> None:
         reason = "it is the length of the interval of predictions. If there is none, use UnboundedOutputs()."
@@ -56,25 +60,48 @@ class Outputs:
         object.__setattr__(self, "length", length)  # which may have been a fraction smaller than all floats
 
     @property
+    def radius(self) -> float:
+        """All outputs are within this distance of some point, so that their variance is at most its square."""
+        return self.length / 2
+
+    @property
+    def width(self) -> float:
+        """Twice the radius: the unit in which outputs have a variance of at most 1/4."""
+        return self.length
+
+    @property
+    def diameter(self) -> float:
+        """The largest distance between two outputs in units of the width."""
+        return 1.0
+
+    @property
     def reach(self) -> float:
         """How far a prediction can move at all."""
         return self.length
+
+    def for_rows(self, n_samples: int) -> "Outputs":
+        """Return the same outputs, with shares of so many rows rounded up to whole rows."""
+        return self
+
+    def noise(self, coupling: Coupling, n_bags: float, share: Any) -> Any:
+        """Return what the noise of bags exceeds with probability at most `share`, in units of the width."""
+        return coupling.radius(n_bags, share)
 
     def theorem(self, derandomized: bool) -> str:
         """Return the theorem that such outputs need in addition to those for an interval."""
         return ""
 
-    def such(self, law: ResolvedScheme) -> str:
+    def condition(self, law: ResolvedScheme, noun: Noun = ROWS) -> str:
         """Say which data sets the certificate is about, if not all."""
         return ""
 
-    def words(self, law: ResolvedScheme) -> str:
+    def describe(self, law: ResolvedScheme, noun: Noun = ROWS) -> str:
         """Say in which set the outputs lie."""
         return f"predictions in a range of length {number(self.length)}"
 
-    def about(self, n_samples: int) -> str:
-        """Say which part of the bounds is due to the outputs, if any."""
-        return ""
+    def describe_shift(self, n_samples: int, noun: Noun = ROWS) -> str:
+        """Say which part of the bounds is due to bags without rows, if any."""
+        return describe_shift(self.shift, self.shifted_share, n_samples, noun)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the kind of outputs and its numbers as a dictionary that JSON takes."""
@@ -107,20 +134,20 @@ class AdaptiveOutputs(Outputs):
         reach = check_real(self.reach, "reach", "Certificate", low=self.length, reason="no less than range_length.")
         object.__setattr__(self, "reach", reach)
 
-    def counting_rows(self, n_samples: int) -> "AdaptiveOutputs":
-        """Return the same outputs with the share of rows rounded up to whole rows; `reach` is `length` if none are."""
+    def for_rows(self, n_samples: int) -> "AdaptiveOutputs":
         rows = math.ceil(as_share(self.delta_range, n_samples) * n_samples)
-        return AdaptiveOutputs(self.length, rows / n_samples, self.reach if rows else self.length)
+        return replace(self, delta_range=rows / n_samples, reach=self.reach if rows else self.length)
 
     def theorem(self, derandomized: bool) -> str:
         return f"Theorem {13 if derandomized else 20} for the range"
 
-    def such(self, law: ResolvedScheme) -> str:
+    def condition(self, law: ResolvedScheme, noun: Noun = ROWS) -> str:
         return " with this range of targets"
 
-    def words(self, law: ResolvedScheme) -> str:
+    def describe(self, law: ResolvedScheme, noun: Noun = ROWS) -> str:
         changing = round(self.delta_range * law.n_samples)
-        return super().words(law) + (f", which {changing:,} of the rows can change" if changing else "")
+        changed = f", which {changing:,} of the {noun.plural} can change" if changing else ""
+        return super().describe(law, noun) + changed
 
 
 @dataclass(frozen=True)
@@ -147,17 +174,10 @@ class ClassOutputs(Outputs):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_real(self.shift, "shift", "Certificate", high=self.length)
-        check_delta(self.shifted_share, "Certificate", name="shifted_share")
-        if self.shift == 0 or self.shifted_share == 0:
-            object.__setattr__(self, "shift", 0.0)
-            object.__setattr__(self, "shifted_share", 0.0)
+        _check_shift(self)
 
-    def such(self, law: ResolvedScheme) -> str:
-        return such_classes(self.shift, self.shifted_share, law)
-
-    def about(self, n_samples: int) -> str:
-        return about_empty_bags(self.shift, self.shifted_share, n_samples)
+    def condition(self, law: ResolvedScheme, noun: Noun = ROWS) -> str:
+        return condition_on_classes(self.shift, self.shifted_share, law, noun)
 
 
 @dataclass(frozen=True)
@@ -176,12 +196,148 @@ class UnboundedOutputs(Outputs):
     def theorem(self, derandomized: bool) -> str:
         return f"Theorem {12 if derandomized else 19} for unbounded outputs"
 
-    def words(self, law: ResolvedScheme) -> str:
-        empty = ", of which one without rows predicts 0" if law.empty_probability > 0 else ""
+    def describe(self, law: ResolvedScheme, noun: Noun = ROWS) -> str:
+        empty = f", of which one without {noun.plural} predicts 0" if law.empty_probability > 0 else ""
         return f"the range is over all bags{empty}"
 
 
-_KINDS = {kind.__name__: kind for kind in (Outputs, AdaptiveOutputs, ClassOutputs, UnboundedOutputs)}
+@dataclass(frozen=True)
+class VectorOutputs(Outputs):
+    """Vectors within some distance of a point: distances between them are Euclidean (docs/proofs.md, 5).
+
+    Parameters
+    ----------
+    length : float or None, default=None
+        The largest distance between two of them; None stands for twice the radius.
+    shift : float, default=0.0
+        How far bags without rows alone move the average of a classifier when a class loses its only row.
+    shifted_share : float, default=0.0
+        The share of the rows that may be the only ones of their class.
+    radius : float, default=1.0
+        All of them are within this distance of some point.
+
+    Examples
+    --------
+    >>> import math
+    >>> from stablebag import Certificate, Subbagging
+    >>> outputs = VectorOutputs(math.sqrt(2), radius=math.sqrt(0.9))  # probabilities of ten classes
+    >>> round(Certificate(Subbagging(0.5), n_samples=500, outputs=outputs).epsilon(delta=0.1), 4)
+    0.133
+    """
+
+    length: float = None  # type: ignore[assignment]
+    _: KW_ONLY
+    radius: float = 1.0
+    shift: float = 0.0  # type: ignore[misc]
+    shifted_share: float = 0.0  # type: ignore[misc]
+
+    quantity: ClassVar[Quantity] = Quantity.VECTOR
+    is_vector: ClassVar[bool] = True
+    moved: ClassVar[str] = "the vector of outputs by a distance of"
+    tail: ClassVar[str] = "McDiarmid's inequality for the bags"
+
+    def __post_init__(self) -> None:
+        radius = check_real(self.radius, "radius", "VectorOutputs", finite=True)
+        length = 2 * radius if self.length is None else check_real(self.length, "length", "VectorOutputs")
+        if length > 2 * radius:
+            reason = "two points within a radius of a third are at most twice that apart."
+            raise refuse_value("length", "VectorOutputs", f"at most 2 * radius={2 * radius:g}", length, reason)
+        object.__setattr__(self, "radius", radius)
+        object.__setattr__(self, "length", length)
+        _check_shift(self)
+
+    @classmethod
+    def of_classes(
+        cls, n_classes: int, law: ResolvedScheme, *, n_lost: int = 1, share_lonely: float = 1.0
+    ) -> "VectorOutputs":
+        """Return the vectors of class probabilities, or of votes, if a share of rows may be alone in their class."""
+        length = math.sqrt(2.0) if n_classes > 1 else 0.0
+        shift = min(length, bounds.empty_bags_shift(law.empty_without_a_row, n_classes, n_lost, vector=True))
+        return cls(length, radius=bounds.simplex_radius(n_classes), shift=shift, shifted_share=share_lonely)
+
+    @property
+    def width(self) -> float:
+        return 2 * self.radius
+
+    @property
+    def diameter(self) -> float:
+        return self.length / self.width if self.width else 1.0
+
+    def noise(self, coupling: Coupling, n_bags: float, share: Any) -> Any:
+        return vector_noise(n_bags, share, self.diameter)
+
+    def condition(self, law: ResolvedScheme, noun: Noun = ROWS) -> str:
+        return condition_on_classes(self.shift, self.shifted_share, law, noun)
+
+    def describe(self, law: ResolvedScheme, noun: Noun = ROWS) -> str:
+        return f"outputs within {at_most(self.radius)} of a point"
+
+
+@dataclass(frozen=True)
+class BoxOutputs(AdaptiveOutputs):
+    """Vectors of several outputs, each clipped to an interval of its own (docs/proofs.md, 5).
+
+    Parameters
+    ----------
+    length : float, default=1.0
+        The diagonal of the box.
+    delta_range : float, default=0.0
+        The share of rows whose removal changes the interval of any output.
+    reach : float, default=inf
+        The largest distance between a point of the box and one of the box without a row.
+    of_targets : bool, default=True
+        Whether the box is taken from the targets; otherwise it is the same for every data set.
+
+    Examples
+    --------
+    >>> y = [[0.0, 0.0], [1.0, 4.0], [3.0, 2.0], [0.0, 0.0], [3.0, 4.0], [2.0, 3.0]]
+    >>> units, outputs = BoxOutputs.for_targets(y, lambda targets: (0, max(targets)), None, "example")
+    >>> outputs.length, outputs.delta_range
+    (5.0, 0.0)
+    """
+
+    of_targets: bool = True
+
+    quantity: ClassVar[Quantity] = Quantity.OUTPUTS
+    is_vector: ClassVar[bool] = True
+    moved: ClassVar[str] = "the vector of outputs by a distance of"
+    tail: ClassVar[str] = "McDiarmid's inequality for the bags"
+
+    @classmethod
+    def for_targets(cls, y: Any, rule: Any, groups: Any, owner: str) -> "tuple[Units, BoxOutputs]":
+        """Return what is left out, and the box to which outputs are clipped."""
+        table = as_reals(y, "y", owner, "a table of numbers, one column for each output")
+        if table.ndim != 2 or len(table) < 2 or table.shape[1] < 1:
+            raise refuse_value("y", owner, "a table of at least two rows, one column for each output", table.shape)
+        ranges = rule if isinstance(rule, OutputRanges) else OutputRanges.of(rule, table.shape[1], owner)
+        units, (low, high) = as_units(groups, table[:, 0]), ranges(table)
+        of_targets = not all(isinstance(each, FixedRange) for each in ranges.ranges)
+        return units, cls(diagonal(high - low), *ranges.change(table, units), of_targets)
+
+    def noise(self, coupling: Coupling, n_bags: float, share: Any) -> Any:
+        return vector_noise(n_bags, share, self.diameter)
+
+    def theorem(self, derandomized: bool) -> str:
+        return ""
+
+    def condition(self, law: ResolvedScheme, noun: Noun = ROWS) -> str:
+        return " with these ranges of targets" if self.of_targets else ""
+
+    def describe(self, law: ResolvedScheme, noun: Noun = ROWS) -> str:
+        changing = round(self.delta_range * law.n_samples)
+        middle = f", the middle of a box that {changing:,} of the {noun.plural} can change" if changing else ""
+        return f"outputs within {at_most(self.radius)} of a point{middle}"
+
+
+_KINDS = {
+    kind.__name__: kind
+    for kind in (Outputs, AdaptiveOutputs, ClassOutputs, UnboundedOutputs, VectorOutputs, BoxOutputs)
+}
+
+
+def vector_noise(n_bags: float, share: Any, diameter: float) -> Any:
+    """Return the noise of bags for vectors, in units of twice their radius, however bags are coupled."""
+    return bounds.mcdiarmid(n_bags, share, 0.5, diameter)
 
 
 def outputs_from_dict(values: Any) -> Outputs:
@@ -200,27 +356,38 @@ def outputs_from_dict(values: Any) -> Outputs:
         raise refuse_type("outputs", "Certificate.from_dict", "as to_dict returns them", values, str(error)) from None
 
 
-def such_classes(shift: float, shifted_share: float, law: ResolvedScheme) -> str:
+def _check_shift(outputs: Any) -> None:
+    """Check what bags without rows add; it takes a shift and rows that have one."""
+    check_real(outputs.shift, "shift", "Certificate", high=outputs.length)
+    check_delta(outputs.shifted_share, "Certificate", name="shifted_share")
+    if outputs.shift == 0 or outputs.shifted_share == 0:
+        object.__setattr__(outputs, "shift", 0.0)
+        object.__setattr__(outputs, "shifted_share", 0.0)
+
+
+def condition_on_classes(shift: float, shifted_share: float, law: ResolvedScheme, noun: Noun = ROWS) -> str:
     """Say which classes a certificate is about, if bags without rows depend on them."""
     if law.empty_probability == 0:
         return ""
     if shifted_share == 1:  # whatever the sizes of the classes
         return " with as many classes"
-    return " with these class sizes" if shift > 0 else " in which no class has a single row"
+    return " with these class sizes" if shift > 0 else f" in which no class has a single {noun.singular}"
 
 
-def about_empty_bags(shift: float, shifted_share: float, n_samples: int) -> str:
+def describe_shift(shift: float, shifted_share: float, n_samples: int, noun: Noun = ROWS) -> str:
     """Say what bags without rows add to a bound, and why; nothing if they add nothing."""
     if shift == 0:
         return ""
-    lonely = round(shifted_share * n_samples)
+    lonely, one, many = round(shifted_share * n_samples), noun.singular, noun.plural
     rows = (
-        "one row is the only one of its class" if lonely == 1 else f"{lonely:,} rows are each the only one of its class"
+        f"one {one} is the only one of its class"
+        if lonely == 1
+        else f"{lonely:,} {many} are each the only one of its class"
     )
     if shifted_share == 1:
-        rows = "any row may be the only one of its class"
+        rows = f"any {one} may be the only one of its class"
     return (
-        f"Bags without rows give all classes the same probability, and {rows}: by such bags alone, leaving it out "
+        f"Bags without {many} give all classes the same probability, and {rows}: by such bags alone, leaving it out "
         f"moves the output by up to {rounded_up(shift)}. The bounds include that. Subbagging and classical bagging "
         "have no such bags."
     )
@@ -278,67 +445,6 @@ class Labels:
         return bounds.empty_bags_shift(chance, self.n_classes, self.n_lost, vector=vector)
 
 
-# ---------------------------------------------------------------------------------------------------------- box changes
-# Which rows change the box to which several outputs are clipped, and how far these rows can move a prediction.
-
-
-@dataclass(frozen=True)
-class BoxChanges:
-    """What is known of a box that is taken from the targets of several outputs (docs/proofs.md, 5).
-
-    Parameters
-    ----------
-    share : float
-        The share of rows whose removal changes the range of any output.
-    reach : float
-        The largest distance between a point of the box and one of the box without a row.
-    fixed : bool, default=False
-        Whether the box does not depend on the targets at all.
-
-    Examples
-    --------
-    >>> y = [[0.0, 0.0], [1.0, 4.0], [3.0, 2.0], [0.0, 0.0], [3.0, 4.0], [2.0, 3.0]]
-    >>> units, length, box = BoxChanges.of_targets(y, lambda targets: (0, max(targets)), None, "example")
-    >>> length, box.share
-    (5.0, 0.0)
-    """
-
-    share: float
-    reach: float
-    fixed: bool = False
-
-    def __post_init__(self) -> None:
-        check_delta(self.share, "BoxChanges", name="share")
-        check_real(self.reach, "reach", "BoxChanges")
-
-    @classmethod
-    def of_targets(cls, y: Any, rule: Any, groups: Any, owner: str) -> tuple[Units, float, "BoxChanges"]:
-        """Return what is left out, the diagonal of the box of these targets, and what changes it."""
-        table = as_reals(y, "y", owner, "a table of numbers, one column for each output")
-        if table.ndim != 2 or len(table) < 2 or table.shape[1] < 1:
-            raise refuse_value("y", owner, "a table of at least two rows, one column for each output", table.shape)
-        ranges = rule if isinstance(rule, OutputRanges) else OutputRanges.of(rule, table.shape[1], owner)
-        units, (low, high) = as_units(groups, table[:, 0]), ranges(table)
-        fixed = all(isinstance(each, FixedRange) for each in ranges.ranges)
-        return units, diagonal(high - low), cls(*ranges.change(table, units), fixed)
-
-    def left_of(self, delta: float, n_samples: int, all_bags: bool) -> float:
-        """Return what is left of a share of rows after those that change the box; below zero if nothing is."""
-        if all_bags:
-            return (whole_rows(delta, n_samples) - round(self.share * n_samples)) / n_samples
-        return float(as_share(delta, n_samples) - as_share(self.share, n_samples))
-
-    @property
-    def such(self) -> str:
-        """Which data sets a certificate is about."""
-        return "" if self.fixed else " with these ranges of targets"
-
-    def words(self, n_samples: int) -> str:
-        """Say how many rows change it, in a part of a sentence."""
-        changing = round(self.share * n_samples)
-        return f", the middle of a box that {changing:,} of the rows can change" if changing else ""
-
-
 # --------------------------------------------------------------------------------------------------------------- scopes
 # What a measurement of an average over bags, or a bound on it, is about.
 
@@ -371,8 +477,8 @@ def length_and_changes(rule: Any, y: np.ndarray, units: Units) -> tuple[float, f
     """
     owner = "leave_one_out_refit"
     if y.ndim > 1:
-        _, length, box = BoxChanges.of_targets(y, rule, units, owner)
-        return length, box.share
+        _, box = BoxOutputs.for_targets(y, rule, units, owner)
+        return box.length, box.delta_range
     rule = as_prediction_range(rule, owner)
     low, high = rule(y)
     return high - low, rule.delta(y) if units.are_rows else rule.delta(y, units)

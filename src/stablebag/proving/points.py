@@ -9,8 +9,8 @@ import numpy as np
 from stablebag._checks import check_delta, check_epsilon, hold_read_only, whole_rows
 from stablebag._wording import as_given, count_bags, count_points, paragraphs, rounded_down, rounded_up
 from stablebag.proving import bounds
-from stablebag.proving.certificate import TRIVIAL, Certificate, Spoken, VectorCertificate, at_most_rows
-from stablebag.proving.outputs import UnboundedOutputs, about_empty_bags
+from stablebag.proving.certificate import TRIVIAL, Certificate, CertificateMixin, at_most_rows
+from stablebag.proving.outputs import describe_shift
 from stablebag.proving.scope import Quantity, Scope
 
 # --------------------------------------------------------------------------------------------------------------- points
@@ -18,7 +18,7 @@ from stablebag.proving.scope import Quantity, Scope
 
 
 @dataclass(frozen=True, eq=False)
-class PointCertificate(Spoken):
+class PointCertificate(CertificateMixin):
     """What is proved about a fitted model at some test points, with a confidence level over the draw of its bags.
 
     Made by `certify` with points. The mean over rows of the squared perturbation of derandomized bagging is at most
@@ -29,7 +29,7 @@ class PointCertificate(Spoken):
 
     Attributes
     ----------
-    certificate : Certificate or VectorCertificate
+    certificate : Certificate
         What holds for every learner, data set and point.
     standard_deviation : ndarray of shape (n_points,) or (n_points, n_classes)
         The bound on s, or its estimate if there is no bound, in the units of the prediction.
@@ -56,7 +56,7 @@ class PointCertificate(Spoken):
     For every data set with this range of targets and every point it would be 30.85.
     """
 
-    certificate: Certificate | VectorCertificate
+    certificate: Certificate
     standard_deviation: np.ndarray
     estimate: np.ndarray
     confidence: float
@@ -124,15 +124,16 @@ class PointCertificate(Spoken):
         """
         delta = check_delta(delta, "PointCertificate.explain")
         epsilon = self.epsilon(delta)
-        n_points, n = len(epsilon), self.certificate.n_samples
+        n_points, n, noun = len(epsilon), self.certificate.n_samples, self.certificate.noun
         points = count_points(n_points)
         if math.isinf(self.certificate.n_bags):
-            rows = at_most_rows(delta, n)
+            rows = at_most_rows(delta, n, noun)
         else:
-            matched = " (the same seed and names of rows with and without the row)"
+            matched = f" (the same seed and names of {noun.plural} with and without the {noun.singular})"
             how = matched if self.certificate.coupling.name == "matched" else ""
-            rows = f"in expectation over bags and seeds{how}, at most a share {as_given(delta)} of the {n:,} rows move"
-        what = "vector of outputs" if isinstance(self.certificate, VectorCertificate) else "prediction"
+            share = f"at most a share {as_given(delta)} of the {noun.count(n)} move"
+            rows = f"in expectation over bags and seeds{how}, {share}"
+        what = "vector of outputs" if self.certificate.outputs.is_vector else "prediction"
         each_point = epsilon.reshape(n_points, -1).max(axis=1)  # over classes, the weakest of the bounds
         middle, largest, ceiling = float(np.median(each_point)), float(epsilon.max()), self._ceiling(delta)
         moves = f"{rows} the {what} by more than {rounded_up(largest)} when left out"
@@ -158,10 +159,9 @@ class PointCertificate(Spoken):
                 "predictions to a range for a certificate."
             )
         elif math.isfinite(ceiling):
-            of = self.certificate
-            such = of.such if isinstance(of, VectorCertificate) else of.scheme.scheme.such + of.outputs.such(of.scheme)
-            sentences.append(f"For every data set{such} and every point it would be {rounded_up(ceiling)}.")
-        return paragraphs(self.certificate.noun.in_place_of_rows(sentence) for sentence in sentences)
+            data = f"every data set{self.certificate.condition}"
+            sentences.append(f"For {data} and every point it would be {rounded_up(ceiling)}.")
+        return paragraphs(sentences)
 
     @property
     def n_samples(self) -> int:
@@ -212,7 +212,7 @@ class PointCertificate(Spoken):
 
     @property
     def _unbounded(self) -> bool:
-        return isinstance(self.certificate, Certificate) and isinstance(self.certificate.outputs, UnboundedOutputs)
+        return self.certificate.outputs.quantity is Quantity.RELATIVE
 
     def _ceiling(self, delta: float) -> float:
         """What holds in any case, in the units of the prediction; for unbounded outputs, nothing does."""
@@ -229,8 +229,8 @@ class PointCertificate(Spoken):
         """The bound on the root mean square over the rows that leave the range unchanged, at each point."""
         proved = self.certificate
         law, unit = proved.scheme, self._unit
-        of = proved if isinstance(proved, VectorCertificate) else proved.outputs
-        shift, share = of.shift / unit, of.shifted_share
+        width = math.inf if self._unbounded else proved.outputs.width
+        shift, share = proved.outputs.shift / unit, proved.outputs.shifted_share
         # The noise of the bags without rows: such a bag moves the output by shift / chance, with that chance.
         chance = law.empty_without_a_row
         variance = chance * (1 - chance) if chance < 0.5 else 0.25  # even if only a bound on the chance is known
@@ -238,7 +238,7 @@ class PointCertificate(Spoken):
         squares = bounds.observed_mean_square(
             self.standard_deviation / unit, law.constant, proved.n_bags, law.raggedness, proved.coupling,
             shift=shift * math.sqrt(share), shift_noise=noise,
-            shift_square=share * shift**2 / chance if shift > 0 else 0.0, width=self._width / unit,
+            shift_square=share * shift**2 / chance if shift > 0 else 0.0, width=width / unit,
         )  # fmt: skip
         return np.asarray(np.sqrt(squares) * unit)
 
@@ -246,11 +246,6 @@ class PointCertificate(Spoken):
     def _changing(self) -> tuple[float, float]:
         """The share of rows that change the range, and how far they can move a prediction."""
         return self.certificate.delta_range, self.certificate.reach
-
-    @property
-    def _width(self) -> float:
-        """The length of the range, or twice the radius of vectors."""
-        return 2 * self.certificate.radius if isinstance(self.certificate, VectorCertificate) else self.range_length
 
     @property
     def _unit(self) -> float:
@@ -264,14 +259,14 @@ class PointCertificate(Spoken):
 
 
 @dataclass(frozen=True, eq=False)
-class ReusedBagsCertificate(Spoken):
+class ReusedBagsCertificate(CertificateMixin):
     """What is proved about leave-one-out predictions that reuse the drawn bags, for exactly these bags.
 
-    Made by `certify_reused`. For every learner and every point, the mean over rows of the squared perturbation is at
-    most lambda times the variance of the output over the drawn bags, where lambda is the largest eigenvalue of a
-    matrix that depends only on which rows are in which bags (Barber and Samworth 2026, Proposition 5, for the empirical
-    law of the bags; docs/proofs.md, 7). Nothing is random here: there is no confidence level, and no price for finitely
-    many bags.
+    Made by `certify` with ``reused=True``. For every learner and every point, the mean over rows of the squared
+    perturbation is at most lambda times the variance of the output over the drawn bags, where lambda is the largest
+    eigenvalue of a matrix that depends only on which rows are in which bags (Barber and Samworth 2026, Proposition 5,
+    for the empirical law of the bags; docs/proofs.md, 7). Nothing is random here: there is no confidence level, and no
+    price for finitely many bags.
 
     It is about what `leave_one_out` measures, where the prediction without row i is the average over the bags without
     it. It is not about a model fitted anew.
@@ -305,11 +300,10 @@ class ReusedBagsCertificate(Spoken):
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from stablebag import BaggedRegressor, FixedRange
-    >>> from stablebag.proving import certify_reused
+    >>> from stablebag import BaggedRegressor, FixedRange, certify
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BaggedRegressor(n_bags=1000, prediction_range=FixedRange(0, 400), random_state=0).fit(X, y)
-    >>> print(certify_reused(model).explain(delta=0.1))
+    >>> print(certify(model, reused=True).explain(delta=0.1))
     For these 1,000 bags as they were drawn, every learner and every test point: at most 44 of the
     442 rows (delta = 0.1) move the prediction by more than 49.73, where the prediction without a
     row is the average over the bags that do not contain it.
@@ -397,7 +391,7 @@ class ReusedBagsCertificate(Spoken):
         total = np.minimum(share / self.n_samples + self.delta_range, 1.0) * (epsilon < self.worst_case())
         return total if self.standard_deviation is not None else float(total)
 
-    def about_bags(self, delta: float = 0.05) -> str:
+    def describe_price(self, delta: float = 0.05) -> str:
         """Say what would be proved with infinitely many bags, on average over the points.
 
         Parameters
@@ -467,29 +461,28 @@ class ReusedBagsCertificate(Spoken):
         if self.standard_deviation is not None:
             where = count_points(len(self.standard_deviation))
         learner = "every learner and" if self.standard_deviation is None else "the learner as fitted, at"
-        vector = self.scope.quantity in (Quantity.VECTOR, Quantity.OUTPUTS)
+        noun, vector = self.scope.noun, self.scope.quantity in (Quantity.VECTOR, Quantity.OUTPUTS)
         moved = "the vector of outputs by a distance of" if vector else "the prediction by"
         vacuous = math.isinf(largest) or largest >= self.range_length > 0
-        by = f"{at_most_rows(delta, self.n_samples)} {moved} more than {rounded_up(largest)}"
+        by = f"{at_most_rows(delta, self.n_samples, noun)} {moved} more than {rounded_up(largest)}"
         by = f"nothing is promised for delta = {as_given(delta)}" if vacuous else by
         bags = "all bags" if self.scope.n_bags is None else f"these {count_bags(self.scope.n_bags)} as they were drawn"
         sentences = [
-            f"For {bags}, {learner} {where}: {by}, where the prediction without a row is the average over the bags "
-            "that do not contain it.",
+            f"For {bags}, {learner} {where}: {by}, where the prediction without {noun.any_one} is the average over the "
+            "bags that do not contain it.",
             f"{TRIVIAL.sentence}."
             if vacuous
             else f"Proved by the largest eigenvalue {self.eigenvalue:.4g} of the bags' own covariance (docs/proofs.md, "
             "7).",
         ]
         if math.isfinite(worst := self.worst_case()):
-            sentences[-1] += f" No row at all moves it by more than {rounded_up(worst)}."
-        sentences.append(self.about_bags(delta))
+            sentences[-1] += f" No {noun.singular} at all moves it by more than {rounded_up(worst)}."
+        sentences.append(self.describe_price(delta))
         if self.delta_range > 0:
             changing = round(self.delta_range * self.n_samples)
-            rows = "1 row whose removal changes" if changing == 1 else f"{changing:,} rows whose removal changes"
-            sentences.append(f"This includes the {rows} the range itself.")
-        sentences.append(about_empty_bags(self.shift, self.shifted_share, self.n_samples))
-        return paragraphs(self.scope.noun.in_place_of_rows(sentence) for sentence in sentences if sentence)
+            sentences.append(f"This includes the {noun.count(changing)} whose removal changes the range itself.")
+        sentences.append(describe_shift(self.shift, self.shifted_share, self.n_samples, noun))
+        return paragraphs(sentence for sentence in sentences if sentence)
 
     def _priced(self, delta: float, over_points: Any) -> tuple[float, int | None]:
         if self.limit is None or self.scope.n_bags is None:

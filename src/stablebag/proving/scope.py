@@ -24,11 +24,15 @@ class Quantity(Enum):
 class Rerun(Enum):
     """How the prediction without a row is made."""
 
-    REUSED = "the average over the drawn bags without the row"
-    ALL = "the average over all bags without the row"
-    ANEW = "the average over bags drawn anew without the row"
-    ALONE = "a learner that is not bagged, fitted without the row"
-    REPLACED = "a fit with the row replaced by another"
+    REUSED = "the average over the drawn bags without the {}"
+    ALL = "the average over all bags without the {}"
+    ANEW = "the average over bags drawn anew without the {}"
+    ALONE = "a learner that is not bagged, fitted without the {}"
+    REPLACED = "a fit with the {} replaced by another"
+
+    def describe(self, noun: Noun = ROWS) -> str:
+        """Say how the prediction without a row is made."""
+        return self.value.format(noun.singular)
 
 
 @dataclass(frozen=True)
@@ -99,11 +103,11 @@ drawn anew without the row
 
     def mismatch(self, proved: "Scope") -> str | None:
         """Say why a bound with the scope `proved` is not about what was measured; None if it is."""
-        reason = next((reason for reason in self._reasons(proved) if reason), None)
-        return reason if reason is None or self.noun != proved.noun else self.noun.in_place_of_rows(reason)
+        return next((reason for reason in self._reasons(proved) if reason), None)
 
     def _reasons(self, proved: "Scope") -> Iterator[str | None]:
         """Yield what could be wrong, one thing after another, with None for what is right."""
+        noun = self.noun if self.noun == proved.noun else ROWS
         yield None if proved.proved else "the bound is only an estimate and proves nothing"
         left_out = (self.noun.count(self.n_samples), proved.noun.count(proved.n_samples))
         yield _unlike("the measurement is of {}, and the bound of {}", *left_out)
@@ -113,7 +117,9 @@ drawn anew without the row
         # A class's probability is a number in [0, 1].
         same = quantities[0] is quantities[1] or set(quantities) == {Quantity.NUMBER, Quantity.CLASS}
         yield None if same else _unlike("the measurement is of {}, and the bound of {}", *(q.value for q in quantities))
-        yield _unlike("the measurement is of {}, and the bound of {}", self.rerun.value, proved.rerun.value)
+        yield _unlike(
+            "the measurement is of {}, and the bound of {}", self.rerun.describe(noun), proved.rerun.describe(noun)
+        )
         yield _unlike("the measurement is of {} bags, and the bound of {}", self.n_bags, proved.n_bags)
         yield _unlike(
             "the measurement and the bound are of other bags: {}, and {}", self.bags, proved.bags, or_none=True
@@ -123,15 +129,17 @@ drawn anew without the row
         shown = ["None" if length is None else f"{length:g}" for length in lengths]
         yield None if same else "the measurement is on a range of length {}, and the bound of {}".format(*shown)
         if self.delta_range > proved.delta_range + 1e-12:
-            yield f"a share {self.delta_range:.4g} of the rows change the range, and the bound is for fewer such rows"
+            share = f"a share {self.delta_range:.4g} of the {noun.plural}"
+            yield f"{share} change the range, and the bound is for fewer such {noun.plural}"
         if self.shift > proved.shift + 1e-12:
-            yield "bags without rows depend on classes with a single row here, which the bound does not account for"
+            single = f"classes with a single {noun.singular} here"
+            yield f"bags without {noun.plural} depend on {single}, which the bound does not account for"
         yield _unlike(
             "the measurement is at {} points, and the bound at {}", self.n_points, proved.n_points, or_none=True
         )
         other = None not in (self.points, proved.points) and self.points != proved.points
         yield "the measurement and the bound are at other points" if other else None
-        yield None if self.n_rows is None else f"only {self.n_rows:,} of the {self.n_samples:,} rows were left out"
+        yield None if self.n_rows is None else f"only {self.n_rows:,} of the {noun.count(self.n_samples)} were left out"
         what = "with the same seed in both runs the bags are coupled ({}), and the bound assumes another coupling ({})"
         yield None if proved.coupling == "any" else _unlike(what, self.coupling, proved.coupling, or_none=True)
 
@@ -162,8 +170,8 @@ def refuse_mismatch(measured: "Scope | None", proved: "Scope | None", owner: str
     assert measured is not None
     assert proved is not None
     ways = {
-        Rerun.REUSED: "Beside leave_one_out(model, X) put certify_reused(model)",
-        Rerun.ALL: "Beside leave_one_out(model, X) put certify(model) or certify_reused(model)",
+        Rerun.REUSED: "Beside leave_one_out(model, X) put certify(model, reused=True)",
+        Rerun.ALL: "Beside leave_one_out(model, X) put certify(model) or certify(model, reused=True)",
         Rerun.ANEW: "Beside leave_one_out_refit(model, ...) put certify(model)",
         Rerun.ALONE: "Nothing is proved about a learner that is not bagged",
         Rerun.REPLACED: "Nothing is proved about replaced rows for every data set",

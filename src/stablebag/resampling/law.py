@@ -94,7 +94,7 @@ _MOST_TRIES = 10_000  # the most tries to draw a bag without a given row
 _MOST_THINNED = 3_000  # the most rows for which laws of fewer rows are worked out from that of all
 _MOST_COUNTED = 1_000_000  # the most rows of which a user's scheme is asked how many are in a bag
 _NOT_THE_LAW = frozenset(
-    {"describe", "digest", "such", "bag_size", "strata", "clusters", "barred"}
+    {"describe", "digest", "condition", "bag_size", "strata", "clusters", "barred"}
 )  # nor are __names__
 
 
@@ -167,7 +167,7 @@ class ResamplingScheme:
 
     has_finite_support: ClassVar[bool] = True
     is_symmetric: ClassVar[bool] = True  # whether all rows are alike
-    such: ClassVar[str] = ""  # what rows a data set must have, if they are not
+    condition: ClassVar[str] = ""  # what rows a data set must have, if they are not
     lacks_strata: bool = False  # whether it needs a stratum for each row and has none yet
     _of_any_law: ClassVar[bool] = True  # what is defined here holds whatever the law is
 
@@ -278,9 +278,9 @@ class ResamplingScheme:
         law = ResolvedScheme(self, n_samples)
         return f"p = {law.inclusion_probability!r}, q = {law.negative_covariance!r}"
 
-    def describe(self, n_samples: int) -> str:
-        """Describe in a few words what is drawn from how many rows."""
-        return f"{type(self).__name__} on {n_samples:,} rows"
+    def describe(self, n_samples: int, rows: str = "rows") -> str:
+        """Describe in a few words what is drawn from how many rows, or groups of rows."""
+        return f"{type(self).__name__} on {n_samples:,} {rows}"
 
     def fix(self, n_samples: int) -> "ResamplingScheme":
         """Return the same scheme with everything that depends on the number of rows worked out."""
@@ -671,8 +671,12 @@ class ResolvedScheme:
             return law
         return ResolvedScheme(self.scheme.without(self.n_samples, gone), self.n_samples - len(gone))  # type: ignore[attr-defined]
 
+    def describe(self, rows: str = "rows") -> str:
+        """Describe in a few words what is drawn of how many rows, or of what they are called."""
+        return self.scheme.describe(self.n_samples, rows)
+
     def __str__(self) -> str:
-        return self.scheme.describe(self.n_samples)
+        return self.describe()
 
 
 def _picks(scheme: ResamplingScheme) -> bool:

@@ -105,8 +105,8 @@ class Subbagging(SizedScheme):
     def expected_size(self, n_samples: int) -> int:
         return self.whole_size(n_samples)
 
-    def describe(self, n_samples: int) -> str:
-        return f"subbagging, {self.whole_size(n_samples):,} of {n_samples:,} rows"
+    def describe(self, n_samples: int, rows: str = "rows") -> str:
+        return f"subbagging, {self.whole_size(n_samples):,} of {n_samples:,} {rows}"
 
 
 # ------------------------------------------------------------------------------------------------------------ bernoulli
@@ -177,9 +177,9 @@ class BernoulliSubbagging(SizedScheme):
     def expected_size(self, n_samples: int) -> float:
         return float(self.share_of(n_samples) * n_samples)
 
-    def describe(self, n_samples: int) -> str:
+    def describe(self, n_samples: int, rows: str = "rows") -> str:
         share = float(self.share_of(n_samples))
-        return f"Bernoulli subbagging, each of {n_samples:,} rows with probability {probability(share)}"
+        return f"Bernoulli subbagging, each of {n_samples:,} {rows} with probability {probability(share)}"
 
 
 # ------------------------------------------------------------------------------------------------------------ classical
@@ -264,8 +264,8 @@ class ClassicalBagging(SizedScheme):
     def expected_size(self, n_samples: int) -> int:
         return self.whole_size(n_samples)
 
-    def describe(self, n_samples: int) -> str:
-        return f"classical bagging, {self.whole_size(n_samples):,} draws from {n_samples:,} rows"
+    def describe(self, n_samples: int, rows: str = "rows") -> str:
+        return f"classical bagging, {self.whole_size(n_samples):,} draws from {n_samples:,} {rows}"
 
 
 # ---------------------------------------------------------------------------------------------------------- poissonized
@@ -334,10 +334,10 @@ class PoissonizedBagging(SizedScheme):
     def expected_size(self, n_samples: int) -> float:
         return float(self.share_of(n_samples) * n_samples)
 
-    def describe(self, n_samples: int) -> str:
+    def describe(self, n_samples: int, rows: str = "rows") -> str:
         number = written_size(self.expected_size(n_samples))
         draws = "1 draw" if number == "1" else f"{number} draws"
-        return f"Poissonized bagging, {draws} expected from {n_samples:,} rows"
+        return f"Poissonized bagging, {draws} expected from {n_samples:,} {rows}"
 
 
 def _noise_of_independent_rows(p: float) -> list[MatchedNoise]:

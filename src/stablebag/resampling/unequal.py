@@ -71,7 +71,7 @@ class UnequalScheme(ResamplingScheme):
     """
 
     is_symmetric: ClassVar[bool] = False
-    such: ClassVar[str] = " with these chances to be in a bag"
+    condition: ClassVar[str] = " with these chances to be in a bag"
     _of_any_law: ClassVar[bool] = True
 
     def inclusion_probabilities(self, n_samples: int) -> np.ndarray:
@@ -413,7 +413,7 @@ class StratifiedSubbagging(UnequalScheme):
 
     bag_size: int | float | Mapping[Any, Any] = 0.5
     strata: Any = None
-    such: ClassVar[str] = " in these strata"
+    condition: ClassVar[str] = " in these strata"
     _in_closed_form: ClassVar[bool] = True
 
     @property
@@ -513,10 +513,10 @@ class StratifiedSubbagging(UnequalScheme):
             raise refuse_value("strata", "learn", "strata that are there already", new[0], reason)
         return replace(self, bag_size=dict(zip(parts.labels, sizes.tolist(), strict=True)), strata=parts.joined(more))
 
-    def describe(self, n_samples: int) -> str:
+    def describe(self, n_samples: int, rows: str = "rows") -> str:
         parts, sizes = self.layout(n_samples)
         strata = "1 stratum" if len(parts.labels) == 1 else f"{len(parts.labels):,} strata"
-        return f"stratified subbagging, {sizes.sum():,} of {n_samples:,} rows in {strata}"
+        return f"stratified subbagging, {sizes.sum():,} of {n_samples:,} {rows} in {strata}"
 
     def digest(self, n_samples: int) -> str:
         parts, sizes = self.layout(n_samples)
@@ -682,7 +682,7 @@ class ClusterSubbagging(UnequalScheme):
     bag_size: int | float | Fraction = 0.5
     clusters: Any = None
     barred: tuple[Any, ...] = ()
-    such: ClassVar[str] = " in these clusters"
+    condition: ClassVar[str] = " in these clusters"
     _in_closed_form: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -774,9 +774,9 @@ class ClusterSubbagging(UnequalScheme):
             )
         return replace(self, bag_size=m, clusters=left, barred=barred)
 
-    def describe(self, n_samples: int) -> str:
+    def describe(self, n_samples: int, rows: str = "rows") -> str:
         _, m, there = self._layout(n_samples)
-        return f"cluster subbagging, {m:,} of {len(there):,} clusters, {n_samples:,} rows in all"
+        return f"cluster subbagging, {m:,} of {len(there):,} clusters, {n_samples:,} {rows} in all"
 
     def digest(self, n_samples: int) -> str:
         parts, m, there = self._layout(n_samples)

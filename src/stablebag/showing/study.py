@@ -32,7 +32,7 @@ from stablebag.models.learners import Copies
 from stablebag.models.parallel import counted, step
 from stablebag.models.rows import RowSource, are_several, n_rows, one_column, take_rows
 from stablebag.proving.certificate import StabilityCertificate
-from stablebag.proving.certify import certify, certify_reused
+from stablebag.proving.certify import certify
 from stablebag.proving.scope import Quantity, Rerun, refuse_mismatch
 from stablebag.resampling.units import numbered_groups
 from stablebag.showing.comparison import Comparison, at_first, bagged_by, of_rows
@@ -351,7 +351,7 @@ class Study:
         The perturbations of the bagged model, for all rows or units.
     proved : ReusedBagsCertificate, or another certificate that is about what was measured
         What is proved about these perturbations, for the bags that were drawn and at these points.
-    anew : Certificate, VectorCertificate or None
+    anew : Certificate or None
         What is proved about models fitted anew, with bags drawn anew: for every data set of this size and every point.
     compared : Comparison
         How far both change without the same rows, or units, at the same points: at as many held-out rows as memory and
@@ -429,9 +429,9 @@ class Study:
         bagged : Perturbations
             The perturbations of the bagged model, as `leave_one_out` measures them.
         proved : certificate
-            What is proved about these perturbations, as `certify_reused` does about `leave_one_out`; for a classifier,
-            with ``vector=True``. A certificate that is about something else is refused.
-        anew : Certificate, VectorCertificate or None, default=None
+            What is proved about these perturbations, as ``certify(model, reused=True)`` does about `leave_one_out`;
+            for a classifier, with ``vector=True``. A certificate that is about something else is refused.
+        anew : Certificate or None, default=None
             What is proved about models fitted anew, as `certify` states it.
         base : Perturbations or None, default=None
             The perturbations of the base learner, at the same points.
@@ -743,7 +743,7 @@ def study(
         model=model,
         base=None if base is None else at_first(base, len(bagged.prediction), bagged),
         bagged=bagged,
-        proved=certify_reused(model, at_points, vector=classifies),
+        proved=certify(model, at_points, vector=classifies, reused=True),
         anew=certify(model, vector=classifies),
         compared=Comparison(base, same, n_units, reason, refits.chosen, refits.spread, refits.weights),
         scores=() if held_out is None else held_out.scores(metrics),

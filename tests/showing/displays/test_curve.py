@@ -16,7 +16,6 @@ from stablebag import (
     leave_one_out_refit,
 )
 from stablebag.measuring import Perturbations
-from stablebag.proving import certify_reused
 from stablebag.proving.frontier import frontier
 
 
@@ -47,7 +46,7 @@ def test_a_certificate_is_drawn_only_beside_what_it_speaks_of(fitted):
     model, voter, points, X, y = fitted
     moved, classes = leave_one_out(model, points), leave_one_out(voter, points)
     draw = StabilityCurveDisplay.from_perturbations
-    for certificate in (certify_reused(model), certify_reused(model, points)):
+    for certificate in (certify(model, reused=True), certify(model, points, reused=True)):
         for over in ("max", "mean"):
             display = draw(moved, certificate=certificate, over_points=over)
             epsilon, delta = display.lines_["measured"].get_data()
@@ -55,8 +54,8 @@ def test_a_certificate_is_drawn_only_beside_what_it_speaks_of(fitted):
             for level, share in proved.items():
                 assert (delta[epsilon >= level] <= share + 1e-12).all()  # the measured curve is nowhere above
     for display in (
-        draw(classes, certificate=certify_reused(voter)),
-        draw(classes.in_norm(), certificate=certify_reused(voter, vector=True)),
+        draw(classes, certificate=certify(voter, reused=True)),
+        draw(classes.in_norm(), certificate=certify(voter, vector=True, reused=True)),
     ):
         assert display.guarantee_.get_label() == "proved"
     other = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, random_state=1).fit(X[:100], y[:100])
@@ -66,21 +65,21 @@ def test_a_certificate_is_drawn_only_beside_what_it_speaks_of(fitted):
     for measured, certificate, why in (
         (moved, certify(model), "bags drawn anew"),
         (moved, Certificate(Subbagging(0.5), 100), "all bags"),
-        (moved, certify_reused(other), "other bags"),
-        (moved, certify_reused(fewer), "60 bags, and the bound of 50"),
-        (moved, certify_reused(smaller), "100 rows, and the bound of 90"),
-        (moved, certify_reused(wider), "a range of length 304, and the bound of 1000"),
-        (moved, certify_reused(model, points[:2]), "5 points, and the bound at 2"),
-        (classes.in_norm(), certify_reused(voter), "vector of class probabilities, and the bound of each class"),
+        (moved, certify(other, reused=True), "other bags"),
+        (moved, certify(fewer, reused=True), "60 bags, and the bound of 50"),
+        (moved, certify(smaller, reused=True), "100 rows, and the bound of 90"),
+        (moved, certify(wider, reused=True), "a range of length 304, and the bound of 1000"),
+        (moved, certify(model, points[:2], reused=True), "5 points, and the bound at 2"),
+        (classes.in_norm(), certify(voter, reused=True), "vector of class probabilities, and the bound of each class"),
         (classes.in_norm(), certify(voter), "vector of class probabilities"),
-        (classes, certify_reused(voter, vector=True), "in_norm\\(\\) goes with vector=True"),
-        (moved.loss(lambda a, b: np.abs(a - b), y[100:105]), certify_reused(model), "a loss"),
+        (classes, certify(voter, vector=True, reused=True), "in_norm\\(\\) goes with vector=True"),
+        (moved.loss(lambda a, b: np.abs(a - b), y[100:105]), certify(model, reused=True), "a loss"),
         (leave_one_out_refit(Ridge(), X[:100], y[:100], points, rows=[0]), certify(model), "not bagged"),
     ):
         with pytest.raises(ValueError, match=f"cannot show this bound beside this measurement.*{why}"):
             draw(measured, certificate=certificate)
     both = draw({"tree": leave_one_out_refit(Ridge(), X[:100], y[:100], points, rows=[0]), "bagged": moved},
-                certificate=certify_reused(model))  # fmt: skip
+                certificate=certify(model, reused=True))  # fmt: skip
     assert both.guarantee_.get_label() == "proved for bagged"
 
 

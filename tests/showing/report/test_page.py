@@ -17,7 +17,6 @@ from stablebag import (
     predict_interval,
 )
 from stablebag.measuring import Perturbations
-from stablebag.proving import certify_reused
 from stablebag.showing.report import write
 from stablebag.showing.report.page import Colophon
 from stablebag.showing.study import Study
@@ -98,7 +97,11 @@ def test_objects_at_hand_are_reported(tmp_path):
     X, y = load_diabetes(return_X_y=True)
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, random_state=0).fit(X[:100], y[:100])
     points, targets = X[100:105], y[100:105]
-    moved, proved, intervals = leave_one_out(model, points), certify_reused(model), predict_interval(model, points)
+    moved, proved, intervals = (
+        leave_one_out(model, points),
+        certify(model, reused=True),
+        predict_interval(model, points),
+    )
     page = write(tmp_path / "alone.html", Study.of(moved, proved)).read_text()
     assert "<h1>Stability report</h1>" in page
     assert "<h2>Accuracy</h2>" not in page
@@ -110,7 +113,7 @@ def test_objects_at_hand_are_reported(tmp_path):
     assert "mean absolute error is" in " ".join(page.split())
     labels = np.where(y[:100] > 140, "high", "low")
     voter = BaggedClassifier(DecisionTreeClassifier(max_depth=2), n_bags=60, random_state=0).fit(X[:100], labels)
-    classes = Study.of(leave_one_out(voter, points), certify_reused(voter, vector=True), model=voter)
+    classes = Study.of(leave_one_out(voter, points), certify(voter, vector=True, reused=True), model=voter)
     page = write(tmp_path / "classes.html", classes).read_text()
     assert "error rate is" in " ".join(page.split())
     assert "<h2>Prediction intervals</h2>" not in page

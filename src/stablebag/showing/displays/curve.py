@@ -103,8 +103,8 @@ class StabilityCurveDisplay(Display):
         perturbations : Perturbations, or dict of str to Perturbations
             What was measured.
         certificate : certificate or None, default=None
-            What is proved about what was measured, as by `certify_reused` about `leave_one_out`; drawn dotted. A
-            certificate that is about something else (other rows, bags, range, or a norm) is refused.
+            What is proved about what was measured, as by ``certify(model, reused=True)`` about `leave_one_out`;
+            drawn dotted. A certificate that is about something else (other rows, bags, range, or a norm) is refused.
         over_points : {"max", "mean"}, default="max"
             The worst of the points, or the average over points.
         show_noise : bool, default=False
@@ -130,7 +130,7 @@ class StabilityCurveDisplay(Display):
             else None
         )
         if certificate is not None and not hasattr(certificate, "scope"):
-            expected = "a certificate, as certify and certify_reused return it, or None"
+            expected = "a certificate, as certify returns it, or None"
             raise refuse_type("certificate", cls.__name__, expected, certificate)
         if certificate is None:
             return cls(curves, None, noise, noun=noun_of(named), xlabel=xlabel).plot(ax=ax, scale=scale)
