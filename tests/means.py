@@ -53,7 +53,7 @@ class MeanStructure(Structure):
 class Means(Solver):
     """Honest."""
 
-    name, learners, versions = "means", (Mean,), ("1.6", "1.7", "1.8", "1.9")
+    name, learners = "means", (Mean,)
 
     def __init__(self, job):
         if job.learner.shift < 0:

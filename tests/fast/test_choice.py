@@ -1,4 +1,5 @@
 import copy
+import importlib
 import pickle
 import warnings
 from typing import ClassVar
@@ -136,9 +137,18 @@ def test_bags_that_no_learner_sees_do_not_matter_for_the_choice(use):
 
 def test_another_version_of_scikit_learn_is_not_trusted(use, monkeypatch):
     use(Means)
-    monkeypatch.setattr(sklearn, "__version__", "2.7.3")
-    why = str(model_of().fit(X, Y).solver_)
-    assert why.endswith("was verified for version 1.6 and 1.7 and 1.8 and 1.9, and this is 2.7")
+    monkeypatch.setattr(sklearn, "__version__", "1.10.2")
+    model = model_of().fit(X, Y)
+    reason = f"the solver for Mean was verified for scikit-learn 1.6 to {choice.VERIFIED[-1]}, and this is 1.10"
+    assert str(model.solver_) == f"scikit-learn, because {reason}"
+    np.testing.assert_array_equal(model.predict(X), expected().predict(X))
+
+
+def test_every_solver_was_verified_for_the_version_at_hand():
+    importlib.import_module("stablebag.fast")
+    version = ".".join(sklearn.__version__.split(".")[:2])
+    verified = {kind.name for kind in choice.SOLVERS if version in kind.versions}
+    assert {"trees", "reader and trees", "linear", "neighbours"} <= verified
 
 
 def test_array_dispatch_is_left_to_scikit_learn(use, monkeypatch):

@@ -14,19 +14,18 @@ from fast.linear_cases import (
     solver_and_job,
     theirs,
 )
-from marks import since, solver_compared
+from marks import solver_compared
 from stablebag.fast.linear import LeastSquaresForm, RidgeForm
 from stablebag.models.solving import NotCovered
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(60, 5)), RNG.normal(size=60)
-with_tol = since("scikit-learn", "1.7", "LinearRegression has no tol")
 LEARNERS = [
     Ridge(),
     Ridge(alpha=0.0),
     Ridge(fit_intercept=False),
-    pytest.param(LinearRegression(), marks=with_tol),
-    pytest.param(LinearRegression(fit_intercept=False), marks=with_tol),
+    LinearRegression(),
+    LinearRegression(fit_intercept=False),
 ]
 
 
@@ -90,7 +89,6 @@ def test_numbers_that_overflow_are_handed_back_without_a_warning_of_ours():
         assert solver.fit(job.bags[0], 0) is None
 
 
-@with_tol
 def test_least_squares_of_dependent_columns_has_their_rank():
     flat = np.column_stack([X, X[:, 0] + X[:, 1]])
     solver, job = solver_and_job(LinearRegression(), flat, Y, [np.arange(40)])

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.neural_network import MLPClassifier
 
 from grids import together
-from marks import solver_chosen, solver_compared
+from marks import older, since, solver_chosen, solver_compared
 from stablebag import BaggedClassifier
 from stablebag.models import solving as choice
 from stablebag.models.rows import Points
@@ -19,7 +19,10 @@ from stablebag.resampling import Bags
 
 # ------------------------------------------------------------------------------------------------------------- logistic
 
+known_minimizer = since("scipy", "1.15", "its minimizer has other arguments")
 
+
+@known_minimizer
 @solver_compared
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("variant", ["text", "script"])
@@ -35,6 +38,7 @@ def test_the_models_of_settings_1_and_2_are_scikit_learns_to_the_last_bit(number
         assert predict([model])[0].tobytes() == expected.predict_proba(points).tobytes()
 
 
+@known_minimizer
 @solver_chosen
 def test_ensembles_of_the_paper_are_fitted_by_it():
     X, y, points = SETTINGS[1].data()
@@ -55,7 +59,9 @@ def test_a_strength_that_is_no_number_is_not_covered():
 
 # ------------------------------------------------------------------------------------------------------------- networks
 
-
+ONLY = "this solver was compared with 1.9 alone"
+chosen = since("scikit-learn", "1.9", ONLY)
+compared = pytest.mark.skipif(older("scikit-learn", "1.9"), reason=ONLY)
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 7))
 Y = (X[:, 0] + RNG.normal(size=120) > 0).astype(int)
@@ -109,7 +115,7 @@ def assert_same(job, rows, seed, points=POINTS):
 # -------------------------------------------------------------------------------------------------------- the same bits
 
 
-@solver_compared
+@compared
 @pytest.mark.parametrize("variant", ["text", "script"])
 def test_the_papers_networks_are_those_of_scikit_learn_to_the_last_bit(variant):
     setting = SETTINGS[3]
@@ -120,7 +126,7 @@ def test_the_papers_networks_are_those_of_scikit_learn_to_the_last_bit(variant):
         assert len(assert_same(job, rows, seed, points).loss_curve_) == 8
 
 
-@solver_compared
+@compared
 @together(case=range(60))
 def test_any_covered_network_is_that_of_scikit_learn_to_the_last_bit(case):
     rng = np.random.default_rng(case)
@@ -142,14 +148,14 @@ def test_any_covered_network_is_that_of_scikit_learn_to_the_last_bit(case):
     assert_same(job_of(X, y, network(**options)), rows, case, points)
 
 
-@solver_compared
+@compared
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
 def test_labels_of_every_kind(labels):
     expected = assert_same(job_of(y=labels[Y]), HALF, 3)
     assert set(expected.predict(POINTS)) == set(labels)
 
 
-@solver_compared
+@compared
 @pytest.mark.parametrize("n_rows", [2, 3, 199, 200, 201, 400, 401])
 def test_bags_with_repeats_of_any_size(n_rows):
     rows = np.random.default_rng(n_rows).integers(0, 120, n_rows)
@@ -165,7 +171,7 @@ TABLES = {
 }
 
 
-@solver_compared
+@compared
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
 def test_tables_of_every_kind(table):
     points = table.iloc[:9] if hasattr(table, "iloc") else table[:9]
@@ -173,13 +179,13 @@ def test_tables_of_every_kind(table):
     assert hasattr(expected, "feature_names_in_") == hasattr(table, "iloc")
 
 
-@solver_compared
+@compared
 @pytest.mark.parametrize("points", [np.asfortranarray(POINTS), POINTS[:1], POINTS[::2], np.round(POINTS).astype(int)])
 def test_points_of_every_kind(points):
     assert_same(job_of(), HALF, 6, points)
 
 
-@solver_compared
+@compared
 def test_a_network_that_stops_early_stops_in_the_same_epoch():
     learner = network(max_iter=100, tol=0.02, n_iter_no_change=2)
     numbers = {assert_same(job_of(learner=learner), HALF, seed).n_iter_ for seed in range(8)}
@@ -187,7 +193,7 @@ def test_a_network_that_stops_early_stops_in_the_same_epoch():
     assert max(numbers) < 100
 
 
-@solver_compared
+@compared
 def test_a_learner_with_a_seed_keeps_it():
     expected = assert_same(job_of(learner=network(random_state=9)), HALF, 4)
     assert expected.random_state == 9
@@ -278,7 +284,7 @@ def use(monkeypatch):
     monkeypatch.setattr(choice, "SOLVERS", (Networks,))
 
 
-@solver_chosen
+@chosen
 @pytest.mark.usefixtures("use")
 @pytest.mark.parametrize("variant", ["text", "script"])
 def test_setting_3_comes_out_the_same_with_the_solver_and_without(variant):
@@ -293,7 +299,7 @@ def test_setting_3_comes_out_the_same_with_the_solver_and_without(variant):
     np.testing.assert_array_equal(fast.bag_predictions(points), plain.bag_predictions(points), strict=True)
 
 
-@solver_chosen
+@chosen
 @pytest.mark.usefixtures("use")
 def test_models_survive_a_pickle():
     plain = BaggedClassifier(network(), n_bags=9, random_state=0, solver="scikit-learn").fit(X, Y)

@@ -8,6 +8,7 @@ from functools import cache, cached_property, lru_cache, partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy.linalg import solve
 from scipy.linalg.lapack import dgelsd, dgelsd_lwork, dlange, dpocon, dposv, dpotrf, dpotrs
 from scipy.special import expit
 from sklearn import get_config
@@ -21,6 +22,7 @@ from sklearn.utils.multiclass import type_of_target
 from stablebag.models.learners import Copies
 from stablebag.models.rows import Points, take_rows
 from stablebag.models.solving import (
+    RELEASE,
     FitJob,
     NotCovered,
     Predictor,
@@ -113,7 +115,7 @@ def _comes_by_row(X: Any) -> bool:
 # ---------------------------------------------------------------------------------------------------------------- steps
 # Steps of pipelines in front of linear models: scaling, and filling in missing values where there are none.
 
-_EPS = np.finfo(np.float64).eps
+_EPS = float(np.finfo(np.float64).eps)
 
 
 class Step(ABC):
@@ -174,7 +176,7 @@ class ScalerStep(Step):
 
     def fill(self, transformer: Any, found: np.ndarray, n_rows: int) -> None:
         d = len(found) // (3 if self.with_std else 1)
-        transformer.n_samples_seen_ = np.float64(n_rows) if len(found) else np.int64(n_rows)
+        transformer.n_samples_seen_ = np.float64(n_rows) if len(found) and RELEASE >= 8 else np.int64(n_rows)
         transformer.mean_ = found[:d].copy() if len(found) else None
         transformer.var_ = found[d:-d].copy() if self.with_std else None
         transformer.scale_ = found[-d:].copy() if self.with_std else None
@@ -221,12 +223,17 @@ class ImputerStep(Step):
         return X
 
     def fill(self, transformer: Any, found: np.ndarray, n_rows: int) -> None:
-        transformer._fit_dtype = transformer._fill_dtype = found.dtype
-        transformer.indicator_ = None
-        transformer.statistics_ = found.copy()
+        fill_imputer(transformer, found)
 
     def size(self, n_features: int) -> int:
         return n_features
+
+
+def fill_imputer(imputer: SimpleImputer, statistics: np.ndarray) -> None:
+    """Give an unfitted imputer without an indicator the attributes that its fit would have set."""
+    imputer._fit_dtype, imputer.indicator_, imputer.statistics_ = statistics.dtype, None, statistics.copy()
+    if RELEASE >= 8:
+        imputer._fill_dtype = statistics.dtype
 
 
 def step_of(transformer: Any) -> Step:
@@ -353,7 +360,7 @@ class RidgeForm(_Regression):
         """Solve the equations, with the penalty on the diagonal; None if scikit-learn would warn, or do otherwise."""
         size = len(gram)
         gram.reshape(-1)[:: size + 1] += self.alpha
-        if size == 1:
+        if size == 1 and _divides():
             return None if gram[0, 0] == 0 else right / gram
         if self.alpha > _WELL_CONDITIONED * size * float(gram.trace()):
             _, solution, info = dposv(gram.T, right, lower=0, overwrite_a=1)
@@ -371,23 +378,30 @@ class RidgeForm(_Regression):
         estimator.solver_ = "cholesky"
 
 
+@cache
+def _divides() -> bool:
+    """Whether scipy solves a single equation by a division, as it does since 1.17; before, it took a root."""
+    return all(solve([[a]], [1.0], assume_a="pos")[0] == 1 / a for a in range(2, 50))
+
+
 @dataclass(frozen=True)
 class LeastSquaresForm(_Regression):
     """`LinearRegression` by singular values."""
 
-    tol: float
+    tol: float | None  # None is scikit-learn's own before 1.9
 
     @classmethod
     def of(cls, learner: LinearRegression) -> "LeastSquaresForm":
         """Return the form of a learner, or raise `NotCovered`."""
         check_parameters(learner, fit_intercept=(True, False), copy_X=anything, n_jobs=anything, tol=is_number)
-        return cls(learner.fit_intercept, float(learner.tol))
+        return cls(learner.fit_intercept, None if RELEASE < 9 else float(learner.tol))
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> LinearArrays | None:
         means, (m, d) = self.center(X, y), X.shape
+        tol = max(m, d) * _EPS if self.tol is None else self.tol
         if m < d:
             y = np.concatenate([y, np.zeros(d - m)])
-        coef, singular, rank, info = dgelsd(X, y, *_work_sizes(m, d, self.tol), self.tol, False, False)
+        coef, singular, rank, info = dgelsd(X, y, *_work_sizes(m, d, tol), tol, False, False)
         if info != 0:
             return None
         coef = coef[:d].copy()
@@ -503,7 +517,7 @@ class LogisticForm(LinearForm):
         check_parameters(
             learner,
             penalty=("deprecated", "l2"),
-            l1_ratio=(0.0, 0),
+            l1_ratio=(0.0, 0) if RELEASE >= 8 else (None,),
             C=is_number,
             tol=is_number,
             max_iter=anything,
@@ -596,12 +610,12 @@ class LogisticForm(LinearForm):
         n_lines = len(model.intercept)
         estimator.classes_ = self.classes[model.seen]
         estimator.n_iter_ = np.array([model.n_iter], dtype=np.int32)
-        estimator.coef_ = model.coef.reshape(n_lines, -1, order="F").copy(order="K")
+        estimator.coef_ = _lines(model.coef, n_lines).copy(order="K")
         estimator.intercept_ = model.intercept.copy()
 
     def predict(self, X: np.ndarray, model: LinearArrays, line: np.ndarray) -> None:
         n_lines, seen = len(model.intercept), model.seen
-        scores = X @ model.coef.reshape(n_lines, -1, order="F").T
+        scores = X @ _lines(model.coef, n_lines).T
         scores += model.intercept
         if len(seen) < len(self.classes):
             line[:] = 0
@@ -617,6 +631,12 @@ class LogisticForm(LinearForm):
 
     def shape(self, n_points: int) -> tuple[int, ...]:
         return (n_points, len(self.classes))
+
+
+def _lines(coef: np.ndarray, n_lines: int) -> np.ndarray:
+    """The coefficients with a line for each score, as they lie in memory in scikit-learn."""
+    lines = coef.reshape(n_lines, -1, order="F")
+    return lines if RELEASE >= 9 else np.ascontiguousarray(lines)
 
 
 # ------------------------------------------------------------------------------------------------------------ pipelines
@@ -690,7 +710,6 @@ class Linear(Solver):
 
     name = "linear"
     learners: ClassVar[tuple[type, ...]] = (Ridge, LinearRegression, LogisticRegression, Pipeline)
-    versions = ("1.9",)
 
     structure: LinearStructure
     structure_type: ClassVar[type[LinearStructure]] = LinearStructure

@@ -17,6 +17,7 @@ from stablebag.models.learners import Copies
 from stablebag.models.parallel import one_thread
 from stablebag.models.rows import Points
 from stablebag.models.solving import (
+    RELEASE,
     FitJob,
     NotCovered,
     Predictor,
@@ -279,7 +280,6 @@ class Neighbours(Solver):
 
     name = "neighbours"
     learners = (KNeighborsRegressor, KNeighborsClassifier)
-    versions = ("1.9",)
     structure: NeighboursStructure
 
     def __init__(self, job: FitJob) -> None:
@@ -288,6 +288,8 @@ class Neighbours(Solver):
         X, names = as_matrix(job.X)
         if method_of(learner, X.shape[1]) == "brute" and (X.dtype != np.float64 or learner.weights == "distance"):
             raise NotCovered("distances by brute force are not the same in every search")
+        if method_of(learner, X.shape[1]) == "brute" and job.classes is not None and RELEASE < 9:
+            raise NotCovered("classes of neighbours found by brute force are counted otherwise before version 1.9")
         if not are_covered(X):
             raise NotCovered("missing values, and numbers beyond 1e140, are not covered")
         some = [len(np.unique(job.bags[number])) for number in range(min(10, len(job)))]

@@ -1,5 +1,6 @@
 """Trees behind a reader of columns, as the command line makes them."""
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,12 +17,21 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.utils import check_array
 
-from stablebag.fast.linear import LARGEST, ScalerStep, check_pipeline, check_settings, column_sums, is_nan
+from stablebag.fast.linear import LARGEST, ScalerStep, check_pipeline, check_settings, column_sums, fill_imputer, is_nan
 from stablebag.fast.native.library import Forest, TreeArrays, library
 from stablebag.fast.trees import MOST_ROWS, GrowthPlan, Trees, fill_tree, values_of
 from stablebag.models.learners import Copies
 from stablebag.models.rows import Points, take_rows
-from stablebag.models.solving import FitJob, NotCovered, Predictor, Solver, Structure, anything, check_parameters
+from stablebag.models.solving import (
+    RELEASE,
+    FitJob,
+    NotCovered,
+    Predictor,
+    Solver,
+    Structure,
+    anything,
+    check_parameters,
+)
 
 # ------------------------------------------------------------------------------------------------------------- branches
 # The branches of a reader of columns: numbers, categories and texts, each fitted to the rows of a bag by numpy.
@@ -146,8 +156,7 @@ class NumberBranch(Branch):
         d = self.width(found) - len(found.places)
         self._name(steps[0])
         imputer.n_features_in_ = d
-        imputer._fit_dtype = imputer._fill_dtype = found.numbers.dtype
-        imputer.statistics_, imputer.indicator_ = found.numbers[:d].copy(), None
+        fill_imputer(imputer, found.numbers[:d])
         if self.marks:
             imputer.indicator_ = MissingIndicator(missing_values=imputer.missing_values, error_on_new=False)
             imputer.indicator_._precomputed, imputer.indicator_.features_ = True, found.places.copy()
@@ -375,7 +384,8 @@ def _by_column(found: Found) -> Any:
 
 _COVERED = {
     "remainder": "drop", "sparse_threshold": 0.0, "n_jobs": None, "transformer_weights": None, "verbose": False,
-    "verbose_feature_names_out": True, "force_int_remainder_cols": "deprecated",
+    "verbose_feature_names_out": True,
+    "force_int_remainder_cols": ColumnTransformer([]).get_params(deep=False).get("force_int_remainder_cols"),
 }  # fmt: skip
 
 
@@ -440,7 +450,7 @@ class ColumnReader:
         transformer.feature_names_in_ = np.array(self.names, dtype=object)
         transformer.n_features_in_ = len(self.names)
         transformer._columns = [columns for _, _, columns in transformer.transformers]
-        transformer._remainder, transformer.sparse_output_ = ("remainder", "drop", []), False
+        transformer._remainder, transformer.sparse_output_ = ("remainder", "drop", _no_columns()), False
         inputs, outputs, fitted, first = {}, {}, [], 0
         for branch, names, its, (name, step, columns) in zip(
             self.branches, self._columns, found, transformer.transformers, strict=True
@@ -454,6 +464,13 @@ class ColumnReader:
         transformer.output_indices_ = {**outputs, "remainder": slice(0, 0)}
         transformer.transformers_ = fitted
         return first
+
+
+def _no_columns() -> Any:
+    """The columns that are left over, in scikit-learn's own kind of list."""
+    if RELEASE >= 7:
+        return []
+    return importlib.import_module("sklearn.compose._column_transformer")._RemainderColsList([], future_dtype="str")
 
 
 def _joined(blocks: Any, order: Any) -> np.ndarray:
@@ -563,7 +580,6 @@ class TreePipelines(Solver):
 
     name = "reader and trees"
     learners = (Pipeline,)
-    versions = ("1.9",)
     releases_lock = True
 
     def __init__(self, job: FitJob) -> None:

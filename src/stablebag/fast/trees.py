@@ -7,13 +7,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import sklearn
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag.fast.native.library import Forest, Grower, Limits, TreeArrays, library, why_not
 from stablebag.models.learners import Copies
 from stablebag.models.rows import Points, as_float32
 from stablebag.models.solving import (
+    RELEASE,
     FitJob,
     NotCovered,
     Predictor,
@@ -29,7 +29,6 @@ try:
 except ImportError:
     NODE_DTYPE = Tree = None
 
-_RELEASE = int(sklearn.__version__.split(".")[1])
 _LARGEST = 2**31 - 1
 _LARGEST_TARGET = 1e100  # sums of squares of larger ones may overflow
 _SMALLEST_EXPONENT = -400  # squares of smaller numbers may underflow
@@ -95,7 +94,6 @@ class Trees(Solver):
 
     name = "trees"
     learners = (DecisionTreeRegressor, DecisionTreeClassifier)
-    versions = ("1.9",)
     releases_lock = True
 
     def __init__(self, job: FitJob) -> None:
@@ -150,7 +148,7 @@ class GrowthPlan:
             self._library, X, targets, n_classes=self._n_classes, criterion=learner.criterion,
             max_features=min(_max_features(learner.max_features, n_features), n_features),
             max_depth=min(learner.max_depth or _LARGEST, _LARGEST),
-            min_impurity_decrease=float(learner.min_impurity_decrease), release=_RELEASE,
+            min_impurity_decrease=float(learner.min_impurity_decrease), release=RELEASE,
         )  # fmt: skip
 
     def grow(self, grower: Grower, rows: np.ndarray, seed: int) -> TreeArrays:

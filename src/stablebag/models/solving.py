@@ -240,6 +240,8 @@ def _compares_pairs(model: Any) -> bool:
 # The interface of solvers: they fit bags without scikit-learn's bookkeeping, and its own models come out.
 
 Predictor = Callable[[Any], np.ndarray]
+RELEASE = int(sklearn.__version__.split(".")[1])  # 9 for scikit-learn 1.9
+VERIFIED = ("1.6", "1.7", "1.8", "1.9")  # docs/solvers.md says how many random cases were compared with each
 
 
 class NotCovered(Exception):  # noqa: N818 (it is no error)
@@ -283,7 +285,7 @@ class Solver(ABC):
 
     name: ClassVar[str]
     learners: ClassVar[tuple[type, ...]]  # exact types: a class that inherits from one may do anything
-    versions: ClassVar[tuple[str, ...]]  # of scikit-learn, for which it was verified
+    versions: ClassVar[tuple[str, ...]] = VERIFIED  # of scikit-learn; fewer where it was compared with fewer
     releases_lock: ClassVar[bool] = False  # whether threads can fit at the same time
 
     structure: Structure
@@ -601,8 +603,10 @@ def _check_call(kind: type[Solver], job: FitJob) -> None:
     """Raise `NotCovered` because of what is around the learner and its rows."""
     version = ".".join(sklearn.__version__.split(".")[:2])
     if version not in kind.versions:
-        solver, verified = f"the solver for {type(job.learner).__name__}", " and ".join(kind.versions)
-        raise NotCovered(f"{solver} was verified for version {verified}, and this is {version}")
+        first, last = kind.versions[0], kind.versions[-1]
+        verified = f"{first} to {last}" if last != first else first
+        solver = f"the solver for {type(job.learner).__name__}"
+        raise NotCovered(f"{solver} was verified for scikit-learn {verified}, and this is {version}")
     n_bags = job.gathered_of or len(job)
     if n_bags < 2:  # verifying takes as long, and the bits are the same
         raise NotCovered("there is only one bag")
