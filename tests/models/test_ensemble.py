@@ -71,8 +71,8 @@ WITH_DECISIONS = {
 # The seed is set, because some checks spoil a single row and expect an error: that row must be in some bag.
 @pytest.mark.slow
 @parametrize_with_checks(
-    [BaggedRegressor(n_bags=8, random_state=0, scheme=scheme) for scheme in SCHEMES]
-    + [BaggedClassifier(n_bags=8, random_state=0, scheme=scheme) for scheme in SCHEMES]
+    [BaggedRegressor(n_bags=8, random_state=0, scheme=scheme) for scheme in SCHEMES[:2]]
+    + [BaggedClassifier(n_bags=8, random_state=0, scheme=scheme) for scheme in SCHEMES[-2:]]
     + [
         BaggedRegressor(Ridge(), n_bags=5, random_state=0),
         BaggedRegressor(SVR(), n_bags=5, random_state=0),

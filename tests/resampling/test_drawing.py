@@ -4,6 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from grids import together
 from resampling.own_schemes import Declared
 from stablebag import (
     BaggedRegressor,
@@ -74,9 +75,8 @@ def at(n, first=0, n_bags=3, seed=0):
 # -------------------------------------------------------------------------------------- a row is gone, or one is there
 
 
-@pytest.mark.parametrize("gone", [[0], [11], [23], [3, 7, 22]], ids=["first", "middle", "last", "several"])
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@together(kind=KINDS, gone=[[0], [11], [23], [3, 7, 22]])
 def test_bags_without_a_row_stay_as_they_are_when_it_is_gone(scheme, kind, gone):
     law, names, n_bags = scheme.resolve(24), names_of(kind, 24), 30
     lost, rest = set(names[gone].tolist()), np.delete(names, gone)
@@ -96,8 +96,8 @@ def test_bags_without_a_row_stay_as_they_are_when_it_is_gone(scheme, kind, gone)
     assert changed < n_bags or len(gone) > 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@together(kind=KINDS)
 def test_bags_without_a_new_row_stay_as_they_are(scheme, kind):
     names, n_bags = names_of(kind, 24), 30
     law = scheme.resolve(24)
@@ -114,8 +114,8 @@ def test_bags_without_a_new_row_stay_as_they_are(scheme, kind):
     assert 0 < same < n_bags
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@together(kind=KINDS)
 def test_the_order_of_the_table_does_not_matter(scheme, kind):
     law, names = scheme.resolve(24), names_of(kind, 24)
     shuffled = np.random.default_rng(1).permutation(names)
@@ -139,7 +139,7 @@ def test_the_rows_that_arrive_first_are_nested():
         assert all(one < other for one, other in itertools.pairwise(sets))
 
 
-@pytest.mark.parametrize("m", range(1, 40))
+@together(m=range(1, 40))
 def test_no_size_is_drawn_in_another_way(m):
     """At each m of 40 rows, and m of 39."""
     names = np.arange(40)
@@ -157,9 +157,9 @@ def test_no_size_is_drawn_in_another_way(m):
                     assert is_within([row for row in one if row != gone], other)
 
 
-@pytest.mark.parametrize("n", [2**16 - 1, 2**16, 2**16 + 1, 2**16 + 2, 70_000, 2**17 + 1])
 @pytest.mark.parametrize("scheme", [Subbagging(20), BernoulliSubbagging(20), ClassicalBagging(20),
                                     PoissonizedBagging(20)], ids=str)  # fmt: skip
+@together(n=[2**16 - 1, 2**16, 2**16 + 1, 2**16 + 2, 70_000, 2**17 + 1])
 def test_nothing_changes_where_keys_are_found_in_another_way(scheme, n):
     law, n_bags = scheme.resolve(n), 3
     before = law.draw(n_bags, 1)
