@@ -8,6 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+import stablebag.measuring.leave_one_out as leaving_out
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
@@ -23,7 +24,6 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
-from stablebag import leave_one_out as module
 from stablebag.measuring import Perturbations
 from stablebag.measuring import perturbations as shared_lines
 from stablebag.measuring.leave_one_out import perturbations_of
@@ -493,7 +493,7 @@ def both(model, points, monkeypatch, **fit):
     model = model.fit(*fit.pop("data", (X, Y)), **fit)
     dense = leave_one_out(model, points)
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_are_shared", lambda *_, **__: True)
+        patch.setattr(leaving_out, "_are_shared", lambda *_, **__: True)
         shared = leave_one_out(model, points)
     assert isinstance(dense.left_out, np.ndarray)
     assert isinstance(shared.left_out, BagLines)
@@ -650,7 +650,7 @@ def test_a_frame_and_in_sample_are_of_each_row(monkeypatch):
 
 @pytest.mark.kernels
 def test_streaming_holds_rows_together_too(monkeypatch):
-    monkeypatch.setattr(module, "_DENSE_BYTES", 0)
+    monkeypatch.setattr(leaving_out, "_DENSE_BYTES", 0)
     shared = leave_one_out(model_of_few_bags(), SHARED_POINTS, X_train=X, y_train=Y)
     assert isinstance(shared.left_out, BagLines)
     fitted = leave_one_out(model_of_few_bags().fit(X, Y), SHARED_POINTS)
@@ -659,7 +659,7 @@ def test_streaming_holds_rows_together_too(monkeypatch):
 
 @pytest.mark.kernels
 def test_rows_in_several_bags_each_are_not_worth_it(monkeypatch):
-    monkeypatch.setattr(module, "_DENSE_BYTES", 0)
+    monkeypatch.setattr(leaving_out, "_DENSE_BYTES", 0)
     model = BaggedRegressor(DecisionTreeRegressor(), scheme=Subbagging(0.5), n_bags=30, random_state=0).fit(X, Y)
     assert isinstance(leave_one_out(model, SHARED_POINTS).left_out, np.ndarray)
 
@@ -683,7 +683,7 @@ def test_the_array_is_refused_where_it_is_large(monkeypatch):
 @pytest.mark.kernels
 def test_more_than_the_machine_has_is_refused(monkeypatch):
     model = model_of_few_bags().fit(X, Y)
-    monkeypatch.setattr(module.os, "sysconf", lambda name: 1)
+    monkeypatch.setattr(leaving_out.os, "sysconf", lambda name: 1)
     with pytest.raises(ValueError, match=r"60 rows at 4 points would take .* rows=10_000"):
         leave_one_out(model, SHARED_POINTS)
 
