@@ -689,9 +689,12 @@ def _has_law_of(scheme: ResamplingScheme, kind: type) -> bool:
     if "_of_any_law" in vars(kind):
         return True
     parameters = {field.name for field in fields(kind)} if is_dataclass(kind) else set()
-    names = {name for name in dir(kind) if not name.startswith("__")} - parameters - _NOT_THE_LAW
-    if any(name in vars(scheme) and callable(getattr(kind, name)) for name in names):  # a method of this one object
+    of_the_object = {name for name in vars(scheme) if not name.startswith("__")} - parameters - _NOT_THE_LAW
+    if any(callable(getattr(kind, name, None)) for name in of_the_object):  # a method of this one object
         return False
+    if type(scheme) is kind:
+        return True
+    names = {name for name in dir(kind) if not name.startswith("__")} - parameters - _NOT_THE_LAW
     return all(_defined_in(type(scheme), name) is _defined_in(kind, name) for name in names)
 
 
