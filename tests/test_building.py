@@ -85,6 +85,7 @@ def test_a_compiler_is_asked_for_only_where_there_is_none_and_one_can_be_had(
     assert hook.CustomBuildHook(str(ROOT), {}, builder.config, builder.metadata, "", "wheel").dependencies() == asked
 
 
+@pytest.mark.slow
 def test_a_package_that_no_index_has_cannot_be_had(hook, monkeypatch, tmp_path):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))

@@ -150,6 +150,7 @@ class Guess(RegressorMixin, BaseEstimator):
         return np.tanh(X @ self.weights_)
 
 
+@pytest.mark.slow
 def test_nothing_moves_predictions_where_rows_do_not_matter():
     """Of 8 runs, each lists anything with a chance of at most 0.05: more than 3 do once in 2,600 times."""
     lists = 0

@@ -72,6 +72,7 @@ def counts(folder):
     return sum(len(file.read_text()) for file in folder.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_interrupted_fit_goes_on_where_it_stopped(data, tmp_path, told, n_jobs):
     (fits := tmp_path / "fits").mkdir()

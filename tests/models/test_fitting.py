@@ -245,6 +245,7 @@ def test_solvers_give_scikit_learns_bits_for_any_number_of_jobs_and_backend(lear
             assert_same_bits(model, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.kernels
 def test_solvers_give_scikit_learns_bits_for_any_batching(learner, monkeypatch):
     expected = solved(learner, solver="scikit-learn")

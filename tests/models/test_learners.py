@@ -446,6 +446,7 @@ def test_solvers_leave_subspaces_to_the_learner_and_say_so():
         assert str(bagged(learner).fit(X, Y).solver_) == "scikit-learn, because max_features draws columns for each bag"
 
 
+@pytest.mark.slow
 def test_the_same_bits_for_any_number_of_jobs_and_batches():
     learner = make_pipeline(StandardScaler(), DecisionTreeRegressor())
     expected = bagged(learner).fit(X, Y)

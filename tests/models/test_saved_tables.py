@@ -208,6 +208,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("learner", "X", "settings"), MODELS.values(), ids=MODELS)
 def test_models_fitted_on_frames_survive_skops_and_pickle(learner, X, settings):
     model = BaggedRegressor(learner, n_bags=14, random_state=0).fit(X, TARGET, **settings)

@@ -126,6 +126,7 @@ def test_the_papers_networks_are_those_of_scikit_learn_to_the_last_bit(variant):
         assert len(assert_same(job, rows, seed, points).loss_curve_) == 8
 
 
+@pytest.mark.slow
 @compared
 @together(case=range(60))
 def test_any_covered_network_is_that_of_scikit_learn_to_the_last_bit(case):

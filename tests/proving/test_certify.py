@@ -112,6 +112,7 @@ def test_several_outputs_are_certified_each_alone_or_as_a_vector():
             function(model.output(0), vector=True)
 
 
+@pytest.mark.slow
 def test_at_points_each_output_is_bounded_on_its_own_range():
     targets = np.column_stack([Y, 1000 * Y])
     model = BaggedRegressor(LinearRegression(), n_bags=3000, random_state=0).fit(X, targets)

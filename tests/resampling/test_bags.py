@@ -77,6 +77,7 @@ def test_the_inclusion_matrix_is_held_packed_or_sparse_whichever_is_smaller():
     assert thin._inclusion_by_row.nnz == 5 * 800
 
 
+@pytest.mark.slow
 def test_many_rows_and_small_bags_never_make_a_matrix_of_bags_times_rows():
     tracemalloc.start()
     bags = Subbagging(1000).resolve(1_000_000).draw(1000, random_state=0)

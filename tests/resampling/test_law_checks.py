@@ -327,6 +327,7 @@ def test_what_is_not_a_method_is_refused():
         of(covariance=3).resolve(6)
 
 
+@pytest.mark.slow
 def test_honest_schemes_are_taken_for_any_number_of_rows():
     for n in (2, 6, 40, 450):
         assert Fond().resolve(n).largest_inclusion == 0.75

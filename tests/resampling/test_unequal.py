@@ -107,6 +107,7 @@ def test_equal_laws_are_equal_and_other_ones_have_other_fingerprints(seed):
     assert len(prints) == 10
 
 
+@pytest.mark.slow
 def test_the_bound_on_how_ragged_bags_are_holds_for_every_bag(seed):
     rng = np.random.default_rng(seed)
     for _ in range(20):

@@ -291,6 +291,7 @@ def test_the_certificate_is_never_broken_by_finitely_many_matched_bags(scheme, n
     assert most + slack < Certificate(scheme, N_ROWS, N_BAGS).norm(2) ** 2  # with bags coupled in any way
 
 
+@pytest.mark.slow
 def test_measured_refits_over_many_seeds_stay_below_the_certificate():
     moved = leave_one_out_refit(model_of("parity", Subbagging(5)), X, X[:, 0] % 2, POINT, rows=[0, 1, 2, 3],
                                 n_repeats=25, random_state=0)  # fmt: skip

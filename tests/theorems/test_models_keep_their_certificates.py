@@ -513,6 +513,7 @@ def fair_coin(X, y, seed):
     return lambda points: np.full(len(points), side)
 
 
+@pytest.mark.slow
 def test_what_a_study_shows_beside_a_measurement_bounds_it():
     """Bags drawn anew have less noise than 400 bags reused of which 16 are without a row: another bound is due."""
     n = 2400

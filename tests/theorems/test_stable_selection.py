@@ -29,6 +29,7 @@ def selectors(n, rng):
         yield lambda rows, weights=weights: int(weights[:, list(rows)].sum(axis=1).argmax())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", first([4, 5, 6]))
 @together(scheme=SCHEMES)
 def test_selections_without_a_row_have_nothing_in_common_for_at_most_a_share_delta(scheme, n):

@@ -329,6 +329,7 @@ def test_refits_and_forgetting_are_what_matched_bags_give(scheme):
     assert moved.scope.coupling == "matched"
 
 
+@pytest.mark.slow
 def test_the_norm_is_that_of_the_covariance_for_users_laws(seed):
     rng = np.random.default_rng(seed)
     for _ in range(20):
