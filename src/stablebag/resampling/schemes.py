@@ -50,7 +50,7 @@ class Subbagging(SizedScheme):
     """
 
     bag_size: int | float | Fraction = 0.5
-    _of_the_paper: ClassVar[bool] = True
+    _in_closed_form: ClassVar[bool] = True
 
     def fix(self, n_samples: int) -> Self:
         self.refuse_whole_bags(n_samples, largest=f"{n_samples - 1}")
@@ -133,7 +133,7 @@ class BernoulliSubbagging(SizedScheme):
     """
 
     bag_size: int | float | Fraction = 0.5
-    _of_the_paper: ClassVar[bool] = True
+    _in_closed_form: ClassVar[bool] = True
 
     def fix(self, n_samples: int) -> Self:
         self.refuse_whole_bags(n_samples, largest=f"{n_samples - 1}, or a fraction below 1")
@@ -206,7 +206,7 @@ class ClassicalBagging(SizedScheme):
     """
 
     bag_size: int | float | Fraction = 1.0
-    _of_the_paper: ClassVar[bool] = True
+    _in_closed_form: ClassVar[bool] = True
     repeats: ClassVar[bool] = True
 
     def fix(self, n_samples: int) -> Self:
@@ -289,7 +289,7 @@ class PoissonizedBagging(SizedScheme):
     """
 
     bag_size: int | float | Fraction = 1.0
-    _of_the_paper: ClassVar[bool] = True
+    _in_closed_form: ClassVar[bool] = True
     repeats: ClassVar[bool] = True
     has_finite_support: ClassVar[bool] = False
 
