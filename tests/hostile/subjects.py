@@ -509,7 +509,18 @@ def _selection() -> Any:
     return sb.select_model(best_column, X, Y, bagging=sb.BaggedRegressor(n_bags=8, random_state=0))
 
 
-# Pictures.
+# A study, and pictures.
+_add("study", lambda: {
+    "model": sb.BaggedRegressor(Ridge(), n_bags=20, random_state=0), "X": X, "y": Y, "X_test": POINTS,
+    "y_test": TARGETS, "groups": None, "groups_test": None, "test_size": 0.2, "n_points": 2, "n_refits": 3,
+    "n_matched": 0, "metrics": (), "delta": 0.1}, lambda: lambda **arguments: sb.study(**arguments).bagged)  # fmt: skip
+_add("study that holds out", lambda: {
+    "model": Ridge(), "X": X, "y": Y, "groups": GROUPS, "test_size": 0.4, "n_refits": 2, "n_matched": 1},
+    lambda: lambda **arguments: sb.study(**arguments).bagged)  # fmt: skip
+_add("study of classes", lambda: {
+    "model": sb.BaggedClassifier(LogisticRegression(), n_bags=20, random_state=0), "X": X, "y": LABELS,
+    "X_test": POINTS, "y_test": np.array(["a", "b", "a"]), "n_refits": 2, "metrics": ["accuracy"]},
+    lambda: lambda **arguments: sb.study(**arguments).bagged)  # fmt: skip
 _add("PerturbationDisplay.from_perturbations", lambda: {"perturbations": perturbations(), "point": None, "bins": 5,
      "scale": "auto", "ax": axes()})  # fmt: skip
 _add("PerturbationDisplay", lambda: {"distances": {"a": np.array([0.1, 0.2])}, "counts": None},
@@ -549,6 +560,5 @@ MADE_BY = {
     "StabilityTest": "stability_test",
     "StableRanking": "stable_ranking",
     "Study": "study",
-    "study": "the command measure (test_tables.py)",
     "Suspects": "suspects",
 }

@@ -210,7 +210,7 @@ def refit_bags(model: Any, gone: np.ndarray, numbers: list[np.ndarray], X: Any) 
 
     bags, flat = Bags(sequences(), units.n_rows), np.concatenate(numbers)
     more = {"empty_value": average.empty_value, "choice": choice_of(model.solver), "numbers": flat}
-    job = FitJob(model.estimator, table, fit.y, bags, model.estimators_.seeds[flat], average.classes, params, **more)
+    job = FitJob(model._learner(), table, fit.y, bags, model.estimators_.seeds[flat], average.classes, params, **more)
     return fit_and_predict_bags(replace(job, subspaces=model.estimators_.subspaces), X, model.n_jobs)
 
 
