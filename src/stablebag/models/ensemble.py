@@ -49,9 +49,10 @@ from stablebag.models.rows import (
     one_column,
     own_copy,
     same_table,
+    unwrap_tables,
     validated_rows,
+    wrap_tables,
 )
-from stablebag.models.saved_tables import unwrap_tables, wrap_tables
 from stablebag.models.solving import (
     CONSTANT,
     PREDICT,
