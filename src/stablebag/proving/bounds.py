@@ -835,6 +835,8 @@ def observed_mean_square(
             of_variance = (math.sqrt(coupling.per_variance) * s + math.sqrt(shift_square)) ** 2
             noise = np.minimum(noise, of_variance)
         square = np.minimum(square, (1 - 1 / n_bags) * derandomized + noise / n_bags)
+        if shift == 0:
+            square = np.minimum(square, coupling.jointly(n_bags, s**2, coupling.parts.limit * width**2))
     return square if np.ndim(square) else float(square)
 
 
@@ -900,7 +902,8 @@ def _weighted_square(weights: np.ndarray, n_bags: float, coupling: Coupling | st
     """A bound on the sum of the weighted expected squares, for outputs in [0, 1]."""
     coupling, n_bags = as_coupling(coupling, owner), check_bags(n_bags, owner)
     if isinstance(coupling, Matched):
-        return (1 - 1 / n_bags) / 4 + coupling.weighted / n_bags
+        apart = (1 - 1 / n_bags) / 4 + coupling.weighted / n_bags
+        return apart if coupling.weighted_parts is None else min(apart, coupling.weighted_parts.mean_square(n_bags))
     return 1 / 4 + coupling.noise * float(weights.sum()) / n_bags
 
 
