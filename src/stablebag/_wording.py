@@ -4,7 +4,9 @@ import html
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from fractions import Fraction
@@ -318,3 +320,33 @@ def count_points(n_points: int) -> str:
     ('this point', 'these 42 points')
     """
     return "this point" if n_points == 1 else f"these {n_points:,} points"
+
+
+# How a sentence names a parameter, so that people can use it where they are: drop=['fee'] in Python, --drop fee in a
+# terminal. The command line sets the latter for as long as it runs.
+
+
+def _in_python(name: str, value: Any) -> str:
+    return name if value is None else f"{name}={value!r}"
+
+
+_OPTION_STYLE: ContextVar[Callable[[str, Any], str]] = ContextVar("option_style", default=_in_python)
+
+
+def option(name: str, value: Any = None) -> str:
+    """Return a parameter as the reader would write it, alone or with a value.
+
+    >>> option("drop"), option("drop", ["fee"])
+    ('drop', "drop=['fee']")
+    """
+    return _OPTION_STYLE.get()(name, value)
+
+
+@contextmanager
+def option_style(style: Callable[[str, Any], str]) -> Iterator[None]:
+    """Write parameters in another way inside a ``with`` block, such as --drop on the command line."""
+    token = _OPTION_STYLE.set(style)
+    try:
+        yield
+    finally:
+        _OPTION_STYLE.reset(token)

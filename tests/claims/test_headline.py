@@ -172,8 +172,8 @@ def test_a_stable_model_is_not_said_to_be_stabilized():
 def test_an_answer_that_rests_on_one_row_is_not_given():
     X, y, Z, z = data(False)
     y = np.where(np.arange(N) == 7, 1000.0, y)
-    scheme = Subbagging(6)
-    made = study(Largest(), X, y, Z, z, scheme=scheme, n_bags=200, n_refits=59, n_matched=59, random_state=1)
+    model = BaggedRegressor(Largest(), scheme=Subbagging(6), n_bags=200)
+    made = study(model, X, y, Z, z, n_refits=59, n_matched=59, random_state=1)
     assert 7 in made.compared.base.rows
     verdict = made.verdict()
     stability = (verdict, *verdict.remarks)[-1]

@@ -9,8 +9,10 @@ from click.testing import CliRunner
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 from stablebag.cli.main import main
-from stablebag.cli.training import TrainingTable, suggestion
-from stablebag.tables.columns import about_copies, about_leaks, about_ratings, about_time, in_time, leaks
+from stablebag.tables.columns import about_ratings
+from stablebag.tables.leakage import about_copies, about_leaks, about_time, in_time, leaks
+from stablebag.tables.roles import suggest_group
+from stablebag.tables.training import read_table
 
 QUICK = ("--n-bags", 20, "--refits", 5, "--points", 5, "--jobs", 1)
 
@@ -35,8 +37,8 @@ def test_a_fee_that_only_defaulters_pay_is_asked_about(rng):
     found = asked({"income": rng.normal(size=500), "collections_fee": fee}, np.where(default, "yes", "no"), "default")
     assert found == [
         "collections_fee alone predicts default almost perfectly (collections_fee > 0: balanced accuracy 1.000 on 100 "
-        "held-out rows). That is often too good to be true: is it known at the time of prediction? If not, add --drop "
-        "collections_fee."
+        "held-out rows). That is often too good to be true: is it known at the time of prediction? If not, add "
+        "drop=['collections_fee']."
     ]
 
 
@@ -133,7 +135,7 @@ def test_daily_sales_follow_each_other_in_time(rng):
     X, sales = daily(rng)
     (said,) = about_time(in_time(X, sales, "regression"), "sales")
     assert said.startswith("The rows follow each other in time (date), and sales is alike in neighbouring rows")
-    assert said.endswith("add --time date: it holds out the latest rows.")
+    assert said.endswith("If you predict the future, hold out the latest rows.")
     mixed = rng.permutation(300)
     assert in_time(X.iloc[mixed], sales[mixed], "regression")  # in any order of the file
     assert in_time(X.assign(date=np.arange(300)).rename(columns={"date": "day"}), sales, "regression")
@@ -162,11 +164,11 @@ def test_dates_of_birth_and_rows_sorted_by_class_are_not_a_series(rng):
 def test_held_out_visits_of_patients_that_were_trained_on_are_counted(rng):
     visits = pd.DataFrame({"patient_id": np.repeat(np.arange(60), 5), "bmi": rng.normal(size=300)})
     mixed = visits.iloc[rng.permutation(300)]
-    said = suggestion(mixed[:240], mixed[240:])
+    said = suggest_group(mixed[:240], mixed[240:])
     assert said.startswith("60 of 60 rows held out belong to groups that were trained on (patient_id)")
-    assert said.endswith("add --group patient_id: it holds out whole groups.")
-    assert suggestion(visits[:240], visits[240:]) == ""  # other patients are held out
-    assert suggestion(mixed.rename(columns={"patient_id": "dose"})[:240], mixed[240:]) == ""
+    assert said.endswith("add group='patient_id': it holds out whole groups.")
+    assert suggest_group(visits[:240], visits[240:]) == ""  # other patients are held out
+    assert suggest_group(mixed.rename(columns={"patient_id": "dose"})[:240], mixed[240:]) == ""
 
 
 def test_a_column_of_groups_that_is_dropped_or_names_rows_is_still_one(rng, tmp_path):
@@ -176,12 +178,12 @@ def test_a_column_of_groups_that_is_dropped_or_names_rows_is_still_one(rng, tmp_
     frame.to_csv(tmp_path / "t.csv", index=False)
 
     def warned(**options):
-        return TrainingTable.from_options({"table": tmp_path / "t.csv", "target": "y", **options}).as_read.warned
+        return read_table(tmp_path / "t.csv", "y", **options).as_read.warned
 
     (said,) = warned(drop=("patient_id",))
     assert said.startswith("The column patient_id, which is left out, has 40 values in 120 rows.")
-    assert "use --group patient_id instead of --drop patient_id" in said
-    assert "use --group patient_id instead of --id" in warned(ids=("patient_id",))[0]
+    assert "use group='patient_id' instead of drop=['patient_id']" in said
+    assert "use group='patient_id' instead of ids" in warned(ids=("patient_id",))[0]
     assert warned(group="patient_id") == warned(drop=("x",)) == ()
 
 
@@ -207,7 +209,7 @@ def test_ratings_that_were_read_as_classes_are_named(values, is_said):
     if said:
         low, high = min(values), max(values)
         assert said[0].startswith(f"The numbers {low} to {high} of stars were read as classes without an order.")
-        assert "--task regression treats them as numbers" in said[0]
+        assert "task='regression' treats them as numbers" in said[0]
 
 
 # ------------------------------------------------------------------------------- before the verdict, in the same order

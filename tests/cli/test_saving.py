@@ -10,10 +10,11 @@ from stablebag import BaggedClassifier, BaggedRegressor, random_n_bags
 from stablebag.cli import saving
 from stablebag.cli import training as tables
 from stablebag.cli.saving import SavedModel, check_can_save, save_model
-from stablebag.cli.training import Reading, TableError
 from stablebag.models.fitted import Fitted
 from stablebag.resampling.schemes import SCHEMES
-from stablebag.tables.columns import Kind
+from stablebag.tables.columns import Columns, Kind
+from stablebag.tables.text import TableError
+from stablebag.tables.training import Reading
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +39,7 @@ FAST = {
 
 
 def reading(frame, task="regression", group=None):
-    return Reading(tables.Columns.of(frame), "price", Kind("number", "."), task, group)
+    return Reading(Columns.of(frame), "price", Kind("number", "."), task, group)
 
 
 @pytest.fixture
@@ -48,9 +49,9 @@ def path(tmp_path):
 
 @pytest.fixture
 def model():
-    return BaggedRegressor(
-        tables.Columns.of(NUMBERS).pipeline(tables.MODELS["ridge"][0]), n_bags=3, random_state=0
-    ).fit(NUMBERS, Y)
+    return BaggedRegressor(Columns.of(NUMBERS).pipeline(tables.MODELS["ridge"][0]), n_bags=3, random_state=0).fit(
+        NUMBERS, Y
+    )
 
 
 CASES = [(name, task) for name, pair in tables.MODELS.items() for task, one in enumerate(pair) if one is not None]
@@ -62,7 +63,7 @@ CASES = [(name, task) for name, pair in tables.MODELS.items() for task, one in e
 def test_models_of_the_command_line_come_back_and_need_no_trust(path, frame, name, task):
     learner = clone(tables.MODELS[name][task]).set_params(**FAST.get(name, {}))
     kind, y = ((BaggedRegressor, Y), (BaggedClassifier, np.where(Y > 0, "yes", "no")))[task]
-    read, columns = reading(frame, tables.TASKS[task]), tables.Columns.of(frame)
+    read, columns = reading(frame, tables.TASKS[task]), Columns.of(frame)
     frame = columns.read(frame)
     model = kind(columns.pipeline(learner), n_bags=2, random_state=0).fit(frame, y)
     said = save_model(path, model, read, "folder/homes.csv")
@@ -78,7 +79,7 @@ def test_models_of_the_command_line_come_back_and_need_no_trust(path, frame, nam
 def test_so_do_models_of_groups_and_of_a_random_number_of_bags(path, scheme):
     groups = pd.Series(np.repeat([f"p{unit}" for unit in range(8)], 3), name="patient_id")
     n_bags = random_n_bags(scheme, 8, 16, random_state=1)
-    learner = tables.Columns.of(NUMBERS).pipeline(tables.MODELS["ridge"][0])
+    learner = Columns.of(NUMBERS).pipeline(tables.MODELS["ridge"][0])
     model = BaggedRegressor(learner, scheme=scheme, n_bags=n_bags, random_state=0).fit(NUMBERS, Y, groups=groups)
     save_model(path, model, reading(NUMBERS, group="patient_id"), "folder/homes.csv")
     again = SavedModel.load(path).model

@@ -6,8 +6,8 @@ import pytest
 
 from marks import since
 from stablebag.cli.sets import _classes, _table, columns_of, conclusion
-from stablebag.cli.training import NewRows
 from stablebag.deciding import LabelSets
+from stablebag.tables.training import NewRows
 
 QUICK = ("--n-bags", 40, "--jobs", 1)
 
@@ -101,7 +101,7 @@ def test_a_class_without_an_estimate_is_said_to_have_none():
 
 def test_columns_that_are_called_like_the_sets_are_kept():
     new = NewRows(pd.DataFrame({"labels": [7]}), None)
-    frame = new.beside(columns_of(by_hand([[1, 0, 0]])), ["labels"], "set")
+    frame = new.with_results(columns_of(by_hand([[1, 0, 0]])), ["labels"], "set")
     assert frame.columns.tolist()[:4] == ["row", "labels", "labels (set)", "n_labels"]
     assert frame["labels"].tolist() == [7]
 

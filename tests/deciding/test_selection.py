@@ -561,7 +561,7 @@ def test_units_are_left_out_where_there_are_groups(wine):
     model = BaggedClassifier(n_bags=80, random_state=0).fit(X[::2], y[::2], groups=groups)
     measured = selection_stability(model, X[1::2], epsilon=0.2)
     assert measured.flips["argmax"].shape == (30, 89)
-    assert "by leaving out each of 30 estates" in str(measured)
+    assert "by leaving out each of 30 groups" in str(measured)
     assert " row" not in str(measured)
     assert measured.rows_that_flip(int(measured.delta().argmax()))[0].startswith("estate ")
 

@@ -15,7 +15,7 @@ from stablebag.fast.reader import TreePipelines
 from stablebag.models.rows import Points
 from stablebag.models.solving import FitJob, General, same_model
 from stablebag.resampling import Bags
-from stablebag.tables.columns import CHOICES, Columns, Kind
+from stablebag.tables.columns import KINDS, Columns, Kind
 
 WORDS = np.array(["a", "an", "the", "of", "sun", "moon", "12", "x1", "été", "日本", "-", "!", "long-ish", "Straße"])
 
@@ -65,7 +65,7 @@ def case(number: int) -> Case:
     """Return a case; the same number gives the same one."""
     rng = np.random.default_rng([number, 1789])
     n = int(rng.choice([rng.integers(2, 12), rng.integers(12, 80), rng.integers(80, 400)], p=[0.3, 0.4, 0.3]))
-    kinds = {f"c{place}": str(rng.choice(CHOICES, p=[0.4, 0.4, 0.1, 0.1])) for place in range(rng.integers(1, 9))}
+    kinds = {f"c{place}": str(rng.choice(KINDS, p=[0.4, 0.4, 0.1, 0.1])) for place in range(rng.integers(1, 9))}
     frame = pd.DataFrame({name: column(rng, kind, n + 20) for name, kind in kinds.items()})
     columns = Columns({name: Kind(kind) for name, kind in kinds.items()})
     X, points, rows = frame[:n], frame[rng.integers(0, n) :].sample(frac=1, random_state=number), bag(rng, n)

@@ -484,7 +484,7 @@ _FIND = {"X": X, "y": Y, "bagging": sb.BaggedRegressor(n_bags=8, random_state=0)
          "groups": None, "row_ids": None}  # fmt: skip
 _add("select_model", lambda: {"selector": best_column, **_FIND})
 _add("Selection.__contains__", lambda: {"choice": 0}, lambda: lambda choice: choice in _selection())
-_add("stable_ranking", lambda: {"function": score_columns, **_FIND, "k": 1, "within": "simplex", "items": None})
+_add("stable_ranking", lambda: {"function": score_columns, **_FIND, "k": 1, "within": "simplex"})
 _add("search_winner", lambda: {"search": GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, cv=2)},
      lambda: lambda search: deciding.search_winner(search)(X, Y, 0))  # fmt: skip
 

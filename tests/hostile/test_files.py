@@ -127,8 +127,8 @@ def test_a_damaged_model_is_named_or_predicts(tmp_path):
 
 def _saved(path):
     from stablebag.cli.saving import save_model
-    from stablebag.cli.training import Reading
     from stablebag.tables.columns import Columns, Kind
+    from stablebag.tables.training import Reading
 
     reading = Reading(Columns.from_dict({}), "y", Kind("number"), "regression")
     save_model(path, regressor(), reading, "table.csv")

@@ -1,7 +1,7 @@
 """Tables whose names are out to do harm: in a terminal nothing is hidden or coloured, and in a page no script runs.
 
 Signals, killed workers, full disks and damaged caches are tested where they are handled: tests/cli/test_main.py,
-tests/models/test_parallel.py, tests/test__writing.py, tests/models/test_kept_files.py, tests/paper/test_experiments.py.
+tests/models/test_parallel.py, tests/test__writing.py, tests/models/test_caching.py, tests/paper/test_experiments.py.
 """
 
 import shutil

@@ -23,8 +23,8 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag import leave_one_out as module
 from stablebag.measuring import Perturbations
-from stablebag.measuring import leave_one_out as module
 from stablebag.measuring import perturbations as shared_lines
 from stablebag.measuring.leave_one_out import perturbations_of
 from stablebag.measuring.perturbations import BagLines, BagSpread, Names, exceeded_by, norm, share_above, shares_above

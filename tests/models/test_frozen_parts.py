@@ -115,7 +115,7 @@ def test_names_are_understood_wherever_a_scheme_is():
         assert (
             len(stable_ranking(lambda X, y: abs(X.mean(axis=0)), X, y, k=2, within="box", bagging=bagging).scores) == 10
         )
-        studied = study(Ridge(), X[:50], y[:50], X[50:], n_refits=2, n_points=2, **about)
+        studied = study(BaggedRegressor(Ridge(), **about), X[:50], y[:50], X[50:], n_refits=2, n_points=2)
         assert studied.model.scheme_ == Subbagging(25).resolve(50)
 
 

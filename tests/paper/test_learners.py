@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.neural_network import MLPClassifier
 
+from grids import together
 from marks import older, since, solver_chosen, solver_compared
 from stablebag import BaggedClassifier
 from stablebag.models import solving as choice
@@ -126,7 +127,7 @@ def test_the_papers_networks_are_those_of_scikit_learn_to_the_last_bit(variant):
 
 
 @compared
-@pytest.mark.parametrize("case", range(60))
+@together(case=range(60))
 def test_any_covered_network_is_that_of_scikit_learn_to_the_last_bit(case):
     rng = np.random.default_rng(case)
     n, d = int(rng.integers(20, 450)), int(rng.choice([1, 2, 9, 40]))

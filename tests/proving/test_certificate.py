@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from stablebag import (
+    BaggedRegressor,
     BernoulliSubbagging,
     Certificate,
     ClassicalBagging,
@@ -13,11 +14,20 @@ from stablebag import (
     PoissonizedBagging,
     StratifiedSubbagging,
     Subbagging,
+    certify,
     plan,
 )
+from stablebag.proving import PointCertificate, ReusedBagsCertificate, VectorOutputs
+from stablebag.proving.bounds import vector_epsilon
+from stablebag.proving.certificate import TRIVIAL, Bound, Proof, StabilityCertificate, describe_price, price_of_bags
 from stablebag.proving.outputs import AdaptiveOutputs, Outputs, UnboundedOutputs
+from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling import ResamplingScheme
 from stablebag.showing import PhaseDiagramDisplay
+from theorems.enumeration import all_ensembles
+
+# ---------------------------------------------------------------------------------------------------------- certificate
+
 
 GOLDEN = [
     (Subbagging(0.5), 0.0707814950399), (BernoulliSubbagging(0.5), 0.0707106781187),
@@ -465,3 +475,294 @@ def test_a_range_of_no_length_that_rows_change_promises_nothing_to_fewer_rows():
     words = joined(Certificate(Subbagging(0.5), 20, 100, range_length=0, delta_range=0.35).explain(0.05))
     assert "nothing is promised for delta = 0.05" in words
     assert "inf" not in words.replace("infinitely", "")
+
+
+# ---------------------------------------------------------------------------------------------------------------- proof
+
+
+def test_the_smaller_bound_is_the_better_whatever_its_proof():
+    proved = [Bound(0.3, Proof("a long argument")), Bound(0.2, Proof("counting")), Bound(1.0, TRIVIAL)]
+    assert min(proved).proof.words == "counting"
+    assert sorted(proved)[-1].proof is TRIVIAL
+    assert Bound(0.0, TRIVIAL) < Bound(0.1, TRIVIAL)
+
+
+def test_of_two_proofs_of_one_number_the_first_is_named():
+    assert Bound(0.2, Proof("one way")) == Bound(0.2, Proof("another"))
+    assert min(Bound(0.2, Proof("one way")), Bound(0.2, Proof("another"))).proof.words == "one way"
+
+
+def test_further_steps_follow_and_keep_what_is_exact():
+    proof = Proof("the exact frontier", exact=True).and_("Theorem 13 for the range", "counting")
+    assert proof == Proof("the exact frontier, Theorem 13 for the range, counting", exact=True)
+    assert not Proof("Theorem 8").and_("Theorem 9").exact
+    assert Proof("Theorem 8").and_() == Proof("Theorem 8")
+
+
+# ------------------------------------------------------------------------------------------------------------- protocol
+
+
+DEVIATION = np.array([0.1, 0.5])
+CERTIFICATES = [
+    Certificate(Subbagging(3), 6),
+    Certificate(Subbagging(3), 6, 1000, range_length=4.0),
+    Certificate.for_classes(Subbagging(3), 6, 3),
+    PointCertificate(Certificate(Subbagging(3), 6), DEVIATION, DEVIATION, 1.0, proved=True),
+    ReusedBagsCertificate(0.04, 0.5, scale=0.5, range_length=1.0, scope=Scope(6, Quantity.NUMBER, Rerun.REUSED, 5)),
+]
+each_certificate = pytest.mark.parametrize("certificate", CERTIFICATES, ids=lambda each: type(each).__name__)
+
+
+@each_certificate
+def test_certificates_answer_every_question(certificate):
+    assert isinstance(certificate, StabilityCertificate)
+    assert certificate.scope.n_samples == certificate.n_samples == 6
+
+
+def test_what_cannot_answer_them_is_no_certificate():
+    class Silent:
+        scope = n_samples = range_length = None
+        epsilon = delta = mean = rms = worst_case = curve = to_dict = Certificate.epsilon
+
+    assert not isinstance(Silent(), StabilityCertificate)
+    Silent.explain = Certificate.explain
+    assert isinstance(Silent(), StabilityCertificate)
+    assert not isinstance(Subbagging(3), StabilityCertificate)
+
+
+@each_certificate
+def test_answers_agree_with_each_other(certificate):
+    epsilons = np.array([certificate.epsilon(rows / 6) for rows in range(7)])
+    assert (np.diff(epsilons, axis=0) <= 0).all()
+    assert (epsilons[0] <= certificate.worst_case()).all()
+    assert (epsilons[-1] == 0).all()
+    assert certificate.worst_case() <= certificate.range_length
+    assert np.all(certificate.delta(certificate.worst_case()) == 0)
+    assert np.all(certificate.mean() <= certificate.rms())
+    assert np.all(certificate.rms() <= certificate.worst_case())
+
+
+@each_certificate
+@pytest.mark.parametrize("over_points", ["max", "mean"])
+def test_a_curve_is_made_of_what_is_proved(certificate, over_points):
+    epsilon, delta = certificate.curve(over_points)
+    assert len(epsilon) == len(delta) > 1
+    summary = np.max if over_points == "max" else np.mean
+    for level, share in zip(epsilon, delta, strict=True):
+        assert summary(certificate.delta(level * (1 + 1e-12))) <= share + 1e-12  # next to it, for rounding
+    with pytest.raises(ValueError, match="'over_points' parameter of curve"):
+        certificate.curve("median")
+
+
+@each_certificate
+def test_words_and_numbers_can_be_kept(certificate):
+    assert str(certificate) == certificate.explain(0.05)
+    assert certificate.explain(0.5) != certificate.explain(0.05)
+    values = json.loads(json.dumps(certificate.to_dict(), allow_nan=False))
+    assert values["n_samples"] == 6
+
+
+# ---------------------------------------------------------------------------------------------------------------- price
+
+
+def like_a_root(n_bags):
+    return 1 + n_bags**-0.5
+
+
+def test_a_price_worked_by_hand():
+    # With 100 bags 1.1, with infinitely many 1: half of the difference is left with four times as many.
+    ideal, price, enough = price_of_bags(like_a_root, 100)
+    assert (ideal, price, enough) == (1.0, pytest.approx(0.1), 400)
+
+
+def test_the_first_multiple_that_is_enough_is_named():
+    assert price_of_bags(lambda n_bags: 2 + 1 / n_bags, 10)[2] == 20
+    assert price_of_bags(lambda n_bags: 2 + n_bags ** (-1 / 3), 10)[2] == 80
+    assert price_of_bags(lambda n_bags: 2 + n_bags**-0.01, 10)[2] is None  # 2**100 times as many
+    assert price_of_bags(lambda n_bags: 2.0, 10) == (2.0, 0.0, 20)
+
+
+def test_the_sentence_says_the_price_and_how_many_bags_would_halve_it():
+    assert describe_price(like_a_root, 100, 5.0) == (
+        "Of it, 0.1001 is the price of drawing 100 bags at random: with infinitely many it would be 1; 400 bags "
+        "would halve that price."
+    )
+    rarely = describe_price(lambda n_bags: 0.0 if math.isinf(n_bags) else n_bags**-0.01, 100, 5.0)
+    assert "would be 0" in rarely
+    assert "halve" not in rarely
+
+
+@pytest.mark.parametrize(("epsilon", "n_bags", "reach"), [
+    (like_a_root, math.inf, 5.0),  # all bags
+    (like_a_root, 100, 1.05),  # no more than what holds anyway
+    (lambda n_bags: 0.0, 100, 5.0),  # nothing moves
+    (lambda n_bags: 1 + 1 / n_bags, 100, 5.0),  # one percent is not worth a word
+])  # fmt: skip
+def test_nothing_is_said_where_there_is_nothing_to_say(epsilon, n_bags, reach):
+    assert describe_price(epsilon, n_bags, reach) == ""
+
+
+@pytest.mark.parametrize("coupling", ["any", "independent", "matched"])
+@pytest.mark.parametrize("outputs", [None, VectorOutputs()])
+def test_the_price_in_a_certificate_is_its_own(outputs, coupling):
+    def epsilon(n_bags):
+        return Certificate(Subbagging(221), 442, n_bags, coupling=coupling, outputs=outputs).epsilon(0.1)
+
+    text = joined(Certificate(Subbagging(221), 442, 500, coupling=coupling, outputs=outputs).explain(0.1))
+    sentence = describe_price(epsilon, 500, 1.0 if outputs is None else 2.0)
+    assert "is the price of drawing 500 bags at random" in sentence
+    assert sentence in text
+    assert "price of drawing" not in joined(
+        Certificate(Subbagging(221), 442, coupling=coupling, outputs=outputs).explain(0.1)
+    )
+
+
+def test_so_many_bags_halve_the_price_indeed():
+    certificate = Certificate(Subbagging(221), 442, 500, coupling="matched")
+    ideal, price, enough = price_of_bags(
+        lambda k: Certificate(Subbagging(221), 442, k, coupling="matched").epsilon(0.1), 500
+    )
+    assert ideal + price == pytest.approx(certificate.epsilon(0.1))
+    # sqrt(c / 4 / delta) is more than what is proved with all bags, by counting whole rows.
+    assert ideal <= math.sqrt(221 / 221 / 441 / 4 / 0.1)
+    assert Certificate(Subbagging(221), 442, enough, coupling="matched").epsilon(0.1) - ideal <= price / 2
+
+
+def test_a_fitted_model_says_what_its_bags_cost():
+    X = [[float(k)] for k in range(40)]
+    model = BaggedRegressor(n_bags=200, prediction_range=FixedRange(0, 1), random_state=0).fit(X, [0.0, 1.0] * 20)
+    assert "the price of drawing 200 bags at random" in joined(certify(model).explain(0.2))
+
+
+# --------------------------------------------------------------------------------------------------------------- vector
+
+
+GOLDEN_VECTOR = [(500, 250, 0.1, 0.180360721443), (60_000, 30_000, 0.05, 0.00600010000167)]
+
+
+@pytest.mark.parametrize(("n", "m", "epsilon", "delta"), GOLDEN_VECTOR)
+def test_golden_values_of_ten_classes(n, m, epsilon, delta):
+    certificate = Certificate.for_classes(Subbagging(m), n, n_classes=10)
+    assert certificate.rms() ** 2 / epsilon**2 == pytest.approx(delta, abs=1e-11)
+    assert certificate.delta(epsilon) == math.floor(delta * n) / n
+
+
+def test_golden_values_of_finitely_many_bags():
+    few = Certificate.for_classes(Subbagging(30_000), 60_000, 10, 1000, coupling="independent")
+    assert few.rms() ** 2 == pytest.approx(0.00181500025, abs=1e-11)
+    # Squares add up, so this is below (sqrt(c) + 2 / sqrt(B))^2 = .00407976212458 for any coupling.
+    few = Certificate.for_classes(Subbagging(30_000), 60_000, 10, 1000)
+    assert few.rms() ** 2 == pytest.approx(0.9 * (1 / 59_999 + 4 / 1000), abs=1e-11)
+
+
+def test_a_vector_of_one_number_is_a_number():
+    number = Certificate(Subbagging(0.4), 200)
+    vector = Certificate(Subbagging(0.4), 200, outputs=VectorOutputs(radius=0.5))
+    assert vector.rms() == pytest.approx(number.norm(2))
+    assert vector.worst_case() == number.worst_case()
+    assert vector.epsilon(0.1) >= number.epsilon(0.1)
+
+
+def outputs_of_vectors(ensemble, kind, rng):
+    n_bags = len(ensemble.bags)
+    if kind == "probabilities":
+        return rng.dirichlet(np.ones(3), n_bags)
+    if kind == "votes":
+        return np.eye(3)[rng.integers(0, 3, n_bags)]
+    return np.eye(3)[ensemble.inside[:, :2].sum(axis=1)]  # votes by how many of two rows are in
+
+
+@pytest.mark.parametrize("kind", ["probabilities", "votes", "memorized"])
+def test_no_learner_exceeds_it_when_all_bags_are_listed(kind, seed):
+    rng = np.random.default_rng(seed)
+    for ensemble in all_ensembles(6):
+        n = ensemble.law.n_samples
+        certificate = Certificate.for_classes(ensemble.law, n, 3)
+        outputs = outputs_of_vectors(ensemble, kind, rng)
+        average = ensemble.weights @ outputs
+        outside = ensemble.weights[:, None] * ~ensemble.inside
+        left_out = outside.T @ outputs / outside.sum(axis=0)[:, None]
+        moved = np.linalg.norm(average - left_out, axis=1)
+        variance = ensemble.weights @ ((outputs - average) ** 2).sum(axis=1)
+        assert np.mean(moved**2) <= ensemble.constant * variance + 1e-15
+        assert math.sqrt(np.mean(moved**2)) <= certificate.rms() + 1e-15
+        assert moved.max() <= certificate.worst_case() + 1e-12
+        if kind != "probabilities":  # the Gini index of the votes
+            assert variance == pytest.approx(1 - average @ average)
+        for rows in range(n):
+            assert (moved > certificate.epsilon(rows / n) + 1e-12).sum() <= rows
+
+
+def test_finitely_many_bags_cost_something_and_a_share_of_zero_promises_the_diameter():
+    epsilons = [Certificate.for_classes(Subbagging(0.5), 1000, 4, b).epsilon(0.05) for b in (10, 1000, 10**6)]
+    assert epsilons == sorted(epsilons, reverse=True)
+    assert Certificate.for_classes(Subbagging(0.5), 1000, 4, 10**6).epsilon(0.0) == math.sqrt(2)
+    assert Certificate.for_classes(Subbagging(0.5), 1000, 4).epsilon(0.0) == math.sqrt(2) / 2
+    small = Certificate.for_classes(Subbagging(10), 1000, 4, 10**7)
+    assert "McDiarmid" in " ".join(small.explain(1e-5).split())
+    assert small.epsilon(1e-5) < vector_epsilon(1e-5, 0.01 / 0.99 / 999, math.sqrt(0.75), 10**7)
+    assert Certificate(Subbagging(0.5), 10, outputs=VectorOutputs()).epsilon(1.0) == 0.0
+    assert Certificate.for_classes(Subbagging(0.5), 10, 1).epsilon(0.3) == 0.0
+
+
+@pytest.mark.parametrize("n_bags", [50, 5000, math.inf])
+@pytest.mark.parametrize("scheme", [Subbagging(0.5), BernoulliSubbagging(0.2), ClassicalBagging(1.0)], ids=str)
+def test_delta_and_epsilon_read_each_other_back(scheme, n_bags):
+    certificate = Certificate.for_classes(scheme, 300, 5, n_bags)
+    for delta in (0.01, 0.1, 0.5):
+        assert certificate.delta(certificate.epsilon(delta)) <= delta + 1e-9
+    assert certificate.delta(math.sqrt(2)) == 0.0
+    assert "the vector of outputs" in " ".join(str(certificate).split())
+
+
+@pytest.mark.parametrize(("call", "words"), [
+    (lambda: VectorOutputs(radius=-1), "'radius'"),
+    (lambda: VectorOutputs(3), "'length' .* at most 2"),
+    (lambda: Certificate(Subbagging(0.5), 10, coupling="loose", outputs=VectorOutputs()), "'coupling'"),
+    (lambda: Certificate.for_classes(Subbagging(0.5), 10, 0), "'n_classes'"),
+    (lambda: Certificate(Subbagging(0.5), 10, outputs=VectorOutputs()).epsilon(2), "'delta'"),
+])  # fmt: skip
+def test_bad_input_is_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_a_box_is_a_vector_within_half_its_diagonal():
+    y = [[0.0, 0.0], [1.0, 4.0], [3.0, 2.0], [3.0, 4.0], [0.0, 0.0], [1.0, 1.0]]
+    fixed = Certificate.for_targets(Subbagging(3), y, [FixedRange(0, 3), FixedRange(0, 4)], vector=True)
+    assert (fixed.outputs.radius, fixed.range_length, fixed.delta_range, fixed.reach) == (2.5, 5.0, 0.0, 5.0)
+    plain = Certificate(Subbagging(3), 6, outputs=VectorOutputs(radius=2.5))
+    for share in (0.0, 0.2, 0.5, 0.9, 1.0):
+        assert fixed.epsilon(share) == plain.epsilon(share)
+    assert (fixed.rms(), fixed.mean(), fixed.worst_case()) == (plain.rms(), plain.mean(), plain.worst_case())
+    assert fixed.scope.quantity is not plain.scope.quantity
+
+
+@pytest.mark.parametrize("n_bags", [math.inf, 300])
+def test_rows_that_change_a_range_are_counted_first(n_bags):
+    rng = np.random.default_rng(0)
+    y = np.column_stack([rng.normal(size=40), rng.normal(size=40)])
+    box = Certificate.for_targets(Subbagging(20), y, n_bags=n_bags, coupling="any", vector=True)
+    changing = {int(place(column)) for column in y.T for place in (np.argmin, np.argmax)}
+    assert box.delta_range == len(changing) / 40
+    free = Certificate(Subbagging(20), 40, n_bags, outputs=VectorOutputs(radius=box.outputs.radius))
+    assert box.epsilon(0.05) == box.worst_case() == box.reach
+    for rows in (len(changing), 10, 25):
+        assert box.epsilon(rows / 40) == pytest.approx(free.epsilon((rows - len(changing)) / 40), rel=1e-9)
+    assert box.delta(box.epsilon(0.5)) <= 0.5 + 1e-9
+    assert box.rms() == pytest.approx(min(box.reach, math.hypot(free.rms(), math.sqrt(box.delta_range) * box.reach)))
+    text = " ".join(box.explain(0.5).split())
+    assert "with these ranges of targets" in text
+    assert f"the middle of a box that {round(40 * box.delta_range)} of the rows can change" in text
+    assert Certificate.from_dict(box.to_dict()) == box
+    assert box.price(0.5)[0] >= 0.0
+
+
+def test_two_equal_outputs_are_root_two_times_one():
+    y = np.random.default_rng(0).normal(size=30)
+    one = Certificate.for_targets(Subbagging(10), y[:, None], vector=True)
+    two = Certificate.for_targets(Subbagging(10), np.column_stack([y, y]), vector=True)
+    assert one.delta_range == two.delta_range == Certificate.for_targets(Subbagging(10), y).delta_range
+    for share in (0.1, 0.3, 0.6):
+        assert two.epsilon(share) == pytest.approx(math.sqrt(2) * one.epsilon(share))
+        assert one.epsilon(share) >= Certificate.for_targets(Subbagging(10), y).epsilon(share) - 1e-12

@@ -1,4 +1,7 @@
+import hashlib
 import pickle
+import subprocess
+import sys
 from datetime import date
 
 import numpy as np
@@ -6,9 +9,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from stablebag import BaggedRegressor, Subbagging
 from stablebag._wording import GROUPS
 from stablebag.resampling import Bags, RowIds
-from stablebag.resampling.units import Units
+from stablebag.resampling.units import Units, as_row_ids
 
 NAMES = ["ann", "bob", "ann", "eve", "bob", "ann"]
 
@@ -72,7 +76,7 @@ def test_units_are_found_by_what_they_are_called(units):
     assert units.positions(["eve", "ann"], "forget").tolist() == [2, 0]
     with pytest.raises(ValueError, match=r"no group is called so\. Groups are called 'ann', 'bob', 'eve'\."):
         units.positions(["joe"], "forget")
-    with pytest.raises(ValueError, match="a patient is named twice"):
+    with pytest.raises(ValueError, match="a group is named twice"):
         units.positions(["ann", "ann"], "forget")
 
 
@@ -172,3 +176,212 @@ def test_rows_that_the_index_cannot_tell_apart_are_told_how_to_be_named():
 def test_no_rows_are_no_units():
     with pytest.raises(ValueError, match=r"must be the names of two units or more. Got 'none'"):
         Units.of_groups([], 0)
+
+
+# -------------------------------------------------------------------------------------------------------------- row IDs
+
+
+def test_rows_without_names_are_counted():
+    ids = RowIds(None, 4)
+    assert (len(ids), ids.is_counted, ids.are_numbers) == (4, True, True)
+    assert ids.names.tolist() == ids.codes.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("names", [[0, 1, 2], range(3), np.arange(3, dtype=np.uint8), pd.Index([0, 1, 2])])
+def test_counting_by_hand_is_counting(names):
+    assert RowIds(names, 3).is_counted
+    assert RowIds(names, 3) == RowIds(None, 3)
+
+
+def test_whole_numbers_are_kept_as_they_are():
+    ids = RowIds([7, 2**62 - 1, 0], 3)
+    assert ids.are_numbers
+    assert not ids.is_counted
+    assert ids.names.tolist() == ids.codes.tolist() == [7, 2**62 - 1, 0]
+
+
+def test_labels_have_a_code_that_tells_kinds_apart():
+    ids = RowIds(["1", 1.5, (1,), b"1", "True"], 5)
+    assert not ids.are_numbers
+    assert len(set(ids.codes.tolist())) == 5
+    digest = hashlib.blake2b(b"str:'1'", digest_size=8).digest()
+    assert int(ids.codes[0]) == int.from_bytes(digest, "little")
+
+
+def test_codes_are_the_same_in_every_session():
+    names = "['ann', ('b', 2), 2.5]"
+    code = f"from stablebag.resampling import RowIds; print(RowIds({names}, 3).codes.tolist())"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert other.stdout.strip() == str(RowIds(eval(names), 3).codes.tolist())
+
+
+def test_a_text_of_numpy_is_called_like_any_text():
+    array = np.array(["ann", "bob"])
+    assert RowIds(array, 2) == RowIds(["ann", "bob"], 2) == RowIds(pd.Index(["ann", "bob"]), 2)
+    np.testing.assert_array_equal(RowIds(array, 2).codes, RowIds(["ann", "bob"], 2).codes)
+
+
+def test_positions_are_found_by_name():
+    assert RowIds(["ann", "bob", "eve"], 3).positions(["eve", "ann"]).tolist() == [2, 0]
+    assert RowIds([30, 10, 20], 3).positions(np.array([10, 30])).tolist() == [1, 0]
+    assert RowIds(None, 5).positions([4, 0]).tolist() == [4, 0]
+    assert RowIds(None, 5).positions([]).tolist() == []
+
+
+def test_names_without_some_and_with_more():
+    ids = RowIds(["ann", "bob", "eve"], 3)
+    assert ids.without(["bob"]) == RowIds(["ann", "eve"], 2)
+    assert ids.without(["bob"]).joined(RowIds(["bob"], 1)) == RowIds(["ann", "eve", "bob"], 3)
+    assert RowIds(None, 4).without([3]) == RowIds(None, 3)  # still counted
+    assert RowIds(None, 4).without([0]).names.tolist() == [1, 2, 3]
+    assert ids.take(np.array([2, 0])).names.tolist() == ["eve", "ann"]
+    assert ids.names.tolist() == ["ann", "bob", "eve"]
+
+
+def test_names_that_are_partly_whole_numbers_stay_what_they_are_when_the_others_are_gone():
+    ids = RowIds([1, "a", 2], 3)
+    np.testing.assert_array_equal(ids.without(["a"]).codes, ids.codes[[0, 2]])
+
+
+def test_equality_looks_at_names_and_their_order():
+    assert RowIds(["a", "b"], 2) == RowIds(["a", "b"], 2)
+    assert RowIds(["a", "b"], 2) != RowIds(["b", "a"], 2)
+    assert RowIds(["a", "b"], 2) != RowIds(["a", "b", "c"], 3)
+    assert RowIds([5, 6], 2) != RowIds(None, 2)
+    assert RowIds([5, 6], 2) != RowIds(["5", "6"], 2)
+    assert RowIds(None, 2) != [0, 1]
+
+
+def test_names_given_out_cannot_alter_the_ids():
+    labels, numbers = RowIds(["a", "b"], 2), RowIds([5, 6], 2)
+    labels.names[0] = "z"
+    assert labels.names.tolist() == ["a", "b"]
+    with pytest.raises(ValueError, match="read-only"):
+        numbers.names[0] = 7
+    given = np.array([5, 6])
+    ids = RowIds(given, 2)
+    given[0] = 9
+    assert ids.names.tolist() == [5, 6]
+
+
+def test_ids_survive_pickling():
+    for names in (None, [9, 4], ["a", ("b", 1)]):
+        ids = RowIds(names, 2)
+        again = pickle.loads(pickle.dumps(ids))
+        assert again == ids
+        np.testing.assert_array_equal(again.codes, ids.codes)
+
+
+def test_repr_shows_a_few_names():
+    assert repr(RowIds(None, 1000)) == "RowIds: 0, ..., 999"
+    assert repr(RowIds(["a", "b"], 2)) == "RowIds: 'a', 'b' (2 rows)"
+    assert repr(RowIds([5, 6, 7, 8], 4)) == "RowIds: 5, 6, 7, ... (4 rows)"
+
+
+def test_the_index_of_a_frame_can_name_the_rows():
+    frame = pd.DataFrame({"x": [1.0, 2.0]}, index=["ann", "bob"])
+    assert as_row_ids("index", frame, 2, "fit") == RowIds(["ann", "bob"], 2)
+    pairs = frame.set_index(pd.MultiIndex.from_tuples([("a", 1), ("a", 2)]))
+    assert as_row_ids("index", pairs, 2, "fit").names.tolist() == [("a", 1), ("a", 2)]
+    assert as_row_ids(None, frame, 2, "fit") == RowIds(None, 2)
+    for table, value in ((frame, "names"), (frame.to_numpy(), "index")):
+        with pytest.raises(ValueError, match='or "index" with a pandas DataFrame'):
+            as_row_ids(value, table, 2, "fit")
+
+
+def test_dates_are_names_and_a_missing_one_is_none():
+    dates = pd.to_datetime(["2024-01-01", "2024-01-02"])
+    assert RowIds(dates, 2) == RowIds(dates.to_numpy(), 2)
+    with pytest.raises(ValueError, match="row 1 has none"):
+        RowIds(pd.DatetimeIndex(["2024-01-01", None]), 2)
+
+
+BAD = [
+    ([3, 1, 3], ValueError, "a name of its own for each row. Got 3: two rows are called so"),
+    (["a", "b", "a"], ValueError, "a name of its own for each row. Got 'a': two rows are called so"),
+    ([True, "a", "b"], TypeError, r"names, not True or False. Got True: it looks like a mask"),
+    ([0, float(2**60), 2], ValueError, "cannot be told from its neighbours"),
+    ([1, 1.0, "a"], ValueError, "two rows are called so"),  # equal, so that no one could tell which is meant
+    ([0, -1, 2], ValueError, r"whole numbers from 0 to 2\*\*62 - 1, or labels. Got -1"),
+    ([0, 2**62, 2], ValueError, r"whole numbers from 0 to 2\*\*62 - 1, or labels. Got 4611686018427387904"),
+    (np.array([0, 2**63, 2], dtype=np.uint64), ValueError, "Got 9223372036854775808"),
+    ([0, 2**70, 2], ValueError, "Got 1180591620717411303424"),
+    (["a", None, "b"], ValueError, "a name for each row. Got None: row 1 has none"),
+    ([0.0, 1.0, float("nan")], ValueError, "a name for each row. Got nan: row 2 has none"),
+    (np.array([0.0, np.nan, 1.0]), ValueError, "a name for each row. Got nan: row 1 has none"),
+    (pd.array([1, None, 2], dtype="Int64"), ValueError, "row 1 has none"),
+    ([0, 1], ValueError, "3 names, one for each row. Got 2: every row has one name"),
+    ([], ValueError, "3 names, one for each row. Got 0"),
+    ([[1], [2], [3]], TypeError, r"labels that can be hashed. Got \[1\]"),
+    (np.arange(3)[:, None], ValueError, "one-dimensional. Got 'an array of 2 axes'"),
+    ([object(), "a", "b"], TypeError, "may not be written the same way in every session"),
+    ([frozenset("ab"), "a", "b"], TypeError, "may not be written the same way in every session"),
+    ([("a", object()), "a", "b"], TypeError, "may not be written the same way in every session"),
+    ([len, "a", "b"], TypeError, "may not be written the same way in every session"),
+    ({"a", "b", "c"}, TypeError, "a list of names of rows"),
+    ({"a": 1, "b": 2, "c": 3}, TypeError, "a list of names of rows"),
+    (3, TypeError, "a list of names of rows. Got 3"),
+    ("abc", TypeError, "a list of names of rows. Got 'abc'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("names", "error", "words"), BAD, ids=[str(k) for k in range(len(BAD))])
+def test_names_that_are_none_are_refused_with_the_value(names, error, words):
+    with pytest.raises(error, match=f"^The 'row_ids' parameter of here must be .*{words}"):
+        RowIds(names, 3, "here")
+
+
+@pytest.mark.parametrize("names", [names for names, *_ in BAD if not isinstance(names, str)], ids=lambda names: "")
+def test_a_fit_with_such_names_fits_nothing(names):
+    X = np.zeros((3, 1))
+    with pytest.raises((ValueError, TypeError), match="'row_ids' parameter of BaggedRegressor"):
+        (model := BaggedRegressor(n_bags=2)).fit(X, X[:, 0], row_ids=names)
+    assert not hasattr(model, "bags_")
+    with pytest.raises((ValueError, TypeError), match=r"'row_ids' parameter of Subbagging\.draw"):
+        Subbagging(1).resolve(3).draw(2, 0, row_ids=names)
+
+
+def test_ids_of_another_table_are_refused():
+    with pytest.raises(ValueError, match="3 names, one for each row"):
+        as_row_ids(RowIds(None, 4), None, 3, "fit")
+    with pytest.raises(ValueError, match="3 names, one for each row"):
+        Subbagging(1).resolve(3).draw(2, 0, row_ids=RowIds(None, 4))
+
+
+@pytest.mark.parametrize(("ids", "asked", "error", "words"), [
+    (RowIds(None, 3), [3], ValueError, r"names of rows that are there. Got \[3\]: no row is called so"),
+    (RowIds(None, 3), [0, -1], ValueError, r"Got \[-1\]: no row is called so"),
+    (RowIds(None, 3), ["0"], ValueError, r"Got \['0'\]: no row is called so"),
+    (RowIds(None, 3), [2**70], ValueError, "no row is called so"),
+    (RowIds(["0", "1"], 2), [0], ValueError, r"Got \[0\]: no row is called so"),
+    (RowIds([5, 9], 2), [5, 7, 6], ValueError, r"Got \[7, 6\]: no row is called so"),
+    (RowIds(["a", "b"], 2), ["a", "a"], ValueError, "each row once. .* a row is named twice"),
+    (RowIds(["a", "b"], 2), [None], ValueError, "a name for each row. Got None"),
+    (RowIds(["a", "b"], 2), [[1]], TypeError, "labels that can be hashed"),
+    (RowIds(["a", "b"], 2), "a", TypeError, "a list of names of rows. Got 'a'"),
+    (RowIds(None, 3), 1, TypeError, "a list of names of rows. Got 1"),
+])  # fmt: skip
+def test_names_that_no_row_has_are_refused(ids, asked, error, words):
+    with pytest.raises(error, match=words):
+        ids.positions(asked, "forget")
+
+
+def test_rows_join_only_under_names_that_are_free():
+    with pytest.raises(ValueError, match="Got 2: two rows are called so"):
+        RowIds(None, 3).joined(RowIds([2], 1))
+    assert RowIds(None, 3).joined(RowIds(["a"], 1)).names.tolist() == [0, 1, 2, "a"]
+
+
+def test_whole_numbers_that_pandas_made_floats_are_what_they_were():
+    np.testing.assert_array_equal(RowIds([3.0, 1.0], 2).names, [3, 1])
+    assert RowIds(None, 5).positions([3.0]).tolist() == [3]
+
+
+def test_names_can_be_walked_and_asked_for():
+    ids = RowIds(["ann", "bob"], 2)
+    assert list(ids) == ["ann", "bob"]
+    assert ids[1] == "bob"
+    assert "ann" in ids
+    assert "eve" not in ids
+    with pytest.raises(ValueError, match=r"no row is called so \(and 2 more\)\. Rows are called 'ann', 'bob'\."):
+        ids.positions(["v", "w", "x", "y", "z"])

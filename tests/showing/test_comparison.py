@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import BaggedClassifier, BaggedRegressor, leave_one_out
 from stablebag.measuring import Perturbations
-from stablebag.showing.comparison import Comparison, bagged_by, of_rows
+from stablebag.showing.comparison import Comparison, bagged_by, select_rows
 from stablebag.showing.facts import changes
 
 
@@ -69,7 +69,7 @@ def test_some_rows_in_blocks_are_the_same_as_of_all(classes, monkeypatch):
         model, y = BaggedClassifier(DecisionTreeClassifier(max_depth=3), n_bags=50, random_state=0), y > 140
     model.fit(X, y)
     rows = np.array([3, 17, 40])
-    whole = of_rows(leave_one_out(model, Z), rows)
+    whole = select_rows(leave_one_out(model, Z), rows)
     monkeypatch.setattr("stablebag.showing.comparison._AT_ONCE", 200)
     some = bagged_by(model, Z, rows)
     np.testing.assert_allclose(some.left_out, whole.left_out, atol=1e-12)

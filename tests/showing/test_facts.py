@@ -2,10 +2,13 @@ import json
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_breast_cancer
-from sklearn.tree import DecisionTreeClassifier
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag.showing.facts import json_name
+from stablebag import BaggedRegressor, Certificate, Subbagging, certify, leave_one_out
+from stablebag import leave_one_out_refit as refit
+from stablebag.showing.facts import guarantees, json_name
 from stablebag.showing.report.page import Colophon
 from stablebag.showing.study import study
 
@@ -47,3 +50,60 @@ def test_names_are_written_for_machines():
     day = pd.Timestamp("2020-02-03")
     for name in (np.int64(17), 17.0, "ann", day):
         assert json.loads(json.dumps(json_name(name))) in (17, "ann", "2020-02-03T00:00:00.000000000")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = load_diabetes(return_X_y=True)
+    tree = DecisionTreeRegressor(max_depth=4)
+    model = BaggedRegressor(tree, n_bags=300, random_state=0).fit(X[:200], y[:200])
+    return model, X[:200], y[:200], X[200:206]
+
+
+def test_reused_bags_stand_beside_reused_bags_and_matched_refits_beside_matched_refits(fitted):
+    model, X, y, Z = fitted
+    moved, proved, anew = leave_one_out(model, Z), certify(model, Z, reused=True), certify(model)
+    refitted = refit(model, X, y, Z, rows=[3, 50, 120], random_state=0)
+    first, mean, largest, again, matched = guarantees(moved, proved, anew, refitted, delta=0.1)
+    assert first.label == "by these bags: 90% of the rows move it by at most"
+    assert (first["measured"], first["proved"]) == (moved.epsilon(0.1).max(), proved.epsilon(0.1).max())
+    assert (mean["measured"], mean["proved"]) == (moved.mean().max(), proved.mean().max())
+    assert largest["measured"] == moved.max().max()
+    for line in (first, mean):
+        assert line["measured"] <= line["proved"]
+    assert np.isnan(again["measured"])
+    assert again["proved"] == anew.epsilon(0.1)
+    assert (again["price"], again["bags"]) == anew.price(0.1)
+    assert matched["measured"] == pytest.approx(refitted.values.mean())
+    assert matched["error"] > 0
+    assert matched["proved"] == anew.mean()
+
+
+def test_the_price_of_the_bags_is_what_more_of_them_save(fitted):
+    anew = certify(fitted[0])
+    price, enough = anew.price()
+    more = Certificate.for_targets(Subbagging(0.5), fitted[2], n_bags=enough, coupling="matched")
+    ideal = Certificate.for_targets(Subbagging(0.5), fitted[2], coupling="any").epsilon(0.05)
+    assert anew.epsilon(0.05) - price == pytest.approx(ideal)
+    assert more.epsilon(0.05) - ideal <= price / 2
+
+
+def test_what_is_known_without_proof_is_not_called_proved(fitted):
+    Z = fitted[3]
+    small = BaggedRegressor(DecisionTreeRegressor(), n_bags=30, random_state=0).fit(fitted[1][:20], fitted[2][:20])
+    lines = [*guarantees(leave_one_out(small, Z), certify(small, Z, reused=True))]
+    assert len(lines) == 3
+    assert np.isnan(lines[0]["proved"]) or lines[0]["proved"] < np.ptp(fitted[2][:20])
+    assert np.isnan(lines[0]["price"]) == np.isnan(lines[0]["proved"])
+    assert np.isnan(lines[2]["proved"])  # some row changes the range
+
+
+def test_rows_that_are_all_left_out_are_not_called_drawn_at_random():
+    X, y = load_diabetes(return_X_y=True)
+    model = BaggedRegressor(DecisionTreeRegressor(), n_bags=30, random_state=0).fit(X[:12], y[:12])
+    moved, proved, anew = leave_one_out(model, X[12:14]), certify(model, X[12:14], reused=True), certify(model)
+    for rows, said in ((range(12), "and all 12 rows"), (range(5), "and 5 rows drawn at random")):
+        refitted = refit(model, X[:12], y[:12], X[12:14], rows=list(rows), random_state=0)
+        line = [*guarantees(moved, proved, anew, refitted)][-1]
+        assert line.label.endswith(said)
+        assert np.isnan(line["error"]) == (len(rows) == 12)  # all rows are not a sample

@@ -16,7 +16,7 @@ from stablebag.measuring import Perturbations
 from stablebag.measuring.refits import refit_without_each, spread_of_a_few
 from stablebag.models.fitted import Fitted
 from stablebag.showing import comparison
-from stablebag.showing.comparison import Comparison, bagged_by, of_rows
+from stablebag.showing.comparison import Comparison, bagged_by, select_rows
 from stablebag.showing.study import rows_to_refit
 
 pytestmark = pytest.mark.slow
@@ -70,7 +70,7 @@ def many():
         refits = refit_without_each(model, Z, rows, raw)
         spread = spread_of_a_few(model, Z, rows, raw, seed)
         some, weights = rows_to_refit(reused, 4, seed)
-        few = of_rows(refits.moved, some), refits.spread[some], weights
+        few = select_rows(refits.moved, some), refits.spread[some], weights
         parts = (refits.moved, refits.spread), (None, spread), few
         found.append([Comparison(base, reused, 99, "", *each) for each in parts])
     return found

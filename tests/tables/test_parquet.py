@@ -1,3 +1,5 @@
+"""ParquetTable: rows by number."""
+
 import os
 import pickle
 
@@ -32,8 +34,144 @@ from stablebag import (
 )
 from stablebag.models.fitted import Fitted
 from stablebag.models.fitting import cuts
+from stablebag.tables.files import Kind
+from stablebag.tables.parquet import Frame, Matrix, Survey, numbers
+
+# -------------------------------------------------------------------------------------------------------------- filling
+
+
+@pytest.mark.parametrize(
+    ("array", "expected"),
+    [
+        (pa.array([1, 2, 3]), [3, 1]),
+        (pa.array([1, None, 3]), [3, 1]),
+        (pa.array([None, 2, 3]), [3, np.nan]),
+        (pa.array([True, False, None]), [np.nan, 1]),
+        (pa.array([False, True, True]), [1, 0]),
+        (pa.array([1.5, None, None], pa.float32()), [np.nan, 1.5]),
+        (pa.nulls(3), [np.nan, np.nan]),
+        (pa.array([1, 2, 3]).cast(pa.decimal128(20, 1)), [3, 1]),
+    ],
+)
+def test_numbers_are_taken_with_nan_for_missing_ones(array, expected):
+    np.testing.assert_array_equal(numbers(array, np.array([2, 0])).astype(float), expected)
+
+
+def test_a_matrix_is_filled_row_by_row():
+    filling = Matrix([Kind("a", "number"), Kind("b", "number")], np.dtype(np.float32), 3)
+    filling.put(pa.record_batch({"a": [1, 2], "b": [3.0, None]}), np.array([1]), 0)
+    filling.put(pa.record_batch({"a": [4, 5], "b": [6.0, 7.0]}), np.array([0, 1]), 1)
+    np.testing.assert_array_equal(filling.table(), np.array([[2, np.nan], [4, 6], [5, 7]], dtype=np.float32))
+    assert filling.table().flags.c_contiguous
+
+
+def test_a_frame_is_filled_from_batches_with_different_dictionaries():
+    towns = Kind("c", "category", arrow=pa.large_string(), categories=pa.array(["a", "b", "z"], pa.large_string()))
+    filling = Frame([towns, Kind("t", "other", arrow=pa.large_string())], np.array([5, 8, 9, 11]))
+    filling.put(_batch(["z", None, "a"], ["p", "q", None]), np.array([0, 1]), 0)
+    filling.put(_batch(["b", "a"], ["r", "s"]), np.array([0]), 2)
+    filling.put(_batch([None], ["u"]), np.array([0]), 3)
+    frame = filling.table()
+    assert frame.index.tolist() == [5, 8, 9, 11]
+    expected = pd.Categorical(["z", None, "b", None], categories=frame["c"].cat.categories)
+    assert frame["c"].cat.categories.tolist() == ["a", "b", "z"]
+    assert (frame["c"].cat.codes == expected.codes).all()
+    assert frame["t"].tolist() == ["p", "q", "r", "u"]
+
+
+def test_a_frame_of_a_range_counts_its_rows():
+    filling = Frame([Kind("a", "number", "int16")], range(3, 5))
+    filling.put(pa.record_batch({"a": [1, 2]}), np.array([0, 1]), 0)
+    pd.testing.assert_frame_equal(
+        filling.table(), pd.DataFrame({"a": np.array([1, 2], "i2")}, index=pd.RangeIndex(3, 5))
+    )
+
+
+def _batch(categories, texts):
+    return pa.record_batch({"c": pa.array(categories, pa.string()).dictionary_encode(), "t": texts})
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64(), pa.int64(), pa.bool_(), pa.null()], ids=str)
+def test_what_is_missing_is_the_same_nan_whatever_the_type(kind):
+    values = np.zeros(3, "f2") if kind == pa.float16() else [None] * 3
+    array = pa.array(values, kind, mask=np.ones(3, bool) if kind == pa.float16() else None)
+    assert numbers(array, np.array([0, 2])).astype("f8").tobytes() == np.full(2, np.nan).tobytes()
+
+
+# --------------------------------------------------------------------------------------------------------------- survey
+
+
+def survey(*files, **how):
+    """Files of lists of batches; each batch is a dict of columns."""
+    batches, place = [], 0
+    for number, file in enumerate(files):
+        for columns in file:
+            batch = pa.record_batch(columns)
+            batches.append((number, place, batch))
+            place += batch.num_rows
+    return Survey(batches, tuple("abc"[: len(files)]), "y", **how)
+
+
+def test_places_in_the_files_are_those_of_rows_with_a_target():
+    found = survey([{"y": [None, 1.0]}, {"y": [2.0, None, None]}], [], [{"y": [float("nan"), 6.0, 7.0]}])
+    assert found.known == (2, 0, 2)
+    assert found.present.left_out.tolist() == [0, 3, 4, 5]
+    assert found.targets.tolist() == [1, 2, 6, 7]
+    assert found.present.places(np.arange(4)).tolist() == [1, 2, 6, 7]
+    assert found.present.inside(0, 2).tolist() == [1]
+    assert found.present.inside(5, 3).tolist() == [1, 2]
+
+
+def test_places_are_the_numbers_of_rows_if_all_have_a_target(seed):
+    found = survey([{"y": [1, 2, 3]}])
+    assert found.targets.dtype == np.int64
+    assert found.present.places(np.array([0, 2])).tolist() == [0, 2]
+
+
+def test_places_agree_with_a_list_of_all_of_them(seed):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(300) < 0.3, np.nan, 1.0)
+    found = survey([{"y": y[:100]}, {"y": y[100:]}])
+    np.testing.assert_array_equal(found.present.places(np.arange(found.n_samples)), np.flatnonzero(~np.isnan(y)))
+
+
+@pytest.mark.parametrize("encode", [lambda array: array, lambda array: array.dictionary_encode()])
+def test_labels_are_objects_that_equal_ones_share(encode):
+    found = survey([{"y": encode(pa.array(["b", None, "a"]))}, {"y": encode(pa.array(["c", "b"]))}])
+    assert found.targets.tolist() == ["b", "a", "c", "b"]
+    assert found.targets[0] is found.targets[3]
+
+
+def test_names_and_units_are_those_of_rows_with_a_target():
+    found = survey([{"y": [1, None, 3], "g": ["u", "v", "w"]}], [{"y": [4], "g": ["u"]}], named=("g",))
+    assert found.named["g"].name == "g"
+    assert found.named["g"].tolist() == ["u", "w", "u"]
+
+
+def test_units_that_are_all_missing_in_one_file_are_missing():
+    found = survey([{"y": [1, 2], "g": ["u", "v"]}], [{"y": [3], "g": pa.nulls(1)}], named=("g",))
+    assert found.named["g"].isna().tolist() == [False, False, True]
+
+
+def test_dictionaries_and_missing_values_are_noted():
+    town = [pa.array(values).dictionary_encode() for values in (["u", "v"], ["u", "v"], ["w", None])]
+    files = [[{"y": [1, 2], "t": values, "k": [1, None if values is town[2] else 2]}] for values in town]
+    found = survey(*files, categories=("t",), counted=("k",))
+    assert [(path, values.to_pylist()) for path, values in found.dictionaries["t"]] == [("a", ["u", "v"]), ("c", ["w"])]
+    assert found.has_nulls == {"k": True}
+
+
+def test_targets_cannot_be_altered():
+    with pytest.raises(ValueError, match="read-only"):
+        survey([{"y": [1.0]}]).targets[0] = 2
+
+
+# --------------------------------------------------------------------------------------------------------------- tables
+
 
 NUMBERS = ["x", "z", "whole"]
+
+
 ALL = ["x", "z", "whole", "number", "flag", "town", "level", "day"]
 
 
@@ -50,9 +188,6 @@ def folders(tmp_path_factory):
 def folder(tmp_path):
     one_file(tmp_path, rows())
     return tmp_path
-
-
-# --------------------------------------------------------------------------------------------------- a worked example
 
 
 def test_rows_are_numbered_by_sorted_paths_and_then_by_the_order_of_the_file(tmp_path):
@@ -80,9 +215,6 @@ def test_rows_without_a_target_are_left_out_and_counted_before_anything_is_numbe
     assert table.take([1, 2])["x"].tolist() == [5, 7]
     assert table.take([0, 2]).index.tolist() == [0, 2]
     assert list(table.read(1, 5)) == []
-
-
-# ------------------------------------------------------------------------------------------------------ the same bits
 
 
 def encoded(learner):
@@ -192,9 +324,6 @@ def test_a_matrix_is_of_float32_where_that_is_exact(tmp_path):
     np.testing.assert_array_equal(X, [[1, 0.5, 1], [2, np.nan, 0]])
 
 
-# ---------------------------------------------------------------------------------------- what else takes such a table
-
-
 def test_errors_and_intervals_come_from_the_files(folders):
     table = ParquetTable(folders["uneven_files"], target="y", columns=["x", "whole"])
     X, y = table.to_memory()
@@ -275,9 +404,6 @@ def test_other_columns_are_refused_when_a_fitted_model_predicts(folders):
     )
     with pytest.raises(ValueError, match="feature names"):
         model.predict(ParquetTable(folders["one_file"], target="y", columns=["x", "whole"]))
-
-
-# --------------------------------------------------------------------------------------------------- hostile layouts
 
 
 def test_a_file_that_is_replaced_is_refused_by_name(folder):
@@ -441,9 +567,6 @@ def test_parameters_are_refused_in_a_sentence(how, match, folder):
 def test_rows_that_are_not_there_are_refused(folder):
     with pytest.raises(ValueError, match=r"numbers from 0 to 231. Got 232"):
         ParquetTable(folder, target="y", columns=NUMBERS).take([232])
-
-
-# ---------------------------------------------------------------------------------------------- what is kept, and said
 
 
 def test_it_is_small_and_open_to_all_on_a_journey(folders):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from grids import first
 from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
 from stablebag.proving.bounds import bagging_constant
 
@@ -75,34 +76,6 @@ def ensembles_of(n):
 def all_ensembles(largest):
     """Every n from 2 to `largest`, every m, four schemes."""
     return itertools.chain.from_iterable(map(ensembles_of, range(2, largest + 1)))
-
-
-def together(**grids):
-    """Try every combination of these arguments in one test, which names the one that fails."""
-
-    def decorate(test):
-        def run(**given):
-            for values in itertools.product(*grids.values()):
-                chosen = dict(zip(grids, values, strict=True))
-                try:
-                    test(**given, **chosen)
-                except Exception as error:
-                    error.add_note(f"with {chosen}")
-                    raise
-
-        functools.update_wrapper(run, test)
-        signature = inspect.signature(test)
-        others = [parameter for name, parameter in signature.parameters.items() if name not in grids]
-        run.__signature__ = signature.replace(parameters=others)
-        return run
-
-    return decorate
-
-
-def first(values, n_quick=1):
-    """The values of a parametrization, of which those after the first are slow."""
-    values = list(values)
-    return [*values[:n_quick], *(pytest.param(value, marks=pytest.mark.slow) for value in values[n_quick:])]
 
 
 def for_all_laws(largest, n_quick=3):

@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from grids import together
 from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, ObservedRange, Subbagging, TrimmedRange
 from stablebag.models.ranges import as_prediction_range
 from stablebag.proving import bounds
-from theorems.enumeration import enumerate_law, for_all_laws, learners, together
+from theorems.enumeration import enumerate_law, for_all_laws, learners
 
 MOVING = as_prediction_range(lambda y: (y.mean() - 1, y.mean() + 1), "here")
 ROUNDING = 1e-12  # a perturbation is a sum of at most 6,435 floats

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from grids import first, together
 from stablebag import BernoulliSubbagging, Certificate, ClassicalBagging, Subbagging
 from stablebag.proving import bounds
-from theorems.enumeration import enumerate_law, first, learners, together
+from theorems.enumeration import enumerate_law, learners
 
 LAWS = [Subbagging(2).resolve(4), Subbagging(3).resolve(6), BernoulliSubbagging(0.5).resolve(4),
         ClassicalBagging(4).resolve(4), Subbagging(1).resolve(8)]  # fmt: skip

@@ -7,19 +7,12 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from grids import first, together
 from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
 from stablebag.proving import unstable_epsilon
 from stablebag.proving.bounds import bagging_constant, kth_perturbation
 from stablebag.proving.frontier import all_plus, frontier, largest_mean, work_out
-from theorems.enumeration import (
-    all_ensembles,
-    enumerate_law,
-    enumerate_patterns,
-    first,
-    for_all_laws,
-    learners,
-    together,
-)
+from theorems.enumeration import all_ensembles, enumerate_law, enumerate_patterns, for_all_laws, learners
 
 GOLDEN = [
     (Subbagging(3), [0.5, 0.3, 0.2, 0.2, 0.2, 0.2]),

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
+from grids import first, together
 from stablebag import BaggedRegressor, FixedRange, FunctionRegressor, ObservedRange, Subbagging, predict_interval
 from stablebag.deciding.stable_jackknife import StableJackknife, _certificate
 from stablebag.resampling.schemes import as_law
-from theorems.enumeration import first, together
 
 
 @functools.cache

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from grids import first, together
 from stablebag import (
     BaggedClassifier,
     BernoulliSubbagging,
@@ -27,7 +28,6 @@ from stablebag import (
 from stablebag.deciding import selection_stability
 from stablebag.deciding.label_sets import JackknifeSets
 from stablebag.resampling.units import RowIds, Units
-from theorems.enumeration import first, together
 
 POINTS = np.array([[0.0], [2.0], [100.0]])
 CLASSES = np.array(list("abc"))

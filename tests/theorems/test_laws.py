@@ -5,8 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from grids import first, together
 from stablebag import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
-from theorems.enumeration import enumerate_law, first, together
+from theorems.enumeration import enumerate_law
 
 
 def finite_laws(n):

@@ -5,11 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
+from grids import first, together
 from stablebag import Certificate, Subbagging
 from stablebag.paper.counterexamples import Memorizer, ThresholdCount
 from stablebag.proving import unstable_epsilon
 from stablebag.proving.bounds import memorizer_in_sample_delta, threshold_perturbation
-from theorems.enumeration import enumerate_law, first, together
+from theorems.enumeration import enumerate_law
 
 
 def outputs_of(learner, X, y, bags, point):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from grids import first, together
 from stablebag import (
     BaggedRegressor,
     BernoulliSubbagging,
@@ -25,7 +26,6 @@ from stablebag import (
 )
 from stablebag.proving import bounds
 from stablebag.proving.coupling import matched
-from theorems.enumeration import first, together
 
 ROUNDING = 1e-12
 

@@ -15,6 +15,7 @@ import pytest
 from scipy.stats import binom
 from sklearn.base import clone
 
+from grids import first, together
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
@@ -35,7 +36,6 @@ from stablebag import (
 from stablebag._wording import rounded_up
 from stablebag.resampling import ResamplingScheme
 from stablebag.showing.study import study
-from theorems.enumeration import first, together
 
 ROUNDING = 1e-11
 POINTS = np.array([[0.0], [100.0]])

@@ -11,6 +11,7 @@ import math
 import numpy as np
 import pytest
 
+from grids import first, together
 from stablebag import (
     BaggedRegressor,
     BernoulliSubbagging,
@@ -26,7 +27,6 @@ from stablebag import (
     leave_one_out_refit,
 )
 from stablebag.models.fitted import Fitted
-from theorems.enumeration import first, together
 
 ROUNDING = 1e-11
 POINTS = np.array([[0.0], [100.0]])

@@ -6,9 +6,10 @@ import math
 import numpy as np
 import pytest
 
+from grids import first, together
 from stablebag import BaggedRegressor, BernoulliSubbagging, ClassicalBagging, Subbagging, select_model
 from stablebag.deciding import RankSets, top_k_sets
-from theorems.enumeration import enumerate_law, first, together
+from theorems.enumeration import enumerate_law
 
 SCHEMES = [Subbagging(2), Subbagging(3), BernoulliSubbagging(0.5), ClassicalBagging(3)]
 

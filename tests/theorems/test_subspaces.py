@@ -9,6 +9,7 @@ import itertools
 import numpy as np
 import pytest
 
+from grids import first, together
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
@@ -22,7 +23,6 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
-from theorems.enumeration import first, together
 from theorems.test_models_keep_their_certificates import ROUNDING, assert_kept, hashed
 
 N, COLUMNS = 5, 4

@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pytest
 
+from grids import first, together
 from resampling.own_schemes import ListedUnequal, random_bags
 from stablebag import (
     BaggedClassifier,
@@ -30,7 +31,7 @@ from stablebag.measuring import Perturbations
 from stablebag.proving import bounds
 from stablebag.proving.coupling import matched
 from stablebag.resampling.covariance import moments, norm_of
-from theorems.enumeration import enumerate_law, first, learners, together
+from theorems.enumeration import enumerate_law, learners
 from theorems.test_matched_bags import parity as sum_parity
 from theorems.test_matched_bags import supremum_over_zero_one
 from theorems.test_models_keep_their_certificates import CLASSIFIERS, POINTS, REGRESSORS, assert_kept

@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pytest
 
+from grids import first, together
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
@@ -28,7 +29,6 @@ from stablebag import (
 )
 from stablebag.models.fitted import Fitted
 from stablebag.proving import bounds
-from theorems.enumeration import first, together
 
 ROUNDING = 1e-11
 SIZES = [(1, 4, 2), (3, 1, 1, 5), (2, 2, 1, 6, 1), (1, 1, 7, 2, 3, 1)]

@@ -51,49 +51,52 @@ def interval(
       stablebag interval visits.csv --target outcome --group patient_id --test new.csv --output intervals.csv
       stablebag interval homes.csv --target price --test new.csv --locally-weighted --keep address --output i.csv
     """
-    from stablebag.cli import training as groups
+    from stablebag.cli import training
     from stablebag.cli.saving import check_can_save, save_model
-    from stablebag.cli.training import TwoTables, about_bags, check_level
+    from stablebag.cli.training import TwoTables, check_level, describe_random_bags
     from stablebag.deciding.intervals import predict_interval
     from stablebag.models.estimators import BaggedRegressor
-    from stablebag.tables.columns import about_copies_to_predict
+    from stablebag.tables.leakage import about_copies_to_predict
 
     check_level(confidence, "--confidence")
     refuse_unwritable(output, *paths_of(options["table"]), test)
     check_can_save(save, *paths_of(options["table"]), test)
     console = open_console()
     with progress(console, "Reading"):
-        data = TwoTables.read(options, test, "regression")
-    for warning in data.data.as_read.warned:
+        tables = TwoTables.read(options, test, "regression")
+    for warning in tables.table.as_read.warned:
         say(console, warning)
-    new, kept = data.new, data.new.kept(keep)
-    check_method(method, locally_weighted, confidence, data.groups, len(data.y))
-    model = data.model(console, BaggedRegressor, random_number=method in _OF_RANDOM_BAGS)
-    _check_stable(model, data.y, confidence, method)
+    new, columns = tables.new, tables.new.columns_to_write(keep)
+    check_method(method, locally_weighted, confidence, tables.table.groups, len(tables.table.y))
+    model = tables.model(console, BaggedRegressor, random_number=method in _OF_RANDOM_BAGS)
+    _check_stable(model, tables.table.y, confidence, method)
     with progress(console, "Fitting"):
-        model.fit(**data.to_fit)
+        model.fit(**tables.to_fit)
     with print_warnings(console):
         found = predict_interval(
             model, new.X, confidence_level=confidence, method=method, locally_weighted=locally_weighted
         )
-    say_intervals(console, found, data.y, locally_weighted, about_bags(model))
-    for note in data.notes:
+    say_intervals(console, found, tables.table.y, locally_weighted, describe_random_bags(model))
+    for note in tables.notes:
         say(console, note)
-    if data.groups is not None:
-        say(console, f"Trained on {groups.counted(data.groups)}; the intervals are for rows of other groups.")
-        if known := groups.seen_before(data.groups, new.groups):
+    if tables.table.groups is not None:
+        say(
+            console,
+            f"Trained on {training.count_rows(tables.table.groups)}; the intervals are for rows of other groups.",
+        )
+        if known := training.describe_seen_groups(tables.table.groups, new.groups):
             say(console, f"{known} The guarantee is not about these rows.")
-    elif noticed := data.suggestion:
-        say(console, noticed)
+    elif tables.suggestion:
+        say(console, tables.suggestion)
     if new.y is not None:
         say(console, f"{percent(found.coverage(new.y))} of the known targets are inside.")
-    for noticed in about_copies_to_predict(data.X, data.y, new):
+    for noticed in about_copies_to_predict(tables.table.X, tables.table.y, new):
         say(console, noticed)
     with whole(output) as partial:
-        new.beside(columns_of(found), kept, "interval").to_csv(partial, index=False)
+        new.with_results(columns_of(found), columns, "interval").to_csv(partial, index=False)
     say(console, f"{len(found.lower):,} intervals are in {output}.")
     if save is not None:
-        say(console, save_model(save, model, data.data.reading, options["table"]))
+        say(console, save_model(save, model, tables.table.reading, options["table"]))
 
 
 def columns_of(found: Any) -> dict[str, Any]:
@@ -115,8 +118,8 @@ def say_intervals(console: Console, found: Any, y: np.ndarray, locally_weighted:
 def check_method(method: str, locally_weighted: bool, confidence: float, units: Any, n_rows: int) -> None:
     """Refuse a method that is not for these rows or units, and levels at which every interval would be infinite."""
     from stablebag._wording import GROUPS, ROWS
-    from stablebag.cli.training import TableError
     from stablebag.deciding.jackknife import quantile_rank
+    from stablebag.tables.text import TableError
 
     noun = ROWS if units is None else GROUPS
     if units is not None and not units.is_unique and method == "stable-jackknife":

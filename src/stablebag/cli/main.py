@@ -1,5 +1,6 @@
 """The command `stablebag`: commands that say what is wrong in one sentence, and end at once when they are told to."""
 
+import shlex
 import signal
 import sys
 import threading
@@ -9,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from stablebag import __version__
-from stablebag._wording import visible
+from stablebag._wording import option_style, visible
 
 try:
     import click
@@ -30,6 +31,29 @@ _COMMANDS = {
     "reproduce": "reproduce",
 }
 _LONG = {"measure", "interval", "sets", "predict", "demo", "reproduce"}  # these say from the start what they do
+
+
+_FLAGS = {
+    "kinds": "--kind",
+    "ids": "--id",
+    "separator": "--sep",
+    "random_state": "--seed",
+}  # others are called as the parameter is
+
+
+def as_flag(name: str, value: Any = None) -> str:
+    """Return a parameter as an option of the command line.
+
+    >>> as_flag("kinds", {"size": "number"}), as_flag("drop", ["a b", "c"]), as_flag("max_memory")
+    ('--kind size=number', "--drop 'a b' --drop c", '--max-memory')
+    """
+    flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
+    if value is None:
+        return flag
+    if isinstance(value, dict):
+        value = [f"{key}={item}" for key, item in value.items()]
+    values = value if isinstance(value, list) else [value]
+    return " ".join(f"{flag} {shlex.quote(str(one))}" for one in values)
 
 
 class _Terminated(KeyboardInterrupt):
@@ -62,7 +86,8 @@ class _Commands(click.Group):
         here = threading.current_thread() is threading.main_thread()
         before = signal.signal(signal.SIGTERM, _terminate) if here else None
         try:
-            return super().invoke(ctx)
+            with option_style(as_flag):
+                return super().invoke(ctx)
         except click.ClickException as error:
             error.message = visible(error.message)  # which may have a path in it
             raise

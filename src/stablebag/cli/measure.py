@@ -22,15 +22,18 @@ from stablebag.cli.budget import Workload, room_named, settled
 from stablebag.cli.options import number_or_auto, save_option, scheme_of, table_options
 from stablebag.cli.printing import open_console, print_columns, print_study, print_warnings, progress, say
 from stablebag.cli.saving import check_can_save, save_model
-from stablebag.cli.training import Columns, Reading, make_learner, parse_parameters
+from stablebag.cli.training import make_learner, parse_parameters
 from stablebag.models.caching import keep_fits
 from stablebag.models.estimators import BaggedClassifier, BaggedRegressor
 from stablebag.models.rows import RowSource
 from stablebag.showing.report.page import Colophon
 from stablebag.showing.scores import SPANS, checked_metric
 from stablebag.showing.study import study
-from stablebag.tables import columns
+from stablebag.tables import leakage
+from stablebag.tables.columns import Columns
+from stablebag.tables.roles import suggest_group
 from stablebag.tables.text import TableError, name_of, paths_of, refuse_unknown
+from stablebag.tables.training import Reading
 
 _SPANS = (6, 20)  # of time, over which accuracy is compared: so many, one for each 100 held-out rows
 
@@ -237,18 +240,15 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
     """Read the table, hold out rows, and collect what there is to say about both."""
     table, target, test, size, seed = (options[name] for name in ("table", "target", "test", "test_size", "seed"))
     with progress(open_console(), f"Reading {name_of(table)}"):
-        is_large = training.is_large(options)
-        if is_large:
-            training.refuse_in_memory_only(options)
-        _check_time(options, is_large=is_large)
-        data = (training.LargeTable if is_large else training.TrainingTable).from_options(options)
+        _check_time(options, is_large=training.is_large(options))
+        data = training.read_training_table(options)
     if options["time"] is not None:
         dates_first = sorted(data.as_read.columns, key=lambda column: column.kind != "date")
         refuse_unknown([column.name for column in dates_first], options["time"])
-    X, y, task, units, others = data.X, data.y, data.task, data.groups, None
+    X, y, task, groups, groups_test = data.X, data.y, data.task, data.groups, None
     warnings, time = list(data.as_read.warned), options["time"]
     notes = [f"{data.n_rows:,} rows of {name_of(table)}; the target is {target!r} ({task})."]
-    notes[:0] = data.said or training.about_other_files(options)
+    notes[:0] = data.notes
     if data.n_without_target:
         words = (
             f"; if words such as None or NA are classes, add --kind {target}=category"
@@ -257,35 +257,36 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
         )
         notes.append(f"{data.n_without_target:,} rows without a target were left out{words}.")
     notes += data.as_read.lines()
-    if units is not None:
-        notes.append(training.sizes(units))
+    if groups is not None:
+        notes.append(training.describe_group_sizes(groups))
     if test is not None:
         new = data.read_new(test, needs_target=True)
-        X_test, y_test, others = new.X, new.y, new.groups
-        notes += new.said
-    elif isinstance(data, training.LargeTable):
-        X_test, y_test, others = data.X_test, data.y_test, data.groups_test
+        X_test, y_test, groups_test = new.X, new.y, new.groups
+        notes += new.notes
+    elif data.is_in_files:
+        X_test, y_test, groups_test = data.X_test, data.y_test, data.groups_test
     elif time is not None:
-        X, X_test, y, y_test, others, said = held_out_latest(X, y, time, size, task)
-        notes.append(said)
-    elif units is None:
-        if not is_large:
-            warnings += columns.about_time(columns.in_time(X, y, task), target)
+        X, X_test, y, y_test, groups_test, note = held_out_latest(X, y, time, size, task)
+        notes.append(note)
+    elif groups is None:
+        ordered = leakage.in_time(X, y, task)
+        way = f"add --time {shlex.quote(ordered[0])}: it holds out the latest rows" if ordered else ""
+        warnings += leakage.about_time(ordered, target, way)
         X, X_test, y, y_test = held_out(X, y, size, task, seed)
         if len(y) < 2:
             raise TableError("One row is left to train on, and two are needed. Give more rows, or --test.")
     else:
-        X, X_test, y, y_test, units, others = training.held_out_units(X, y, units, size, task, seed)
-    notes.append(training.trained(len(y), len(X_test), units, others))
-    if known := training.seen_before(units, others):
+        X, X_test, y, y_test, groups, groups_test = training.hold_out_groups(X, y, groups, size, task, seed)
+    notes.append(training.describe_split(len(y), len(X_test), groups, groups_test))
+    if known := training.describe_seen_groups(groups, groups_test):
         warnings.append(f"{known} So the scores flatter predictions for new groups.")
-    if units is None and (noticed := training.suggestion(X_test) if is_large else training.suggestion(X, X_test)):
-        warnings.append(noticed)
-    if not is_large and y_test is not None:
-        warnings += columns.about_copies(X, y, X_test, y_test)
-    notes.append(data.covered(units if units is not None or isinstance(X, RowSource) else X.index))
+    if groups is None and (suggestion := suggest_group(*([X_test] if data.is_in_files else [X, X_test]))):
+        warnings.append(suggestion)
+    if not data.is_in_files and y_test is not None:
+        warnings += leakage.about_copies(X, y, X_test, y_test)
+    notes.append(data.guarantee_scope(groups if groups is not None or data.is_in_files else X.index))
     return StudyRows(
-        X, y, X_test, y_test, task, units, others, tuple(notes), tuple(warnings), data.reading, data.as_read
+        X, y, X_test, y_test, task, groups, groups_test, tuple(notes), tuple(warnings), data.reading, data.as_read
     )
 
 

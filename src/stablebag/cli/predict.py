@@ -51,10 +51,11 @@ def predict(
       stablebag predict model.skops new.csv --output p.csv
       stablebag predict model.skops new.csv --interval 0.9 --output p.csv
     """
-    from stablebag.cli import training as groups
+    from stablebag.cli import training
     from stablebag.cli.saving import SavedModel
-    from stablebag.cli.training import TableError, check_level, check_share
-    from stablebag.tables.columns import about_copies_to_predict
+    from stablebag.cli.training import check_level, check_share
+    from stablebag.tables.leakage import about_copies_to_predict
+    from stablebag.tables.text import TableError
 
     refuse_unwritable(output, model_file, table)
     if confidence is not None:
@@ -69,7 +70,7 @@ def predict(
     if locally_weighted and confidence is None:
         raise TableError("--locally-weighted is for intervals. Add --interval 0.9, or leave it out.")
     new = saved.reading.read_new(table)
-    kept, console = new.kept(keep), open_console()
+    columns, console = new.columns_to_write(keep), open_console()
     units = _units(model, group)
     if confidence is not None:
         check_method(method, locally_weighted, confidence, units, len(fitted(model).y))
@@ -81,14 +82,14 @@ def predict(
             results = _classes(console, model, new, target, delta if with_sets else None)
     for noticed in about_copies_to_predict(fitted(model).X, fitted(model).y, new):
         say(console, noticed)
-    if confidence is not None and (known := groups.seen_before(units, new.groups)):
+    if confidence is not None and (known := training.describe_seen_groups(units, new.groups)):
         say(console, f"{known} The guarantee is not about these rows.")
     if saved.note:
         say(console, saved.note)
-    for note in new.said:
+    for note in new.notes:
         say(console, note)
     with whole(output) as partial:
-        new.beside(results, kept, "predicted").to_csv(partial, index=False)
+        new.with_results(results, columns, "predicted").to_csv(partial, index=False)
     say(console, f"{len(new.frame):,} predictions are in {output}.")
 
 

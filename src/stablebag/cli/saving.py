@@ -15,9 +15,9 @@ from typing import Any
 
 from stablebag import __version__
 from stablebag._writing import refuse_unwritable, whole
-from stablebag.cli.training import Reading
 from stablebag.models.fitted import fitted
 from stablebag.tables.text import TableError, name_of
+from stablebag.tables.training import Reading
 
 _ORIGIN = "stablebag.json"
 _FORMAT = 2

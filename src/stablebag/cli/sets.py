@@ -55,12 +55,12 @@ def sets(
       stablebag sets visits.csv --target diagnosis --group patient_id --test new.csv
       stablebag sets patients.csv --target diagnosis --test new.csv --method jackknife+ --confidence 0.9
     """
-    from stablebag.cli import training as groups
+    from stablebag.cli import training
     from stablebag.cli.saving import check_can_save, save_model
-    from stablebag.cli.training import TwoTables, about_bags, check_level, check_share
+    from stablebag.cli.training import TwoTables, check_level, check_share, describe_random_bags
     from stablebag.deciding.label_sets import predict_set
     from stablebag.models.estimators import BaggedClassifier
-    from stablebag.tables.columns import about_copies_to_predict
+    from stablebag.tables.leakage import about_copies_to_predict
 
     covers = method == "jackknife+"
     if covers and delta is not None:
@@ -85,43 +85,43 @@ def sets(
     check_can_save(save, *paths_of(options["table"]), test)
     console = open_console()
     with progress(console, "Reading"):
-        data = TwoTables.read(options, test, "classification")
-    for warning in data.data.as_read.warned:
+        tables = TwoTables.read(options, test, "classification")
+    for warning in tables.table.as_read.warned:
         say(console, warning)
-    new, kept = data.new, data.new.kept(keep)
-    model = data.model(console, BaggedClassifier, random_number=covers)
+    new, columns = tables.new, tables.new.columns_to_write(keep)
+    model = tables.model(console, BaggedClassifier, random_number=covers)
     with progress(console, "Fitting"):
-        model.fit(**data.to_fit)
+        model.fit(**tables.to_fit)
     with print_warnings(console, {"by_class=False": "--overall", "by_class=True": "--by-class"}):
         found = predict_set(model, new.X, method=method, **about)
     say(console, conclusion(found))
-    say(console, f"{found.guarantee} {about_bags(model)}".strip())
+    say(console, f"{found.guarantee} {describe_random_bags(model)}".strip())
     if not covers and not (found.sizes == 1).any():
         say(console, "More training rows, more bags or a larger --delta give smaller sets.")
     console.print(_table(found))
-    known = new.y if new.y is not None and set(new.y) & set(data.y) else None
+    known = new.y if new.y is not None and set(new.y) & set(tables.table.y) else None
     if found.training_coverage is not None or known is not None:
         console.print(_classes(found, known))
-    for note in data.notes:
+    for note in tables.notes:
         say(console, note)
-    if data.groups is not None:
-        say(console, f"Trained on {groups.counted(data.groups)}.")
-        seen = groups.seen_before(data.groups, new.groups)
+    if tables.table.groups is not None:
+        say(console, f"Trained on {training.count_rows(tables.table.groups)}.")
+        seen = training.describe_seen_groups(tables.table.groups, new.groups)
         if covers and seen:
             say(console, f"{seen} The guarantee is not about these rows.")
-    elif noticed := data.suggestion:
-        say(console, noticed)
+    elif tables.suggestion:
+        say(console, tables.suggestion)
     if known is not None:
         one = f"{percent(found.correct_singletons(known))} have it as the only one"
         say(console, f"{percent(found.coverage(known))} of the known labels are in their sets; {one}.")
-        for noticed in about_copies_to_predict(data.X, data.y, new):
+        for noticed in about_copies_to_predict(tables.table.X, tables.table.y, new):
             say(console, noticed)
     if output is not None:
         with whole(output) as partial:
-            new.beside(columns_of(found), kept, "set").to_csv(partial, index=False)
+            new.with_results(columns_of(found), columns, "set").to_csv(partial, index=False)
         say(console, f"{len(found):,} sets are in {output}.")
     if save is not None:
-        say(console, save_model(save, model, data.data.reading, options["table"]))
+        say(console, save_model(save, model, tables.table.reading, options["table"]))
 
 
 def conclusion(found: Any) -> str:

@@ -621,7 +621,6 @@ def stable_ranking(
     *,
     k: int = 1,
     within: str | float = "simplex",
-    items: Sequence[Any] | None = None,
     bagging: Any = None,
     epsilon: float | None = None,
     delta: float = 0.05,
@@ -637,7 +636,7 @@ def stable_ranking(
     ----------
     function : callable or estimator
         ``function(X, y, seed)`` or ``function(X, y)`` returns the scores of the items, always the same ones in the same
-        order; a dictionary or a pandas Series of them has the names of the items, too. A learner ranks features, by its
+        order. Return a dictionary or a pandas Series to name the items. A learner ranks features, by its
         `feature_importances_` or by the sizes of its `coef_` after fit.
     X : array-like, sparse array or data frame of shape (n_samples, n_features)
         The rows.
@@ -650,9 +649,6 @@ def stable_ranking(
         (radius sqrt(1 - 1 / L) for L items; all zeros stand for equal scores), "box" if each is between 0 and 1 (radius
         sqrt(L) / 2), a number for a ball of this radius around the origin. In a bag, scores beyond the ball are
         shortened to its radius, and those outside of a simplex or a box are refused.
-    items : sequence or None, default=None
-        What the items are called. None takes the names that the scores have, for a learner those of the features that
-        it saw, and else counts.
     bagging : BaggedRegressor, BaggedClassifier or None, default=None
         How bags are drawn: the `scheme`, `n_bags`, `n_jobs` and `random_state` of an unfitted bagged model, whose
         learner is not used. None is ``BaggedRegressor()``: 500 bags of half of the rows. Smaller bags give a smaller
@@ -700,11 +696,11 @@ def stable_ranking(
     n_items = raw.shape[1]
     if k > n_items:
         raise refuse_value("k", "stable_ranking", "at most the number of items", k, f"there are {n_items} items.")
-    named = _named(items, names, n_items)
+    items = list(range(n_items)) if names is None else [plain(name) for name in names]
     sizes = scores_in.radius(n_items), scores_in.diameter(n_items)
     stability = StabilityGuarantee.of(model, *sizes, epsilon, delta, "stable_ranking")
     average: BagAverage = fitted(model).average
-    return StableRanking(named, average.prediction([raw]), k, scores_in, stability, raw, average)
+    return StableRanking(items, average.prediction([raw]), k, scores_in, stability, raw, average)
 
 
 def _stacked(model: BaggedFindings, scores_in: ScoreSet) -> tuple[np.ndarray, list[Any] | None]:
@@ -722,17 +718,3 @@ def _stacked(model: BaggedFindings, scores_in: ScoreSet) -> tuple[np.ndarray, li
                 "of the same items in the same order, whatever the rows."
             )
     return np.stack([scores_in.centre(n_items) if one is None else one[0] for one in found]), names
-
-
-def _named(items: Any, names: list[Any] | None, n_items: int) -> list[Any]:
-    """What items are called: as the user says, as their scores do, or by number."""
-    if items is None:
-        return list(range(n_items)) if names is None else [plain(name) for name in names]
-    try:
-        fit = len(items) == n_items == len(set(items))
-    except TypeError:  # no sequence, or of what cannot be told apart
-        fit = False
-    if not fit:
-        expected = f"{n_items} different names, one for each score"
-        raise refuse_value("items", "stable_ranking", expected, items, "the function returns so many scores.")
-    return [plain(item) for item in items]

@@ -44,7 +44,7 @@ from stablebag.resampling.bags import Bags
 class FitJob:
     """What to fit: one clone of a learner to the rows of each bag.
 
-    Made by the method `prepare` of an ensemble. Refits without some row are a job as well, with one bag per refit.
+    Made by `prepare_fit`. Refits without some row are a job as well, with one bag per refit.
 
     Parameters
     ----------

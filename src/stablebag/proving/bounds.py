@@ -314,19 +314,6 @@ def second_moment_epsilon(delta: float, constant: float, n_bags: float, coupling
     return math.inf if delta == 0 else mean_square_perturbation(constant, n_bags, coupling) / math.sqrt(delta)
 
 
-def second_moment_delta(epsilon: float, constant: float, n_bags: float, coupling: Coupling | str = ANY) -> float:
-    """Return the share of rows that may exceed `epsilon` with finitely many bags: (c / 4 + 1 / B) / epsilon^2.
-
-    Proved here (docs/proofs.md, 4), as `second_moment_epsilon`. At most 1.
-
-    >>> second_moment_delta(epsilon=0.5, constant=0.04, n_bags=100)
-    0.08
-    """
-    epsilon = check_epsilon(epsilon, "second_moment_delta")
-    root = mean_square_perturbation(constant, n_bags, coupling)
-    return 1.0 if root >= epsilon else (root / epsilon) ** 2
-
-
 def mean_square_perturbation(constant: float, n_bags: float = math.inf, coupling: Coupling | str = ANY) -> float:
     """Bound the root of the mean over rows of the expected squared perturbation: sqrt(c / 4 + 1 / B).
 
@@ -729,19 +716,6 @@ def vote_delta(epsilon: float, constant: float, shares: Sequence[float]) -> floa
     epsilon = check_epsilon(epsilon, "vote_delta")
     square = check_constant(constant, "vote_delta") * vote_variance(shares)
     return 0.0 if square == 0 else 1.0 if square >= epsilon * epsilon else square / epsilon / epsilon
-
-
-def vote_epsilon(delta: float, constant: float, shares: Sequence[float]) -> float:
-    """Return the distance exceeded by at most a share `delta` of the rows, for the shares of the votes.
-
-    Proved here (docs/proofs.md, 5), for infinitely many bags: ``sqrt(c (1 - |w|^2) / delta)``.
-
-    >>> round(vote_epsilon(delta=0.54, constant=0.01, shares=[0.6, 0.3, 0.1]), 9)
-    0.1
-    """
-    delta = check_delta(delta, "vote_epsilon")
-    square = check_constant(constant, "vote_epsilon") * vote_variance(shares)
-    return 0.0 if square == 0 else math.inf if delta == 0 else math.sqrt(square / delta)
 
 
 def vector_monte_carlo_radius(n_bags: float, monte_carlo_delta: float, radius: float, diameter: float) -> float:

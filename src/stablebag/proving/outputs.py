@@ -209,12 +209,12 @@ class VectorOutputs(Outputs):
     ----------
     length : float or None, default=None
         The largest distance between two of them; None stands for twice the radius.
-    radius : float, default=1.0
-        All of them are within this distance of some point.
     shift : float, default=0.0
         How far bags without rows alone move the average of a classifier when a class loses its only row.
     shifted_share : float, default=0.0
         The share of the rows that may be the only ones of their class.
+    radius : float, default=1.0
+        All of them are within this distance of some point.
 
     Examples
     --------

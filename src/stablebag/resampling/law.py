@@ -5,7 +5,7 @@ import math
 import numbers
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -93,9 +93,7 @@ _MOST_DRAWN = 2**42  # the most rows that bags can have together
 _MOST_TRIES = 10_000  # the most tries to draw a bag without a given row
 _MOST_THINNED = 3_000  # the most rows for which laws of fewer rows are worked out from that of all
 _MOST_COUNTED = 1_000_000  # the most rows of which a user's scheme is asked how many are in a bag
-_NOT_THE_LAW = frozenset(
-    {"describe", "digest", "condition", "bag_size", "strata", "clusters", "barred"}
-)  # nor are __names__
+_NOT_THE_LAW = frozenset({"describe", "digest", "condition"})  # nor are parameters, and __names__
 
 
 @dataclass(frozen=True)
@@ -689,8 +687,9 @@ def _has_law_of(scheme: ResamplingScheme, kind: type) -> bool:
     """Whether what a class defines is true of a scheme derived from it: it holds for any law, or none of it changed."""
     if "_of_any_law" in vars(kind):
         return True
-    names = {name for name in dir(kind) if not name.startswith("__")} - _NOT_THE_LAW
-    if any(name in vars(scheme) for name in names):  # of this one object
+    parameters = {field.name for field in fields(kind)} if is_dataclass(kind) else set()
+    names = {name for name in dir(kind) if not name.startswith("__")} - parameters - _NOT_THE_LAW
+    if any(name in vars(scheme) and callable(getattr(kind, name)) for name in names):  # a method of this one object
         return False
     return all(_defined_in(type(scheme), name) is _defined_in(kind, name) for name in names)
 

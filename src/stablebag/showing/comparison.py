@@ -85,7 +85,7 @@ class Comparison:
     def of(cls, base: Perturbations | None, bagged: Perturbations) -> "Comparison":
         """Compare two perturbations; of the bagged model's, those by the rows of the base model's are taken."""
         n = len(bagged.rows) if bagged.scope is None else bagged.scope.n_samples
-        return cls(base, bagged if base is None else of_rows(bagged, np.asarray(base.rows)), n)
+        return cls(base, bagged if base is None else select_rows(bagged, np.asarray(base.rows)), n)
 
     @property
     def how(self) -> str:
@@ -249,7 +249,7 @@ class Comparison:
         """The base model's squared changes by rows and points, and the weights of the rows."""
         assert self.base is not None
         if self._is_by_refits and self.refitted is not None:
-            chosen = of_rows(self.base, np.asarray(self.refitted.rows))
+            chosen = select_rows(self.base, np.asarray(self.refitted.rows))
             return (chosen.values / self._unit) ** 2, self._shares
         return (self.base.values / self._unit) ** 2, np.ones(len(self.base.rows))
 
@@ -399,7 +399,7 @@ def bagged_by(model: Any, X: Any, rows: np.ndarray) -> Perturbations:
     for _, raw in fitted(model).raw_blocks(X):
         for first in range(0, raw.shape[1], step):
             some = raw[:, first : first + step]
-            parts.append(of_rows(perturbations_of(fitted(model).average, some), rows))
+            parts.append(select_rows(perturbations_of(fitted(model).average, some), rows))
     one, spreads = parts[0], [part.bags for part in parts if part.bags is not None]
     together = BagSpread(np.concatenate([bags.deviation for bags in spreads]), None, spreads[0].n_bags,
                          spreads[0].n_without)  # fmt: skip
@@ -409,7 +409,7 @@ def bagged_by(model: Any, X: Any, rows: np.ndarray) -> Perturbations:
     return replace(one, prediction=prediction, left_out=left_out, bags=together, scope=scope)
 
 
-def at_first(moved: Perturbations, n_points: int, like: Perturbations) -> Perturbations:
+def at_first_points(moved: Perturbations, n_points: int, like: Perturbations) -> Perturbations:
     """Return the perturbations of a learner that is not bagged at the first points, which are those of `like`."""
     names = replace(moved.names, points=like.names.points)
     scope = moved.scope
@@ -419,7 +419,7 @@ def at_first(moved: Perturbations, n_points: int, like: Perturbations) -> Pertur
     return replace(moved, **parts, scope=scope, names=names)  # type: ignore[arg-type]
 
 
-def of_rows(moved: Perturbations, rows: np.ndarray) -> Perturbations:
+def select_rows(moved: Perturbations, rows: np.ndarray) -> Perturbations:
     """Return the perturbations by some of the rows, with the noise that these have."""
     places = {row: place for place, row in enumerate(np.asarray(moved.rows).tolist())}
     chosen = np.array([places[row] for row in rows.tolist()], dtype=np.intp)

@@ -35,7 +35,7 @@ from stablebag.proving.certificate import StabilityCertificate
 from stablebag.proving.certify import certify
 from stablebag.proving.scope import Quantity, Rerun, refuse_mismatch
 from stablebag.resampling.units import numbered_groups
-from stablebag.showing.comparison import Comparison, at_first, bagged_by, of_rows
+from stablebag.showing.comparison import Comparison, at_first_points, bagged_by, select_rows
 from stablebag.showing.facts import Facts, facts_of
 from stablebag.showing.scores import Covered, HeldOut, Loss, Ranking, Score, checked_metric
 from stablebag.showing.verdict import NO_BETTER, Verdict, decide
@@ -48,7 +48,7 @@ _MOST_AVERAGED = 2**27  # the most averages without rows that are taken to compa
 _MOST_PREDICTED = 2**24  # the most predictions of single bags that are held for each refit of the bagged model
 
 
-def of_source(source: RowSource, y: Any, groups: Any, n_matched: int | None) -> tuple[np.ndarray, Any]:
+def source_targets(source: RowSource, y: Any, groups: Any, n_matched: int | None) -> tuple[np.ndarray, Any]:
     """Return the targets and units of rows that are not in memory; what a study cannot do with them is refused."""
     if groups is not None:
         reason = 'name their column where the table is made: ParquetTable(..., groups="patient").'
@@ -60,7 +60,7 @@ def of_source(source: RowSource, y: Any, groups: Any, n_matched: int | None) -> 
     return y, units
 
 
-def n_points_compared(n_points: int, n_tests: int, n_units: int, n_refits: int, classes: int, n_bags: int = 1) -> int:
+def n_points_to_compare(n_points: int, n_tests: int, n_units: int, n_refits: int, classes: int, n_bags: int = 1) -> int:
     """Return at how many held-out rows both are compared: all of them, or as many as memory and time allow."""
     most = min(_MOST_COMPARED // n_refits, _MOST_AVERAGED // n_units, _MOST_PREDICTED // n_bags) // classes
     return min(n_tests, max(n_points, most))
@@ -87,7 +87,7 @@ def rows_to_refit(reused: Perturbations, n: int, random_state: int) -> tuple[np.
     return rows[chosen], weights[chosen]
 
 
-def chosen_units(n_samples: int, n_refits: int, random_state: int) -> np.ndarray:
+def draw_units(n_samples: int, n_refits: int, random_state: int) -> np.ndarray:
     """Return some of so many rows, or units, drawn by the seed of a study; all of them if there are no more."""
     if n_refits >= n_samples:
         return np.arange(n_samples)
@@ -681,13 +681,13 @@ def study(
     if groups_test is not None:
         groups_test = numbered_groups(groups_test, n_rows(X_test), owner, "groups_test")[1]
     if not in_memory:
-        y, groups = of_source(X, y, groups, n_matched)
-        looked_at = chosen_units(n_rows(X), _MOST_ROWS, random_state) if n_rows(X) > _MOST_ROWS else None
+        y, groups = source_targets(X, y, groups, n_matched)
+        looked_at = draw_units(n_rows(X), _MOST_ROWS, random_state) if n_rows(X) > _MOST_ROWS else None
     n_units = n_rows(X) if groups is None else len(units_of(X, n_rows(X), None, groups, owner))
-    rows = chosen_units(n_units, n_refits if in_memory else _MOST_ROWS, random_state)
+    rows = draw_units(n_units, n_refits if in_memory else _MOST_ROWS, random_state)
     averaged = n_units if in_memory else len(rows)
     classes = len(np.unique(y)) if classifies else 1
-    n_compared = n_points_compared(n_points, n_rows(X_test), averaged, len(rows), classes, n_bags)
+    n_compared = n_points_to_compare(n_points, n_rows(X_test), averaged, len(rows), classes, n_bags)
     points, options = X_test[:n_points], {"groups": groups, "n_jobs": n_jobs, "random_state": random_state}
     n_matched = min(_MATCHED if n_matched is None else n_matched, len(rows)) if in_memory else 0
     base = decisions = None
@@ -734,14 +734,14 @@ def study(
         alone = None
         if base is not None:  # a classifier also has decisions, which do not always follow from its probabilities
             is_known = not classifies and n_compared == len(targets)
-            alone = base.prediction if is_known else _alone(learner, X, y, random_state)
+            alone = base.prediction if is_known else _fit_base(learner, X, y, random_state)
         held_out = HeldOut(alone, model, X_test, predicted, targets, groups_test)
     reason = "" if in_memory else _NOT_IN_MEMORY.format(n_rows(X))
     return Study(
         task="classification" if classifies else "regression",
         n_samples=n_units,
         model=model,
-        base=None if base is None else at_first(base, len(bagged.prediction), bagged),
+        base=None if base is None else at_first_points(base, len(bagged.prediction), bagged),
         bagged=bagged,
         proved=certify(model, at_points, vector=classifies, reused=True),
         anew=certify(model, vector=classifies),
@@ -755,7 +755,7 @@ def study(
         coverage=coverage,
         decisions=decisions,
         suspects=suspicious,
-        refitted=None if refits.chosen is None else at_first(refits.chosen, len(bagged.prediction), bagged),
+        refitted=None if refits.chosen is None else at_first_points(refits.chosen, len(bagged.prediction), bagged),
         ranking=None if held_out is None else held_out.ranking(),
         sets=sets,
         delta=delta,
@@ -835,7 +835,7 @@ class _Refits:
         more = np.empty(0, dtype=np.intp) if decisions is None else decisions.to_check((n + 1) // 2, chosen)
         found = refit_without_each(model, X, np.concatenate([chosen, more]), predicted)
         moved = found.moved
-        first = of_rows(moved, chosen) if len(more) else moved
+        first = select_rows(moved, chosen) if len(more) else moved
         return cls(first, found.spread[: len(chosen)], weights, moved)
 
     def in_norm(self) -> "_Refits":
@@ -853,7 +853,7 @@ def _predicted_once(model: Any, X_test: Any, *numbers: int) -> tuple[Any, ...]:
     return at_tests, *(at_tests[:some] for some in numbers)
 
 
-def _alone(learner: Any, X: Any, y: Any, random_state: int) -> Any:
+def _fit_base(learner: Any, X: Any, y: Any, random_state: int) -> Any:
     """The learner fitted to all rows, with the seed that it has in the refits without a row."""
     (seed,) = Seeds.from_random_state(random_state, "study").learner_seeds(0, 1)
     (alone := Copies(learner).copy(int(seed))).fit(X, y)

@@ -1,4 +1,7 @@
-"""Rows in files: Parquet tables that do not fit into memory, and text files with mixed columns."""
+"""Rows in files: Parquet tables that do not fit into memory, and text files with mixed columns.
+
+`read_table` reads a file of any of these kinds as a table to learn from.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -6,10 +9,15 @@ from stablebag._lazy import lazily
 
 if TYPE_CHECKING:
     from stablebag.tables.subsets import Remainder as Remainder
+    from stablebag.tables.text import TableError as TableError
+    from stablebag.tables.training import TrainingTable as TrainingTable
+    from stablebag.tables.training import read_table as read_table
 else:
     __getattr__, __dir__, __all__ = lazily(
         __name__,
         {
             "subsets": ["Remainder"],
+            "text": ["TableError"],
+            "training": ["TrainingTable", "read_table"],
         },
     )

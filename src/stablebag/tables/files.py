@@ -116,7 +116,10 @@ def _found(source: Any) -> tuple[Any, list[str], str | None]:
             return _of_url(text)
         if not isinstance(text, str):
             raise refuse_type("source", _OWNER, _EXPECTED, source)
-        return fs.LocalFileSystem(), _local(text), None
+        found = local_files(text)
+        if not found and not os.path.isdir(text) and not glob.has_magic(text):
+            raise refuse_value("source", _OWNER, "files that exist", text, "no file is there. Look at the path.")
+        return fs.LocalFileSystem(), found, None
     if not isinstance(source, list | tuple | Set | Iterator):
         raise refuse_type("source", _OWNER, _EXPECTED, source)
     parts = [_found(part) for part in source]
@@ -126,23 +129,25 @@ def _found(source: Any) -> tuple[Any, list[str], str | None]:
     return filesystem, [path for part in parts for path in part[1]], url
 
 
-def _local(text: str) -> list[str]:
-    text = os.path.expanduser(text)
-    if os.path.isdir(text):
-        return [
-            os.path.abspath(path) for path in _parquet(glob.glob(f"{glob.escape(text)}/**/*", recursive=True), text)
-        ]
-    if os.path.exists(text) or not glob.has_magic(text):
-        if not os.path.exists(text):
-            raise refuse_value("source", _OWNER, "files that exist", text, "no file is there. Look at the path.")
-        return [os.path.abspath(text)]
-    return [os.path.abspath(path) for path in glob.glob(text, recursive=True) if os.path.isfile(path)]
+def local_files(path: str) -> list[str]:
+    """Return the files that a path, a pattern, or a folder names; of a folder, the Parquet files below it."""
+    path = os.path.expanduser(path)
+    if os.path.isdir(path):
+        found = _parquet(glob.glob(f"{glob.escape(path)}/**/*", recursive=True), path)
+    else:
+        found = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
+    return [os.path.abspath(one) for one in found if os.path.isfile(one)]
 
 
 def _parquet(paths: Iterable[str], folder: str) -> list[str]:
     """The Parquet files in a folder; names that begin with a dot or an underscore are what engines leave behind."""
-    inside = [(path, path[len(folder) :].strip("/").split("/")) for path in paths if path.endswith((".parquet", ".pq"))]
+    inside = [(path, path[len(folder) :].strip("/").split("/")) for path in paths if is_named_parquet(path)]
     return [path for path, names in inside if not any(name.startswith((".", "_")) for name in names)]
+
+
+def is_named_parquet(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is called as Parquet files are."""
+    return os.fspath(path).lower().endswith((".parquet", ".pq"))
 
 
 def _of_url(url: str) -> tuple[Any, list[str], str | None]:

@@ -177,6 +177,39 @@ def numbers(array: Any, local: np.ndarray) -> np.ndarray:
 # One pass over the columns that must be known before rows are numbered: targets, names, units, and categories.
 
 
+class RowsLeft:
+    """The rows that stay when some are left out: numbered anew in their order, without a list of them.
+
+    Parameters
+    ----------
+    left_out : ndarray of int
+        The places of the rows that are left out, in increasing order.
+    """
+
+    def __init__(self, left_out: np.ndarray) -> None:
+        self.left_out = read_only(left_out)
+        self._before = left_out - np.arange(len(left_out))  # new numbers of the rows that follow each
+
+    def places(self, rows: np.ndarray) -> np.ndarray:
+        """Return the places of rows by their new numbers."""
+        if not len(self.left_out):
+            return rows
+        return rows + np.searchsorted(self._before, rows, side="right")
+
+    def inside(self, start: int, count: int) -> np.ndarray:
+        """Return which of `count` places from `start` on stay, counted from `start`."""
+        local = np.arange(count)
+        low, high = np.searchsorted(self.left_out, (start, start + count))
+        return np.delete(local, self.left_out[low:high] - start) if high > low else local
+
+
+def check_row_numbers(rows: np.ndarray, n_samples: int, name: str, owner: str) -> None:
+    """Refuse numbers of rows that are not there."""
+    if len(rows) and not (rows.min() >= 0 and rows.max() < n_samples):
+        wrong = int(rows[(rows < 0) | (rows >= n_samples)][0])
+        raise refuse_value(name, owner, f"numbers from 0 to {n_samples - 1:,}", wrong)
+
+
 class Survey:
     """What is known of all rows after one pass; rows without a target are left out of everything.
 
@@ -228,29 +261,14 @@ class Survey:
             targets += [_compact(target_values)] if len(target_values) else []
             for name, values in columns.items():
                 kept[name].append(values)
-        self.known, self.missing = tuple(known), read_only(np.concatenate(missing))
+        self.known, self.present = tuple(known), RowsLeft(np.concatenate(missing))
         self.targets = read_only(_targets(targets))
         self.named = {name: _series(values, name) for name, values in kept.items()}
-        self._before = self.missing - np.arange(len(self.missing))  # numbers that the rows after them have
 
     @property
     def n_samples(self) -> int:
         """The number of rows with a target."""
         return sum(self.known)
-
-    def places(self, rows: np.ndarray) -> np.ndarray:
-        """Return the places in the files, end to end, of rows by their numbers."""
-        if not len(self.missing):
-            return rows
-        return rows + np.searchsorted(self._before, rows, side="right")
-
-    def known_of(self, start: int, count: int) -> np.ndarray:
-        """Return which of `count` places from `start` on have a target, counted from `start`."""
-        local = np.arange(count)
-        if not len(self.missing):
-            return local
-        low, high = np.searchsorted(self.missing, (start, start + count))
-        return np.delete(local, self.missing[low:high] - start)
 
 
 def _collect(found: list[tuple[str, Any]], path: str, array: Any) -> None:
@@ -441,7 +459,7 @@ class ParquetTable(RowSource):
     @property
     def n_missing_targets_(self) -> int:
         """The number of rows without a target, which are left out."""
-        return len(self._survey.missing)
+        return len(self._survey.present.left_out)
 
     @property
     def part_sizes(self) -> tuple[int, ...]:
@@ -488,7 +506,7 @@ class ParquetTable(RowSource):
         -------
         ndarray of int
         """
-        return self._survey.places(rows)
+        return self._survey.present.places(rows)
 
     def fingerprint(self) -> str:
         """Return a text that identifies the files, their sizes and times, and what is taken of them."""
@@ -522,14 +540,12 @@ class ParquetTable(RowSource):
             The index of a frame is the numbers of the rows.
         """
         rows = as_positions(rows, "rows", f"{_OWNER}.take", f"numbers from 0 to {self.n_samples - 1:,}")
-        if len(rows) and not (rows.min() >= 0 and rows.max() < self.n_samples):
-            wrong = int(rows[(rows < 0) | (rows >= self.n_samples)][0])
-            raise refuse_value("rows", f"{_OWNER}.take", f"numbers from 0 to {self.n_samples - 1:,}", wrong)
+        check_row_numbers(rows, self.n_samples, "rows", f"{_OWNER}.take")
         if (np.diff(rows) <= 0).any():
             distinct, places = np.unique(rows, return_inverse=True)
             found = self.take(distinct)
             return found.iloc[places] if self.as_frame else found[places]
-        filling, places = self._filling(rows), self._survey.places(rows)
+        filling, places = self._filling(rows), self._survey.present.places(rows)
         for _, start, batch in self._batches(self.columns, wanted=places):
             low, high = np.searchsorted(places, (start, start + batch.num_rows))
             if high > low:
@@ -582,7 +598,7 @@ class ParquetTable(RowSource):
         first, stop = (sum(survey.known[:end]) for end in (parts.start, parts.stop))
         filling, size, place = None, 0, 0
         for _, start, batch in self._batches(self.columns, parts):
-            local = survey.known_of(start, batch.num_rows)
+            local = survey.present.inside(start, batch.num_rows)
             while len(local):
                 if filling is None:
                     size, place = min(n_rows, stop - first), 0

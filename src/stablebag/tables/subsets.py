@@ -1,15 +1,19 @@
-"""`Remainder`: the rows of a source that are left when some are held out, numbered anew."""
+"""The rows of a source without some of them: `Remainder` as they are, `TypedRows` as numbers, dates and texts."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from stablebag._checks import as_positions, read_only, refuse_type, refuse_value
+from stablebag._checks import as_positions, read_only, refuse_type
 from stablebag.models.rows import RowSource, stacked, take_rows
 from stablebag.models.rows import n_rows as n_rows_of
+from stablebag.tables.columns import Columns, Kind, plain_column
+from stablebag.tables.parquet import ParquetTable, RowsLeft, check_row_numbers
+
+# ------------------------------------------------------------------------------------------------------------ remainder
 
 
 class Remainder(RowSource):
@@ -47,11 +51,13 @@ class Remainder(RowSource):
         if not isinstance(source, RowSource):
             raise refuse_type("source", "Remainder", "a RowSource", source)
         numbers = np.unique(as_positions(held_out, "held_out", "Remainder", "numbers of rows"))
-        if len(numbers) and not (numbers[0] >= 0 and numbers[-1] < source.n_samples):
-            wrong = int(numbers[(numbers < 0) | (numbers >= source.n_samples)][0])
-            raise refuse_value("held_out", "Remainder", f"numbers from 0 to {source.n_samples - 1:,}", wrong)
-        self.source, self.held_out, self.max_memory = source, read_only(numbers), source.max_memory
-        self._before = numbers - np.arange(len(numbers))  # numbers here that the rows after them have
+        check_row_numbers(numbers, source.n_samples, "held_out", "Remainder")
+        self.source, self.max_memory, self._left = source, source.max_memory, RowsLeft(numbers)
+
+    @property
+    def held_out(self) -> np.ndarray:
+        """The numbers of the rows that are not here."""
+        return self._left.left_out
 
     @property
     def n_samples(self) -> int:
@@ -81,54 +87,20 @@ class Remainder(RowSource):
 
     def numbers(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers in the source of rows by their numbers here."""
-        return rows + np.searchsorted(self._before, rows, side="right")
+        return self._left.places(rows)
 
     def take(self, rows: Any) -> Any:
-        """Return the rows with these numbers as the source gives them.
-
-        Parameters
-        ----------
-        rows : sequence of int
-            The numbers, counted here.
-
-        Returns
-        -------
-        ndarray or DataFrame
-        """
+        """Return the rows with these numbers, counted here, as the source gives them."""
         rows = np.asarray(rows, dtype=np.int64)
-        if len(rows) and not (rows.min() >= 0 and rows.max() < self.n_samples):
-            wrong = int(rows[(rows < 0) | (rows >= self.n_samples)][0])
-            raise refuse_value("rows", "Remainder.take", f"numbers from 0 to {self.n_samples - 1:,}", wrong)
+        check_row_numbers(rows, self.n_samples, "rows", f"{type(self).__name__}.take")
         return self.source.take(self.numbers(rows))
 
     def read(self, part: int, n_rows: int) -> Iterator[Any]:
-        """Yield the rows that are left of a part in order, as tables of `n_rows` rows; the last may have fewer.
-
-        Parameters
-        ----------
-        part : int
-            The number of the part.
-        n_rows : int
-            The number of rows of a table.
-
-        Yields
-        ------
-        ndarray or DataFrame
-        """
+        """Yield the rows that are left of a part in order, as tables of `n_rows` rows; the last may have fewer."""
         return self._cut(self.source.read(part, n_rows), sum(self.source.part_sizes[:part]), n_rows)
 
     def blocks(self, n_rows: int) -> Iterator[Any]:
-        """Yield all rows that are left in order, as tables of `n_rows` rows, in one pass; the last may have fewer.
-
-        Parameters
-        ----------
-        n_rows : int
-            The number of rows of a table.
-
-        Yields
-        ------
-        ndarray or DataFrame
-        """
+        """Yield all rows that are left in order, as tables of `n_rows` rows, in one pass; the last may have fewer."""
         return self._cut(self.source.blocks(n_rows), 0, n_rows)
 
     def targets(self) -> np.ndarray:
@@ -137,11 +109,11 @@ class Remainder(RowSource):
 
     def row_ids(self) -> Any:
         """Return the names of the rows that are left; None if they are numbered."""
-        return self._left(self.source.row_ids())
+        return self._of_those_left(self.source.row_ids())
 
     def groups(self) -> Any:
-        """Return the unit of each row that is left; None if every row is a unit of its own."""
-        return self._left(self.source.groups())
+        """Return the group of each row that is left; None if every row is a group of its own."""
+        return self._of_those_left(self.source.groups())
 
     def labels(self) -> np.ndarray:
         """Return the numbers in the source of all rows here, or what they are called there."""
@@ -164,7 +136,7 @@ class Remainder(RowSource):
     def _targets(self) -> np.ndarray:
         return read_only(np.delete(self.source.targets(), self.held_out))
 
-    def _left(self, of_rows: Any) -> Any:
+    def _of_those_left(self, of_rows: Any) -> Any:
         return of_rows if of_rows is None else take_rows(of_rows, self.numbers(np.arange(self.n_samples)))
 
     def _cut(self, tables: Iterator[Any], first: int, n_rows: int) -> Iterator[Any]:
@@ -172,12 +144,110 @@ class Remainder(RowSource):
         held = None
         for table in tables:
             size = n_rows_of(table)
-            low, high = np.searchsorted(self.held_out, (first, first + size))
-            if high > low:
-                table = take_rows(table, np.delete(np.arange(size), self.held_out[low:high] - first))
+            local = self._left.inside(first, size)
+            if len(local) < size:
+                table = take_rows(table, local)
             held, first = table if held is None else stacked(held, table), first + size
             if n_rows_of(held) >= n_rows:  # tables have no more rows than that
                 yield held[:n_rows]
                 held = held[n_rows:]
         if held is not None and n_rows_of(held):
             yield held
+
+
+# ----------------------------------------------------------------------------------------------------------- typed rows
+# Rows of files as numbers, dates and texts, whichever of them are taken.
+
+_COPIES = 2.0  # of the bytes of a row: as it is in the file, and as it is read
+
+
+class TypedRows(Remainder):
+    """The rows of Parquet files but some, as numbers, dates and texts, with the targets that were read.
+
+    Unlike in a table in memory, the type of a column must not depend on which rows are taken: texts that are numbers
+    are floats even if all are whole, and dates count microseconds.
+
+    Parameters
+    ----------
+    source : ParquetTable
+        The files, with the columns that are learned from.
+    held_out : ndarray of int
+        The numbers of the rows that are not here.
+    reader : Columns
+        What the columns are.
+    targets : ndarray
+        The targets of all rows of the files, as they were read.
+    flags : tuple of str
+        The columns of truth values.
+    """
+
+    source: ParquetTable
+
+    def __init__(
+        self, source: ParquetTable, held_out: np.ndarray, reader: Columns, targets: np.ndarray, flags: tuple[str, ...]
+    ) -> None:
+        super().__init__(source, held_out)
+        self.reader, self.flags, self._all_targets = reader, flags, targets
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns that are learned from."""
+        return len(self.columns)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of these columns."""
+        return self.reader.used
+
+    @property
+    def bytes_per_row(self) -> float:
+        """About how many bytes a row takes in memory while it is read."""
+        return _COPIES * super().bytes_per_row
+
+    def take(self, rows: np.ndarray) -> Any:
+        """Return the rows with these numbers as a frame."""
+        return read_rows(super().take(rows), self.reader, self.flags)
+
+    def _cut(self, tables: Iterator[Any], first: int, n_rows: int) -> Iterator[Any]:
+        return (read_rows(frame, self.reader, self.flags) for frame in super()._cut(tables, first, n_rows))
+
+    def labels(self) -> np.ndarray:
+        """Return the places of the rows in the files, end to end, which is what they are called."""
+        return self.source.places(super().labels())
+
+    def fingerprint(self) -> str:
+        """Return a text that identifies the rows and how they are read."""
+        return f"{super().fingerprint()} {self.reader.to_dict()}"
+
+    @cached_property
+    def _targets(self) -> np.ndarray:
+        return read_only(np.delete(self._all_targets, self.held_out))
+
+
+def read_rows(frame: Any, columns: Columns, flags: tuple[str, ...] = ()) -> Any:
+    """Return the columns that are learned from as numbers, dates and texts, each row by itself; others are missing."""
+    import pandas as pd
+
+    plain = plain_columns({name: frame[name] for name in columns.used}, flags)
+    found = {name: _read(column, columns.kinds[name]) for name, column in plain.items()}
+    return pd.DataFrame(found, index=frame.index)
+
+
+def plain_columns(columns: Mapping[str, Any], flags: tuple[str, ...]) -> dict[str, Any]:
+    """Return columns as numbers, dates or texts of numpy's own types; truth values are texts, also if some miss."""
+    return {name: plain_column(_flag(column) if name in flags else column) for name, column in columns.items()}
+
+
+def _flag(column: Any) -> Any:
+    return column if column.dtype.kind != "f" else column.map({1.0: "True", 0.0: "False"}).astype(object)
+
+
+def _read(column: Any, kind: Kind) -> Any:
+    if kind.name in ("category", "text") and column.dtype.kind == "f":
+        return column.map(lambda value: str(int(value) if value.is_integer() else value), na_action="ignore").astype(
+            object
+        )
+    read = Columns.column(column, kind)
+    if kind.name == "number" and column.dtype.kind == "O":
+        return read.astype(float)
+    return read.astype("datetime64[us]") if kind.name == "date" else read

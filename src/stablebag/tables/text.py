@@ -18,13 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from stablebag._wording import option
 from stablebag.models.rows import row_by_row
-from stablebag.tables.files import Partitions
+from stablebag.tables.files import Partitions, is_named_parquet, local_files
 
 # ------------------------------------------------------------------------------------------------------------- refusals
 # What is wrong with a table, in one sentence; names of columns that are not there get the one that is meant.
-
-_LISTED = 8  # names of columns in a sentence
 
 
 class TableError(ValueError):
@@ -41,8 +40,13 @@ def refuse_unknown(names: Iterable[str], name: str) -> None:
     near = get_close_matches(name.lower().strip(), lower, n=1)
     if near:
         raise TableError(f"{said}. Did you mean {lower[near[0]]!r}?")
-    some = ", ".join(repr(column) for column in columns[:_LISTED])
-    raise TableError(f"{said}; it has {some}{', ...' * (len(columns) > _LISTED)}.")
+    raise TableError(f"{said}; it has {listed(map(repr, columns), most=8)}.")
+
+
+def listed(names: Iterable[str], most: int = 5) -> str:
+    """Return a few names for a sentence, and "..." for more of them."""
+    names = list(names)
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
 # ------------------------------------------------------------------------------------------------------------ encodings
@@ -93,12 +97,14 @@ def decoded(content: bytes, path: Path, encoding: str | None = None) -> tuple[st
             try:
                 return content.decode(name), "" if called == "UTF-8" else f"as {called}"
             except UnicodeDecodeError:
-                raise TableError(f"The file {path} begins as {called} and cannot be read so. Try --encoding.") from None
+                raise TableError(
+                    f"The file {path} begins as {called} and cannot be read so. Try {option('encoding')}."
+                ) from None
     if b"\0" in content:
         halves = [content[start::2].count(b"\0") for start in (0, 1)]
         if max(halves) > 0.3 * len(content) / 2 > min(halves):
             guess = "utf-16-le" if halves[1] > halves[0] else "utf-16-be"
-            raise TableError(f"The file {path} looks like UTF-16 without its mark. Give --encoding {guess}.")
+            raise TableError(f"The file {path} looks like UTF-16 without its mark. Give {option('encoding', guess)}.")
         raise TableError(f"The file {path} has zero bytes in it, so it is no table of text.")
     try:
         return content.decode("utf-8"), ""
@@ -109,7 +115,8 @@ def decoded(content: bytes, path: Path, encoding: str | None = None) -> tuple[st
         return content.decode("cp1252"), said
     except UnicodeDecodeError:
         raise TableError(
-            f"The file {path} is neither UTF-8 nor Windows-1252. Give its encoding, such as --encoding latin-1."
+            f"The file {path} is neither UTF-8 nor Windows-1252. Give its encoding, such as "
+            f"{option('encoding', 'latin-1')}."
         ) from None
 
 
@@ -119,7 +126,9 @@ def _given(content: bytes, path: Path, encoding: str) -> str:
     except LookupError:
         raise TableError(f"There is no encoding {encoding!r}. Give one such as utf-8, cp1252 or utf-16.") from None
     except UnicodeError:
-        raise TableError(f"The file {path} is not in {encoding}. Leave --encoding out, or give another.") from None
+        raise TableError(
+            f"The file {path} is not in {encoding}. Leave {option('encoding')} out, or give another."
+        ) from None
 
 
 # ------------------------------------------------------------------------------------------------------ written numbers
@@ -276,7 +285,6 @@ def date_parts(frame: Any) -> np.ndarray:
 # ---------------------------------------------------------------------------------------------------------------- parts
 # The files of a table on the command line: one file, a folder, a pattern or several parts, and how large it is.
 
-_ENDINGS = (".parquet", ".pq")
 _VALUE = 8  # bytes of a value in memory, about
 
 
@@ -303,23 +311,35 @@ class Parts:
         """Find the files that folders, patterns and paths name; what is not there is refused."""
         paths: list[Path] = []
         for text in given:
-            found = _found(text)
-            others = [path for path in found if path.suffix.lower() not in _ENDINGS]
+            found = [Path(path) for path in local_files(text)]
+            if not found:
+                raise TableError(_nothing_there(text))
+            others = [path for path in found if not is_named_parquet(path)]
             if others:
                 raise TableError(
                     f"A table in several files is of Parquet files, and {others[0].name} is none. Give one file, or "
                     "write the parts as Parquet."
                 )
             paths += found
-        in_order = sorted({path.resolve() for path in paths})
+        in_order = sorted({path.resolve() for path in paths}, key=str)
         if len(in_order) < len(paths):
             raise TableError("Some file is given twice, and its rows would be counted twice. Give each once.")
         called = "/".join(Path(given[0]).parts[-2 if glob.has_magic(given[0]) else -1 :])
         return cls(tuple(in_order), called if len(given) == 1 else f"{len(in_order):,} files")
 
 
-def table_of(given: tuple[str, ...]) -> Path | Parts:
+def _nothing_there(text: str) -> str:
+    if Path(text).is_dir():
+        return f"There is no Parquet file in the folder {text}."
+    if glob.has_magic(text):
+        return f"No file matches the pattern {text}. Look at the folder, and at the *."
+    return f"There is no file {text}."
+
+
+def table_of(given: Any) -> Path | Parts:
     """Return the path of one file, or the parts of a table that is in several."""
+    given = (given,) if isinstance(given, str | Path) else tuple(given)
+    given = tuple(str(Path(one)) if isinstance(one, Path) else one for one in given)
     one = given[0] if len(given) == 1 else None
     if one is not None and (Path(one).is_file() or not (Path(one).is_dir() or glob.has_magic(one))):
         return Path(one)  # which may not be there; that is said where it is read
@@ -338,7 +358,7 @@ def name_of(table: Any) -> str:
 
 def is_parquet(table: Any) -> bool:
     """Return whether a table that is there is of Parquet files."""
-    return all(path.suffix.lower() in _ENDINGS and path.is_file() for path in paths_of(table))
+    return all(is_named_parquet(path) and path.is_file() for path in paths_of(table))
 
 
 def folders_of(table: Any) -> Partitions:
@@ -371,7 +391,9 @@ def refuse_uneven(table: Any, dropped: Collection[str]) -> None:
         for path, schema in zip(paths_of(table), schemas, strict=True):
             if name not in schema.names:
                 where = f"is not in all files of {name_of(table)}: {path} has none"
-                raise TableError(f"The column {name!r} {where}. Leave it out with --drop, or write the files anew.")
+                raise TableError(
+                    f"The column {name!r} {where}. Leave it out with {option('drop')}, or write the files anew."
+                )
 
 
 def refuse_unclear(table: Any, columns: set[str], schemas: list[Any]) -> None:
@@ -385,25 +407,6 @@ def refuse_unclear(table: Any, columns: set[str], schemas: list[Any]) -> None:
 def size_in_memory(table: Any) -> int:
     """Return about how many bytes the values of Parquet files take in memory, by their footers."""
     return sum(_VALUE * footer.num_rows * footer.num_columns for footer in footers(table))
-
-
-def _found(text: str) -> list[Path]:
-    """The files that a path, a folder or a pattern names; names that begin with a dot or underscore are no parts."""
-    path = Path(text)
-    if path.is_file():
-        return [path]
-    if path.is_dir():
-        inside = [one for one in path.rglob("*") if one.suffix.lower() in _ENDINGS and one.is_file()]
-        named = [one for one in inside if not any(n.startswith((".", "_")) for n in one.relative_to(path).parts)]
-        if not named:
-            raise TableError(f"There is no Parquet file in the folder {text}.")
-        return named
-    if not glob.has_magic(text):
-        raise TableError(f"There is no file {text}.")
-    matching = [Path(one) for one in glob.glob(text, recursive=True) if Path(one).is_file()]
-    if not matching:
-        raise TableError(f"No file matches the pattern {text}. Look at the folder, and at the *.")
-    return matching
 
 
 # ---------------------------------------------------------------------------------------------------------------- files
@@ -531,7 +534,7 @@ def _read_text(
         raise TableError(f"The file {path} is empty.")
     given = None if separator is None else _NAMED.get(separator, separator)
     if given is not None and len(given) != 1:
-        raise TableError(f"--sep is one character, or tab. Got {separator!r}.")
+        raise TableError(f"{option('separator')} is one character, or tab. Got {separator!r}.")
     between = given or _between(text, _USUAL[ending])
     frame = _frame(text, between, path, as_written)
     notes = [said] * bool(said)
@@ -592,9 +595,12 @@ def _texts(values: Any, known: dict[str, str | None]) -> Any:
 
 def _refuse_ragged(line: int, n_fields: int, n_names: int, path: Path) -> None:
     if n_fields == n_names + 1:
-        help_ = "If the first one is the name of the row, give it a name in the header; else check --sep and quotes"
+        help_ = (
+            "If the first one is the name of the row, give it a name in the header; else check "
+            f"{option('separator')} and quotes"
+        )
     else:
-        help_ = "Check --sep, quotes, and the ends of the lines"
+        help_ = f"Check {option('separator')}, quotes, and the ends of the lines"
     fields = "1 field" if n_fields == 1 else f"{n_fields:,} fields"
     more = "rows with more fields than its header" if n_fields > n_names else "rows with fewer fields than its header"
     raise TableError(f"The table {path} has {more}, which has {n_names:,}: line {line:,} has {fields}. {help_}.")

@@ -12,8 +12,8 @@ from stablebag.measuring.perturbations import BagSpread, Names
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.showing.comparison import Comparison
 from stablebag.showing.report.charts import (
+    ChangeCurves,
     Changes,
-    Moves,
     _series,
     interactive,
     interval_picture,
@@ -47,7 +47,7 @@ def test_a_static_picture_is_text_for_light_and_dark_with_an_alternative():
 def test_alternatives_say_what_the_pictures_show(named):
     largest = [float(moved.values.max()) for moved in named.values()]
     said = f"up to {largest[0]:.4g}, bagged up to {largest[1]:.4g}."
-    assert f"base learner {said}" in Moves(named, GUARANTEE).picture()["alt"]
+    assert f"base learner {said}" in ChangeCurves(named, GUARANTEE).picture()["alt"]
     both = Changes(Comparison(*named.values(), 30)).picture()["alt"]
     assert both == f"All changes when one row is left out, largest first: base model {said}"
     intervals = Intervals(np.zeros(2), np.array([1.0, np.inf]), np.full(2, 0.5), 0.8, "jackknife+", "none")
@@ -70,41 +70,41 @@ def test_labels_are_shown_with_the_decisions_that_hinge_on_one_row(cancer):
 def test_what_is_proved_stays_true_with_fewer_steps(named):
     shares = np.arange(5000) / 5000
     distances = np.sqrt(1 / (shares + 1e-3))
-    thin = Moves(named, (distances, shares)).thinned()
+    thin = ChangeCurves(named, (distances, shares)).thinned()
     assert len(thin[0]) <= 200
     assert {distances.max(), distances.min()} <= set(thin[0])  # all of its range
     assert set(zip(*thin, strict=True)) <= set(zip(distances, shares, strict=True))
 
 
 def test_what_is_bagged_has_its_colour_alone_and_beside_the_base_learner(named):
-    both = {name: colour for name, colour, _ in Moves(named, GUARANTEE).legend()}
-    alone = {name: colour for name, colour, _ in Moves({"bagged": named["bagged"]}).legend()}
+    both = {name: colour for name, colour, _ in ChangeCurves(named, GUARANTEE).legend()}
+    alone = {name: colour for name, colour, _ in ChangeCurves({"bagged": named["bagged"]}).legend()}
     assert alone["bagged"] == both["bagged"]
     assert list(both) == ["base learner", "bagged", "proved for the bagged model"]
     assert len(set(both.values())) == 3
 
 
 def test_the_interactive_chart_has_every_point_and_what_is_proved(named):
-    chart = interactive(Moves(named, GUARANTEE))
+    chart = interactive(ChangeCurves(named, GUARANTEE))
     assert "Bokeh" in chart.library
     assert chart.curves.strip().startswith("<div")
     assert chart.changes == ""
-    both = interactive(Moves(named, GUARANTEE), Changes(Comparison(*named.values(), 30)))
+    both = interactive(ChangeCurves(named, GUARANTEE), Changes(Comparison(*named.values(), 30)))
     assert both.changes.strip().startswith("<div")
     assert "share of all cases" in both.script
     assert [name for _, name in chart.points] == ["all points together", "test point 1", "test point 2"]
     assert set(json.loads(chart.data)) == {"all", "0", "1"}
     assert "proved for the bagged model" in chart.script
-    assert "proved for the bagged model" not in interactive(Moves(named)).script
+    assert "proved for the bagged model" not in interactive(ChangeCurves(named)).script
 
 
 def test_the_same_measurements_give_the_same_chart_to_the_last_letter(named):
-    assert interactive(Moves(named, GUARANTEE)) == interactive(Moves(named, GUARANTEE))
+    assert interactive(ChangeCurves(named, GUARANTEE)) == interactive(ChangeCurves(named, GUARANTEE))
 
 
 def test_a_curve_counts_the_rows_beyond_each_distance():
     moved = Perturbations(np.zeros(2), np.array([[0.1, 0.3], [0.1, 0.0], [0.2, 0.0], [0.4, 0.3]]), np.arange(4))
-    moves = Moves({"bagged": moved})
+    moves = ChangeCurves({"bagged": moved})
     assert not moves.reach.log
     steps = _series(moved, "0", moves)
     assert list(dict.fromkeys(zip(steps["moves"], steps["share"], strict=True))) == [
@@ -116,7 +116,7 @@ def test_a_curve_counts_the_rows_beyond_each_distance():
 
 def test_the_scale_is_logarithmic_if_what_is_proved_reaches_far(named):
     far = np.array([900.0, 0.5]), np.array([0.0, 0.3])
-    moves = Moves(named, far)
+    moves = ChangeCurves(named, far)
     assert moves.reach.log
     assert moves.reach.high == 900.0  # all that is proved
     assert min(_series(named["bagged"], "all", moves)["moves"]) > 0
@@ -166,7 +166,7 @@ def test_what_was_not_measured_one_by_one_is_not_drawn(named):
 def test_many_rows_make_no_more_steps_than_can_be_seen():
     values = np.random.default_rng(0).random((100_000, 1))
     moved = Perturbations(np.zeros(1), values, np.arange(100_000))
-    steps = _series(moved, "all", Moves({"bagged": moved}))
+    steps = _series(moved, "all", ChangeCurves({"bagged": moved}))
     assert len(steps["moves"]) == len(steps["share"]) < 500
     assert len(json.dumps(steps)) < 20_000
     curves = Changes(Comparison(moved, moved, 100_000)).curves
@@ -177,7 +177,7 @@ def test_charts_speak_of_what_is_left_out_and_call_points_as_in_their_frame(name
     scope = Scope(30, Quantity.NUMBER, Rerun.ALONE, noun=Noun("patient", "patients"))
     evil = "</script><b>"
     of = {"scope": scope, "names": Names(points=np.array(["may", evil], dtype=object))}
-    patients = Moves({name: replace(moved, **of) for name, moved in named.items()}, GUARANTEE)
+    patients = ChangeCurves({name: replace(moved, **of) for name, moved in named.items()}, GUARANTEE)
     picture = patients.picture()
     assert "share of patients" in picture["alt"]
     assert "row" not in picture["alt"]

@@ -1,12 +1,24 @@
 import base64
 import hashlib
+import json
+import math
 import re
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 import pytest
+import sklearn
 from sklearn.datasets import load_diabetes
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import HuberRegressor, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+import stablebag
 from stablebag import (
     BaggedClassifier,
     BaggedRegressor,
@@ -17,11 +29,22 @@ from stablebag import (
     predict_interval,
 )
 from stablebag.measuring import Perturbations
+from stablebag.measuring.suspects import InfluentialRow, Suspects, UnusualRow
+from stablebag.models.fitted import Fitted
 from stablebag.showing.report import write
-from stablebag.showing.report.page import Colophon
+from stablebag.showing.report.page import (
+    Cell,
+    Colophon,
+    ColumnAsRead,
+    Contents,
+    DataAsRead,
+    Table,
+    Values,
+    cell,
+    learner_name,
+    shared_value,
+)
 from stablebag.showing.study import Study
-
-pytestmark = pytest.mark.slow
 
 EVIL = "<script>alert(1)</script>"
 
@@ -31,6 +54,7 @@ def without_scripts(page):
     return " ".join(re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL).split())
 
 
+@pytest.mark.slow
 def test_the_report_is_one_file_with_everything(diabetes, tmp_path):
     result, X = diabetes
     colophon = Colophon.of(result, data="diabetes.csv", target="progression", command="stablebag measure x.csv")
@@ -57,6 +81,7 @@ def test_the_report_is_one_file_with_everything(diabetes, tmp_path):
     assert text.count('media="screen and (prefers-color-scheme: dark)"') == 3
 
 
+@pytest.mark.slow
 def test_only_the_scripts_of_the_page_may_run(diabetes, tmp_path):
     page = write(tmp_path / "report.html", diabetes[0]).read_bytes().decode()
     policy = re.search(r'http-equiv="Content-Security-Policy" content="(.*?)"', page)[1]
@@ -69,6 +94,7 @@ def test_only_the_scripts_of_the_page_may_run(diabetes, tmp_path):
     assert "unsafe-eval" not in policy
 
 
+@pytest.mark.slow
 def test_values_of_the_data_are_escaped(diabetes, tmp_path):
     result, X = diabetes
     colophon = Colophon.of(result, data=EVIL, target=EVIL, command=EVIL)
@@ -80,11 +106,13 @@ def test_values_of_the_data_are_escaped(diabetes, tmp_path):
     assert "\x00" not in page
 
 
+@pytest.mark.slow
 def test_the_same_study_gives_the_same_bits(cancer, tmp_path):
     digests = {hashlib.sha256(write(tmp_path / f"{k}.html", cancer).read_bytes()).hexdigest() for k in range(2)}
     assert len(digests) == 1
 
 
+@pytest.mark.slow
 def test_a_classifiers_page_shows_decisions(cancer, tmp_path):
     text = without_scripts(write(tmp_path / "report.html", cancer).read_text())
     assert "<h2>Decisions</h2>" in text
@@ -93,6 +121,7 @@ def test_a_classifiers_page_shows_decisions(cancer, tmp_path):
     assert cancer.decisions.conclusion() in text
 
 
+@pytest.mark.slow
 def test_objects_at_hand_are_reported(tmp_path):
     X, y = load_diabetes(return_X_y=True)
     model = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=60, random_state=0).fit(X[:100], y[:100])
@@ -119,6 +148,7 @@ def test_objects_at_hand_are_reported(tmp_path):
     assert "<h2>Prediction intervals</h2>" not in page
 
 
+@pytest.mark.slow
 def test_many_rows_do_not_make_a_large_report(tmp_path):
     n = 200_000
     values = np.random.default_rng(0).random((n, 2)) / 100
@@ -128,11 +158,13 @@ def test_many_rows_do_not_make_a_large_report(tmp_path):
     assert path.stat().st_size < 6e6
 
 
+@pytest.mark.slow
 def test_only_studies_are_reported(tmp_path):
     with pytest.raises(TypeError, match=r"'study' parameter of report.write"):
         write(tmp_path / "x.html", {"not": "a study"})
 
 
+@pytest.mark.slow
 def test_a_report_of_units_speaks_of_them(visits, tmp_path):
     result, X, patients = visits
     page = write(tmp_path / "report.html", result, rows=X).read_text()
@@ -145,3 +177,298 @@ def test_a_report_of_units_speaks_of_them(visits, tmp_path):
     assert f"<dt>groups</dt><dd>{patients.nunique()}</dd>" in text
     for words in ("training row is", "share of rows", "over rows", "without a row", "of the rows below"):
         assert words not in text
+
+
+def contents_of(result, rows=None, data=None, target="price_eur"):
+    return Contents(result, Colophon.of(result, target=target), Values.of(result, rows), data)
+
+
+def texts(table):
+    return [[cell.text for cell in line] for line in table.lines]
+
+
+def test_moves_scores_and_proofs_are_those_of_the_study(diabetes):
+    result, _ = diabetes
+    contents = contents_of(result)
+    assert contents.section("changes").lines[0][2].value == result.facts()["typical change"]["bagged"]
+    assert result.compared.where() in contents.section("changes").caption
+    assert [line[3].value for line in contents.section("scores").lines][:3] == [
+        score.constant for score in result.scores
+    ]
+    assert "lower is better" in contents.section("scores").lines[0][0].text
+    lines, facts = contents.section("guarantees").lines, result.facts().section("guarantees").facts
+    for line, fact in zip(lines, facts, strict=True):
+        shown = line[2].text.replace(",", "")
+        assert shown == "" if np.isnan(fact["proved"]) else float(shown) >= fact["proved"]
+    assert lines[0][4].text == f"{facts[0]['bags']:,}"
+
+
+def test_what_is_below_the_noise_is_never_written_as_zero(diabetes):
+    result, _ = diabetes
+    still = replace(result.compared.bagged, left_out=np.tile(result.compared.bagged.prediction, (15, 1)))
+    about = {"bagged": still, "refitted": None, "weights": None}
+    quiet = replace(result, compared=replace(result.compared, spread=None, **about))
+    assert contents_of(quiet).section("changes").lines[0][2].text.startswith("below the noise (")
+
+
+def test_suspicious_rows_stand_beside_their_noise_with_the_targets_own_name(diabetes):
+    result, X = diabetes
+    far = (UnusualRow(4, 4, -1234567.0, 1000.0, 1234.6), UnusualRow(7, 7, 9999.0, 1000.0, 10.0))
+    moving = (InfluentialRow(9, 9, 2.5, 0.5, 0.001),)
+    found = replace(result, suspects=Suspects(moving, far, 0.5, 1000.0))
+    contents = contents_of(found, X[:200])
+    table = contents.rows("worth a look", 3)
+    assert table.head[:5] == ("row", "off by", "usual size", "times the usual size", "price_eur")
+    assert texts(table)[0][:4] == ["4", "-1,234,567", "1,000", "1,235"]
+    assert table.lines[0][1].value == 1234567.0  # sorted by size, whatever its sign
+    assert (table.sorted_by, table.ascending) == (3, False)
+    assert table.caption.startswith("2 training rows to look at")
+    assert texts(contents.rows("moving the predictions"))[0][:3] == ["9", "2.5", "0.5"]
+    none = replace(result, suspects=Suspects((), (), 0.5, 1000.0))
+    assert contents_of(none).rows("worth a look") is None
+    assert contents_of(none).rows("moving the predictions") is None
+    assert contents_of(none).noise == 0.5
+
+
+def test_rows_whose_class_is_unlikely_come_first(cancer):
+    far = (UnusualRow(4, 4, 0.001, 0.99, 19.0), UnusualRow(7, 7, 0.02, 0.9, 8.0))
+    table = contents_of(replace(cancer, suspects=Suspects((), far, 0.5, np.nan))).rows("worth a look", 3)
+    assert table.head[1:4] == ("probability of its class", "usual in its class", "distance")
+    assert (table.sorted_by, table.ascending) == (3, False)
+
+
+def test_where_nothing_was_tested_rows_that_move_most_are_named_without_a_claim(diabetes):
+    result, _ = diabetes
+    alone = contents_of(Study.of(result.bagged, result.proved))
+    most = alone.rows("most influential")
+    assert [line[1].value for line in most.lines] == result.ranked(15)[1].tolist()
+    assert "move the predictions most" in most.caption
+    assert "beyond" not in most.caption
+    assert alone.rows("worth a look") is None
+    quiet = replace(result.bagged, left_out=np.tile(result.bagged.prediction, (200, 1)))
+    assert contents_of(Study.of(quiet, result.proved)).rows("most influential") is None
+
+
+def test_rows_that_flip_decisions_are_counted(cancer):
+    table, (names, counts) = contents_of(cancer).rows("flips"), cancer.decisions.most_flips(15)
+    if table is None:
+        pytest.skip("no decision of this study hinges on one row")
+    assert [line[1].value for line in table.lines] == counts.tolist()
+    assert [line[0].text for line in table.lines] == [str(name) for name in names]
+
+
+@dataclass
+class Column:
+    name: str = "\x00evil"
+    kind: str = "number"
+    missing: float = 0.25
+    n_values: int = 1200
+    example: str = "1 to 7"
+    remark: str = ""
+
+
+class Read:
+    n_sampled = None
+    name, n_rows = "a.csv", 12345
+
+    def shown(self, most):
+        return (Column(), Column("b", "dropped", 0.0, 1, "", "the same as a"))
+
+    def rest(self, most):
+        return f"more than {most}"
+
+
+def test_columns_are_shown_as_they_were_read(diabetes):
+    contents = contents_of(diabetes[0], data=Read())
+    assert contents.columns.caption == "a.csv: 12,345 rows with a target"
+    assert texts(contents.columns) == [
+        ["\\x00evil", "number", "25%", "1,200", "1 to 7", ""],
+        ["b", "dropped", "", "1", "", "the same as a"],
+    ]
+    assert contents.rest == "more than 40"
+    assert contents_of(diabetes[0]).columns is None
+
+
+@pytest.mark.parametrize(("values", "text"), [
+    ([3.0], "3"), ([2.5, 7.0, 2.5], "2.5 to 7"), (["f", "f"], "f"), (["f", "m", None], "f / m"), ([np.nan], "missing"),
+    (list("abcd"), "4 values"), ([np.nan, 4.0], "4"), ([True, False], "True / False"), (pd.Series([1, pd.NA]), "1"),
+    ([1999], "1999"), ([1234567.0], "1,234,567"), ([12345.678], "12,346"), ([-0.0123456789], "-0.0123457"),
+    ([pd.Timestamp("2024-05-01")], "2024-05-01"), ([pd.Timestamp("2024-05-01 12:30")], "2024-05-01 12:30:00"),
+    ([pd.Timestamp("2024-05-02"), pd.Timestamp("2024-05-01")], "2024-05-01 to 2024-05-02"),
+    (["a\x00b"], "a\\x00b"), (["x" * 99], "x" * 57 + "..."),
+])  # fmt: skip
+def test_the_values_of_several_rows_fit_into_a_cell(values, text):
+    assert shared_value(values).text == text
+
+
+def test_cells_of_numbers_are_sorted_as_numbers():
+    assert shared_value([1234567.0]) == Cell("1,234,567", 1234567.0)
+    assert shared_value([5.0, 3.0]).value == 3.0
+    assert shared_value(["5"]).value is None
+    assert shared_value([np.nan]).value is None
+
+
+def test_rows_are_called_as_in_their_frame_and_have_their_values(diabetes):
+    result, X = diabetes
+    named = X[:200].set_axis([f"case {k}" for k in range(200)])
+    values = Values.of(result, named)
+    assert values.name_of(7, "another") == "case 7"
+    target, *cells = values.cells(7, counted=False, targets=True)
+    assert target.value == Fitted(result.model).y[7]
+    assert cells[0].value == named.iloc[7, 0]
+    assert len(cells) == len(values.columns) == 10
+
+
+def test_units_have_the_values_of_all_their_rows(visits):
+    result, X, patients = visits
+    values = Values.of(result, X)
+    name = result.bagged.names.of_rows(np.array([3]))[0]
+    own = X[(patients == name).to_numpy()]
+    count, _, *cells = values.cells(3, counted=True, targets=True)
+    assert count.value == len(own)
+    assert cells[list(X.columns).index("level")].value == own["level"].iloc[0]
+    alone = Values.of(Study.of(result.bagged, result.proved), X)
+    assert not alone.known
+    assert alone.columns == []
+    assert alone.name_of(3, name) == name
+
+
+def test_names_of_columns_are_safe_to_show_and_wide_tables_are_cut(diabetes):
+    result, X = diabetes
+    wide = pd.concat([X.add_suffix(f"\x00{k}" + "y" * 99) for k in range(4)], axis=1)
+    values = Values.of(result, wide[:200])
+    assert values.hidden == 28
+    assert all(name.isprintable() and len(name) <= 60 for name in values.columns)
+
+
+def test_numbers_are_written_for_people_and_sorted_as_numbers():
+    assert cell(1234567.0) == Cell("1,234,567", 1234567.0)
+    assert cell("a text") == Cell("a text", None)
+    assert cell(math.nan) == Cell("", None)
+    assert cell(Cell("7 %", 0.07)) == Cell("7 %", 0.07)
+
+
+def test_a_table_is_made_of_cells():
+    table = Table.of("t", "caption", ["a", "b"], [["x", 1.5], ["y", "z"]], sorted_by=1, texts=[1])
+    assert table.lines == ((Cell("x"), Cell("1.5", 1.5)), (Cell("y"), Cell("z")))
+    assert (table.head, table.sorted_by, table.ascending, table.texts) == (("a", "b"), 1, False, (1,))
+
+
+@pytest.fixture(scope="module")
+def of_ridge():
+    X, y = load_diabetes(return_X_y=True)
+    learner = make_pipeline(StandardScaler(), Ridge(alpha=2.5))
+    model = BaggedRegressor(learner, n_bags=40, random_state=7).fit(X[:60], y[:60])
+    return Study.of(leave_one_out(model, X[60:63]), certify(model, reused=True), model=model)
+
+
+def test_a_title_names_data_target_and_learner(of_ridge):
+    named = Colophon.of(of_ridge, data="diabetes.csv", target="disease progression")
+    assert named.title == "disease progression from diabetes.csv, by ridge regression"
+    assert named.target_name == "disease progression"
+
+
+@pytest.mark.parametrize(("known", "title"), [
+    ({"target": "price"}, "price"), ({"data": "x.csv"}, "a target from x.csv"), ({}, "Stability report"),
+    ({"learner": "a decision tree"}, "The stability of a decision tree"),
+])  # fmt: skip
+def test_a_title_says_no_more_than_is_known(known, title):
+    assert Colophon(**known).title == title
+
+
+def test_facts_are_what_is_needed_to_make_it_again(of_ridge):
+    facts = dict(Colophon.of(of_ridge, data="x.csv", target="y", command="stablebag measure x.csv").facts())
+    assert facts["model"] == "Ridge(alpha=2.5)"
+    assert facts["bags"] == "40"
+    assert facts["seed"] == "7"
+    assert facts["training rows"] == "60"
+    assert "30 of 60 rows" in facts["scheme"]
+    for version in (stablebag.__version__, sklearn.__version__, np.__version__):
+        assert version in facts["versions"]
+
+
+def test_json_has_all_parameters_of_the_learner(of_ridge):
+    written = json.loads(json.dumps(Colophon.of(of_ridge).to_dict(), allow_nan=False))
+    assert written["parameters"]["alpha"] == 2.5
+    assert written["parameters"]["fit_intercept"] is True
+    assert written["versions"]["scikit-learn"] == sklearn.__version__
+    assert (written["n_bags"], written["seed"], written["n_rows"]) == (40, 7, 60)
+    assert written["unit"] == "row"
+
+
+def test_a_study_of_patients_counts_them_and_their_rows(visits):
+    result, X, patients = visits
+    facts = dict(Colophon.of(result).facts())
+    assert facts["training rows"] == str(len(X))
+    assert facts["groups"] == str(patients.nunique())
+    assert "groups" in facts["scheme"]
+
+
+def test_without_a_model_the_rest_is_left_out(of_ridge):
+    facts = dict(Colophon.of(Study.of(of_ridge.bagged, of_ridge.proved)).facts())
+    assert set(facts) == {"versions"}
+
+
+def test_places_in_memory_are_not_part_of_it():
+    X, y = load_diabetes(return_X_y=True)
+    learner = KNeighborsRegressor(metric=lambda a, b: float(np.abs(a - b).sum()), algorithm="brute")
+    model = BaggedRegressor(learner, n_bags=10, random_state=np.random.RandomState(0)).fit(X[:12], y[:12])
+    written = Colophon.of(Study.of(leave_one_out(model, X[:1]), certify(model, reused=True), model=model)).to_dict()
+    assert "0x" not in json.dumps(written)
+    assert "lambda" in written["parameters"]["metric"]
+
+
+def test_names_that_cannot_be_seen_are_escaped(of_ridge):
+    evil = Colophon.of(of_ridge, data="a\x00b\u202e.csv", target="t" * 500, command="stablebag\n\ud800")
+    assert evil.data == "a\\x00b\\u202e.csv"
+    assert len(evil.called) == 60
+    assert evil.command == "stablebag\\n\\ud800"
+
+
+def test_learners_have_names_that_people_use():
+    assert learner_name(RandomForestClassifier()) == "a random forest"
+    assert learner_name(SVC()) == "a support vector machine"
+    assert learner_name(HuberRegressor()) == "HuberRegressor"
+
+
+def table(*kinds, **about):
+    columns = [ColumnAsRead(f"x{place}", kind, 0.0, 2, "a, b") for place, kind in enumerate(kinds)]
+    return DataAsRead("t.csv", 9, tuple(columns), **about)
+
+
+def test_the_conclusion_counts_columns_by_kind():
+    assert table("target", *["number"] * 8, *["category"] * 3, "constant").conclusion() == (
+        "12 columns beside the target: 8 numbers, 3 categories; 1 left out (constant)."
+    )
+    assert table("target", "group", "number", "date", "text", "id", "id", "dropped").conclusion() == (
+        "6 columns beside the target and the group: 1 number, 1 text, 1 date; 3 left out (2 ids, 1 dropped)."
+    )
+    assert table("target", "constant").conclusion() == (
+        "1 column beside the target: none to learn from; 1 left out (constant)."
+    )
+
+
+def test_sentences_say_how_the_file_was_read():
+    assert table("number", said=("with ';' between columns",)).lines()[1:] == [
+        "The file was read with ';' between columns."
+    ]
+    lines = table("number", said=("as UTF-16", "a", "b"), noticed=("Look here.",)).lines()
+    assert lines[1:] == ["The file was read as UTF-16, a and b.", "Look here."]
+
+
+def test_columns_that_matter_are_shown_first_and_the_rest_is_counted():
+    columns = list(table("target", *["number"] * 30, "constant", "date").columns)
+    columns[17] = ColumnAsRead("holes", "number", 0.5, 2, "")
+    data = DataAsRead("t.csv", 9, tuple(columns))
+    assert [column.name for column in data.shown(4)] == ["x0", "x1", "holes", "x31"]
+    assert data.rest(4) == "Not shown: 28 numbers, 1 date."
+    assert data.shown(99) == data.columns
+    assert data.rest(99) == ""
+
+
+def test_json_takes_it():
+    data = table("target", "number", said=("a",))
+    assert json.loads(json.dumps(data.to_dict()))["columns"][1] == {
+        "name": "x1", "kind": "number", "missing": 0.0, "n_values": 2, "example": "a, b", "remark": "",
+    }  # fmt: skip
+    assert data.to_dict()["conclusion"] == data.conclusion()

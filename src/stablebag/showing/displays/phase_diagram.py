@@ -124,7 +124,7 @@ class PhaseDiagramDisplay(Display):
                 levels = [unstable_epsilon(n, bag_size, share) for share in delta]
                 impossible = np.array(levels) * certificate.range_length
         noun = certificate.noun
-        title, unit = noun.in_place_of_rows(str(law)), certificate.outputs.unit
+        title, unit = law.describe(noun.plural), certificate.outputs.unit
         ylabel = MOVES + (f",{unit}" if unit else "")
         return cls(delta, guaranteed, impossible, title=title, exact=exact, noun=noun, ylabel=ylabel)
 

@@ -144,7 +144,7 @@ class Changes:
 
 
 @dataclass(frozen=True, eq=False)
-class Moves:
+class ChangeCurves:
     """How far predictions move without each row, by the bags that are left, with what is proved about that.
 
     Attributes
@@ -201,13 +201,13 @@ class Moves:
         return [moved.distribution()[0] for moved in self.named.values()]  # rows in the same bags once
 
 
-def interval_picture(intervals: Intervals, targets: Any, called: str = "target") -> dict[str, str] | None:
+def interval_picture(intervals: Intervals, targets: Any, target: str = "target") -> dict[str, str] | None:
     """Return the picture of prediction intervals; None if all of them are infinite."""
     if not np.isfinite(intervals.width).any():
         return None
     covered = "" if targets is None else f" {int(intervals.contains(targets).sum())} of {len(targets)} targets inside."
     return static(
-        lambda ax: IntervalDisplay.from_intervals(intervals, targets, ylabel=called, ax=ax),
+        lambda ax: IntervalDisplay.from_intervals(intervals, targets, ylabel=target, ax=ax),
         f"Prediction intervals at {len(intervals.lower)} test points.{covered}",
     )
 
@@ -268,7 +268,7 @@ class Interactive(NamedTuple):
     data: str
 
 
-def interactive(moves: Moves, changes: Changes | None = None) -> Interactive:
+def interactive(moves: ChangeCurves, changes: Changes | None = None) -> Interactive:
     """Draw charts that can be read by hovering: all changes, and the curves of all points together and of each."""
     from bokeh.embed import components
     from bokeh.models import ColumnDataSource, HoverTool, NumeralTickFormatter, Range1d
@@ -276,8 +276,11 @@ def interactive(moves: Moves, changes: Changes | None = None) -> Interactive:
     from bokeh.resources import Resources
 
     first, noun, reach = next(iter(moves.named.values())), noun_of(moves.named), moves.reach
-    called = first.names.points
-    names = (f"test point {k + 1}" if called is None else f"test row {printable(called[k])}" for k in range(_n(first)))
+    points_names = first.names.points
+    names = (
+        f"test point {k + 1}" if points_names is None else f"test row {printable(points_names[k])}"
+        for k in range(_n(first))
+    )
     points = [("all", "all points together"), *((str(k), name) for k, name in enumerate(names))]
     data = {key: {name: _series(moved, key, moves) for name, moved in moves.named.items()} for key, _ in points}
     size: dict[str, Any] = {
@@ -300,9 +303,9 @@ def interactive(moves: Moves, changes: Changes | None = None) -> Interactive:
         steps = {"moves": reach.inside(corners[0]).tolist(), "share": corners[1].tolist()}
         style = {"line_dash": "dotted", "color": PROVED, "line_width": 2.5, "name": _PROVED}
         curves.line("moves", "share", source=ColumnDataSource(steps), **style)
-    curves.xaxis.formatter, curves.yaxis.formatter = _written(reach), _percent()
+    curves.xaxis.formatter, curves.yaxis.formatter = _number_format(reach), _percent()
     share = [("of", "$name"), (f"share of {noun.plural}", "@share{0.0%}")]
-    tooltips = [*share, ("moves it further than", "@moves" + _hovered(reach))]
+    tooltips = [*share, ("moves it further than", "@moves" + _hover_format(reach))]
     curves.add_tools(HoverTool(tooltips=tooltips, formatters={"@moves": _formatter(reach)}, mode="vline"))
     drawn = [curves]
     if changes is not None and changes.curves:
@@ -318,7 +321,7 @@ def interactive(moves: Moves, changes: Changes | None = None) -> Interactive:
             style = {"color": look.colour, "name": name, "line_dash": _DASHES.get(look.line, "solid")}
             sorted_ones.line("share", "change", source=ColumnDataSource(steps), line_width=2, **style)
         sorted_ones.xaxis.formatter = NumeralTickFormatter(format="0.[0000]%")
-        sorted_ones.yaxis.formatter = _written(of_changes)
+        sorted_ones.yaxis.formatter = _number_format(of_changes)
         read = [("of", "$name"), ("share of all cases", "@share{0.[000]%}"), ("change by at least", "@change{%.3g}")]
         sorted_ones.add_tools(HoverTool(tooltips=read, formatters={"@change": "printf"}, mode="vline"))
         drawn.append(sorted_ones)
@@ -345,7 +348,7 @@ def _plainly(reach: Reach) -> bool:
     return reach.high < 1e12 and (reach.low if reach.log else reach.high / 100) > 1e-6
 
 
-def _written(reach: Reach) -> Any:
+def _number_format(reach: Reach) -> Any:
     from bokeh.models import BasicTickFormatter, NumeralTickFormatter
 
     return NumeralTickFormatter(format="0,0.[000000]") if _plainly(reach) else BasicTickFormatter()
@@ -357,12 +360,12 @@ def _percent() -> Any:
     return NumeralTickFormatter(format="0%")
 
 
-def _hovered(reach: Reach) -> str:
+def _hover_format(reach: Reach) -> str:
     return "{0,0.[00]}" if reach.high >= 100 and _plainly(reach) else "{%.4g}"
 
 
 def _formatter(reach: Reach) -> Any:
-    return "numeral" if _hovered(reach).startswith("{0") else "printf"
+    return "numeral" if _hover_format(reach).startswith("{0") else "printf"
 
 
 def _with_names_in_order(*texts: str) -> list[str]:
@@ -381,7 +384,7 @@ def _spread(length: int) -> np.ndarray:
     return np.unique(np.linspace(0, length - 1, _STEPS).round().astype(int))
 
 
-def _series(moved: Perturbations, key: str, moves: Moves) -> dict[str, list[float]]:
+def _series(moved: Perturbations, key: str, moves: ChangeCurves) -> dict[str, list[float]]:
     """The curve of all points, or of one."""
     values, rows = moved.distribution(None if key == "all" else int(key))
     order = np.argsort(values)

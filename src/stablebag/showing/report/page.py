@@ -29,7 +29,7 @@ from stablebag.models.rows import RowSource
 from stablebag.resampling.units import plain
 from stablebag.showing.displays.display import MOVES
 from stablebag.showing.facts import MOST_NAMED, Fact, Facts, ListedRow, RowList, row_lists
-from stablebag.showing.report.charts import Changes, Moves, interactive, interval_picture, label_picture
+from stablebag.showing.report.charts import ChangeCurves, Changes, interactive, interval_picture, label_picture
 from stablebag.showing.study import Study
 from stablebag.showing.verdict import AFTER_CHECKS, ALREADY_STABLE, NOT_COMPARED, STABILIZED, UNTIL_CHECKED
 
@@ -269,12 +269,12 @@ class Colophon:
             default = DecisionTreeClassifier() if study.task == "classification" else DecisionTreeRegressor()
             learner = _last_step(default if model.estimator is None else model.estimator)
             of_model = {
-                "learner": in_words(learner),
+                "learner": learner_name(learner),
                 "model": _code(learner),
-                "parameters": {name: _written(value) for name, value in learner.get_params(deep=False).items()},
-                "scheme": study.noun.in_place_of_rows(str(model.scheme_)),
+                "parameters": {name: _json_value(value) for name, value in learner.get_params(deep=False).items()},
+                "scheme": model.scheme_.describe(study.noun.plural),
                 "n_bags": len(model.bags_),
-                "seed": _written(model.random_state),
+                "seed": _json_value(model.random_state),
                 "n_rows": model.units_.n_rows,
             }
         return cls(
@@ -326,11 +326,11 @@ class Colophon:
         return known
 
 
-def in_words(learner: Any) -> str:
+def learner_name(learner: Any) -> str:
     """Return what a learner is called in a sentence.
 
     >>> from sklearn.linear_model import HuberRegressor, Ridge
-    >>> in_words(Ridge()), in_words(HuberRegressor())
+    >>> learner_name(Ridge()), learner_name(HuberRegressor())
     ('ridge regression', 'HuberRegressor')
     """
     name = type(learner).__name__
@@ -355,7 +355,7 @@ def _last_step(learner: Any) -> Any:
     return learner
 
 
-def _written(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """A parameter that JSON takes."""
     value = plain(value)
     simple = value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
@@ -492,12 +492,12 @@ class Values:
         """How many rows the unit of this number has and their target, if asked, and the columns that are shown."""
         its = [] if self._rows_of is None else self._rows_of(position)
         count = [Cell(f"{len(its):,}", len(its))] if counted else []
-        target = [together(self._targets[its]) if its else Cell("")] if targets else []
+        target = [shared_value(self._targets[its]) if its else Cell("")] if targets else []
         at = its if self._places is None else [self._places[row] for row in its]
-        return [*count, *target, *(together(self._rows.iloc[at, place]) for place in range(len(self.columns)))]
+        return [*count, *target, *(shared_value(self._rows.iloc[at, place]) for place in range(len(self.columns)))]
 
 
-def together(values: Iterable[Any]) -> Cell:
+def shared_value(values: Iterable[Any]) -> Cell:
     """Return the values of all rows of a unit in one cell: the one that they share, their range, or how many there are.
 
     Parameters
@@ -775,14 +775,16 @@ def _changes(study: Study, colophon: Colophon) -> Changes:
     return Changes(study.compared, f"change of the prediction of {colophon.target_name}")
 
 
-def _moves(study: Study, colophon: Colophon) -> Moves:
+def _moves(study: Study, colophon: Colophon) -> ChangeCurves:
     """How far predictions move by the bags that were drawn, with what is proved about that."""
     epsilon, share = study.proved.curve("mean")
     known = np.isfinite(epsilon)
     proved = (epsilon[known], share[known]) if known.any() else None
     if study.task != "regression":
-        return Moves({"bagged": study.bagged}, proved, "how far the class probabilities move (at most 1.41)")
-    return Moves({"bagged": study.bagged}, proved, MOVES.replace("prediction", f"prediction of {colophon.target_name}"))
+        return ChangeCurves({"bagged": study.bagged}, proved, "how far the class probabilities move (at most 1.41)")
+    return ChangeCurves(
+        {"bagged": study.bagged}, proved, MOVES.replace("prediction", f"prediction of {colophon.target_name}")
+    )
 
 
 def _pictures(study: Study, colophon: Colophon) -> dict[str, Any]:

@@ -1,0 +1,390 @@
+"""What makes scores too good to be true: columns that leak the target, rows in time, copies among held-out rows.
+
+Each check looks at a table that was read, and gives one sentence per finding.
+"""
+
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+from sklearn.tree import DecisionTreeClassifier
+
+from stablebag._wording import option, percent, printable, short
+
+_TOO_GOOD = {"classification": 0.97, "regression": 0.99}  # balanced accuracy, or R2, of one column at held-out rows
+_WORTH_A_LOOK = 0.9  # of the same in some rows, before all are looked at
+_FEWEST_ROWS = 20  # of a table, and with a known value, in which that is not chance
+_FEWEST_OF_CLASS = 5  # rows of a class
+_HELD_OUT = (0.2, 10)  # for this check: a share of the rows, and the fewest
+_FIRST_ROWS = 400  # in which a column is looked at first
+_MOST_ROWS = 20_000  # in which it is looked at
+_MOST_COLUMNS = 3_000  # with which several classes are compared
+_FEW_VALUES = 20  # of a number that may be a code
+_LISTED = 3
+_IN_TIME = re.compile(
+    r"(^|[\W_])(date|datetime|time|timestamp|day|week|month|quarter|year|hour|period|epoch|t)s?$", re.I
+)
+_OF_PEOPLE = re.compile(r"birth|born|dob", re.IGNORECASE)
+_FEWEST_TIMES = 20  # different times of rows that follow each other
+_ALIKE = 0.2  # correlation of neighbours in time above which they are alike, if chance does not explain it
+_REGULAR = 0.9  # the share of steps between times that are equally long in a series
+
+
+class Leak(NamedTuple):
+    """A column that predicts the target almost perfectly by itself.
+
+    Attributes
+    ----------
+    column : str
+        Its name.
+    rule : str
+        How it does: "fee > 0".
+    score : str
+        How well, and on how many rows that the rule was not found in.
+    value : float
+        The same as a number, by which leaks are sorted.
+    """
+
+    column: str
+    rule: str
+    score: str
+    value: float
+
+
+def leaks(X: Any, y: np.ndarray, task: str, groups: Any = None, skip: tuple[str, ...] = ()) -> list[Leak]:
+    """Return the columns of which one split, or one curve, predicts the target almost perfectly, the best first.
+
+    A rule is found in four fifths of the rows and tried on the others; it must be right in both. For classes it is one
+    split of a number, as many as there are classes, a class for each category, or whether the value is missing; its
+    balanced accuracy must be 0.97, so that a frequent class does not help. For numbers it is a line or a curve through
+    one column, or a mean for each category; its R2 must be 0.99. It takes 20 rows, and 5 of each class.
+    """
+    import pandas as pd
+
+    y = pd.factorize(y, sort=False)[0] if task == "classification" else y
+    rows, held = _split(y, task, groups)
+    if not len(rows):
+        return []
+    number = np.random.default_rng(1).permutation(len(rows))[:_FIRST_ROWS]
+    if task == "classification":  # some rows of each class
+        number = np.sort(_first_of_each(y[rows], _FIRST_ROWS))
+    codes = np.unique(y[rows], return_inverse=True)[1].ravel() if task == "classification" else y[rows].astype(float)
+    found = []
+    for place, name in enumerate(X.columns):
+        if name in skip or (place >= _MOST_COLUMNS and task == "classification" and codes.max(initial=0) > 1):
+            continue
+        column = X[name].iloc[rows] if len(rows) < len(y) else X[name]
+        if column.dtype.kind == "M" and task == "regression":
+            continue  # a series in time is looked at as one
+        few = column.iloc[number]
+        if len(number) < len(rows) and not _best(few, codes[number], held[number], task, _WORTH_A_LOOK):
+            continue
+        if best := _best(column, codes, held, task, _TOO_GOOD[task]):
+            found.append(best)
+    return sorted(found, key=lambda leak: -leak.value)
+
+
+def about_leaks(found: list[Leak], target: str) -> list[str]:
+    """Ask in a sentence whether the best of these columns is known at the time of prediction, and name the others."""
+    if not found:
+        return []
+    best, *others = found
+    name = printable(best.column)
+    said = [
+        f"{name} alone predicts {printable(target)} almost perfectly ({best.rule}: {best.score}). That is often too "
+        f"good to be true: is it known at the time of prediction? If not, add "
+        f"{option('drop', [best.column])}."
+    ]
+    if others:
+        some = ", ".join(printable(leak.column) for leak in others[:_LISTED])
+        more = f" and {len(others) - _LISTED:,} more" if len(others) > _LISTED else ""
+        drop = option("drop", [leak.column for leak in others[:_LISTED]])
+        said.append(f"The same question goes for {some}{more} ({drop}).")
+    return said
+
+
+def _split(y: np.ndarray, task: str, groups: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that are looked at, and which of them are held out; whole groups are, and some rows of each class."""
+    rng, n = np.random.default_rng(0), len(y)
+    if task == "classification":
+        _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        kept = counts >= _FEWEST_OF_CLASS
+        if n < _FEWEST_ROWS or kept.sum() < 2 or counts[kept].sum() < 0.9 * n:
+            return np.empty(0, dtype=int), np.empty(0, dtype=bool)
+        rows = np.flatnonzero(kept[codes.ravel()])
+        rows = rows[np.sort(_first_of_each(y[rows], _MOST_ROWS))] if len(rows) > _MOST_ROWS else rows
+    else:
+        rows = np.sort(rng.permutation(n)[:_MOST_ROWS])
+        if n < _FEWEST_ROWS:
+            return np.empty(0, dtype=int), np.empty(0, dtype=bool)
+    share = max(_HELD_OUT[0], _HELD_OUT[1] / len(rows))
+    if groups is not None:
+        units = np.unique(np.asarray(groups)[rows].astype(str), return_inverse=True)[1].ravel()
+        held = (rng.permutation(units.max() + 1) < share * (units.max() + 1))[units]
+    elif task == "classification":
+        held = np.zeros(len(rows), dtype=bool)
+        for label in np.unique(y[rows]):
+            its = rng.permutation(np.flatnonzero(y[rows] == label))
+            held[its[: max(2, round(share * len(its)))]] = True
+    else:
+        held = rng.permutation(len(rows)) < share * len(rows)
+    if held.all() or not held.any() or (task == "classification" and any(
+        len(np.unique(y[rows][part])) < len(np.unique(y[rows])) for part in (held, ~held)
+    )):  # fmt: skip
+        return np.empty(0, dtype=int), np.empty(0, dtype=bool)
+    return rows, held
+
+
+def _first_of_each(y: np.ndarray, most: int) -> np.ndarray:
+    """Positions of rows, drawn at random, so many in all and as many of each class as there are of each."""
+    order = np.random.default_rng(2).permutation(len(y))
+    labels, codes = np.unique(y[order], return_inverse=True)
+    place = np.empty(len(y), dtype=int)
+    by_class = np.argsort(codes.ravel(), kind="stable")
+    starts = np.searchsorted(codes.ravel()[by_class], np.arange(len(labels)))
+    place[by_class] = np.arange(len(y)) - starts[codes.ravel()[by_class]]
+    return np.asarray(order[np.argsort(place, kind="stable")[:most]])
+
+
+def _best(column: Any, y: np.ndarray, held: np.ndarray, task: str, least: float) -> Leak | None:
+    """The best rule of one column, if it is good enough in the rows it was found in and in those held out."""
+    name, missing = str(column.name), column.isna().to_numpy()
+    if missing.all():
+        return None
+    values, is_number = None, column.dtype.kind in "iufM"
+    if is_number:
+        values = column.to_numpy().astype("datetime64[s]").astype(float) if column.dtype.kind == "M" else (
+            column.to_numpy(dtype=float))  # fmt: skip
+        values = np.where(missing, np.nan, values)
+    rules = _numbers_by if task == "regression" else _classes_by
+    found = max(rules(name, column, values, missing, y, held), key=lambda rule: min(rule[1:3]), default=None)
+    if found is None or min(found[1:3]) < least:
+        return None
+    rule, _, value, what = found
+    score = f"{what} {np.floor(1000 * value + 1e-9) / 1000:.3f} on {int(held.sum()):,} held-out rows"
+    return Leak(name, rule, score, value)
+
+
+def _classes_by(name: str, column: Any, values: Any, missing: np.ndarray, y: np.ndarray, held: np.ndarray) -> Any:
+    """Rules that tell classes: what they say, and their balanced accuracy in training rows and in those held out."""
+    k, train = int(y.max()) + 1, ~held
+    counts = np.bincount(y[train], minlength=k)
+    what = "accuracy" if counts.max() <= 2 * counts.min() else "balanced accuracy"
+
+    def scored(rule: str, decided: np.ndarray) -> tuple[str, float, float, str]:
+        right = decided == y
+        each = [np.bincount(y[part], right[part], k) / np.bincount(y[part], minlength=k) for part in (train, held)]
+        shown = float(right[held].mean()) if what == "accuracy" else float(each[1].mean())
+        return rule, float(each[0].mean()), min(shown, float(each[1].mean())), what
+
+    def majority(codes: np.ndarray, size: int) -> np.ndarray:
+        """The class of each value, by the shares of the classes that have it; -1 if no training row has it."""
+        table = np.zeros((size, k))
+        np.add.at(table, (codes[train], y[train]), 1 / counts[y[train]])
+        return np.where(table.any(axis=1), table.argmax(axis=1), -1)
+
+    shown = printable(name)
+    if missing.any() and k == 2:
+        yield scored(f"{shown} is missing", majority(missing.astype(int), 2)[missing.astype(int)])
+    if values is not None and k == 2 and (split := _one_split(values, missing, y, train, counts)) is not None:
+        at, above, if_missing = split
+        decided = np.where(missing, if_missing, np.where(values > at, above, 1 - above))
+        limit = str(np.datetime64(int(at), "s"))[:10] if column.dtype.kind == "M" else f"{at:.12g}"
+        rest = " or missing" if missing.any() and if_missing == above else ""
+        yield scored(f"{shown} > {limit}{rest}", decided)
+    codes, levels = _codes(column)
+    if values is None or len(levels) <= _FEW_VALUES:
+        of_values = majority(codes, len(levels) + 1)
+        rule = _in_words(shown, levels, of_values, bool(missing.any())) if k == 2 else ""
+        yield scored(rule or f"one class for each value of {shown}", of_values[codes])
+    if values is None or k == 2:
+        return
+    table = np.column_stack([np.where(missing, 0.0, values), missing])
+    tree = DecisionTreeClassifier(max_leaf_nodes=k + bool(missing.any()), class_weight="balanced", random_state=0)
+    spread = np.abs(table[:, 0]).max() or 1.0
+    decided = tree.fit(table[train] / [spread, 1], y[train]).predict(table / [spread, 1])
+    yield scored(f"{k - 1:,} splits of {shown}", decided)
+
+
+def _one_split(values: np.ndarray, missing: np.ndarray, y: np.ndarray, train: np.ndarray, counts: np.ndarray) -> Any:
+    """The best threshold between two classes, the class above it, and the class where the value is missing."""
+    rows = np.flatnonzero(train & ~missing)
+    rows = rows[np.argsort(values[rows], kind="stable")]
+    sorted_, weight = values[rows], np.where(y[rows] == 1, 1 / counts[1], -1 / counts[0])
+    left = np.cumsum(weight)[:-1]
+    if not (between := sorted_[1:] > sorted_[:-1]).any():
+        return None
+    gain = np.where(between, np.abs(weight.sum() - 2 * left), -1.0)  # how far both sides are from each other
+    at = int(gain.argmax())
+    above = int(weight.sum() - 2 * left[at] > 0)
+    gone = y[train & missing]
+    if_missing = int((gone == 1).sum() / counts[1] > (gone == 0).sum() / counts[0])
+    return _simplest(float(sorted_[at]), float(sorted_[at + 1])), above, if_missing
+
+
+def _simplest(low: float, high: float) -> float:
+    """A number between two, not below the first and below the second, with as few digits as possible."""
+    if low <= 0 < high:
+        return 0.0
+    for digits in range(1, 17):
+        if low <= (number := float(f"{(low + high) / 2:.{digits}g}")) < high:
+            return number
+    return low
+
+
+def _codes(column: Any) -> tuple[np.ndarray, Any]:
+    """Which of its different values each row has, and the values; missing is one more."""
+    import pandas as pd
+
+    codes, levels = pd.factorize(column.to_numpy())
+    return np.where(codes < 0, len(levels), codes), levels
+
+
+def _in_words(name: str, levels: Any, of_values: np.ndarray, has_missing: bool) -> str:
+    """A rule that gives each value a class: by the one value that has it alone, if there is one."""
+    known = [*range(len(levels)), *([len(levels)] if has_missing else [])]
+    for label in (1, 0):
+        its = [place for place in known if of_values[place] == label]
+        if len(its) == 1 and len(known) > 1:
+            return f"{name} is missing" if its[0] == len(levels) else f"{name} = {printable(levels[its[0]], 30)}"
+    return ""
+
+
+def _numbers_by(name: str, column: Any, values: Any, missing: np.ndarray, y: np.ndarray, held: np.ndarray) -> Any:
+    """Rules that tell numbers: what they say, and their R2 in training rows and in those held out."""
+    ranks, shown = stats.rankdata(y), printable(name)
+    known = ~missing
+    if values is None:
+        codes, levels = _codes(column)
+        train = ~held
+        if 3 * len(levels) > train.sum():
+            return
+        size = len(levels) + 1
+        sizes = np.bincount(codes[train], minlength=size)
+        for target in (y, ranks):
+            means = np.where(sizes > 0, np.bincount(codes[train], target[train], size) / np.maximum(sizes, 1), 0.0)
+            yield f"one value for each value of {shown}", *_fit(target, means[codes], train, held), "R2"
+        return
+    parts = [np.ones(len(y), dtype=bool)] if not missing.all() else []
+    if missing.any() and known.sum() >= max(_FEWEST_ROWS, len(y) / 2):
+        parts.append(known)
+    for part in parts:
+        train, tried = part & ~held, part & held
+        inside = train & known
+        if tried.sum() < _HELD_OUT[1] / 2 or inside.sum() < _HELD_OUT[1] or np.ptp(values[inside]) == 0:
+            continue
+        where = "" if part.all() else " where it is known"
+        for target, what in ((y, "R2"), (ranks, "R2 of ranks")):
+            filled = np.full(len(y), float(target[train & missing].mean()) if (train & missing).any() else 0.0)
+            if what == "R2":
+                centre, scale = values[inside].mean(), values[inside].std()
+                slope, start = np.polyfit((values[inside] - centre) / scale, target[inside], 1)
+                line = np.where(known, start + slope * (np.where(known, values, centre) - centre) / scale, filled)
+                yield f"a straight line through {shown}{where}", *_fit(target, line, train, tried), what
+                continue
+            points, place = np.unique(values[inside], return_inverse=True)
+            heights = np.bincount(place.ravel(), target[inside]) / np.bincount(place.ravel())
+            curve = np.where(known, np.interp(np.where(known, values, points[0]), points, heights), filled)
+            value = _r2(target[tried], curve[tried])
+            yield f"a curve through {shown}{where}", value, value, what
+
+
+def _fit(target: np.ndarray, predicted: np.ndarray, train: np.ndarray, tried: np.ndarray) -> tuple[float, float]:
+    return _r2(target[train], predicted[train]), _r2(target[tried], predicted[tried])
+
+
+def _r2(target: np.ndarray, predicted: np.ndarray) -> float:
+    unit = float(np.abs(target).max(initial=0.0)) or 1.0
+    target, predicted = target / unit, predicted / unit
+    total = float(((target - target.mean()) ** 2).sum())
+    return 1 - float(((target - predicted) ** 2).sum()) / total if total > 0 else -np.inf
+
+
+def in_time(X: Any, y: np.ndarray, task: str) -> tuple[str, float] | None:
+    """Return the column by which rows follow each other in time, and how alike the targets of neighbours are.
+
+    It is a date, or a number that is called like a time; in the order of the file, or at regular steps; and the targets
+    of rows next to each other in time are correlated by 0.2 or more, by more than chance explains.
+    """
+    found = {}
+    for name in X.columns:
+        column = X[name]
+        is_date = column.dtype.kind == "M"
+        if _OF_PEOPLE.search(str(name)) or not (is_date or (column.dtype.kind in "iuf" and _IN_TIME.search(str(name)))):
+            continue
+        known = column.notna().to_numpy()
+        times = column.to_numpy()[known].astype("datetime64[s]" if is_date else float).astype(float)
+        if len(times) < 0.9 * len(y) or len(steps := np.diff(np.unique(times))) + 1 < _FEWEST_TIMES:
+            continue
+        moved = np.diff(times)
+        usual = np.median(steps)
+        is_regular = np.mean((steps > 0.9 * usual) & (steps < 1.12 * usual)) >= _REGULAR  # months are not all as long
+        if not ((moved >= 0).all() or (moved <= 0).all() or is_regular):
+            continue
+        mixed = np.random.default_rng(0).permutation(len(times))  # rows of one time in any order
+        order = mixed[np.argsort(times[mixed], kind="stable")]
+        alike = _neighbours(y[known][order], task)
+        if alike >= max(_ALIKE, 4 / np.sqrt(len(times))):
+            found[str(name)] = alike
+    return max(found.items(), key=lambda pair: pair[1]) if found else None
+
+
+def _neighbours(y: np.ndarray, task: str) -> float:
+    """The correlation of each target with the next."""
+    of = stats.rankdata(y)[:, None] if task == "regression" else (y[:, None] == np.unique(y)).astype(float)
+    of = of - of.mean(axis=0)
+    total = float((of**2).sum())
+    return float((of[1:] * of[:-1]).sum()) / total if total > 0 else 0.0
+
+
+def about_time(found: tuple[str, float] | None, target: str, way: str = "hold out the latest rows") -> list[str]:
+    """Say that scores on rows held out at random flatter a forecast."""
+    if found is None:
+        return []
+    name, alike = found
+    return [
+        f"The rows follow each other in time ({printable(name)}), and {printable(target)} is alike in neighbouring "
+        f"rows (correlation {short(alike, 1)}). Rows held out at random lie between rows that were trained on, so the "
+        f"scores flatter a forecast. If you predict the future, {way}."
+    ]
+
+
+def about_copies(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> list[str]:
+    """Say that held-out rows are copies of training rows, if that is not by chance, as in tables of few values."""
+    n, copies = len(y_test), _n_copies(X, y, X_test, y_test)
+    if not copies:
+        return []
+    return [
+        f"{copies:,} of {n:,} held-out rows ({percent(copies / n)}) are exact copies of training rows, so the model "
+        "has seen their targets. Remove repeated rows from the table, or hold out other rows."
+    ]
+
+
+def about_copies_to_predict(X: Any, y: Any, new: Any) -> list[str]:
+    """Say that rows to predict whose targets are known are copies of training rows, if that is not by chance."""
+    if new.y is None or y is None:
+        return []
+    n, copies = len(new.y), _n_copies(X, np.asarray(y), new.X, new.y)
+    if not copies:
+        return []
+    return [f"{copies:,} of these {n:,} rows are exact copies of training rows: the model has seen their targets."]
+
+
+def _n_copies(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> int:
+    """How many rows are copies of training rows, with the target; 0 if that may be by chance."""
+    import pandas as pd
+
+    if not hasattr(X, "columns") or not len(X.columns):
+        return 0
+
+    def hashed(table: Any, target: np.ndarray) -> Any:
+        return pd.util.hash_pandas_object(table.assign(**{"the target": target}), index=False).to_numpy()
+
+    trained, n = hashed(X, y), len(y_test)
+    copies = int(np.isin(hashed(X_test, y_test), trained).sum())
+    if copies < max(2, 0.01 * n):
+        return 0
+    rng = np.random.default_rng(0)
+    mixed = pd.DataFrame({name: X_test[name].to_numpy()[rng.permutation(n)] for name in X_test.columns})
+    return 0 if 10 * int(np.isin(hashed(mixed, y_test), trained).sum()) > copies else copies

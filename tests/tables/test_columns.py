@@ -1,0 +1,397 @@
+"""Columns: what kind each is, how it is read, the target, and what people are told."""
+
+import datetime
+import decimal
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeRegressor
+
+from stablebag.tables.columns import (
+    Columns,
+    Kind,
+    about_two_ways,
+    decide,
+    described,
+    is_called_like_an_id,
+    is_called_like_units,
+    nearly_numbers,
+    plain_column,
+    split_target,
+    targets_of,
+    written,
+)
+from stablebag.tables.text import TableError
+
+# ---------------------------------------------------------------------------------------------------------------- names
+
+
+@pytest.mark.parametrize("name", ["patient_id", "PatientID", "Patient No", "id_patient", "user", "group", "stop_id"])
+def test_units_are_called_so(name):
+    assert is_called_like_units(name)
+    assert is_called_like_an_id(name)
+
+
+@pytest.mark.parametrize("name", ["index", "Unnamed: 0", "row", "RowNumber", "row_id"])
+def test_rows_are_called_so(name):
+    assert is_called_like_an_id(name)
+
+
+@pytest.mark.parametrize("name", ["age", "n_patient", "age_group", "zip_code", "paid", "hospital_beds", "", "room no"])
+def test_others_are_not(name):
+    assert not is_called_like_units(name)
+    assert not is_called_like_an_id(name)
+
+
+# ---------------------------------------------------------------------------------------------------------------- kinds
+
+
+def column(values, name="x"):
+    return pd.DataFrame({name: pd.Series(values, dtype=object)})
+
+
+def kind(values, name="x", **options):
+    return decide(column(values, name), **options).kinds[name]
+
+
+N = 60
+
+
+COUNTED = [str(k) for k in range(N)]
+
+
+@pytest.mark.parametrize(("values", "found"), [
+    (["1", "2.5", None], Kind("number", ".")), (["1", "2,5"], Kind("number", ",")),
+    (["€ 1.234,50", "€ 3"], Kind("number", ",€")), (["12 %", "3 %"], Kind("number", ".%")),
+    (["12 %", "3"], Kind("category")), (["5 €", "5 $"], Kind("category")), (["1.5", "1,5"], Kind("category")),
+    (["00012", "00013"], Kind("category")), (["1", "inf"], Kind("category")), (["True", "False"], Kind("category")),
+    (["1"] * 9, Kind("constant")), ([None] * 9, Kind("constant")), (["1", None], Kind("number", ".")),
+    (["yes", None], Kind("category")), (["2020-01-01", "2020-01-05"], Kind("date", "ISO8601")),
+    (["13.02.2020", "01.02.2020"], Kind("date", "%d.%m.%Y")),
+    ([f"0{k % 9 + 1}/0{k % 8 + 1}/2020" for k in range(99)] + ["23/06/2020"], Kind("date", "%d/%m/%Y")),
+    ([f"0{k % 9 + 1}/0{k % 8 + 1}/2020" for k in range(99)] + ["soon"], Kind("date", "%m/%d/%Y")),
+    ([f"a note of {k} words" for k in range(N)], Kind("text")), ([f"k{k}" for k in range(N)], Kind("id")),
+    ([f"k{k}" for k in range(N)] * 2, Kind("category")), ([f"k{k}" for k in range(9)], Kind("category")),
+    (COUNTED, Kind("number", ".")),
+])  # fmt: skip
+def test_columns_are_told_apart_by_their_values(values, found):
+    assert kind(values) == found
+
+
+def test_whole_numbers_that_all_differ_are_ids_if_they_are_called_so():
+    for name in ("patient_id", "Unnamed: 0"):
+        assert kind(COUNTED, name) == Kind("id")
+        assert decide(pd.DataFrame({name: np.arange(N)})).kinds[name] == Kind("id")
+        assert kind([*COUNTED, "0"], name) == Kind("number", ".")
+        assert kind([f"{k}.5" for k in range(N)], name) == Kind("number", ".")
+
+
+def test_numbers_that_can_be_read_in_two_ways_go_with_the_others():
+    twice = ["1.234", "5.678"]
+    assert kind(twice) == Kind("number", ".")
+    assert kind(twice, separator=";") == Kind("number", ",")
+    assert kind(twice, decimal=",") == Kind("number", ",")
+    assert kind(["1,234"], decimal=".") == Kind("constant")
+    for others, separator, form in ((["1,5", "2"], ",", ","), (["1.5", "2"], ";", ".")):
+        table = pd.DataFrame({"x": twice, "other": others}, dtype=object)
+        assert decide(table, separator=separator).kinds["x"].form == form
+
+
+def test_kinds_can_be_chosen():
+    assert kind(["1", "2"], chosen={"x": "category"}) == Kind("category")
+    assert kind(["1,5", "n.d."], chosen={"x": "number"}) == Kind("number", ",")
+    assert kind(["00012"] * 3, chosen={"x": "number"}) == Kind("number", ".")
+    with pytest.raises(TableError, match="No value of the column 'x' is a number, so kinds cannot make it one"):
+        kind(["a", "b"], chosen={"x": "number"})
+    assert kind(["13.02.2020", "soon", "?"], chosen={"x": "date"}) == Kind("date", "%d.%m.%Y")
+    with pytest.raises(TableError, match="No value of the column 'x' is a date"):
+        kind(["a", "b"], chosen={"x": "date"})
+    with pytest.raises(TableError, match="has numbers, and kinds cannot make dates of them"):
+        decide(pd.DataFrame({"x": [1.0, 2.0]}), chosen={"x": "date"})
+
+
+@pytest.mark.parametrize(("values", "classes"), [
+    (["0", "1"], True), (["a", "b"], True), (["True", "False"], True), (["0,0", "1,0"], True),
+    ([str(k / 9) for k in range(9)], False), (COUNTED, False), (["0.5", "1.5"], False),
+])  # fmt: skip
+def test_classes_are_texts_or_few_whole_numbers(values, classes):
+    assert decide(column(values), target="x").has_classes == classes
+
+
+def decisive(values, units=None, **options):
+    return {name: rows.tolist() for name, rows in decide(column(values), units, **options).decisive.items()}
+
+
+def test_a_row_that_alone_decides_is_known():
+    assert decisive([*COUNTED, "n.d."]) == {"x": [60]}  # without it they are numbers
+    assert decisive([*COUNTED, "n.d.", "n.d."]) == {}
+    assert decisive(["a", "a", "b"]) == {"x": [2]}  # without it they are constant
+    assert decisive(["a", "a", None]) == {"x": [2]}
+    assert decisive(["a", "b", "a", "b"]) == {}
+    assert decisive(["1", "2", "3", "4,5"]) == {}  # whole numbers are the same with a comma and a point
+    assert decisive(["1.234", "5.678", "0.5"], separator=";") == {"x": [2]}  # without it they are thousands
+    twice = [f"k{k}" for k in range(N)]
+    assert decisive([*twice, "k7"]) == {"x": [7, 60]}  # without one of the two, all differ
+    assert decisive([str(k) for k in range(11)], target="x") == {"x": list(range(11))}  # ten are classes
+    assert decisive([str(k) for k in range(11)], target="x", task="regression") == {}
+
+
+def test_units_decide_with_all_of_their_rows():
+    assert decisive([*COUNTED, "n.d.", "n.d."], np.append(np.arange(N), [N, N])) == {"x": [60]}
+    assert decisive([*COUNTED, "n.d.", "n.d."], np.append(np.arange(N), [3, 4])) == {}
+
+
+VALUES = ["1", "2", "1.234", "1,5", "0.5", "007", "€ 3", "n.d.", None, "2020-01-02", "01/02/2020", "13/02/2020",
+          "a note of five words", "another note of six words", "k1", "k2"]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_without_any_other_row_every_column_is_read_as_it_is(seed):
+    """By hand: the table without a row is read on its own, and must be the table as it was read, without the row."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 14))
+    few = [rng.choice(len(VALUES), 3) for _ in range(3)]
+    table = pd.DataFrame(
+        {name: [VALUES[k] for k in rng.choice(some, n)] for name, some in zip(("a", "b", "id"), few, strict=True)},
+        dtype=object,
+    )
+    groups = rng.integers(0, max(2, n // 2), n) if seed % 2 else np.arange(n)
+    units = pd.factorize(groups)[0]
+    if units.max() == 0:
+        return
+    decision = decide(table, units, separator=";")
+    whole = Columns(decision.kinds)
+    for unit in range(units.max() + 1):
+        left = table[units != unit].reset_index(drop=True)
+        alone = Columns(decide(left, separator=";").kinds)
+        decides = {name for name, which in decision.decisive.items() if unit in which}
+        if not decides:
+            pd.testing.assert_frame_equal(
+                alone.read(left), whole.read(table)[units != unit].reset_index(drop=True), check_dtype=False
+            )
+        changed = {name for name in table if not _alike(alone.kinds[name], whole.kinds[name], left[name])}
+        assert changed == decides
+
+
+def _alike(one, other, values):
+    if one == other:
+        return True
+    plain = not values.dropna().str.contains("[.,]").any()
+    return plain and one.name == other.name == "number" and one.form[1:] == other.form[1:]
+
+
+# -------------------------------------------------------------------------------------------------------------- columns
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    n = 80
+    return pd.DataFrame(
+        {
+            "age": np.where(rng.random(n) < 0.1, np.nan, rng.normal(50, 10, n)),
+            "city": rng.choice(["Rome", "Oslo", None], n),
+            "note": [f"patient number {k} came in with a cough" for k in range(n)],
+            "seen": pd.date_range("2024-01-01", periods=n).astype(str),
+            "when": pd.date_range("2023-01-01", periods=n),
+            "smokes": rng.random(n) < 0.3,
+            "code": [f"id{k}" for k in range(n)],
+            "same": 1.0,
+            "empty": np.nan,
+            "y": rng.normal(size=n),
+        }
+    )
+
+
+def test_columns_are_told_apart(frame):
+    columns = Columns.of(frame.drop(columns="y"))
+    assert columns.named("number") == ["age"]
+    assert columns.named("category") == ["city", "smokes"]
+    assert columns.named("text") == ["note"]
+    assert columns.named("date") == ["seen", "when"]
+    assert columns.named("constant") == ["same", "empty"]
+    assert columns.named("id") == ["code"]
+    assert columns.used == ["age", "city", "note", "seen", "when", "smokes"]
+    assert Columns.from_dict(json.loads(json.dumps(columns.to_dict()))) == columns
+
+
+def test_the_pipeline_reads_every_kind_also_what_it_has_not_seen(frame):
+    X, y, task, dropped = split_target(frame, "y")
+    assert (task, dropped) == ("regression", 0)
+    columns = Columns.of(X)
+    X, pipeline = columns.read(X), columns.pipeline(DecisionTreeRegressor(random_state=0))
+    fitted = clone(pipeline).fit(X[:5], y[:5])  # a small bag: cities, ages and notes that it lacks
+    assert np.isfinite(fitted.predict(X)).all()
+    strange = X[:1].assign(city="Paris", note=None, seen=pd.NaT, age=np.nan)
+    assert np.isfinite(fitted.predict(strange)).all()
+
+
+def test_a_table_of_constants_has_nothing_to_learn_from():
+    with pytest.raises(TableError, match="no column to learn from"):
+        Columns.of(pd.DataFrame({"a": [1.0] * 9})).pipeline(DecisionTreeRegressor())
+
+
+@pytest.mark.parametrize(("values", "plain"), [
+    (pd.array([1, 2], dtype="Int64"), [1, 2]), (pd.array([1, None], dtype="Int64"), [1.0, None]),
+    (pd.Categorical(["a", None]), ["a", None]), (pd.Categorical([1, 2]), [1, 2]), ([True, False], ["True", "False"]),
+    (pd.array([True, None], dtype="boolean"), ["True", None]), ([1.5, np.inf], [1.5, None]),
+    ([decimal.Decimal("1.5"), None], [1.5, None]), (pd.to_timedelta(["36h"]), [1.5]), (["x", 7], ["x", "7"]),
+    ([datetime.date(2020, 1, 2)], [pd.Timestamp("2020-01-02")]),
+    (pd.to_datetime(["2020-01-02T01:00+01:00"]), [pd.Timestamp("2020-01-02")]),
+])  # fmt: skip
+def test_columns_of_any_type_are_numbers_dates_or_texts(values, plain):
+    found = plain_column(pd.Series(values))
+    assert [None if pd.isna(value) else value for value in found] == plain
+
+
+def test_bytes_and_complex_numbers_are_refused():
+    for values in ([b"a"], [1j]):
+        with pytest.raises(TableError, match="Leave it out with drop"):
+            plain_column(pd.Series(values, name="x"))
+
+
+def test_another_table_is_read_as_the_training_table_was():
+    columns = Columns({"a": Kind("number", ",€"), "b": Kind("category"), "c": Kind("date", "%d/%m/%Y")})
+    there = pd.DataFrame({"c": ["02/03/2020", "?"], "b": [2.0, np.nan], "a": ["€ 1.234,50", "7"], "d": 1})
+    found = columns.read(there)
+    assert found.columns.tolist() == ["a", "b", "c"]
+    assert found["a"].tolist() == [1234.5, 7.0]
+    assert found["b"].iloc[0] == "2"
+    assert found["b"].isna().tolist() == [False, True]
+    assert found["c"].tolist()[0] == pd.Timestamp("2020-03-02")
+    assert found["c"].isna().tolist() == [False, True]
+    for strange, words in (
+        (there.drop(columns="b").rename(columns={"d": "B"}), r"^New.csv has no column 'b', .* Did you mean 'B'\?"),
+        (there.assign(a="?"), "The column 'a' has numbers in the training table and none in new.csv"),
+        (there.assign(c="?"), "The column 'c' has dates in the training table and none in new.csv"),
+        (there.assign(c=7), "The column 'c' has dates in the training table and none in new.csv"),
+    ):
+        with pytest.raises(TableError, match=words):
+            columns.read(strange, "new.csv")
+
+
+def test_whole_numbers_are_written_without_a_point():
+    assert written(pd.Series([2.0, np.nan])).iloc[0] == "2"
+    assert written(pd.Series([2.5, 1.0])).tolist() == ["2.5", "1.0"]
+
+
+# -------------------------------------------------------------------------------------------------------------- targets
+
+
+@pytest.mark.parametrize(("values", "task"), [
+    ([0, 1] * 5, "classification"), (["a", "b"] * 5, "classification"), ([True, False] * 5, "classification"),
+    (np.linspace(0, 1, 10), "regression"), (np.arange(30), "regression"), ([0.5, 1.5] * 5, "regression"),
+])  # fmt: skip
+def test_the_task_is_told_by_the_target(values, task):
+    table = pd.DataFrame({"a": np.arange(len(values)), "y": values})
+    assert split_target(table, "y")[2] == task
+
+
+def test_rows_without_a_target_are_dropped_and_counted():
+    table = pd.DataFrame({"a": range(4), "y": [0.5, np.nan, 1.5, 7.25]})
+    X, y, _, dropped = split_target(table, "y")
+    assert dropped == 1
+    assert X["a"].tolist() == [0, 2, 3]
+    assert y.tolist() == [0.5, 1.5, 7.25]
+
+
+@pytest.mark.parametrize(("values", "task", "words"), [
+    (["a", "a"], None, "one class only, 'a'"),
+    ([7.0, 7.0], None, "is 7 in every row: there is nothing to predict. Use another column, or add rows"),
+    (["a", "b"], "regression", "is not a number"),
+    ([1.0, np.inf], "regression", "infinite"), ([np.nan, np.nan], None, "missing in every row"),
+])  # fmt: skip
+def test_targets_that_are_none_are_refused(values, task, words):
+    with pytest.raises(TableError, match=words):
+        split_target(pd.DataFrame({"a": [1, 2], "y": values}), "y", task)
+    with pytest.raises(TableError, match=r"no column 'z' in the table; it has 'a'"):
+        split_target(pd.DataFrame({"a": [1]}), "z")
+    with pytest.raises(TableError, match=r"no column 'outcom' in the table. Did you mean 'Outcome'\?"):
+        split_target(pd.DataFrame({"Outcome": [1]}), "outcom")
+
+
+def test_large_whole_classes_are_told_apart():
+    assert targets_of(pd.Series([1e19, 2e19]), "classification", "y").tolist() == [
+        "10000000000000000000", "20000000000000000000",
+    ]  # fmt: skip
+
+
+# ----------------------------------------------------------------------------------------------------------- describing
+
+
+def test_each_column_is_described():
+    n = 60
+    frame = pd.DataFrame(
+        {
+            "y": [str(k / 7) for k in range(n)],
+            "who": ["a", "b", "c"] * 20,
+            "code": [f"{k % 30:03d}" for k in range(n)],
+            "price": [f"€ {k},50" for k in range(n)],
+            "when": [f"{k % 28 + 1:02d}.01.2020" for k in range(n)],
+            "same": ["x"] * n,
+            "empty": [None] * n,
+            "name": [f"n{k}" for k in range(n)],
+            "city": ["Rome", "Oslo", None] * 20,
+            "out": ["1"] * n,
+            "many": [f"m{k % 55}" for k in range(n)],
+        },
+        dtype=object,
+    )
+    kinds = decide(frame.drop(columns=["who", "out"]), target="y").kinds
+    X = Columns(kinds).read(frame)
+    found = described(frame, X, kinds, target="y", group="who", ids=(), drop=("out",), leaking=["many"])
+    told = {column.name: (column.kind, column.n_values, column.example, column.remark) for column in found}
+    assert told == {
+        "y": ("target", 60, "0 to 8.429", ""),
+        "who": ("group", 3, "a, b, c", "says whose rows are whose"),
+        "code": ("category", 30, "000, 001, 002, ...", "codes with leading zeros"),
+        "price": ("number", 60, "0.5 to 59.5", "written with €"),
+        "when": ("date", 28, "2020-01-01 to 2020-01-28", "day.month.year"),
+        "same": ("constant", 1, "x", "left out: one value only"),
+        "empty": ("constant", 0, "", "left out: empty"),
+        "name": ("id", 60, "n0, ...", "left out: all values differ"),
+        "city": ("category", 2, "Oslo, Rome", ""),
+        "out": ("dropped", 1, "1", "left out by drop"),
+        "many": ("category", 55, "m0, m1, m2, ...", "predicts the target alone"),
+    }
+    assert next(column.missing for column in described(
+        frame[["city"]], X, kinds, target="y", group=None, ids=(), drop=(), leaking=[]
+    )) == 1 / 3  # fmt: skip
+
+
+# ----------------------------------------------------------------------------------------------------------- other ways
+
+
+def columns(**values):
+    frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in values.items()})
+    return frame, Columns.of(frame)
+
+
+def test_columns_that_hardly_miss_being_numbers_are_told():
+    numbers = [str(k) for k in range(20)]
+    assert nearly_numbers(*columns(a=[*numbers, "n.d.", "n.d."], b=[*numbers, "x", None])) == [
+        "The column 'a' is a category because of 'n.d.' in 2 rows; kinds={'a': 'number'} takes it as numbers, and such "
+        "values as missing.",
+        "The column 'b' is a category because of 'x' in 1 row; kinds={'b': 'number'} takes it as numbers, and such "
+        "values as missing.",
+    ]
+    assert nearly_numbers(*columns(a=["1", "2", "x", "y"], b=["01", "02", "03", "1"])) == []
+    many = nearly_numbers(*columns(**{f"x{k}": [*numbers, "?"] for k in range(9)}))
+    assert len(many) == 4
+    assert many[0].startswith("The column 'x0' is a category because of '?' in 1 row")  # and no id, though all differ
+    assert many[-1] == "So it is with 6 more columns."
+
+
+@pytest.mark.parametrize(("texts", "said"), [
+    (["1,234", "5"], "has '1,234', where ',' was taken for a separator of thousands; decimal=',' takes it otherwise."),
+    (["1.234", "5"], "has '1.234', where '.' was taken for a decimal mark; decimal=',' takes it otherwise."),
+])  # fmt: skip
+def test_numbers_that_can_be_read_in_two_ways_are_told(texts, said):
+    frame, _ = columns(x=texts)
+    assert about_two_ways(decide(frame)) == [f"The column 'x' {said}"]
+    assert "(and so in 2 more columns)" in about_two_ways(decide(frame.assign(y=frame["x"], z=frame["x"])))[0]
+    assert about_two_ways(decide(frame, decimal=".")) == []
+    assert about_two_ways(decide(columns(x=["1.5", "2"], y=["1", "2"])[0])) == []
