@@ -8,7 +8,7 @@ import numpy as np
 
 from stablebag._checks import check_choice, refuse_type, refuse_value
 from stablebag._wording import ROWS, Noun
-from stablebag.proving.components import Components, components, weighted_components, with_shift
+from stablebag.resampling.components import Components
 from stablebag.resampling.law import ResolvedScheme
 
 
@@ -106,16 +106,12 @@ class Matched(Coupling):
     shifted_share: float = 0.0
 
     def mean_square(self, derandomized: Any, n_bags: float) -> Any:
-        """Return the smaller of two bounds: on both parts of an output jointly, and on each by itself.
+        """Return the smaller of two bounds: on rows and bags jointly (docs/proofs.md, 15), and on each by itself.
 
         The mean of B independent differences has 1 - 1 / B of the squared mean, and 1 / B of v.
         """
         apart = (1 - 1 / n_bags) * derandomized + self.noise / n_bags
-        return min(apart, self.jointly(n_bags))
-
-    def jointly(self, n_bags: float, variance: Any = 0.25, limit: float | None = None) -> Any:
-        """Return the joint bound on the mean square (docs/proofs.md, 15)."""
-        return with_shift(self.parts.mean_square(n_bags, variance, limit), n_bags, self.shift, self.shifted_share)
+        return min(apart, with_shift(self.parts.mean_square(n_bags), n_bags, self.shift, self.shifted_share))
 
     def radius(self, n_bags: float, monte_carlo_delta: Any) -> Any:
         """Return the smaller of what Bernstein's and Hoeffding's inequalities give for the differences."""
@@ -186,11 +182,22 @@ def matched(
         min(1.0, chance),
         per_variance,
         weighted,
-        parts=components(law, diameter),
-        weighted_parts=weighted_components(law),
+        parts=law.matched_components(diameter),
+        weighted_parts=law.weighted_components,
         shift=shift,
         shifted_share=shifted_share,
     )
+
+
+def with_shift(square: Any, n_bags: float, shift: float, share: float) -> Any:
+    """Add what bags without rows do if classes lose their only row: a share of the rows moves the average by a shift.
+
+    By Minkowski's inequality for the mean square over rows and draws; a single bag moves by 1 at most.
+    """
+    if shift == 0:
+        return square
+    added = (1 - 1 / n_bags) * shift**2 + shift / n_bags
+    return (np.sqrt(square) + math.sqrt(share * added)) ** 2
 
 
 def as_coupling(value: Any, owner: str, law: ResolvedScheme | None = None, **about: float) -> Coupling:
