@@ -20,14 +20,17 @@ def joined(text):
 @pytest.mark.parametrize(("n", "epsilon", "delta", "max_bags"), [
     (1000, 0.1, 0.1, 10_000), (1000, 0.1, 0.1, math.inf), (50, 0.5, 0.1, 1000), (5_000, 0.05, 0.01, 20_000),
 ])  # fmt: skip
-def test_a_plan_is_certified_and_no_larger_bag_nor_fewer_bags_would_be(name, n, epsilon, delta, max_bags):
+def test_a_plan_is_certified_and_no_larger_bag_with_a_hundredth_spared_nor_fewer_bags_would_be(
+    name, n, epsilon, delta, max_bags
+):
     found = plan(n, epsilon, delta, name, max_bags=max_bags)
     assert found.certificate.epsilon(delta) <= epsilon
     assert found.certificate == Certificate(found.scheme, n, found.n_bags, coupling="matched")
     largest = n - 1 if name in ("subbagging", "bernoulli") else n
     if found.scheme.bag_size < largest:
         larger = type(found.scheme)(found.scheme.bag_size + 1)
-        assert Certificate(larger, n, max_bags, coupling="matched").epsilon(delta) > epsilon
+        spared = 1.01 if max_bags < math.inf else 1.0
+        assert Certificate(larger, n, max_bags, coupling="matched").epsilon(delta) * spared > epsilon
     if found.n_bags == math.inf:
         assert max_bags == math.inf
     else:
@@ -91,7 +94,7 @@ def test_a_resolved_scheme_can_be_planned_for():
 
 def test_a_plan_reads_as_an_instruction():
     text = joined(str(plan(10_000, 0.05, 0.05, "poissonized")))
-    assert text.startswith("Use Poissonized bagging, 10,000 draws expected from 10,000 rows, with 7,705 bags.")
+    assert text.startswith("Use Poissonized bagging, 10,000 draws expected from 10,000 rows, with 5,182 bags.")
     assert "the same seed and names of rows with and without the row, so that bags without it stay as they are" in text
     assert "is at most 0.05 on average over the rows" in text
 
@@ -126,14 +129,14 @@ def test_a_plan_for_six_rows_worked_by_hand():
 
 
 def test_a_plan_is_for_matched_bags_where_there_are_such():
-    sharp = plan(442, 0.1034, 0.1, max_bags=500)
+    sharp = plan(442, 0.0763, 0.1, max_bags=500)  # 0.07552 with 500 bags, times 1.01
     assert sharp.certificate.coupling.name == "matched"
-    assert (sharp.scheme, sharp.n_bags) == (Subbagging(221), 499)  # theory.md, 13: 0.10335 with 500
+    assert (sharp.scheme, sharp.n_bags) == (Subbagging(221), 432)  # p / (2 B) (1 + 1 / 221) / 0.1 is 0.0763^2 at 431.4
     loose = plan(442, 0.15, 0.1, max_bags=500, coupling="any")
     assert loose.certificate.coupling.name == "any"
     assert loose.scheme.bag_size < plan(442, 0.15, 0.1, max_bags=500).scheme.bag_size
     with pytest.raises(ValueError, match="No plan with at most 500 bags"):
-        plan(442, 0.1034, 0.1, max_bags=500, coupling="any")
+        plan(442, 0.0763, 0.1, max_bags=500, coupling="any")
 
 
 def test_p_and_q_are_enough_to_plan_for_a_scheme_of_your_own():

@@ -152,7 +152,7 @@ def plan(
     >>> plan(10_000, epsilon=0.2, delta=0.05, max_bags=math.inf).scheme
     Subbagging(bag_size=9920)
 
-    Finitely many bags take a part of epsilon:
+    Finitely many bags take a part of epsilon, which enough of them make small:
 
     >>> print(plan(10_000, epsilon=0.05, delta=0.05))
     Use subbagging, 8,305 of 10,000 rows, with 3,323 bags.
