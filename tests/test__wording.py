@@ -5,7 +5,6 @@ import pytest
 
 from stablebag import Certificate, Subbagging
 from stablebag._wording import (
-    GROUPS,
     count_bags,
     count_points,
     number,
@@ -72,9 +71,3 @@ def test_paragraphs_are_wrapped_each_on_its_own():
 def test_one_bag_and_one_point_are_not_plural():
     assert [count_bags(number) for number in (1, 2, 1500)] == ["1 bag", "2 bags", "1,500 bags"]
     assert [count_points(number) for number in (1, 2, 1500)] == ["this point", "these 2 points", "these 1,500 points"]
-
-
-def test_what_is_written_of_rows_is_written_of_groups():
-    assert GROUPS.in_place_of_rows("A row, a row of rows; Row 1, rows; arrow") == (
-        "A group, a group of groups; Group 1, groups; arrow"
-    )

@@ -1,10 +1,29 @@
 """stablebag: wrap any learner, and no training row, except a small provable share, can move its predictions far."""
 
-from typing import TYPE_CHECKING
-
-from stablebag._lazy import lazily
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+
+def _lazily(package: str, files: dict[str, list[str]]) -> tuple[Any, Any, list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package whose public names are imported when first used.
+
+    So certificates and plans come without scikit-learn, and only displays import matplotlib.
+    """
+    homes = {name: f"{package}.{file}" for file, names in files.items() for name in names}
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(homes[name]), name)
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return find, names, sorted(homes)
+
 
 if TYPE_CHECKING:
     from stablebag.deciding.inflated_argmax import inflated_argmax as inflated_argmax
@@ -42,7 +61,7 @@ if TYPE_CHECKING:
     from stablebag.showing.study import study as study
     from stablebag.tables.parquet import ParquetTable as ParquetTable
 else:
-    __getattr__, __dir__, __all__ = lazily(
+    __getattr__, __dir__, __all__ = _lazily(
         __name__,
         {
             "deciding.inflated_argmax": ["inflated_argmax"],

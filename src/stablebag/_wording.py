@@ -2,7 +2,6 @@
 
 import html
 import math
-import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,6 @@ _WIDTH = 94
 ROUNDING = 1e-12  # of a scale: what is smaller is a rounding error
 _SMALL, _THOUSAND, _LARGE = 1e-6, 1e3, 1e15  # numbers below and above are written with a power of ten
 _AS_GIVEN = 6  # digits of a number that somebody has written
-_ROWS_OR_QUOTED = re.compile(r"""(?<!\w)'[^']*'(?!\w)|(?<!\w)"[^"]*"(?!\w)|\b([Aa] (?=row\b))?([Rr])ow(s?)\b""")
 
 
 @dataclass(frozen=True)
@@ -51,22 +49,6 @@ class Noun:
     def any_one(self) -> str:
         """One of them, whichever: "a row", "a group"."""
         return f"a {self.singular}"
-
-    def in_place_of_rows(self, text: str) -> str:
-        """Return a text that is written about rows as one about these.
-
-        >>> GROUPS.in_place_of_rows("Row 7 is one of 9 rows; a row is left out of the column 'rows'.")  # a name stays
-        "Group 7 is one of 9 groups; a group is left out of the column 'rows'."
-        """
-
-        def other(found: re.Match[str]) -> str:
-            if found[2] is None:
-                return found[0]
-            word = self.plural if found[3] else self.singular
-            word = self.any_one if found[1] else word
-            return word[0].upper() + word[1:] if found[0][0] in "AR" else word
-
-        return text if self == ROWS else _ROWS_OR_QUOTED.sub(other, text)
 
 
 ROWS, GROUPS = Noun(), Noun("group", "groups")

@@ -1,7 +1,5 @@
 """Every sentence about accuracy, on data where it must appear and on data where it must not."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -36,7 +34,7 @@ class Predicts:
 
 def of_numbers(predicted, y, train=None, base=None, groups=None):
     train = np.array([0.0, 0.0]) if train is None else train
-    held = HeldOut(None if base is None else Predicts(base), SimpleNamespace(y_=train), y, predicted, y, groups)
+    held = HeldOut(None if base is None else Predicts(base), y, predicted, y, y=train, groups=groups)
     return decide(STABILIZED, held.losses(), held.ranking(), spread=10.0)
 
 
@@ -45,8 +43,7 @@ def of_classes(positive, y, share=0.5, base=None, groups=None):
     train = np.where(np.arange(1000) < 1000 * share, "yes", "no")
     table = np.column_stack([1 - positive, positive])
     alone = None if base is None else Predicts(np.column_stack([1 - base, base]), classes)
-    model = SimpleNamespace(y_=train, classes_=classes)
-    held = HeldOut(alone, model, y, table, np.where(y == 1, "yes", "no"), groups)
+    held = HeldOut(alone, y, table, np.where(y == 1, "yes", "no"), y=train, classes=classes, groups=groups)
     return decide(STABILIZED, held.losses(), held.ranking(), spread=10.0)
 
 

@@ -113,7 +113,7 @@ def test_names_of_groups_stay_as_they_are():
     measured = selection.leave_one_out()
     measured = type(measured)(np.array([True, False, True, True]), *[getattr(measured, name) for name in (
         "overlaps", "distance", "names", "noun")])  # fmt: skip
-    assert "without 3 of the 4 pupils (row 1, a, b) another choice has most votes" in joined(measured)
+    assert "without 3 of the 4 groups (row 1, a, b) another choice has most votes" in joined(measured)
 
 
 def test_too_small_an_epsilon_is_blamed_on_the_bags_where_they_are_few():

@@ -19,7 +19,6 @@ from stablebag import (
     leave_one_out_error,
     leave_one_out_refit,
 )
-from stablebag._wording import Noun
 from stablebag.measuring import stability_test
 from stablebag.measuring.black_box import StabilityTest
 
@@ -119,11 +118,3 @@ def test_a_black_box_test_counts_what_moved_further(seed):
     X, y, _ = table(seed, 60)
     found = stability_test(DecisionTreeRegressor(), X, y, epsilon=0.1, delta=0.2, n_samples=10, random_state=seed)
     assert f"in {(found.distances > 0.1).sum()} of {len(found.distances)} disjoint data sets" in joined(found)
-
-
-def test_names_in_quotes_are_not_translated():
-    noun = Noun("patient", "patients")
-    text = "The column 'rows' and the rows' class's row, with \"row's\" in 3 rows, and 'no row' of a row."
-    assert noun.in_place_of_rows(text) == (
-        "The column 'rows' and the patients' class's patient, with \"row's\" in 3 patients, and 'no row' of a patient."
-    )

@@ -366,7 +366,7 @@ def test_perturbations_of_several_outputs_are_read_back(tmp_path):
 @pytest.mark.parametrize("shared", [False, True], ids=["row by row", "by patterns"])
 def test_what_no_row_can_move_is_not_moved_by_rounding(data, prediction_range, rows, shared, monkeypatch):
     X, y, points = data
-    monkeypatch.setattr("stablebag.measuring.leave_one_out._are_shared", lambda *_, **__: shared)
+    monkeypatch.setattr("stablebag.models.average.BagAverage._is_sparse", lambda *_, **__: shared)
     y[:2] = -9, 9  # the range without these is another, but has the constant in it
     learner = DummyRegressor(strategy="constant", constant=0.1)
     model = BaggedRegressor(learner, n_bags=300, prediction_range=prediction_range, random_state=0).fit(X, y)

@@ -23,12 +23,11 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
-from stablebag import leave_one_out as module
 from stablebag.measuring import Perturbations
-from stablebag.measuring import perturbations as shared_lines
 from stablebag.measuring.leave_one_out import perturbations_of
-from stablebag.measuring.perturbations import BagLines, BagSpread, Names, exceeded_by, norm, share_above, shares_above
-from stablebag.models.average import BagAverage
+from stablebag.measuring.perturbations import BagSpread, Names, exceeded_by, norm, share_above, shares_above
+from stablebag.models import average as average_module
+from stablebag.models.average import BagAverage, LazyLeftOut, SparseLeftOut
 from stablebag.models.ranges import PredictionRange
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling import Bags
@@ -493,10 +492,10 @@ def both(model, points, monkeypatch, **fit):
     model = model.fit(*fit.pop("data", (X, Y)), **fit)
     dense = leave_one_out(model, points)
     with monkeypatch.context() as patch:
-        patch.setattr(module, "_are_shared", lambda *_, **__: True)
+        patch.setattr(BagAverage, "_is_sparse", lambda *_, **__: True)
         shared = leave_one_out(model, points)
     assert isinstance(dense.left_out, np.ndarray)
-    assert isinstance(shared.left_out, BagLines)
+    assert isinstance(shared.left_out, SparseLeftOut)
     return dense, shared
 
 
@@ -585,7 +584,7 @@ def test_rows_in_nearly_all_of_very_many_bags_lose_no_digits(drawn):
     raw = rng.normal(size=(n_bags, 2)) + 1000
     weights = np.full(n_bags, 1 / n_bags) if drawn else rng.dirichlet(np.ones(n_bags))
     law = Subbagging(4).resolve(n)
-    lines = BagLines(BagAverage(law, bags, weights, drawn, np.empty(0)), raw)
+    lines = LazyLeftOut(BagAverage(law, bags, weights, drawn, np.empty(0)), raw)
     units = np.ones(n_bags) if drawn else weights
     for row in range(n - 1):
         there = bags.without(row)
@@ -650,16 +649,16 @@ def test_a_frame_and_in_sample_are_of_each_row(monkeypatch):
 
 @pytest.mark.kernels
 def test_streaming_holds_rows_together_too(monkeypatch):
-    monkeypatch.setattr(module, "_DENSE_BYTES", 0)
+    monkeypatch.setattr(average_module, "_DENSE_BYTES", 0)
     shared = leave_one_out(model_of_few_bags(), SHARED_POINTS, X_train=X, y_train=Y)
-    assert isinstance(shared.left_out, BagLines)
+    assert isinstance(shared.left_out, SparseLeftOut)
     fitted = leave_one_out(model_of_few_bags().fit(X, Y), SHARED_POINTS)
     np.testing.assert_array_equal(shared.left_out.lines(slice(None)), fitted.left_out.lines(slice(None)))
 
 
 @pytest.mark.kernels
 def test_rows_in_several_bags_each_are_not_worth_it(monkeypatch):
-    monkeypatch.setattr(module, "_DENSE_BYTES", 0)
+    monkeypatch.setattr(average_module, "_DENSE_BYTES", 0)
     model = BaggedRegressor(DecisionTreeRegressor(), scheme=Subbagging(0.5), n_bags=30, random_state=0).fit(X, Y)
     assert isinstance(leave_one_out(model, SHARED_POINTS).left_out, np.ndarray)
 
@@ -667,7 +666,7 @@ def test_rows_in_several_bags_each_are_not_worth_it(monkeypatch):
 @pytest.mark.kernels
 def test_the_array_is_refused_where_it_is_large(monkeypatch):
     _, shared = both(model_of_few_bags(), SHARED_POINTS, monkeypatch)
-    monkeypatch.setattr(shared_lines, "MOST_BYTES", 8 * 60 * 4 - 1)
+    monkeypatch.setattr(average_module, "MOST_BYTES", 8 * 60 * 4 - 1)
     sentence = r"An array of 60 rows by 4 points would take .* GiB, .* leave_one_out\(model, X, rows=...\)"
     for ask in (lambda: shared.values, lambda: shared.differences, shared.to_frame, lambda: shared.left_out[:]):
         with pytest.raises(ValueError, match=sentence):
@@ -683,7 +682,7 @@ def test_the_array_is_refused_where_it_is_large(monkeypatch):
 @pytest.mark.kernels
 def test_more_than_the_machine_has_is_refused(monkeypatch):
     model = model_of_few_bags().fit(X, Y)
-    monkeypatch.setattr(module.os, "sysconf", lambda name: 1)
+    monkeypatch.setattr(average_module.os, "sysconf", lambda name: 1)
     with pytest.raises(ValueError, match=r"60 rows at 4 points would take .* rows=10_000"):
         leave_one_out(model, SHARED_POINTS)
 
@@ -768,7 +767,7 @@ def test_rows_in_no_bag_move_nothing_at_all():
     bags = Bags([[0, 1], [1, 2], [4, 5]], 9)
     average = BagAverage(law, bags, np.full(3, 1 / 3), True, np.empty(0))
     raw = np.array([[0.1], [0.2], [0.7]])
-    lines = BagLines(average, raw)
+    lines = LazyLeftOut(average, raw)
     assert (lines[[3, 6, 7, 8]] == lines.prediction).all()
     np.testing.assert_allclose(lines[[0, 1, 2, 4, 5]].ravel(), [0.45, 0.7, 0.4, 0.15, 0.15], rtol=1e-15)
     assert lines.counts.tolist() == [4, 1, 1, 2, 1]

@@ -66,11 +66,11 @@ def test_every_function_of_a_model_says_what_to_pass_of_a_pipeline(function, reg
 
 def test_what_the_sentence_says_works(regressor, classifier):
     rows = regressor[:-1].transform(X)
-    assert len(predict_interval(regressor[-1], rows)) == 50
+    assert len(predict_interval(regressor[-1], rows).lower) == 50
     assert leave_one_out(regressor[-1], rows).left_out.shape == (50, 50)
     assert len(predict_set(classifier[-1], classifier[:-1].transform(X))) == 50
     whole = BaggedRegressor(make_pipeline(StandardScaler(), Ridge()), n_bags=30, random_state=0).fit(X, y)
-    assert len(predict_interval(whole, X)) == 50
+    assert len(predict_interval(whole, X).lower) == 50
 
 
 def test_of_a_search_it_is_the_best_estimator():
@@ -81,7 +81,7 @@ def test_of_a_search_it_is_the_best_estimator():
     sentence = r"pass search.best_estimator_. What is said is then about the parameters as they were chosen"
     with pytest.raises(TypeError, match=sentence):
         predict_interval(search, X)
-    assert len(predict_interval(search.best_estimator_, X)) == 50
+    assert len(predict_interval(search.best_estimator_, X).lower) == 50
 
 
 def test_searches_of_pipelines_and_transformed_targets_are_looked_through(regressor):

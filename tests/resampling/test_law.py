@@ -244,6 +244,13 @@ def test_the_chance_of_an_empty_bag():
     assert Declared(0.3, 0.0).resolve(20).empty_probability == pytest.approx(0.7)  # a bound: nothing more is known
 
 
+def test_the_chance_of_an_empty_bag_follows_from_the_law_of_counts_by_default():
+    for scheme in (BernoulliSubbagging(0.05), PoissonizedBagging(0.5), Subbagging(3), ClassicalBagging(6)):
+        law = scheme.resolve(6)
+        assert ResamplingScheme.empty_probability(law.scheme, 6) == pytest.approx(law.empty_probability, abs=1e-15)
+    assert ResamplingScheme.empty_probability(Declared(0.3, 0.0), 6) == pytest.approx(0.7)
+
+
 class BadCount(BernoulliSubbagging):
     """Says the truth of one row, of two and of all, and not of three."""
 

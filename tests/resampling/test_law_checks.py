@@ -141,7 +141,7 @@ def test_a_law_without_one_that_is_another_is_refused():
 def test_a_scheme_that_inherits_and_is_right_is_taken():
     for n_samples in (6, 500):
         law = Renamed(0.5).resolve(n_samples)
-        assert law.is_of_the_paper
+        assert law.is_in_closed_form
         assert law.p_and_q == Subbagging(0.5).resolve(n_samples).p_and_q
         assert str(law) == "half of them"
         assert frontier(law, 3).value == frontier(Subbagging(0.5).resolve(n_samples), 3).value

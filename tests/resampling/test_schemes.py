@@ -73,9 +73,9 @@ def test_laws_of_a_billion_rows_resolve():
 
 
 @pytest.mark.parametrize("name", SCHEMES)
-def test_a_scheme_is_found_by_its_name_and_is_one_of_the_papers(name):
+def test_a_scheme_is_found_by_its_name_and_is_in_closed_form(name):
     law = SCHEMES[name](0.5).resolve(10)
-    assert law.is_of_the_paper
+    assert law.is_in_closed_form
     assert str(law).lower().startswith(name)
 
 
@@ -133,7 +133,7 @@ def test_a_scheme_that_changes_the_law_of_its_parent_does_not_inherit_what_is_pr
     assert child.raggedness == pytest.approx(float(np.mean(1 / (1 - child.inclusion_probabilities))))
     assert child.subset_size is None
     assert child.strata is None
-    assert not child.is_of_the_paper
+    assert not child.is_in_closed_form
 
 
 @pytest.mark.parametrize("parent", [Subbagging, BernoulliSubbagging, StratifiedSubbagging])
@@ -144,7 +144,7 @@ def test_a_scheme_that_changes_words_alone_keeps_what_is_proved_for_its_parent(p
     assert str(child) == "some rows"
     assert list(child.matched_noise) == list(law.matched_noise)
     assert (child.raggedness, child.subset_size) == (law.raggedness, law.subset_size)
-    assert child.is_of_the_paper == law.is_of_the_paper
+    assert child.is_in_closed_form == law.is_in_closed_form
 
 
 def test_a_mixin_or_an_attribute_that_changes_the_law_counts_as_well():

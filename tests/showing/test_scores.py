@@ -15,7 +15,11 @@ def held_out(learner, X, y, X_test, y_test):
     maker = BaggedRegressor if isinstance(learner, DecisionTreeRegressor) else BaggedClassifier
     model = maker(learner, n_bags=30, random_state=0).fit(X, y)
     averaged = model.predict(X_test) if maker is BaggedRegressor else model.predict_proba(X_test)
-    return HeldOut(learner.fit(X, y), model, X_test, averaged, y_test), model, averaged
+    return (
+        HeldOut(learner.fit(X, y), X_test, averaged, y_test, y=y, classes=getattr(model, "classes_", None)),
+        model,
+        averaged,
+    )
 
 
 def test_numbers_are_scored_beside_the_mean_by_hand():

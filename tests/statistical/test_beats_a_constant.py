@@ -5,7 +5,6 @@
 
 import re
 import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -51,7 +50,7 @@ def said(y, predicted, y_test, groups=None):
     if classes is not None:
         predicted = np.clip(predicted, 0, 1)
         predicted = np.column_stack([1 - predicted, predicted])
-    held = HeldOut(None, SimpleNamespace(y_=y, classes_=classes), None, predicted, y_test, groups)
+    held = HeldOut(None, None, predicted, y_test, y=y, classes=classes, groups=groups)
     verdict = decide(STABLE, held.losses(), held.ranking())
     return " ".join([verdict.headline, *verdict.reasons])
 

@@ -42,7 +42,7 @@ def missed(outputs, y, level, rule, delta=None):
             others = seen[seen != row]
             residuals[place] = abs(y[row] - average(outputs[others, row], rule(y[others])))
         prediction = np.array([average(outputs[seen, new], interval)])
-        lower, upper = stable.intervals(residuals, prediction, prediction[None])
+        lower, upper = stable.intervals(residuals, prediction, np.tile(prediction, (len(seen), 1)))
         count += not lower[0] - 1e-12 <= y[new] <= upper[0] + 1e-12
     return count
 

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 from grids import first, together
 from stablebag import (
@@ -145,11 +146,16 @@ def test_golden_values_of_the_note():
     assert (1 - votes @ votes) * Subbagging(0.5).resolve(500).constant / 0.1**2 == pytest.approx(0.108216432866)
 
 
-def fitted_to(y, units):
-    """What the rule asks of a model: labels and units."""
-    numbers = np.unique(units, return_inverse=True)[1]
-    made = Units(RowIds(None, int(numbers.max()) + 1), numbers)
-    return SimpleNamespace(y_=y, classes_=np.unique(y), units_=made)
+class FittedTo(BaseEstimator):
+    """What the rule asks of a fitted model: labels and units."""
+
+    def __init__(self, y, units):
+        numbers = np.unique(units, return_inverse=True)[1]
+        self.classes_, self.units_ = np.unique(y), Units(RowIds(None, int(numbers.max()) + 1), numbers)
+        self._average = SimpleNamespace(y=y, units=self.units_)
+
+    def fit(self, X, y=None):
+        raise AssertionError("it is fitted already")
 
 
 def missed_by(scores, y, units, level):
@@ -157,7 +163,7 @@ def missed_by(scores, y, units, level):
     missed = np.zeros(len(y), dtype=bool)
     for row in range(len(y)):
         seen, new = np.flatnonzero(units != units[row]), units[row]
-        model = fitted_to(y[seen], units[seen])
+        model = FittedTo(y[seen], units[seen])
         if y[row] not in model.classes_:
             missed[row] = True  # as is said: a class without training rows is never covered
             continue

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from stablebag._lazy import lazily
+from stablebag import _lazily
 
 if TYPE_CHECKING:
     from stablebag.deciding.intervals import Intervals as Intervals
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stablebag.deciding.selection import search_winner as search_winner
     from stablebag.deciding.selection import selection_stability as selection_stability
 else:
-    __getattr__, __dir__, __all__ = lazily(
+    __getattr__, __dir__, __all__ = _lazily(
         __name__,
         {
             "intervals": ["Intervals", "jackknife_intervals_refit"],

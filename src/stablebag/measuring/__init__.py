@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from stablebag._lazy import lazily
+from stablebag import _lazily
 
 if TYPE_CHECKING:
     from stablebag.measuring.black_box import StabilityTest as StabilityTest
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from stablebag.measuring.refits import replace_one_refit as replace_one_refit
     from stablebag.measuring.suspects import Suspects as Suspects
 else:
-    __getattr__, __dir__, __all__ = lazily(
+    __getattr__, __dir__, __all__ = _lazily(
         __name__,
         {
             "black_box": ["StabilityTest", "stability_test"],

@@ -1,6 +1,5 @@
 """The prediction without each training row, from the bags already fitted, without refitting."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -11,8 +10,7 @@ from sklearn.base import clone
 from stablebag._checks import as_positions, check_choice, check_integer, refuse_type, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import Noun
-from stablebag.measuring.perturbations import BagLines, BagSpread, Names, Perturbations
-from stablebag.models.average import BagAverage
+from stablebag.measuring.perturbations import BagSpread, Names, Perturbations
 from stablebag.models.ensemble import check_bagged, prepare_fit
 from stablebag.models.fitted import fitted
 from stablebag.models.fitting import fit_and_predict_bags
@@ -20,7 +18,6 @@ from stablebag.models.parallel import counted
 from stablebag.models.rows import fingerprint, index_of, validated_rows
 from stablebag.proving.outputs import scope_of
 
-_DENSE_BYTES = 2**28  # of predictions without each row, up to which they are an array
 _LEFT_OUT = 2**22  # predictions without rows that are held at once
 _BY_FAR = 1e-9  # of a probability: far more than rounding
 
@@ -183,51 +180,18 @@ def perturbations_of(
 ) -> Perturbations:
     """Return the perturbations that follow from each bag's predictions, not yet clipped, at the named points.
 
-    With `rows`, only these are left out. Otherwise all are, and of very many that are in few bags those in the same
-    bags are held together.
+    With `rows`, only these are left out.
     """
     prediction, outputs = average.prediction([raw]), average.outputs(raw)
-    n_bags, n_without, n_rows, n = None, None, None, average.law.n_samples
     scope = replace(scope_of(average), n_points=len(prediction), points=points)
-    left_out: Any
-    if rows is not None:
-        scope = scope if len(rows) == n else replace(scope, n_rows=len(rows))
-    if _are_shared(average, 8 * (n if rows is None else len(rows)) * prediction.size, some=rows is not None):
-        lines = BagLines(average, raw)
-        n_without, n_rows, left_out = lines.n_without, lines.counts, lines
-        if rows is not None:
-            n_without, n_rows, left_out = n_without[lines.line_of(rows)], None, lines[rows]
-    elif rows is None:
-        _refuse_beyond_memory(n, prediction)
-        left_out = average.left_out(raw)
-        n_without = average.bags.n_without if average.drawn else None
-    else:
-        left_out = average.left_out(raw, rows)
-        n_without = average.bags.n_without[rows] if average.drawn else None
-    n_bags, n_without, n_rows = (len(average.bags), n_without, n_rows) if average.drawn else (None, None, None)
-    spread = BagSpread(average.estimated_deviation(outputs), average.extent(outputs), n_bags, n_without, n_rows)
+    if rows is not None and len(rows) < average.law.n_samples:
+        scope = replace(scope, n_rows=len(rows))
+    left_out = average.without_each(raw, rows)
+    drawn = (len(average.bags), left_out.n_without, left_out.counts) if average.drawn else (None, None, None)
+    spread = BagSpread(average.estimated_deviation(outputs), average.extent(outputs), *drawn)
     several = average.output_names if average.classes is None and average.y.ndim > 1 else average.classes
     names = Names.of(average.units, index, several)
-    numbers = (range(n) if isinstance(left_out, BagLines) else np.arange(n)) if rows is None else rows
-    return Perturbations(prediction, left_out, numbers, bags=spread, scope=scope, names=names)
-
-
-def _are_shared(average: BagAverage, n_bytes: int, *, some: bool) -> bool:
-    """Whether rows that are in the same bags are held together: of very many rows, if few are in several bags."""
-    if n_bytes <= _DENSE_BYTES and not some:
-        return False
-    return average.bags.is_thin if some else int(average.bags.sizes.sum()) <= 2 * average.law.n_samples
-
-
-def _refuse_beyond_memory(n: int, prediction: np.ndarray) -> None:
-    """Refuse an array of predictions without each row that is larger than the memory of the machine."""
-    size = 8 * n * prediction.size
-    if hasattr(os, "sysconf") and size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
-        raise ValueError(
-            f"The predictions without each of {n:,} rows at {len(prediction):,} points would take "
-            f"{size / 2**30:,.0f} GiB, more than this machine has. Leave out some rows, rows=10_000, or give fewer "
-            "points."
-        )
+    return Perturbations(prediction, left_out, left_out.rows, bags=spread, scope=scope, names=names)
 
 
 def chosen_rows(rows: Any, n: int, noun: Noun, random_state: Any, owner: str) -> np.ndarray | None:

@@ -2,7 +2,6 @@
 
 import json
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -22,7 +21,6 @@ from stablebag._checks import (
     check_integer,
     check_real,
     hold_read_only,
-    read_only,
     refuse_format,
     refuse_type,
     refuse_value,
@@ -31,10 +29,9 @@ from stablebag._checks import (
 )
 from stablebag._wording import ROWS, Noun, number, preformatted
 from stablebag._writing import whole, write_text
-from stablebag.models.average import BagAverage, all_the_same
+from stablebag.models.average import DenseLeftOut, LeftOut
 from stablebag.proving.bounds import empty_bags_shift
 from stablebag.proving.scope import Quantity, Rerun, Scope
-from stablebag.resampling.bags import RowPatterns
 from stablebag.resampling.units import Units, plain
 
 # ---------------------------------------------------------------------------------------------------------------- names
@@ -226,266 +223,6 @@ class BagSpread:
         return noise
 
 
-# --------------------------------------------------------------------------------------------------------- shared lines
-# The predictions without each row, held once for all rows that are in the same bags.
-#
-# A row matters only through the bags that hold it, unless leaving it out changes more, such as the range. Rows in no
-# bag move nothing. So of a billion rows only the patterns are looked at, and every summary over rows is exact: a line
-# counts as often as it has rows.
-
-MOST_BYTES = 2**32  # of an array with a line for each row that is made on demand
-
-
-class SharedLines(ABC):
-    """The predictions without each row; an array with a line for each row is made of them only where it is small.
-
-    There is one line for the rows in no bag, one for each pattern, and one for each of the rows apart, in this order.
-
-    Parameters
-    ----------
-    patterns : RowPatterns
-        Which rows are in which bags.
-    prediction : ndarray of shape (n_points,) or (n_points, n_classes)
-        The prediction with all rows.
-    """
-
-    def __init__(self, patterns: RowPatterns, prediction: np.ndarray) -> None:
-        self.patterns, self.prediction = patterns, read_only(prediction)
-
-    @abstractmethod
-    def lines(self, points: slice) -> np.ndarray:
-        """Return all lines at some points; shape (n_lines, n_points) or (n_lines, n_points, n_classes)."""
-
-    @abstractmethod
-    def take(self, lines: np.ndarray) -> np.ndarray:
-        """Return some lines at all points."""
-
-    def pick(self, lines: np.ndarray) -> np.ndarray:
-        """Return some lines for each point, from an array of shape (n_points, k)."""
-        needed, place = np.unique(lines, return_inverse=True)
-        return self.take(needed)[place.reshape(lines.shape), np.arange(len(lines))[:, None]]
-
-    def by_row(self, values: np.ndarray) -> np.ndarray:
-        """Return for each row the value of its line, if there are few enough."""
-        self.refuse_if_large(len(self), 1 if values.ndim == 1 else values.shape[1])
-        return np.asarray(values[self.line_of(np.arange(len(self)))])
-
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """Return what a file holds of them."""
-        self.refuse_if_large(len(self.counts), len(self.prediction))
-        patterns = {f"patterns.{name}": getattr(self.patterns, name) for name in self.patterns.__dataclass_fields__}
-        return {"left_out": self.lines(slice(None)), "rows": np.array([len(self)]), **patterns}
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape that an array with a line for each row has."""
-        return self.patterns.n_samples, *self.prediction.shape
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes that it has."""
-        return len(self.shape)
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    @cached_property
-    def counts(self) -> np.ndarray:
-        """How many rows have each line."""
-        apart = np.ones(len(self.patterns.apart), np.int64)
-        return np.concatenate([[self.patterns.n_untouched], self.patterns.counts, apart])
-
-    def line_of(self, rows: np.ndarray) -> np.ndarray:
-        """Return the line of each of these rows."""
-        lines = self.patterns.places(rows) + 1
-        there = np.isin(rows, self.patterns.apart)
-        lines[there] = 1 + len(self.patterns) + np.searchsorted(self.patterns.apart, rows[there])
-        return lines
-
-    def rows_of(self, lines: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the first k rows of some lines, line by line in this order, and the line of each."""
-        patterns, found, which = self.patterns, [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for line in lines.tolist():
-            if (rest := k - sum(map(len, found))) <= 0:
-                break
-            if line == 0:
-                some = patterns.untouched(rest)
-            elif line <= len(patterns):
-                some = patterns.rows[patterns.ends[line - 1] : patterns.ends[line]][:rest].astype(np.int64)
-            else:
-                some = patterns.apart[[line - len(patterns) - 1]]
-            found.append(some)
-            which.append(np.full(len(some), line))
-        return np.concatenate(found), np.concatenate(which)
-
-    def __getitem__(self, rows: Any) -> np.ndarray:
-        """Return the predictions without some rows: a number, a list of numbers or a slice."""
-        if isinstance(rows, tuple):
-            raise TypeError("Take the rows first, and then points of them: left_out[rows][:, points].")
-        if isinstance(rows, slice):
-            rows = range(*rows.indices(len(self)))
-            self.refuse_if_large(len(rows))
-        numbers = np.asarray(rows)
-        if numbers.dtype == bool and numbers.shape == (len(self),):
-            numbers = np.flatnonzero(numbers)
-        if numbers.dtype.kind not in "iu" and numbers.size:
-            raise IndexError(f"Rows are numbers, a mask with one entry for each of the {len(self):,} rows, or a slice.")
-        numbers = numbers.astype(np.int64)
-        if ((numbers < -len(self)) | (numbers >= len(self))).any():
-            raise IndexError(f"A row outside of the {len(self):,} rows was asked for.")
-        return self.take(self.line_of(numbers.ravel() % len(self))).reshape(*numbers.shape, *self.prediction.shape)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """Return the array with a line for each row, if it is small."""
-        self.refuse_if_large(len(self))
-        array: np.ndarray = self.lines(slice(None))[self.line_of(np.arange(len(self)))]
-        return array if dtype is None else array.astype(dtype)
-
-    def refuse_if_large(self, n_rows: int, n_points: int | None = None) -> None:
-        """Refuse to make an array with a line for each of so many rows if it would be large."""
-        n_points = len(self.prediction) if n_points is None else n_points
-        size = 8 * n_rows * n_points * self.prediction[:1].size
-        if size > MOST_BYTES:
-            raise ValueError(
-                f"An array of {n_rows:,} rows by {n_points:,} points would take {size / 2**30:,.1f} GiB, and no more "
-                f"than {MOST_BYTES / 2**30:g} GiB are made on demand. Summaries over rows need no such array; take "
-                "some rows with left_out[rows], or measure some with leave_one_out(model, X, rows=...)."
-            )
-
-    def table(self, lines: np.ndarray, prediction: np.ndarray) -> "LineTable":
-        """Return other lines of the same rows."""
-        return LineTable(self.patterns, prediction, lines)
-
-
-class RowLines:
-    """The predictions without each row as an array: one line for each row, behind the methods of `SharedLines`.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_rows, n_points) or (n_rows, n_points, n_classes)
-        The predictions.
-    rows : ndarray of shape (n_rows,), or range
-        The rows.
-    """
-
-    counts = None  # one row each
-
-    def __init__(self, array: np.ndarray, rows: np.ndarray | range) -> None:
-        self.array, self._rows = array, rows
-
-    def lines(self, points: slice) -> np.ndarray:
-        return np.asarray(self.array[:, points])
-
-    def refuse_if_large(self, n_rows: int, n_points: int | None = None) -> None:
-        """Refuse nothing: the array is there."""
-
-    def pick(self, lines: np.ndarray) -> np.ndarray:
-        return np.asarray(self.array[lines, np.arange(len(lines))[:, None]])
-
-    def rows_of(self, lines: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        return np.asarray(self._rows)[lines[:k]], lines[:k]
-
-    def by_row(self, values: np.ndarray) -> np.ndarray:
-        return values
-
-    def table(self, lines: np.ndarray, prediction: np.ndarray) -> np.ndarray:
-        return lines
-
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        return {"left_out": self.array, "rows": np.asarray(self._rows)}
-
-
-class LineTable(SharedLines):
-    """Lines that are held as an array.
-
-    Parameters
-    ----------
-    patterns : RowPatterns
-        As in `SharedLines`.
-    prediction : ndarray
-        As in `SharedLines`.
-    held : ndarray of shape (n_lines, n_points) or (n_lines, n_points, n_classes)
-        The lines.
-    """
-
-    def __init__(self, patterns: RowPatterns, prediction: np.ndarray, held: np.ndarray) -> None:
-        super().__init__(patterns, prediction)
-        self._held = read_only(held)
-
-    def lines(self, points: slice) -> np.ndarray:
-        """Return all lines at some points."""
-        some: np.ndarray = self._held[:, points]
-        return some
-
-    def take(self, lines: np.ndarray) -> np.ndarray:
-        """Return some lines at all points."""
-        some: np.ndarray = self._held[lines]
-        return some
-
-
-class BagLines(SharedLines):
-    """Lines that are worked out from what each bag predicts, where they are asked for.
-
-    With f the average of all bags, that without row i is f - sum of w_b (y_b - f) over the bags b with it, divided by
-    the weight of the others. For rows in more than half of the bags, it is f + the same sum over those others, divided
-    by their weight: so no large sum, of which little should be left, is divided by a small number.
-
-    Parameters
-    ----------
-    average : BagAverage
-        How the predictions of all bags become one.
-    raw : ndarray of shape (n_bags, n_points) or (n_bags, n_points, n_classes)
-        What each bag predicts, not yet clipped.
-    """
-
-    def __init__(self, average: BagAverage, raw: np.ndarray) -> None:
-        average.refuse_units_in_every_bag()
-        self._as_probabilities = average.as_probabilities
-        prediction = average.prediction([raw])
-        weights = np.ones(len(average.bags)) if average.drawn else average.weights
-        special = np.unique(np.array(average.special_units, dtype=np.int64))
-        super().__init__(RowPatterns.of(average.bags, special), prediction)
-        outputs = average.outputs(raw)
-        centred = np.where(all_the_same(outputs), 0.0, outputs - prediction)
-        self._centred = centred * weights.reshape(-1, *[1] * prediction.ndim)
-        self._many, self._others = self.patterns.complements()
-        self._outside = weights.sum() - self.patterns.matrix @ weights
-        self._outside[self._many] = self._others @ weights
-        self._apart = np.empty((len(special), *prediction.shape))
-        without = [len(average.bags.without(row)) for row in special.tolist()]
-        for place, row in enumerate(special.tolist()):
-            self._apart[place] = average.left_out_exactly(row, raw, outputs, prediction)
-        # How many bags are without the rows of each line.
-        self.n_without = np.concatenate([[len(average.bags)], len(average.bags) - self.patterns.n_inside, without])
-
-    def lines(self, points: slice) -> np.ndarray:
-        """Return all lines at some points."""
-        prediction = self.prediction[points]
-        result, stop = np.empty((len(self.counts), *prediction.shape)), 1 + len(self.patterns)
-        result[0], result[stop:] = prediction, self._apart[:, points]
-        centred = self._centred[:, points].reshape(len(self._centred), -1)
-        moved = self.patterns.matrix @ centred
-        moved[self._many] = -(self._others @ centred)
-        moved /= self._outside[:, None]
-        np.subtract(prediction, moved.reshape(-1, *prediction.shape), out=result[1:stop])
-        return self._as_probabilities(result)
-
-    def take(self, lines: np.ndarray) -> np.ndarray:
-        """Return some lines at all points."""
-        result = np.repeat(self.prediction[None], len(lines), axis=0)
-        inside = np.flatnonzero((lines > 0) & (lines <= len(self.patterns)))
-        asked, centred = lines[inside] - 1, self._centred.reshape(len(self._centred), -1)
-        moved = self.patterns.matrix[asked] @ centred
-        place = np.searchsorted(self._many, asked)
-        many = np.flatnonzero(np.append(self._many, -1)[place] == asked)
-        moved[many] = -(self._others[place[many]] @ centred)
-        moved /= self._outside[asked, None]
-        result[inside] -= moved.reshape(-1, *self.prediction.shape)
-        apart = np.flatnonzero(lines > len(self.patterns))
-        result[apart] = self._apart[lines[apart] - len(self.patterns) - 1]
-        return self._as_probabilities(result)
-
-
 # -------------------------------------------------------------------------------------------------------- perturbations
 # Perturbations: how far each training row moves each prediction, measured.
 
@@ -513,7 +250,7 @@ class Perturbations:
     ----------
     prediction : ndarray of shape (n_points,) or (n_points, n_classes)
         The prediction with all rows.
-    left_out : ndarray of shape (n_rows, n_points) or (n_rows, n_points, n_classes), or SharedLines
+    left_out : ndarray of shape (n_rows, n_points) or (n_rows, n_points, n_classes), or LeftOut
         The prediction without each row. Of very many rows it is held once for all that are in the same bags; then
         ``left_out[rows]`` gives some of it, and the whole array is made where it is asked for and small.
     rows : ndarray of shape (n_rows,), or range
@@ -542,14 +279,14 @@ class Perturbations:
     """
 
     prediction: np.ndarray
-    left_out: np.ndarray | SharedLines
+    left_out: Any
     rows: np.ndarray | range
     distances: np.ndarray | None = None
     bags: BagSpread | None = None
     noise_known: bool = True
     scope: Scope | None = None
     names: Names = None  # type: ignore[assignment]  # made below
-    _lines: Any = field(init=False, repr=False)  # `left_out` behind one set of methods, whichever it is
+    _lines: LeftOut = field(init=False, repr=False)  # `left_out` behind one set of methods, dense or sparse
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prediction", as_reals(self.prediction, "prediction", "Perturbations"))
@@ -558,10 +295,10 @@ class Perturbations:
         if not isinstance(self.rows, range):
             rows = as_positions(self.rows, "rows", "Perturbations", "the numbers of the rows that were left out")
             object.__setattr__(self, "rows", rows)
-        lines: Any = self.left_out
-        if not isinstance(lines, SharedLines):
-            lines = RowLines(read_only(as_reals(lines, "left_out", "Perturbations")), self.rows)
-            object.__setattr__(self, "left_out", lines.array)
+        lines = self.left_out
+        if not isinstance(lines, LeftOut):
+            lines = DenseLeftOut(as_reals(lines, "left_out", "Perturbations"), self.rows)
+        object.__setattr__(self, "left_out", lines.by_rows)
         object.__setattr__(self, "_lines", lines)
         hold_read_only(self)
         if self.names is None:
@@ -809,7 +546,9 @@ class Perturbations:
             return np.argsort(-size, axis=0, kind="stable")[: k + 1].T  # a line may have no row, if none is in no bag
 
         order = np.concatenate([first(values) for _, values in self._blocks(pooled=False)])
-        rows, lines = (np.stack(part) for part in zip(*(self._lines.rows_of(each, k) for each in order), strict=True))
+        rows, lines = (
+            np.stack(part) for part in zip(*(self._lines.first_rows(each, k) for each in order), strict=True)
+        )
         return self.names.of_rows(rows), self.prediction[:, None] - self._lines.pick(lines)
 
     def row_norms(self) -> np.ndarray:
@@ -818,7 +557,7 @@ class Perturbations:
         total: Any = 0.0
         for _, values in self._blocks(pooled=False):
             total = total + ((values / largest) ** 2).reshape(len(values), -1).sum(axis=1)
-        return np.asarray(self._lines.by_row(np.sqrt(total / self.prediction.size) * largest))
+        return np.asarray(self._lines.spread_to_rows(np.sqrt(total / self.prediction.size) * largest))
 
     def flips(self, rule: Callable[[np.ndarray], np.ndarray] | None = None) -> np.ndarray:
         """Return which rows flip a classifier's decision at which points when they are left out.
@@ -854,7 +593,7 @@ class Perturbations:
                 "classifier's probabilities, as leave_one_out measures them."
             )
         found = [flipped(self.prediction[points], self._lines.lines(points), rule) for points in self._point_blocks()]
-        return np.asarray(self._lines.by_row(np.concatenate(found, axis=1)))
+        return np.asarray(self._lines.spread_to_rows(np.concatenate(found, axis=1)))
 
     # ----------------------------------------------------------------------------- made from it: losses and distances
 
@@ -891,7 +630,7 @@ class Perturbations:
         if with_all.shape[:1] != y_test.shape[:1]:
             raise ValueError(f"The loss must be elementwise: one value for each of {len(y_test)} points, no average.")
         lines = np.stack([_losses(function, prediction, y_test) for prediction in self._all_lines()])
-        without = self._lines.table(lines, with_all)
+        without = self._lines.replaced(lines, with_all)
         scope = None if self.scope is None else replace(self.scope, quantity=Quantity.LOSS, range_length=None)
         known = self.noise_known and (self.bags is None or self.bags.n_bags is None)
         names = replace(self.names, classes=None)
@@ -919,7 +658,7 @@ class Perturbations:
             shift = scope.shift * to_vector
             scope = replace(scope, quantity=Quantity.VECTOR, range_length=None, shift=shift)
         zeros, names = np.zeros(len(self.prediction)), replace(self.names, classes=None)
-        left_out = self._lines.table(lengths, zeros)
+        left_out = self._lines.replaced(lengths, zeros)
         return replace(
             self, prediction=zeros, left_out=left_out, distances=distances, bags=bags, scope=scope, names=names
         )
@@ -1069,10 +808,7 @@ class Perturbations:
             values["scope"] = Scope.from_dict(json.loads(values["scope"]))
         if "names" in values:
             values["names"] = Names.from_dict(json.loads(values["names"]))
-        patterns = {name.removeprefix("patterns."): values.pop(name) for name in list(values) if "patterns." in name}
-        if patterns:
-            values["left_out"] = LineTable(RowPatterns(**patterns), values["prediction"], values["left_out"])
-            values["rows"] = range(int(values["rows"][0]))
+        values = LeftOut.from_arrays(values)
         return cls(**values, bags=BagSpread.checked(spread, values["prediction"].shape) if spread else None)
 
     def _repr_html_(self) -> str:
@@ -1129,8 +865,7 @@ class Perturbations:
     @property
     def _counts(self) -> np.ndarray | None:
         """How many rows each line of distances is of; None if of one each."""
-        counts: np.ndarray | None = self._lines.counts
-        return counts
+        return self._lines.counts
 
     @property
     def _n_lines(self) -> int:

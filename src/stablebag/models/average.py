@@ -1,6 +1,8 @@
 """The average over bags, with all rows and without each of them."""
 
 import math
+import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +13,7 @@ import numpy as np
 from stablebag._checks import read_only
 from stablebag._wording import count_bags
 from stablebag.models.ranges import OutputRanges, PredictionRange, changes_by_units
-from stablebag.resampling.bags import Bags
+from stablebag.resampling.bags import Bags, RowPatterns
 from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.units import RowIds, Units
 
@@ -144,6 +146,27 @@ class BagAverage:
             result[places] /= total[:, None]
         result = result.reshape(len(result), *outputs.shape[1:])
         return self._exactly(result, raw, outputs, np.arange(self.bags.n_samples) if rows is None else rows)
+
+    def without_each(self, raw: np.ndarray, rows: np.ndarray | None = None) -> "LeftOut":
+        """Return the average without each row, or each of some; sparse where that takes less room than a line each.
+
+        Rows that are in the same bags have the same average. Of very many rows, these are held together if few rows are
+        in several bags.
+        """
+        some = rows is not None
+        n = self.bags.n_samples if rows is None else len(rows)
+        if self._is_sparse(8 * n * raw[0].size, some=some):
+            lines = LazyLeftOut(self, raw)
+            return lines if rows is None else DenseLeftOut(lines[rows], rows, lines.n_without[lines.line_of(rows)])
+        if rows is None:
+            _refuse_beyond_memory(n, raw[0])
+        numbers = np.arange(n) if rows is None else rows
+        return DenseLeftOut(self.left_out(raw, rows), numbers, self.bags.n_without[numbers])
+
+    def _is_sparse(self, n_bytes: int, *, some: bool) -> bool:
+        if n_bytes <= _DENSE_BYTES and not some:
+            return False
+        return self.bags.is_thin if some else int(self.bags.sizes.sum()) <= 2 * self.bags.n_samples
 
     def outside(self, rows: slice | np.ndarray) -> np.ndarray:
         """Return 1.0 for each bag without each of these rows, else 0.0: one line per row, one column per bag."""
@@ -526,3 +549,301 @@ def _deviation(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
     mean = (weights * offsets).sum(axis=0)
     deviation: np.ndarray = np.sqrt((weights * (offsets - mean) ** 2).sum(axis=0)) * length
     return deviation
+
+
+# ------------------------------------------------------------------------------------------------------ dense or sparse
+# The predictions without each row, for summaries over rows: `BagAverage.without_each` returns them in one of two ways.
+#
+# Dense is an array with a line for each row. Sparse holds them once for all rows that are in the same bags: a row
+# matters only through the bags that hold it, unless leaving it out changes more, such as the range, and rows in no bag
+# move nothing. So of a billion rows only the patterns are looked at, and every summary over rows is exact: a line
+# counts as often as it has rows.
+
+MOST_BYTES = 2**32  # of an array with a line for each row that is made on demand
+_DENSE_BYTES = 2**28  # of predictions without each row, up to which they are an array
+
+
+class LeftOut(ABC):
+    """The predictions without each row, in lines; each line is of one row, or of all rows in the same bags."""
+
+    rows: np.ndarray | range  # what is left out
+    counts: np.ndarray | None = None  # how many rows each line is of; None if of one each
+    n_without: np.ndarray | None = None  # how many bags are without the rows of each line, where that is known
+
+    @property
+    @abstractmethod
+    def by_rows(self) -> Any:
+        """What takes numbers of rows in brackets: an array, or what makes parts of it on demand."""
+
+    @abstractmethod
+    def lines(self, points: slice) -> np.ndarray:
+        """Return all lines at some points; shape (n_lines, n_points) or (n_lines, n_points, n_classes)."""
+
+    @abstractmethod
+    def pick(self, lines: np.ndarray) -> np.ndarray:
+        """Return some lines for each point, from an array of shape (n_points, k)."""
+
+    @abstractmethod
+    def first_rows(self, lines: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first k rows of some lines, line by line in this order, and the line of each."""
+
+    @abstractmethod
+    def spread_to_rows(self, values: np.ndarray) -> np.ndarray:
+        """Return for each row the value of its line, if there are few enough."""
+
+    @abstractmethod
+    def replaced(self, lines: np.ndarray, prediction: np.ndarray) -> "LeftOut":
+        """Return other lines of the same rows, with the prediction that belongs to them."""
+
+    @abstractmethod
+    def refuse_if_large(self, n_rows: int, n_points: int | None = None) -> None:
+        """Refuse to make an array with a line for each of so many rows if it would be large."""
+
+    @abstractmethod
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Return what a file holds of them."""
+
+    @staticmethod
+    def from_arrays(arrays: dict[str, Any]) -> dict[str, Any]:
+        """Return the same values with what `to_arrays` returned put together again."""
+        prefix = "patterns."
+        others = {name: value for name, value in arrays.items() if not name.startswith(prefix)}
+        if len(others) < len(arrays):
+            patterns = {name.removeprefix(prefix): arrays[name] for name in arrays if name.startswith(prefix)}
+            others["left_out"] = SparseLeftOut(RowPatterns(**patterns), others["prediction"], others["left_out"])
+            others["rows"] = others["left_out"].rows
+        return others
+
+
+class DenseLeftOut(LeftOut):
+    """One line for each row, as an array.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n_rows, n_points) or (n_rows, n_points, n_classes)
+        The predictions.
+    rows : ndarray of shape (n_rows,), or range
+        The rows.
+    n_without : ndarray of shape (n_rows,) or None, default=None
+        How many bags are without each row.
+    """
+
+    def __init__(self, array: np.ndarray, rows: np.ndarray | range, n_without: np.ndarray | None = None) -> None:
+        self.array, self.rows, self.n_without = array, rows, n_without
+
+    @property
+    def by_rows(self) -> np.ndarray:
+        return self.array
+
+    def lines(self, points: slice) -> np.ndarray:
+        return np.asarray(self.array[:, points])
+
+    def pick(self, lines: np.ndarray) -> np.ndarray:
+        return np.asarray(self.array[lines, np.arange(len(lines))[:, None]])
+
+    def first_rows(self, lines: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        return np.asarray(self.rows)[lines[:k]], lines[:k]
+
+    def spread_to_rows(self, values: np.ndarray) -> np.ndarray:
+        return values
+
+    def replaced(self, lines: np.ndarray, prediction: np.ndarray) -> "DenseLeftOut":
+        return DenseLeftOut(lines, self.rows)
+
+    def refuse_if_large(self, n_rows: int, n_points: int | None = None) -> None:
+        """Refuse nothing: the array is there."""
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        return {"left_out": self.array, "rows": np.asarray(self.rows)}
+
+
+class SparseLeftOut(LeftOut):
+    """One line for the rows in no bag, one for each pattern, and one for each of the rows apart, in this order.
+
+    Parameters
+    ----------
+    patterns : RowPatterns
+        Which rows are in which bags.
+    prediction : ndarray of shape (n_points,) or (n_points, n_classes)
+        The prediction with all rows.
+    held : ndarray of shape (n_lines, n_points) or (n_lines, n_points, n_classes), or None
+        The lines; None if a class derived from this one works them out.
+    """
+
+    counts: np.ndarray
+
+    def __init__(self, patterns: RowPatterns, prediction: np.ndarray, held: np.ndarray | None) -> None:
+        self.patterns, self.prediction, self.rows = patterns, read_only(prediction), range(patterns.n_samples)
+        self._held = None if held is None else read_only(held)
+        apart = np.ones(len(patterns.apart), np.int64)
+        self.counts = np.concatenate([[patterns.n_untouched], patterns.counts, apart])
+
+    def lines(self, points: slice) -> np.ndarray:
+        assert self._held is not None
+        return np.asarray(self._held[:, points])
+
+    def take(self, lines: np.ndarray) -> np.ndarray:
+        """Return some lines at all points."""
+        assert self._held is not None
+        return np.asarray(self._held[lines])
+
+    def pick(self, lines: np.ndarray) -> np.ndarray:
+        needed, place = np.unique(lines, return_inverse=True)
+        return self.take(needed)[place.reshape(lines.shape), np.arange(len(lines))[:, None]]
+
+    def spread_to_rows(self, values: np.ndarray) -> np.ndarray:
+        self.refuse_if_large(len(self), 1 if values.ndim == 1 else values.shape[1])
+        return np.asarray(values[self.line_of(np.arange(len(self)))])
+
+    def replaced(self, lines: np.ndarray, prediction: np.ndarray) -> "SparseLeftOut":
+        return SparseLeftOut(self.patterns, prediction, lines)
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        self.refuse_if_large(len(self.counts), len(self.prediction))
+        patterns = {f"patterns.{name}": getattr(self.patterns, name) for name in self.patterns.__dataclass_fields__}
+        return {"left_out": self.lines(slice(None)), "rows": np.array([len(self)]), **patterns}
+
+    @property
+    def by_rows(self) -> "SparseLeftOut":
+        return self
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape that an array with a line for each row has."""
+        return self.patterns.n_samples, *self.prediction.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes that it has."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def line_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the line of each of these rows."""
+        lines = self.patterns.places(rows) + 1
+        there = np.isin(rows, self.patterns.apart)
+        lines[there] = 1 + len(self.patterns) + np.searchsorted(self.patterns.apart, rows[there])
+        return lines
+
+    def first_rows(self, lines: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        patterns, found, which = self.patterns, [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for line in lines.tolist():
+            if (rest := k - sum(map(len, found))) <= 0:
+                break
+            if line == 0:
+                some = patterns.untouched(rest)
+            elif line <= len(patterns):
+                some = patterns.rows[patterns.ends[line - 1] : patterns.ends[line]][:rest].astype(np.int64)
+            else:
+                some = patterns.apart[[line - len(patterns) - 1]]
+            found.append(some)
+            which.append(np.full(len(some), line))
+        return np.concatenate(found), np.concatenate(which)
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        """Return the predictions without some rows: a number, a list of numbers or a slice."""
+        if isinstance(rows, tuple):
+            raise TypeError("Take the rows first, and then points of them: left_out[rows][:, points].")
+        if isinstance(rows, slice):
+            rows = range(*rows.indices(len(self)))
+            self.refuse_if_large(len(rows))
+        numbers = np.asarray(rows)
+        if numbers.dtype == bool and numbers.shape == (len(self),):
+            numbers = np.flatnonzero(numbers)
+        if numbers.dtype.kind not in "iu" and numbers.size:
+            raise IndexError(f"Rows are numbers, a mask with one entry for each of the {len(self):,} rows, or a slice.")
+        numbers = numbers.astype(np.int64)
+        if ((numbers < -len(self)) | (numbers >= len(self))).any():
+            raise IndexError(f"A row outside of the {len(self):,} rows was asked for.")
+        return self.take(self.line_of(numbers.ravel() % len(self))).reshape(*numbers.shape, *self.prediction.shape)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return the array with a line for each row, if it is small."""
+        self.refuse_if_large(len(self))
+        array: np.ndarray = self.lines(slice(None))[self.line_of(np.arange(len(self)))]
+        return array if dtype is None else array.astype(dtype)
+
+    def refuse_if_large(self, n_rows: int, n_points: int | None = None) -> None:
+        n_points = len(self.prediction) if n_points is None else n_points
+        size = 8 * n_rows * n_points * self.prediction[:1].size
+        if size > MOST_BYTES:
+            raise ValueError(
+                f"An array of {n_rows:,} rows by {n_points:,} points would take {size / 2**30:,.1f} GiB, and no more "
+                f"than {MOST_BYTES / 2**30:g} GiB are made on demand. Summaries over rows need no such array; take "
+                "some rows with left_out[rows], or measure some with leave_one_out(model, X, rows=...)."
+            )
+
+
+class LazyLeftOut(SparseLeftOut):
+    """Lines that are worked out from what each bag predicts, each time they are needed.
+
+    With f the average of all bags, that without row i is f - sum of w_b (y_b - f) over the bags b with it, divided by
+    the weight of the others. For rows in more than half of the bags, it is f + the same sum over those others, divided
+    by their weight: so no large sum, of which little should be left, is divided by a small number.
+
+    Parameters
+    ----------
+    average : BagAverage
+        How the predictions of all bags become one.
+    raw : ndarray of shape (n_bags, n_points) or (n_bags, n_points, n_classes)
+        What each bag predicts, not yet clipped.
+    """
+
+    n_without: np.ndarray
+
+    def __init__(self, average: BagAverage, raw: np.ndarray) -> None:
+        average.refuse_units_in_every_bag()
+        self._as_probabilities = average.as_probabilities
+        prediction = average.prediction([raw])
+        weights = np.ones(len(average.bags)) if average.drawn else average.weights
+        special = np.unique(np.array(average.special_units, dtype=np.int64))
+        super().__init__(RowPatterns.of(average.bags, special), prediction, None)
+        outputs = average.outputs(raw)
+        centred = np.where(all_the_same(outputs), 0.0, outputs - prediction)
+        self._centred = centred * weights.reshape(-1, *[1] * prediction.ndim)
+        self._many, self._others = self.patterns.complements()
+        self._outside = weights.sum() - self.patterns.matrix @ weights
+        self._outside[self._many] = self._others @ weights
+        self._apart = np.empty((len(special), *prediction.shape))
+        without = [len(average.bags.without(row)) for row in special.tolist()]
+        for place, row in enumerate(special.tolist()):
+            self._apart[place] = average.left_out_exactly(row, raw, outputs, prediction)
+        self.n_without = np.concatenate([[len(average.bags)], len(average.bags) - self.patterns.n_inside, without])
+
+    def lines(self, points: slice) -> np.ndarray:
+        prediction = self.prediction[points]
+        result, stop = np.empty((len(self.counts), *prediction.shape)), 1 + len(self.patterns)
+        result[0], result[stop:] = prediction, self._apart[:, points]
+        centred = self._centred[:, points].reshape(len(self._centred), -1)
+        moved = self.patterns.matrix @ centred
+        moved[self._many] = -(self._others @ centred)
+        moved /= self._outside[:, None]
+        np.subtract(prediction, moved.reshape(-1, *prediction.shape), out=result[1:stop])
+        return self._as_probabilities(result)
+
+    def take(self, lines: np.ndarray) -> np.ndarray:
+        result = np.repeat(self.prediction[None], len(lines), axis=0)
+        inside = np.flatnonzero((lines > 0) & (lines <= len(self.patterns)))
+        pattern, centred = lines[inside] - 1, self._centred.reshape(len(self._centred), -1)
+        moved = self.patterns.matrix[pattern] @ centred
+        place = np.searchsorted(self._many, pattern)
+        many = np.flatnonzero(np.append(self._many, -1)[place] == pattern)
+        moved[many] = -(self._others[place[many]] @ centred)
+        moved /= self._outside[pattern, None]
+        result[inside] -= moved.reshape(-1, *self.prediction.shape)
+        apart = np.flatnonzero(lines > len(self.patterns))
+        result[apart] = self._apart[lines[apart] - len(self.patterns) - 1]
+        return self._as_probabilities(result)
+
+
+def _refuse_beyond_memory(n: int, prediction: np.ndarray) -> None:
+    """Refuse an array of predictions without each row that is larger than the memory of the machine."""
+    size = 8 * n * prediction.size
+    if hasattr(os, "sysconf") and size > os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"):
+        raise ValueError(
+            f"The predictions without each of {n:,} rows at {len(prediction):,} points would take "
+            f"{size / 2**30:,.0f} GiB, more than this machine has. Leave out some rows, rows=10_000, or give fewer "
+            "points."
+        )

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from stablebag._lazy import lazily
+from stablebag import _lazily
 
 if TYPE_CHECKING:
     from stablebag.paper.counterexamples import Memorizer as Memorizer
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from stablebag.paper.figures import figure_3 as figure_3
     from stablebag.paper.settings import Setting as Setting
 else:
-    __getattr__, __dir__, __all__ = lazily(
+    __getattr__, __dir__, __all__ = _lazily(
         __name__,
         {
             "counterexamples": ["Memorizer", "ThresholdCount"],

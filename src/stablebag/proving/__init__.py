@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from stablebag._lazy import lazily
+from stablebag import _lazily
 
 if TYPE_CHECKING:
     from stablebag.proving.bounds import unstable_epsilon as unstable_epsilon
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from stablebag.proving.points import PointCertificate as PointCertificate
     from stablebag.proving.points import ReusedBagsCertificate as ReusedBagsCertificate
 else:
-    __getattr__, __dir__, __all__ = lazily(
+    __getattr__, __dir__, __all__ = _lazily(
         __name__,
         {
             "bounds": ["unstable_epsilon"],

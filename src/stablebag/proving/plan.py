@@ -234,7 +234,7 @@ def _options(
 
 def _size_of(law: ResolvedScheme) -> int | float:
     """The number of rows in a bag; of your own scheme, how many distinct ones are expected."""
-    return law.bag_size if law.is_of_the_paper else law.n_samples * law.mean_inclusion
+    return law.bag_size if law.is_in_closed_form else law.n_samples * law.mean_inclusion
 
 
 def _candidates(

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from stablebag._lazy import lazily
+from stablebag import _lazily
 
 if TYPE_CHECKING:
     from stablebag.resampling.bags import Bags as Bags
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from stablebag.resampling.unequal import UnequalScheme as UnequalScheme
     from stablebag.resampling.units import RowIds as RowIds
 else:
-    __getattr__, __dir__, __all__ = lazily(
+    __getattr__, __dir__, __all__ = _lazily(
         __name__,
         {
             "bags": ["Bags"],

@@ -291,8 +291,9 @@ class ResamplingScheme:
         return 1 / (1 - float(self.inclusion_probability(n_samples)))
 
     def empty_probability(self, n_samples: int) -> float:
-        """Return the chance that a bag has no rows; for your own scheme it is taken from `count_law` instead."""
-        return 0.0
+        """Return the chance that a bag has no rows; by default from `count_law`, and 1 - p if that is unknown."""
+        counts = self.count_law(n_samples, n_samples)
+        return 1 - float(self.inclusion_probability(n_samples)) if counts is None else float(counts[0])
 
     def without_one(self, n_samples: int) -> "ResamplingScheme":
         """Return the scheme that, on n_samples - 1 rows, draws from Q_n given that the last row is out."""
@@ -334,7 +335,7 @@ class ResamplingScheme:
                 raise refuse_type(name, type(self).__name__, "a method of n_samples", getattr(self, name))
         law = ResolvedScheme(self.fix(n_samples), n_samples)
         who = f"{type(self).__name__} at n_samples={n_samples}"
-        if law.is_of_the_paper:
+        if law.is_in_closed_form:
             check_inclusion(who, law.inclusion_probability)
         else:
             law = ResolvedScheme(copy.deepcopy(law.scheme), n_samples)
@@ -385,14 +386,14 @@ class ResolvedScheme:
     n_samples: int
 
     @property
-    def is_of_the_paper(self) -> bool:
-        """Whether the law is that of one of the paper's four schemes, which meet the assumptions."""
-        return is_true_of(self.scheme, "_of_the_paper")
+    def is_in_closed_form(self) -> bool:
+        """Whether the scheme says exactly what its law is, so that nothing of it has to be tried out."""
+        return is_true_of(self.scheme, "_in_closed_form")
 
     @property
     def is_constant(self) -> bool:
-        """Whether the scheme is exactly one of the paper's four, which cannot change."""
-        return "_of_the_paper" in vars(type(self.scheme))  # and not in those of a parent class
+        """Whether the scheme is one of these itself, and not derived from one: it cannot change."""
+        return self.is_symmetric and "_in_closed_form" in vars(type(self.scheme))  # and not in those of a parent class
 
     @property
     def is_symmetric(self) -> bool:
@@ -479,7 +480,7 @@ class ResolvedScheme:
         n_rows = check_integer(n_rows, "n_rows", "count_law", minimum=0)
         if n_rows > self.n_samples:
             raise refuse_value("n_rows", "count_law", f"at most n_samples={self.n_samples}", n_rows)
-        if self.is_of_the_paper:
+        if self.is_in_closed_form:
             return self.scheme.count_law(self.n_samples, n_rows)
         if self.n_samples > _MOST_THINNED:
             return self._declared_count_law(n_rows)
@@ -588,7 +589,7 @@ class ResolvedScheme:
     @cached_property
     def empty_probability(self) -> float:
         """The chance that a bag has no rows, or an upper bound on it if it is not known."""
-        if self.is_of_the_paper or not self.is_symmetric:
+        if self.is_in_closed_form or not self.is_symmetric:
             return self.scheme.empty_probability(self.n_samples)
         law = self._count_law_of_all
         return 1 - self.inclusion_probability if law is None else float(law[0])
@@ -708,7 +709,7 @@ class ResolvedScheme:
 
     def _draw_matched(self, ids: RowIds, seeds: Seeds, first: int, stop: int) -> Bags:
         kind = np.min_scalar_type(self.n_samples - 1)
-        size = float(self.bag_size if self.is_of_the_paper else self.n_samples * self.mean_inclusion)
+        size = float(self.bag_size if self.is_in_closed_form else self.n_samples * self.mean_inclusion)
         flat, sizes = np.empty(0, kind), [np.zeros(1, dtype=np.int64)]
         for arrivals in batches(ids, seeds, first, stop, size):
             rows, how_many = arrivals.in_order(self.scheme.pick(self.n_samples, arrivals))
@@ -767,9 +768,12 @@ def _has_law_of(scheme: ResamplingScheme, kind: type) -> bool:
     if "_of_any_law" in vars(kind):
         return True
     parameters = {field.name for field in fields(kind)} if is_dataclass(kind) else set()
-    names = {name for name in dir(kind) if not name.startswith("__")} - parameters - _NOT_THE_LAW
-    if any(name in vars(scheme) and callable(getattr(kind, name)) for name in names):  # a method of this one object
+    of_the_object = {name for name in vars(scheme) if not name.startswith("__")} - parameters - _NOT_THE_LAW
+    if any(callable(getattr(kind, name, None)) for name in of_the_object):  # a method of this one object
         return False
+    if type(scheme) is kind:
+        return True
+    names = {name for name in dir(kind) if not name.startswith("__")} - parameters - _NOT_THE_LAW
     return all(_defined_in(type(scheme), name) is _defined_in(kind, name) for name in names)
 
 

@@ -60,7 +60,7 @@ class Subbagging(SizedScheme):
     """
 
     bag_size: int | float | Fraction = 0.5
-    _of_the_paper: ClassVar[bool] = True
+    _in_closed_form: ClassVar[bool] = True
 
     def fix(self, n_samples: int) -> Self:
         self.refuse_whole_bags(n_samples, largest=f"{n_samples - 1}")
@@ -153,7 +153,7 @@ class BernoulliSubbagging(SizedScheme):
     """
 
     bag_size: int | float | Fraction = 0.5
-    _of_the_paper: ClassVar[bool] = True
+    _in_closed_form: ClassVar[bool] = True
 
     def fix(self, n_samples: int) -> Self:
         self.refuse_whole_bags(n_samples, largest=f"{n_samples - 1}, or a fraction below 1")
@@ -239,7 +239,7 @@ class ClassicalBagging(SizedScheme):
     """
 
     bag_size: int | float | Fraction = 1.0
-    _of_the_paper: ClassVar[bool] = True
+    _in_closed_form: ClassVar[bool] = True
     repeats: ClassVar[bool] = True
 
     def fix(self, n_samples: int) -> Self:
@@ -344,7 +344,7 @@ class PoissonizedBagging(SizedScheme):
     """
 
     bag_size: int | float | Fraction = 1.0
-    _of_the_paper: ClassVar[bool] = True
+    _in_closed_form: ClassVar[bool] = True
     repeats: ClassVar[bool] = True
     has_finite_support: ClassVar[bool] = False
 

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from stablebag._lazy import lazily
+from stablebag import _lazily
 
 if TYPE_CHECKING:
     from stablebag.showing.displays.label_sets import LabelSetDisplay as LabelSetDisplay
     from stablebag.showing.displays.phase_diagram import PhaseDiagramDisplay as PhaseDiagramDisplay
     from stablebag.showing.study import Study as Study
 else:
-    __getattr__, __dir__, __all__ = lazily(
+    __getattr__, __dir__, __all__ = _lazily(
         __name__,
         {
             "displays.label_sets": ["LabelSetDisplay"],

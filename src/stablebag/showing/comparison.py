@@ -416,7 +416,7 @@ def at_first_points(moved: Perturbations, n_points: int, like: Perturbations) ->
     if scope is not None and like.scope is not None:
         scope = replace(scope, n_points=n_points, points=like.scope.points)
     parts = {"prediction": moved.prediction[:n_points], "left_out": moved.left_out[:, :n_points]}
-    return replace(moved, **parts, scope=scope, names=names)  # type: ignore[arg-type]
+    return replace(moved, **parts, scope=scope, names=names)
 
 
 def select_rows(moved: Perturbations, rows: np.ndarray) -> Perturbations:
@@ -431,7 +431,7 @@ def select_rows(moved: Perturbations, rows: np.ndarray) -> Perturbations:
     scope = None if moved.scope is None else replace(moved.scope, n_rows=len(chosen))
     distances = None if moved.distances is None else moved.distances[:, chosen]
     parts = {"left_out": moved.left_out[chosen], "rows": rows, "distances": distances, "bags": bags, "scope": scope}
-    return replace(moved, **parts)  # type: ignore[arg-type]
+    return replace(moved, **parts)
 
 
 def _roots_of_ratios(before: np.ndarray, after: np.ndarray) -> np.ndarray:

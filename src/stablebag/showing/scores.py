@@ -13,7 +13,6 @@ from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils.metaestimators import available_if
 
 from stablebag._wording import GROUPS, Noun, short
-from stablebag.models.fitted import fitted
 from stablebag.models.learners import one_hot
 
 REGRESSION = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "r2")
@@ -224,27 +223,37 @@ class HeldOut:
     ----------
     alone : estimator, ndarray of shape (n_rows,) or None
         The base learner, fitted to all training rows, or the numbers that it predicts; None if it was not.
-    model : BaggedRegressor or BaggedClassifier
-        The fitted bagged model.
     X_test : array or DataFrame
         The held-out rows.
     averaged : ndarray of shape (n_rows,) or (n_rows, n_classes)
         What the bagged model predicts there.
     y_test : ndarray of shape (n_rows,)
         The targets of the held-out rows.
+    y : ndarray
+        The targets of the training rows, which make the constant.
+    classes : ndarray or None, default=None
+        The classes, in the order of the columns of `averaged`; None for numbers.
     groups : sequence of labels or None, default=None
         The groups of the held-out rows, if they are known. A Series with the name "span of time" has spans of time.
     """
 
     def __init__(
-        self, alone: Any, model: Any, X_test: Any, averaged: np.ndarray, y_test: np.ndarray, groups: Any = None
+        self,
+        alone: Any,
+        X_test: Any,
+        averaged: np.ndarray,
+        y_test: np.ndarray,
+        *,
+        y: np.ndarray,
+        classes: np.ndarray | None = None,
+        groups: Any = None,
     ) -> None:
         self.groups, self.grouped = None, SPANS if getattr(groups, "name", None) == SPANS.singular else GROUPS
         if groups is not None:
             self.groups = np.unique(np.asarray(groups).astype(str), return_inverse=True)[1].ravel()
-        self.classes = None if averaged.ndim == 1 else model.classes_
+        self.classes = classes
         if self.classes is None:
-            self.y, trained = np.asarray(y_test, dtype=float), np.asarray(fitted(model).y, dtype=float)
+            self.y, trained = np.asarray(y_test, dtype=float), np.asarray(y, dtype=float)
             numbers = alone.predict(X_test) if hasattr(alone, "predict") else alone
             self.base: Any = None if alone is None else _Numbers(numbers)
             self.bagged: Any = _Numbers(averaged)
@@ -254,9 +263,9 @@ class HeldOut:
             return
         self.unit = 1.0
         # Classes are counted, the most frequent of two first: scores of one class are then those of the rarer.
-        counts = np.array([(fitted(model).y == label).sum() for label in self.classes])
+        counts = np.array([(y == label).sum() for label in self.classes])
         self.order = np.argsort(-counts, kind="stable") if len(counts) == 2 else np.arange(len(counts))
-        self.y, trained = self._counted(y_test), self._counted(fitted(model).y)
+        self.y, trained = self._counted(y_test), self._counted(y)
         self.is_imbalanced = bool(counts.min() < RARE * counts.sum())
         self.rare = self.classes[self.order[1]] if len(counts) == 2 else None
         number = np.arange(len(counts))

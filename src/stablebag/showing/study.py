@@ -735,7 +735,8 @@ def study(
         if base is not None:  # a classifier also has decisions, which do not always follow from its probabilities
             is_known = not classifies and n_compared == len(targets)
             alone = base.prediction if is_known else _fit_base(learner, X, y, random_state)
-        held_out = HeldOut(alone, model, X_test, predicted, targets, groups_test)
+        about = {"y": fit.y, "classes": model.classes_ if classifies else None, "groups": groups_test}
+        held_out = HeldOut(alone, X_test, predicted, targets, **about)
     reason = "" if in_memory else _NOT_IN_MEMORY.format(n_rows(X))
     return Study(
         task="classification" if classifies else "regression",

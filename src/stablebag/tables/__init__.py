@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING
 
-from stablebag._lazy import lazily
+from stablebag import _lazily
 
 if TYPE_CHECKING:
     from stablebag.tables.subsets import Remainder as Remainder
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from stablebag.tables.training import TrainingTable as TrainingTable
     from stablebag.tables.training import read_table as read_table
 else:
-    __getattr__, __dir__, __all__ = lazily(
+    __getattr__, __dir__, __all__ = _lazily(
         __name__,
         {
             "subsets": ["Remainder"],

@@ -421,7 +421,7 @@ def test_places_in_memory_are_not_part_of_it():
 def test_names_that_cannot_be_seen_are_escaped(of_ridge):
     evil = Colophon.of(of_ridge, data="a\x00b\u202e.csv", target="t" * 500, command="stablebag\n\ud800")
     assert evil.data == "a\\x00b\\u202e.csv"
-    assert len(evil.called) == 60
+    assert len(evil.target_name) == 60
     assert evil.command == "stablebag\\n\\ud800"
 
 
