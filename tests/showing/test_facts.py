@@ -43,7 +43,7 @@ def test_everything_that_is_printed_is_written_with_what_made_it():
     assert lists["moving the predictions"]["noise"] == result.suspects.noise
     assert facts["flips by the same rows"]["n_refits"] == 5
     assert facts["guaranteed change"]["measured"] == result.facts()["guaranteed change"]["measured"]
-    assert facts["guaranteed change"]["bags"] == 160
+    assert facts["guaranteed change"].get("bags") is None  # of bags that are reused no number is known to be enough
 
 
 def test_names_are_written_for_machines():
