@@ -583,19 +583,19 @@ def test_the_fewest_bags_within_a_hundredth_of_the_limit_are_enough():
 
 def test_with_few_bags_the_sentence_says_how_many_are_enough_and_what_then_holds():
     assert describe_price(like_one_over, like_one_over, 100, 5.0) == (
-        "With 1,000 bags it would be 1.01, and with infinitely many 1."
+        "With 1,000 bags it would be 1.011, and with infinitely many 1."  # rounded up, like all bounds
     )
 
     def sharper(n_bags):
-        return 0.8 if math.isinf(n_bags) else like_one_over(n_bags)
+        return 0.75 if math.isinf(n_bags) else like_one_over(n_bags)
 
     assert describe_price(sharper, like_one_over, 100, 5.0) == (
-        "With 1,000 bags it would be 1.01, and more would lower it by at most 1 % in this proof. With infinitely many, "
-        "a sharper proof gives 0.8."
+        "With 1,000 bags it would be 1.011, and more would lower it by at most 1 % in this proof. With infinitely "
+        "many, a sharper proof gives 0.75."
     )
     assert describe_price(sharper, like_one_over, 2000, 5.0) == (
         "2,000 bags are enough for this proof: more would lower it by at most 1 %. With infinitely many, a sharper "
-        "proof gives 0.8."
+        "proof gives 0.75."
     )
 
 

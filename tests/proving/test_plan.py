@@ -20,9 +20,7 @@ def joined(text):
 @pytest.mark.parametrize(("n", "epsilon", "delta", "max_bags"), [
     (1000, 0.1, 0.1, 10_000), (1000, 0.1, 0.1, math.inf), (50, 0.5, 0.1, 1000), (5_000, 0.05, 0.01, 20_000),
 ])  # fmt: skip
-def test_a_plan_is_certified_and_no_larger_bag_with_a_hundredth_spared_nor_fewer_bags_would_be(
-    name, n, epsilon, delta, max_bags
-):
+def test_a_plan_spares_a_hundredth_and_no_larger_bag_nor_fewer_bags_would_then_do(name, n, epsilon, delta, max_bags):
     found = plan(n, epsilon, delta, name, max_bags=max_bags)
     assert found.certificate.epsilon(delta) <= epsilon
     assert found.certificate == Certificate(found.scheme, n, found.n_bags, coupling="matched")

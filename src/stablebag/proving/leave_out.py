@@ -219,7 +219,7 @@ class LeaveOutCertificate:
             return float(self.certificate.rms())
         outputs, coupling, n_bags = self.certificate.outputs, self.certificate.coupling, self.certificate.n_bags
         square = self.proved.of_outputs(outputs.diameter, n_bags, coupling)
-        return min(outputs.diameter, math.sqrt(square)) * float(outputs.width)
+        return float(min(outputs.diameter, math.sqrt(square)) * outputs.width)
 
     def worst_case(self) -> float:
         """Return the perturbation that no k rows exceed, whichever they are; with finitely many bags, the range."""

@@ -40,7 +40,7 @@ class PlanOption:
     epsilon : float
         What is then proved.
     price : float
-        What of it is the price of finitely many bags.
+        How much less it would be with infinitely many bags.
     """
 
     bag_size: int | float

@@ -413,7 +413,7 @@ def _how_guarantees_are_read(study: Any, facts: tuple[Fact, ...]) -> str:
     bags = study.bagged.bags
     price = ""
     if bags is not None and bags.n_bags is not None:
-        price = f"; the price is what drawing {bags.n_bags:,} bags at random, and not more, adds to a bound"
+        price = f"; the price is how much less a bound would be with infinitely many bags in place of {bags.n_bags:,}"
     error = " ± is a standard error." if any(not math.isnan(fact["error"]) for fact in facts) else ""
     return f"Where a cell is empty, nothing was measured, or nothing is proved{price}.{error}"
 
