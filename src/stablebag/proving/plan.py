@@ -227,8 +227,11 @@ def _options(
                 lambda m, number=number: m == size or certificate(m + 1, number).quick_epsilon(delta) > epsilon,  # type: ignore[misc]
             )
         proved = certificate(largest, number)
+        bag_size = _size_of(proved.scheme)
+        if number != n_bags and found and bag_size == found[-1].bag_size:
+            continue  # more bags that are no larger
         value, ideal = proved.epsilon(delta), replace_bags(proved, math.inf).epsilon(delta)
-        found.append(PlanOption(_size_of(proved.scheme), number, value, value - ideal))
+        found.append(PlanOption(bag_size, number, value, value - ideal))
     return tuple(found)
 
 
