@@ -63,7 +63,7 @@ FOR_USERS = {
     "fingerprint",
     "StabilityCurveDisplay": "from_perturbations plot",
     "StratifiedSubbagging": "resolve",
-    "Study": "of verdict comparison proofs most_influential",
+    "Study": "of verdict facts to_frame most_influential ranked",
     "Subbagging": "resolve",
     "Suspects": "explain to_frame",
     "ThresholdCount": "fit predict data_set",

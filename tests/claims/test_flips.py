@@ -26,7 +26,9 @@ def clear():
 
 @pytest.fixture(scope="module")
 def close_calls():
-    return study(DecisionTreeClassifier(random_state=0), *noisy(), n_bags=BAGS, n_refits=20, n_matched=10)
+    return study(
+        BaggedClassifier(DecisionTreeClassifier(random_state=0), n_bags=BAGS), *noisy(), n_refits=20, n_matched=10
+    )
 
 
 def fitted_without(row):
@@ -70,16 +72,22 @@ def test_close_calls_are_more_than_a_reason_to_use_the_bagged_model(close_calls)
 
 
 def test_clear_decisions_are_said_to_hinge_on_nothing():
-    made = study(DecisionTreeClassifier(random_state=0), *clear(), n_bags=BAGS, n_refits=20, n_matched=5)
+    made = study(
+        BaggedClassifier(DecisionTreeClassifier(random_state=0), n_bags=BAGS), *clear(), n_refits=20, n_matched=5
+    )
     assert made.decisions.conclusion() == "Refitting without each of 5 of the 80 rows flips none of 40 decisions."
     assert made.decisions.checks().endswith("Its bags suggest no flip.")
     assert made.decisions.advice() == ""
-    everyone = study(DecisionTreeClassifier(random_state=0), *clear(), n_bags=BAGS, n_refits=80, n_matched=80)
+    everyone = study(
+        BaggedClassifier(DecisionTreeClassifier(random_state=0), n_bags=BAGS), *clear(), n_refits=80, n_matched=80
+    )
     assert everyone.decisions.conclusion() == "Refitting without any of the 80 rows flips none of 40 decisions."
 
 
 def test_without_refits_flips_are_called_an_estimate_with_noise():
-    made = study(DecisionTreeClassifier(random_state=0), *noisy(), n_bags=BAGS, n_refits=20, n_matched=0)
+    made = study(
+        BaggedClassifier(DecisionTreeClassifier(random_state=0), n_bags=BAGS), *noisy(), n_refits=20, n_matched=0
+    )
     assert made.decisions.n_flipped == 0
     assert "This is an estimate with bagging noise: no refit has checked it." in made.decisions.explain()
     assert "hinges on" not in made.decisions.explain()

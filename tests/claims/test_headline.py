@@ -38,7 +38,8 @@ def changes_by_hand(classes, rows):
 
 def studied(classes, n_bags=BAGS, **options):
     tree = (DecisionTreeClassifier if classes else DecisionTreeRegressor)(random_state=0)
-    return study(tree, *data(classes), n_bags=n_bags, random_state=0, **options)
+    bagged = (BaggedClassifier if classes else BaggedRegressor)(tree, n_bags=n_bags)
+    return study(bagged, *data(classes), **options)
 
 
 def typical(changes, weights=None):
@@ -106,7 +107,7 @@ def test_more_bags_are_advised_where_noise_exceeds_signal_and_only_there():
     verdict = noisy.verdict()
     texts = [verdict.advice, *(remark.advice for remark in verdict.remarks)]
     assert any("bagging noise: 160 bags would halve that." in text for text in texts)
-    quiet = study(Ridge(), *data(False), n_bags=BAGS, n_refits=12, n_matched=12)
+    quiet = study(BaggedRegressor(Ridge(), n_bags=BAGS), *data(False), n_refits=12, n_matched=12)
     assert quiet.compared.noise < quiet.compared.limit_rms
     assert "bags" not in quiet.verdict().advice.replace("larger bags", "")
 
@@ -129,15 +130,16 @@ def test_models_that_change_alike_are_compared_by_the_same_few_rows():
     X = rng.normal(size=(3100, 3))
     y = X.sum(axis=1) + 2 * rng.normal(size=3100)
     for seed in range(3):  # with few bags for the rows, their noise is many times what one row changes
-        made = study(LinearRegression(), X[:3000], y[:3000], X[3000:], y[3000:], n_bags=100, n_refits=60,
-                     n_matched=10, random_state=seed)  # fmt: skip
+        bagged = BaggedRegressor(LinearRegression(), n_bags=100, random_state=seed)
+        made = study(bagged, X[:3000], y[:3000], X[3000:], y[3000:], n_refits=60,
+                     n_matched=10)  # fmt: skip
         compared, verdict = made.compared, made.verdict()
         assert (compared.how, compared.n_rows) == ("refitted", 10)
         assert 0.8 < compared.ratio().value < 1.25
         assert verdict.case == "already stable"
         assert "refitted without 10 of the 3,000 rows" in " ".join(verdict.reasons)
-        nothing = study(LinearRegression(), X[:3000], y[:3000], X[3000:], y[3000:], n_bags=100, n_refits=60,
-                        n_matched=0, random_state=seed)  # fmt: skip
+        nothing = study(bagged, X[:3000], y[:3000], X[3000:], y[3000:], n_refits=60,
+                        n_matched=0)  # fmt: skip
         assert nothing.verdict().case in ("not enough bags", "already stable")
 
 
@@ -161,7 +163,7 @@ class Largest(Middle):
 
 
 def test_a_stable_model_is_not_said_to_be_stabilized():
-    made = study(Middle(), *data(False), n_bags=BAGS, n_refits=60, n_matched=20)
+    made = study(BaggedRegressor(Middle(), n_bags=BAGS), *data(False), n_refits=60, n_matched=20)
     verdict = made.verdict()
     stability = (verdict, *verdict.remarks)[-1]
     assert stability.case == "already stable"
@@ -172,8 +174,8 @@ def test_a_stable_model_is_not_said_to_be_stabilized():
 def test_an_answer_that_rests_on_one_row_is_not_given():
     X, y, Z, z = data(False)
     y = np.where(np.arange(N) == 7, 1000.0, y)
-    model = BaggedRegressor(Largest(), scheme=Subbagging(6), n_bags=200)
-    made = study(model, X, y, Z, z, n_refits=59, n_matched=59, random_state=1)
+    model = BaggedRegressor(Largest(), scheme=Subbagging(6), n_bags=200, random_state=1)
+    made = study(model, X, y, Z, z, n_refits=59, n_matched=59)
     assert 7 in made.compared.base.rows
     verdict = made.verdict()
     stability = (verdict, *verdict.remarks)[-1]

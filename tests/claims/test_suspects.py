@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from stablebag import BaggedClassifier, BaggedRegressor
 from stablebag._wording import percent
 from stablebag.showing.facts import row_lists
 from stablebag.showing.report import write
@@ -14,7 +15,7 @@ from stablebag.showing.study import study
 
 N, HELD_OUT = 300, 60
 ACCUSATIONS = r"(?i)likely wrong|by chance|suspected|false discover|error rate|probably wrong|mislabel"
-OPTIONS = {"n_bags": 80, "n_refits": 5, "n_points": 8}
+OPTIONS = {"n_refits": 5, "n_points": 8}
 
 
 def suspicious(result):
@@ -44,10 +45,11 @@ CLEAN = {
 }
 
 
-def studied(X, y, learner=None, **options):
-    if learner is None:
-        learner = DecisionTreeClassifier() if y.dtype.kind == "U" else DecisionTreeRegressor()
-    return study(learner, X[:N], y[:N], X[N:], y[N:], **{**OPTIONS, **options})
+def studied(X, y, learner=None, n_bags=80, random_state=None, **options):
+    bagged = BaggedClassifier if y.dtype.kind == "U" else BaggedRegressor
+    return study(
+        bagged(learner, n_bags=n_bags, random_state=random_state), X[:N], y[:N], X[N:], y[N:], **{**OPTIONS, **options}
+    )
 
 
 @pytest.mark.slow

@@ -10,9 +10,9 @@ def studied(monkeypatch):
     made = []
 
     def smaller(model, X, y, X_test, y_test, **options):
-        made.append((len(X), len(X_test), model.n_bags, options["n_refits"], options["random_state"]))
-        fewer = {**options, "n_bags": 20, "n_refits": 2, "n_points": 3}
-        return study(model, X, y, X_test, y_test, **fewer)
+        made.append((len(X), len(X_test), model.n_bags, options["n_refits"], model.random_state))
+        fewer = {**options, "n_refits": 2, "n_points": 3}
+        return study(model.set_params(n_bags=20), X, y, X_test, y_test, **fewer)
 
     monkeypatch.setattr(measure, "study", smaller)
     return made

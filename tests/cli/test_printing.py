@@ -9,6 +9,7 @@ from rich.console import Console
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from stablebag import BaggedClassifier, BaggedRegressor
 from stablebag._wording import ROWS, Noun, number
 from stablebag.cli import printing
 from stablebag.cli.printing import (
@@ -177,15 +178,29 @@ def test_a_wide_table_is_not_printed_in_full(width):
 def of_numbers():
     X, y = load_diabetes(return_X_y=True)
     y[7] = 1500.0
-    options = {"n_bags": 100, "n_refits": 10, "n_points": 5}
-    return study(DecisionTreeRegressor(max_depth=4), X[:200], y[:200], X[200:260], y[200:260], **options)
+    options = {"n_refits": 10, "n_points": 5}
+    return study(
+        BaggedRegressor(DecisionTreeRegressor(max_depth=4), n_bags=100),
+        X[:200],
+        y[:200],
+        X[200:260],
+        y[200:260],
+        **options,
+    )
 
 
 @pytest.fixture(scope="module")
 def of_classes():
     X, y = load_breast_cancer(return_X_y=True)
-    options = {"n_bags": 40, "n_refits": 5, "n_points": 5}
-    return study(DecisionTreeClassifier(max_depth=2), X[:150], y[:150], X[150:200], y[150:200], **options)
+    options = {"n_refits": 5, "n_points": 5}
+    return study(
+        BaggedClassifier(DecisionTreeClassifier(max_depth=2), n_bags=40),
+        X[:150],
+        y[:150],
+        X[150:200],
+        y[150:200],
+        **options,
+    )
 
 
 def suspicious(result):
@@ -214,7 +229,9 @@ def test_the_verdict_comes_first_and_notes_last_within_80_columns(of_numbers, of
 @pytest.mark.filterwarnings("ignore:The intervals are infinite")
 def test_infinite_intervals_are_called_so_and_do_not_cover_100_percent(of_numbers):
     X, y = load_diabetes(return_X_y=True)
-    few = study(DecisionTreeRegressor(), X[:6], y[:6], X[6:8], y[6:8], n_bags=20, n_refits=2, n_points=2)
+    few = study(
+        BaggedRegressor(DecisionTreeRegressor(), n_bags=20), X[:6], y[:6], X[6:8], y[6:8], n_refits=2, n_points=2
+    )
     (row,) = [line for line in told(few).splitlines() if "covered by 90% intervals" in line]
     assert "infinite" in row
     assert "%" not in row.replace("90%", "")
@@ -224,7 +241,7 @@ def test_infinite_intervals_are_called_so_and_do_not_cover_100_percent(of_number
 def test_remarks_follow_the_verdict():
     rng = np.random.default_rng(0)
     X, y, Z, z = rng.normal(size=(80, 2)), rng.normal(size=80), rng.normal(size=(40, 2)), rng.normal(size=40)
-    result = study(DecisionTreeRegressor(), X, y, Z, z, n_bags=100, n_refits=20, n_points=5)
+    result = study(BaggedRegressor(DecisionTreeRegressor(), n_bags=100), X, y, Z, z, n_refits=20, n_points=5)
     assert result.verdict().case == "no better than a constant"
     assert "Also: bagging stabilizes this model" in told(result)
 

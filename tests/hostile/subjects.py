@@ -339,6 +339,8 @@ _add("Certificate.for_labels", lambda: {"scheme": sb.Subbagging(0.5), "y": LABEL
 _add("Certificate.from_dict", lambda: {"values": sb.Certificate(**_LAW).to_dict(), "scheme": None})
 _add("VectorOutputs", lambda: {"length": None, "radius": 1.0, "shift": 0.0, "shifted_share": 0.0},
      lambda: lambda **about: sb.Certificate(**_LAW, outputs=proving.VectorOutputs(**about)).epsilon(0.1))  # fmt: skip
+_add("BoxOutputs", lambda: {"length": 2.0, "delta_range": 0.0, "reach": 3.0, "of_targets": True},
+     lambda: lambda **about: sb.Certificate(**_LAW, outputs=proving.BoxOutputs(**about)).epsilon(0.1))  # fmt: skip
 _add("Certificate.for_classes", lambda: {**_LAW, "n_classes": 3, "coupling": "any"})
 _add("Certificate.for_labels of vectors", lambda: {"scheme": sb.Subbagging(0.5), "y": LABELS, "n_bags": 100,
      "vector": True, "coupling": "any", "groups": None}, lambda: sb.Certificate.for_labels)  # fmt: skip
@@ -348,14 +350,15 @@ _add("Certificate.for_targets of vectors", lambda: {"scheme": sb.Subbagging(0.5)
 for _name, _more in (("epsilon", {"delta": 0.1}), ("delta", {"epsilon": 0.2}), ("explain", {"delta": 0.1}),
                      ("price", {"delta": 0.1})):  # fmt: skip
     for _public_name, _made in (
-        ("vectors", lambda: sb.Certificate(sb.Subbagging(0.5), 50, 100, outputs=proving.VectorOutputs())),
+        ("VectorOutputs", lambda: sb.Certificate(sb.Subbagging(0.5), 50, 100, outputs=proving.VectorOutputs())),
         ("ReusedBagsCertificate", lambda: proving.certify(regressor(), POINTS, reused=True)),
         ("PointCertificate", lambda: sb.certify(regressor(), POINTS)),
     ):
         if (_public_name, _name) != ("PointCertificate", "price"):
             _add(f"{_public_name}.{_name}", lambda _more=_more: dict(_more),
                  lambda _name=_name, _made=_made: getattr(_made(), _name))  # fmt: skip
-_add("certify", lambda: {"model": regressor(), "X": POINTS, "confidence": 0.95, "coupling": None, "vector": False})
+_add("certify", lambda: {"model": regressor(), "X": POINTS, "confidence": 0.95, "coupling": None, "vector": False,
+     "reused": False})  # fmt: skip
 _add("certify of a classifier", lambda: {"model": classifier(), "X": POINTS, "vector": True}, lambda: sb.certify)
 _add("certify of outputs", lambda: {"model": of_outputs(), "X": None, "vector": True}, lambda: sb.certify)
 _add("certify of one output", lambda: {"model": of_outputs().output(0), "X": POINTS}, lambda: sb.certify)
@@ -509,7 +512,18 @@ def _selection() -> Any:
     return sb.select_model(best_column, X, Y, bagging=sb.BaggedRegressor(n_bags=8, random_state=0))
 
 
-# Pictures.
+# A study, and pictures.
+_add("study", lambda: {
+    "model": sb.BaggedRegressor(Ridge(), n_bags=20, random_state=0), "X": X, "y": Y, "X_test": POINTS,
+    "y_test": TARGETS, "groups": None, "groups_test": None, "test_size": 0.2, "n_points": 2, "n_refits": 3,
+    "n_matched": 0, "metrics": (), "delta": 0.1}, lambda: lambda **arguments: sb.study(**arguments).bagged)  # fmt: skip
+_add("study that holds out", lambda: {
+    "model": Ridge(), "X": X, "y": Y, "groups": GROUPS, "test_size": 0.4, "n_refits": 2, "n_matched": 1},
+    lambda: lambda **arguments: sb.study(**arguments).bagged)  # fmt: skip
+_add("study of classes", lambda: {
+    "model": sb.BaggedClassifier(LogisticRegression(), n_bags=20, random_state=0), "X": X, "y": LABELS,
+    "X_test": POINTS, "y_test": np.array(["a", "b", "a"]), "n_refits": 2, "metrics": ["accuracy"]},
+    lambda: lambda **arguments: sb.study(**arguments).bagged)  # fmt: skip
 _add("PerturbationDisplay.from_perturbations", lambda: {"perturbations": perturbations(), "point": None, "bins": 5,
      "scale": "auto", "ax": axes()})  # fmt: skip
 _add("PerturbationDisplay", lambda: {"distances": {"a": np.array([0.1, 0.2])}, "counts": None},
@@ -547,8 +561,10 @@ MADE_BY = {
     "Selection": "select_model",
     "SelectionStability": "selection_stability",
     "StabilityTest": "stability_test",
+    "TableError": "read_table",
+    "TrainingTable": "read_table",
     "StableRanking": "stable_ranking",
     "Study": "study",
-    "study": "the command measure (test_tables.py)",
     "Suspects": "suspects",
+    "read_table": "the command measure (test_tables.py)",
 }

@@ -137,9 +137,9 @@ def test_an_error_travels_with_its_bag_and_its_text_where_it_cannot():
     class LocalError(Exception):
         """Has a name that another process does not know."""
 
-    error = pickle.loads(pickle.dumps(BagError.of(7, "fit", ValueError("boom"))))
+    error = pickle.loads(pickle.dumps(BagError.of(7, "fit", ValueError("boom"), " (2 rows)")))
     assert (error.number, error.doing, type(error.cause)) == (7, "fit", ValueError)
-    assert str(error.explained("Ridge failed on", " (2 rows)")) == "Ridge failed on bag 7 (2 rows): ValueError: boom"
+    assert str(error.explained("Ridge failed on")) == "Ridge failed on bag 7 (2 rows): ValueError: boom"
     told = BagError.of(7, "fit", LocalError("boom"))
     assert type(told.cause) is RuntimeError
     assert str(told.cause) == "LocalError: boom"

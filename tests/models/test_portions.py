@@ -69,10 +69,10 @@ def test_a_portion_is_a_small_table_with_bags_renumbered_to_it():
     assert one.X[:, 0].tolist() == [2, 7]
     assert one.y.tolist() == [20, 70]
     assert [bag.tolist() for bag in one.bags] == [[1, 0, 1]]
-    assert (one.first, one.gathered_of, one.seeds.tolist()) == (0, 3, [0])
+    assert (one.bag_numbers[0], one.gathered_of, one.seeds.tolist()) == (0, 3, [0])
     assert other.X[:, 0].tolist() == [2, 5, 9]
     assert [bag.tolist() for bag in other.bags] == [[0, 1], [2]]
-    assert (other.first, other.seeds.tolist()) == (1, [1, 2])
+    assert (other.bag_numbers[0], other.seeds.tolist()) == (1, [1, 2])
     assert other.fit_params["sample_weight"].tolist() == [2, 5, 9]
     # A list that happens to have as many entries as the portion has rows is still none of its rows.
     assert other.fit_params["names"] == names

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeRegressor
 from stablebag import BaggedClassifier, BaggedRegressor, forget, leave_one_out_error, predict_interval
 from stablebag.fast.native.library import library
 from stablebag.models.fitted import Fitted
-from stablebag.models.saved_tables import SavedTable, unwrap_tables, wrap_tables
+from stablebag.models.rows import SavedTable, unwrap_tables, wrap_tables
 
 skops = pytest.importorskip("skops.io")
 
@@ -108,8 +108,8 @@ REFUSED = {
 
 def through_skops(value):
     file = skops.dumps({"X": wrap_tables(value)})
-    assert skops.get_untrusted_types(data=file) == ["stablebag.models.saved_tables.SavedTable"]
-    return unwrap_tables(skops.loads(file, trusted=["stablebag.models.saved_tables.SavedTable"])["X"])
+    assert skops.get_untrusted_types(data=file) == ["stablebag.models.rows.SavedTable"]
+    return unwrap_tables(skops.loads(file, trusted=["stablebag.models.rows.SavedTable"])["X"])
 
 
 def assert_same(one, other):
@@ -152,7 +152,7 @@ def test_notes_that_are_not_plain_are_refused():
 
 
 def test_a_table_that_would_come_back_otherwise_is_refused(monkeypatch):
-    monkeypatch.setattr("stablebag.models.saved_tables._table", lambda state: NUMBERS)
+    monkeypatch.setattr("stablebag.models.rows._table", lambda state: NUMBERS)
     with pytest.raises(TypeError, match="it would not come back exactly as it is"):
         skops.dumps(wrap_tables(NUMBERS + 1))
 

@@ -171,7 +171,7 @@ def test_a_part_has_its_bags_with_their_seeds_and_numbers(job):
     assert (len(job), len(part)) == (5, 3)
     assert part.bags == job.bags[1:4]
     assert part.seeds.tolist() == [11, 12, 13]
-    assert (part.first, part.part(1, 3).first) == (1, 2)
+    assert (part.bag_numbers, part.part(1, 3).bag_numbers) == (range(1, 4), range(2, 4))
     assert part.part(1, 3).seeds.tolist() == [12, 13]
 
 
@@ -192,7 +192,7 @@ def test_a_part_on_its_own_rows_fits_the_same_models_and_has_no_others(job):
     own = job.part(2, 4).on_own_rows()
     assert (own.X.ravel().tolist(), own.y.tolist()) == ([3.0, 4.0, 5.0], [3.0, 4.0, 5.0])
     assert [rows.tolist() for rows in own.bags] == [[0, 0], [1, 2]]
-    assert (own.first, own.seeds.tolist()) == (2, [12, 13])
+    assert (own.bag_numbers[0], own.seeds.tolist()) == (2, [12, 13])
     for model, same in zip(fit_bags(own), list(fit_bags(job))[2:4], strict=True):
         np.testing.assert_array_equal(Fitted(model).X, Fitted(same).X)
 

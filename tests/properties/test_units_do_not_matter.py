@@ -110,8 +110,8 @@ def test_what_is_proved_of_reused_bags_is_above_what_is_measured_in_any_unit(uni
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: f"2^{int(math.log2(unit))}")
 def test_a_study_is_the_same_in_any_unit(unit, data):
     X, y, _ = data
-    settings = {"n_bags": 60, "n_refits": 5, "n_points": 4}
-    plain, scaled = (study(Nearest(), X[:30], y[:30] * u, X[30:], y[30:] * u, **settings) for u in (1.0, unit))
+    bagged, settings = BaggedRegressor(Nearest(), n_bags=60), {"n_refits": 5, "n_points": 4}
+    plain, scaled = (study(bagged, X[:30], y[:30] * u, X[30:], y[30:] * u, **settings) for u in (1.0, unit))
     for one, other in zip(*(made.facts().section("changes").facts for made in (plain, scaled)), strict=True):
         sizes = [np.array([fact["base"], fact["bagged"]]) for fact in (one, other)]
         np.testing.assert_allclose(sizes[1] / unit, sizes[0], rtol=1e-12, err_msg=one.name)

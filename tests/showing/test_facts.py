@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from stablebag import BaggedRegressor, Certificate, Subbagging, certify, leave_one_out
+from stablebag import BaggedClassifier, BaggedRegressor, Certificate, Subbagging, certify, leave_one_out
 from stablebag import leave_one_out_refit as refit
 from stablebag.showing.facts import guarantees, json_name
 from stablebag.showing.report.page import Colophon
@@ -15,8 +15,15 @@ from stablebag.showing.study import study
 
 def test_everything_that_is_printed_is_written_with_what_made_it():
     X, y = load_breast_cancer(return_X_y=True)
-    options = {"n_bags": 40, "n_refits": 5, "n_points": 5, "random_state": 3}
-    result = study(DecisionTreeClassifier(max_depth=2), X[:150], y[:150], X[150:200], y[150:200], **options)
+    options = {"n_refits": 5, "n_points": 5}
+    result = study(
+        BaggedClassifier(DecisionTreeClassifier(max_depth=2), n_bags=40, random_state=3),
+        X[:150],
+        y[:150],
+        X[150:200],
+        y[150:200],
+        **options,
+    )
     found = json.loads(
         json.dumps(
             result.facts().to_dict() | Colophon.of(result, data="cancer.csv", target="type").to_dict(), allow_nan=False

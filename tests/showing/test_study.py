@@ -75,7 +75,7 @@ def test_a_study_tells_how_far_it_has_come():
     told = []
     tree = DecisionTreeRegressor(max_depth=3)
     with on_progress(lambda *numbers: told.append(numbers)):
-        study(tree, X[:60], y[:60], X[60:70], n_bags=30, n_refits=3)
+        study(BaggedRegressor(tree, n_bags=30), X[:60], y[:60], X[60:70], n_refits=3)
     assert told == [(done, 37) for done in range(38)]  # 30 bags, 3 refits of each model, and the base model of all rows
 
 
@@ -145,7 +145,7 @@ def test_the_bagged_model_is_refitted_without_some_rows_of_the_base_models_refit
     X, y = load_diabetes(return_X_y=True)
     tree, told = DecisionTreeRegressor(max_depth=3), []
     with on_progress(lambda *numbers: told.append(numbers)):
-        result = study(tree, X[:60], y[:60], X[60:70], n_bags=30, n_refits=6, n_matched=4)
+        result = study(BaggedRegressor(tree, n_bags=30), X[:60], y[:60], X[60:70], n_refits=6, n_matched=4)
     assert told[-1] == (41, 41)  # 30 bags, 6 and 4 refits, and the base model of all rows
     model = BaggedRegressor(tree, n_bags=30, random_state=0)
     same = leave_one_out_refit(model, X[:60], y[:60], X[60:70], rows=result.refitted.rows, random_state=0)
@@ -161,17 +161,55 @@ def test_the_bagged_model_is_refitted_without_some_rows_of_the_base_models_refit
 def test_without_held_out_rows_a_study_holds_out_some_and_a_bagged_model_says_how_bags_are_drawn():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     forest = RandomForestRegressor(n_estimators=3, max_depth=3)
-    bagged = BaggedRegressor(forest, scheme=BernoulliSubbagging(0.3), n_bags=30)
-    result = study(bagged, X[:90], y[:90], n_refits=2, n_matched=0, random_state=4)
+    bagged = BaggedRegressor(forest, scheme=BernoulliSubbagging(0.3), n_bags=30, random_state=4)
+    result = study(bagged, X[:90], y[:90], n_refits=2, n_matched=0)
     assert (result.n_samples, len(result.losses[0].bagged)) == (72, 18)
     assert result.model.scheme == BernoulliSubbagging(0.3)
-    assert (len(result.model.bags_), result.model.random_state, bagged.random_state) == (30, 4, None)
+    assert (len(result.model.bags_), result.model.random_state) == (30, 4)
+    assert not hasattr(bagged, "bags_")
     (seed,) = Seeds.from_random_state(4, "study").learner_seeds(0, 1)
     train, test = train_and_test(y[:90], None, 0.2, False, 4)
     assert sorted([*train, *test]) == list(range(90))
     alone = clone(forest).set_params(random_state=int(seed)).fit(X.iloc[train], y.iloc[train])
     error = np.sqrt(np.mean((alone.predict(X.iloc[test]) - y.iloc[test]) ** 2))
     assert result.facts()["root mean squared error"]["base"] == pytest.approx(error)
+
+
+def test_a_bagged_model_without_an_estimator_is_compared_with_a_tree():
+    X, y = load_diabetes(return_X_y=True)
+    default, tree = (
+        study(BaggedRegressor(learner, n_bags=20), X[:40], y[:40], X[40:50], y[40:50], n_refits=3, n_matched=2)
+        for learner in (None, DecisionTreeRegressor())
+    )
+    np.testing.assert_array_equal(default.base.left_out, tree.base.left_out)
+    np.testing.assert_array_equal(default.refitted.left_out, tree.refitted.left_out)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "said"),
+    [
+        ({"model": "tree"}, TypeError, "'model' parameter of study must be an unfitted scikit-learn regressor"),
+        ({"model": BaggedRegressor(n_bags="all")}, TypeError, "'n_bags' parameter of study must be an integer"),
+        ({"y": None}, ValueError, "'y' parameter of study must be the targets"),
+        ({"X_test": np.zeros((3, 2))}, ValueError, "X_test has 2 features, but X has 1"),
+        ({"y_test": [1.0]}, ValueError, "'y_test' parameter of study must be 10 targets, one for each row of X_test"),
+        ({"y_test": [np.inf] * 10}, ValueError, "'y_test' parameter of study must be finite numbers"),
+        ({"metrics": "r2"}, TypeError, "'metrics' parameter of study must be a list of names"),
+        ({"metrics": [3]}, TypeError, "'metrics' parameter of study must be names"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_any_fit(wrong, error, said, monkeypatch):
+    monkeypatch.setattr(BaggedRegressor, "fit", None)
+    X = np.arange(30.0)[:, None]
+    right = {"model": DecisionTreeRegressor(), "X": X[:20], "y": X[:20, 0], "X_test": X[20:], "y_test": X[20:, 0]}
+    with pytest.raises(error, match=said):
+        study(**{**right, **wrong})
+
+
+def test_labels_of_held_out_rows_are_those_of_training_rows():
+    X, y = np.arange(30.0)[:, None], np.repeat(["no", "yes"], 15)
+    with pytest.raises(ValueError, match="Write the classes in the same way"):
+        study(DecisionTreeClassifier(), X[::2], y[::2], X[1::2], (y[1::2] == "yes").astype(int))
 
 
 def test_rows_are_held_out_by_class_and_as_whole_groups():
@@ -182,7 +220,8 @@ def test_rows_are_held_out_by_class_and_as_whole_groups():
     train, test = train_and_test(y[:100], groups, 0.2, False, 0)
     assert not set(groups[train]) & set(groups[test])
     assert (len(train), len(test)) == (80, 20)
-    result = study(DecisionTreeRegressor(max_depth=2), X[:100], y[:100], groups=groups, n_bags=30, n_refits=2)
+    bagged = BaggedRegressor(DecisionTreeRegressor(max_depth=2), n_bags=30)
+    result = study(bagged, X[:100], y[:100], groups=groups, n_refits=2)
     assert (result.n_samples, result.noun.plural) == (40, "groups")
     with pytest.raises(ValueError, match="'test_size' parameter of study must be a share"):
         study(DecisionTreeRegressor(), X, y, test_size=1.0)
@@ -207,8 +246,8 @@ def test_a_study_prints_as_its_facts(diabetes, cancer):
 @pytest.mark.parametrize("groups", [None, np.arange(80) // 2])
 def test_refits_of_the_bagged_model_change_nothing_else(groups):
     X, y = load_diabetes(return_X_y=True)
-    tree, options = DecisionTreeRegressor(max_depth=3), {"n_bags": 40, "n_refits": 5, "groups": groups}
-    few, none = (study(tree, X[:80], y[:80], X[80:99], y[80:99], n_matched=n, **options) for n in (2, 0))
+    bagged, options = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=40), {"n_refits": 5, "groups": groups}
+    few, none = (study(bagged, X[:80], y[:80], X[80:99], y[80:99], n_matched=n, **options) for n in (2, 0))
     assert few.coverage == none.coverage
     assert few.error.value == none.error.value
     assert (few.error.rows is None) == (none.error.rows is None)
@@ -220,7 +259,7 @@ def test_metrics_are_chosen_by_name_and_refused_before_anything_is_fitted():
     X, y = load_diabetes(return_X_y=True)
     tree = DecisionTreeRegressor(max_depth=2)
     data = (X[:40], y[:40], X[40:60], y[40:60])
-    result = study(tree, *data, n_bags=20, n_refits=2, metrics=("neg_max_error",))
+    result = study(BaggedRegressor(tree, n_bags=20), *data, n_refits=2, metrics=("neg_max_error",))
     assert [score.name for score in result.scores] == ["max error"]
     with pytest.raises(ValueError, match=r"There is no metric 'nonsense'"):
         study("no learner", *data, metrics=("nonsense",))
@@ -252,10 +291,10 @@ def test_a_study_of_units_leaves_out_units_and_calls_them_by_their_names(visits)
 
 def test_units_of_one_row_each_are_studied_as_the_rows_are():
     X, y = load_diabetes(return_X_y=True)
-    options = {"n_bags": 30, "n_refits": 3, "n_points": 2}
+    bagged = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=30)
+    options = {"n_refits": 3, "n_points": 2}
     plain, units = (
-        study(DecisionTreeRegressor(max_depth=3), X[:60], y[:60], X[60:70], groups=groups, **options)
-        for groups in (None, np.arange(60))
+        study(bagged, X[:60], y[:60], X[60:70], groups=groups, **options) for groups in (None, np.arange(60))
     )
     np.testing.assert_array_equal(plain.bagged.prediction, units.bagged.prediction)
     assert_same_sums(plain.bagged.left_out, units.bagged.left_out, 30, y)
@@ -268,7 +307,8 @@ def test_the_most_influential_rows_are_called_as_in_the_frame(diabetes):
     moved = result.bagged
     assert moved.names.rows is None  # the frame counts its rows
     shuffled = X[:60].sample(frac=1.0, random_state=0)
-    other = study(DecisionTreeRegressor(max_depth=3), shuffled, np.arange(60.0), X[60:70], n_bags=40, n_refits=3)
+    bagged = BaggedRegressor(DecisionTreeRegressor(max_depth=3), n_bags=40)
+    other = study(bagged, shuffled, np.arange(60.0), X[60:70], n_refits=3)
     numbers, _ = other.ranked(4)
     assert other.most_influential(4)[0].tolist() == shuffled.index[numbers].tolist()
 
@@ -388,7 +428,13 @@ def test_groups_of_held_out_rows_need_no_groups_of_training_rows():
     X = np.arange(30.0)[:, None]
     groups = [("a", 1)] * 5 + [("b", 1)] * 5
     result = study(
-        DecisionTreeRegressor(), X[:20], X[:20, 0], X[20:], X[20:, 0], groups_test=groups, n_bags=20, n_refits=5
+        BaggedRegressor(DecisionTreeRegressor(), n_bags=20),
+        X[:20],
+        X[:20, 0],
+        X[20:],
+        X[20:, 0],
+        groups_test=groups,
+        n_refits=5,
     )
     assert result.losses[0].groups.tolist() == [0] * 5 + [1] * 5
     assert result.noun == Noun("row", "rows")

@@ -161,7 +161,13 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
     model = BaggedClassifier if rows.task == "classification" else BaggedRegressor
     with print_warnings(console), _kept(options["cache"]), room_named(), progress(console, "Fitting", load.share):
         result = study(
-            model(pipeline, scheme=load.scheme, n_bags=load.n_bags, n_jobs=options["jobs"]),
+            model(
+                pipeline,
+                scheme=load.scheme,
+                n_bags=load.n_bags,
+                n_jobs=options["jobs"],
+                random_state=options["seed"],
+            ),
             rows.X,
             None if in_files else rows.y,
             rows.X_test,
@@ -173,7 +179,6 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
             n_matched=load.n_matched,
             metrics=options["metrics"],
             delta=options["delta"],
-            random_state=options["seed"],
         )
     facts = result.facts()
     print_study(console, facts, rows.notes, rows.warnings, rows.row_numbers)

@@ -39,7 +39,7 @@ TRUSTED = frozenset(
         "stablebag.tables.text.date_parts",
         "stablebag.models.average.BagAverage",
         "stablebag.models.estimators.BaggedClassifier",
-        "stablebag.models.saved_tables.SavedTable",
+        "stablebag.models.rows.SavedTable",
         "stablebag.models.fitting.Models",
         "stablebag.models.ranges.OutputRanges",
         "stablebag.models.ranges.FixedRange",

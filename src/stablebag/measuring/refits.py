@@ -213,7 +213,7 @@ def leave_one_out_refit(
     owner = "leave_one_out_refit"
     check_jobs(n_jobs, owner)
     names_of_outputs = names_of(y, owner) if are_several(y) else None
-    X, y, classes = _checked(estimator, X, y, owner, several=True)
+    X, y, classes = checked_training(estimator, X, y, owner, several=True)
     units = units_for(estimator, X, len(y), row_ids, groups, owner)
     estimator = with_strata(estimator, y, units)
     bagged = list(bagged_in(estimator).values())
@@ -406,11 +406,11 @@ def replace_one_refit(
     """
     owner = "replace_one_refit"
     check_jobs(n_jobs, owner)
-    X, y, _ = _checked(estimator, X, y, owner)
+    X, y, _ = checked_training(estimator, X, y, owner)
     units = units_for(estimator, X, len(y), None, groups, owner)
     if groups is None:
         check_consistent_length(X, X_replacement, y_replacement)
-    X_replacement, y_replacement, _ = _checked(estimator, X_replacement, y_replacement, owner)
+    X_replacement, y_replacement, _ = checked_training(estimator, X_replacement, y_replacement, owner)
     others = replacing_units(units, groups_replacement, len(y_replacement), owner)
     columns = [list(getattr(table, "columns", range(table.shape[1]))) for table in (X, X_replacement)]
     if type(X) is not type(X_replacement) or columns[0] != columns[1] or y.dtype.kind != y_replacement.dtype.kind:
@@ -453,10 +453,10 @@ def refit_without(
     without the unit; otherwise its scheme is resolved for what is left. The seed is the same in all fits.
     """
     owner = "refit_without"
-    X, y, classes = _checked(estimator, X, y, owner)
+    X, y, classes = checked_training(estimator, X, y, owner)
     n = len(y)
     units = units_of(X, n, None, None, owner) if units is None else units
-    points = _checked_points(X, X_test)
+    points = checked_points(X, X_test)
     both = stacked(points, X)
     n_points = points.shape[0]
     (seed,) = Seeds.from_random_state(random_state, owner).learner_seeds(0, 1)
@@ -621,9 +621,10 @@ def _draws_nothing(bagged: list[Any]) -> bool:
     return all(part.n_bags == "all" for part in bagged)
 
 
-def _checked(
+def checked_training(
     estimator: Any, X: Any, y: Any, owner: str, *, several: bool = False
 ) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """Return the rows, the targets and the classes, checked as far as possible without fitting the learner."""
     refuse_endless(estimator, owner)
     if not (hasattr(estimator, "fit") and may_predict(estimator)) or isinstance(estimator, type):
         raise refuse_type("estimator", owner, "an unfitted scikit-learn regressor or classifier", estimator)
@@ -653,14 +654,14 @@ def _checked_rows(rows: Any, units: Units, owner: str) -> np.ndarray:
     return chosen
 
 
-def _checked_points(X: Any, X_test: Any) -> Any:
+def checked_points(X: Any, X_test: Any, owner: str = "a refit") -> Any:
     """Test points that can be put below the training rows: the same kind of table with the same number of columns."""
-    points = as_table(X_test, "X_test", "a refit")
+    points = as_table(X_test, "X_test", owner)
     if points.shape[0] == 0:
         raise ValueError("X_test has no points to predict at.")
     if points.shape[1] != X.shape[1]:
         raise ValueError(f"X_test has {points.shape[1]} features, but X has {X.shape[1]}.")
     kinds = ("iloc", "vstack", "tocsr")
     if [hasattr(points, kind) for kind in kinds] != [hasattr(X, kind) for kind in kinds]:
-        raise refuse_type("X_test", "refit_without", f"the same kind of table as X, {type(X).__name__}", X_test)
+        raise refuse_type("X_test", owner, f"the same kind of table as X, {type(X).__name__}", X_test)
     return points

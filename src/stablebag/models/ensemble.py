@@ -49,9 +49,10 @@ from stablebag.models.rows import (
     one_column,
     own_copy,
     same_table,
+    unwrap_tables,
     validated_rows,
+    wrap_tables,
 )
-from stablebag.models.saved_tables import unwrap_tables, wrap_tables
 from stablebag.models.solving import (
     CONSTANT,
     PREDICT,
@@ -59,7 +60,8 @@ from stablebag.models.solving import (
     PredictRequest,
     SolverChoice,
     Structure,
-    check_wanted,
+    check_solver,
+    choice_of,
 )
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.law import ResamplingScheme, ResolvedScheme
@@ -617,7 +619,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
             if subspaces is not None:
                 subspaces.warn_of_one(stacklevel=6)
         rows, empty = units.rows_of_bags(bags), average.empty_value
-        job = FitJob(learner, X, y, rows, seeds, classes, params, average, empty, solver_wanted=self.solver)
+        job = FitJob(learner, X, y, rows, seeds, classes, params, average, empty, choice=choice_of(self.solver))
         return replace(job, subspaces=subspaces)
 
     def bag_predictions(self, X: Any) -> np.ndarray:
@@ -713,7 +715,7 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         else:
             check_integer(self.n_bags, "n_bags", name, minimum=1, reason=reason)
         as_scheme(self.scheme, name)
-        check_wanted(self.solver, name)
+        check_solver(self.solver, name)
         check_jobs(self.n_jobs, name)
         check_max_features(self.max_features, name)
         check_oob_score(self.oob_score, name)

@@ -356,7 +356,7 @@ class _Fit:
                 model = self.general.fit(rows, seed, None if self.job.tasks is None else self.job.tasks[place])
             return model
         except Exception as error:
-            raise BagError.of(self.job.first + place, "fit", error) from error
+            raise BagError.of(*_named(self.job, place, "fit", error)) from error
 
     @property
     def structure(self) -> Structure | None:
@@ -435,8 +435,7 @@ def _fit_and_predict_each(job: FitJob, points: Points) -> Iterator[np.ndarray]:
         try:
             (block,) = predict(model, 0, 1)
         except BagError as failure:
-            failure.number = job.first + place
-            raise
+            raise BagError(*_named(job, place, failure.doing, failure.cause)) from failure.cause
         line: np.ndarray = block[0]
         return line
 
@@ -526,11 +525,7 @@ def _from_workers(
         if done != len(job):
             raise RuntimeError(f"Only {done} of {len(job)} fits came back from the workers. Fit again.")
     except BagError as failure:
-        what = f"{type(job.learner).__name__} failed to {failure.doing} on"
-        about = _about(job.bags[failure.number - job.first], job)
-        if job.numbers is not None:
-            failure.number = int(job.numbers[failure.number - job.first])
-        raise failure.explained(what, about) from failure.cause
+        raise failure.explained(f"{type(job.learner).__name__} failed to {failure.doing} on") from failure.cause
 
 
 def _sent(job: FitJob, pace: Pace, *, on_this_machine: bool) -> Iterator[tuple[Any, np.ndarray, FitJob]]:
@@ -556,7 +551,12 @@ def _fit_remotely(
     return each(replace(light, X=X, y=y), *more)
 
 
-def _about(rows: np.ndarray, job: FitJob) -> str:
+def _named(job: FitJob, place: int, doing: str, error: Exception) -> tuple[int, str, Exception, str]:
+    """What a `BagError` says of a bag that failed."""
+    return int(job.bag_numbers[place]), doing, error, _contents(job.bags[place], job)
+
+
+def _contents(rows: np.ndarray, job: FitJob) -> str:
     """The size and the classes or outputs of a bag."""
     if job.n_outputs is not None:
         return (
@@ -564,6 +564,6 @@ def _about(rows: np.ndarray, job: FitJob) -> str:
         )
     if job.classes is None:
         return f" ({len(rows)} rows)"
-    seen = np.unique(job.y[rows]).tolist()
-    names = ", ".join(map(str, seen[:5])) + (" and others" if len(seen) > 5 else "")
+    present = np.unique(job.y[rows]).tolist()
+    names = ", ".join(map(str, present[:5])) + (" and others" if len(present) > 5 else "")
     return f" ({len(rows)} rows; classes {names})"

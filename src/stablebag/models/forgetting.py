@@ -27,7 +27,7 @@ from stablebag.models.rows import (
     validated_rows,
     y_width,
 )
-from stablebag.models.solving import FitJob, with_solver
+from stablebag.models.solving import FitJob, choice_of, with_solver
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.law import ResolvedScheme
 from stablebag.resampling.units import RowIds, Units, as_row_ids
@@ -209,8 +209,8 @@ def refit_bags(model: Any, gone: np.ndarray, numbers: list[np.ndarray], X: Any) 
                 yield rows[left.rows_of(bag)]
 
     bags, flat = Bags(sequences(), units.n_rows), np.concatenate(numbers)
-    about = {"empty_value": average.empty_value, "solver_wanted": model.solver, "numbers": flat}
-    job = FitJob(model.estimator, table, fit.y, bags, model.estimators_.seeds[flat], average.classes, params, **about)
+    more = {"empty_value": average.empty_value, "choice": choice_of(model.solver), "numbers": flat}
+    job = FitJob(model._learner(), table, fit.y, bags, model.estimators_.seeds[flat], average.classes, params, **more)
     return fit_and_predict_bags(replace(job, subspaces=model.estimators_.subspaces), X, model.n_jobs)
 
 

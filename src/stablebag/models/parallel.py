@@ -330,23 +330,23 @@ def _in_order(batches: Iterable[tuple[list[Any], float]], pace: Pace | None) -> 
 class BagError(Exception):
     """An error that a learner raised in a bag, with what the message about it needs, even from another process."""
 
-    def __init__(self, number: int, doing: str, cause: Exception) -> None:
-        super().__init__(number, doing, cause)
-        self.number, self.doing, self.cause = number, doing, cause
+    def __init__(self, number: int, doing: str, cause: Exception, contents: str = "") -> None:
+        super().__init__(number, doing, cause, contents)
+        self.number, self.doing, self.cause, self.contents = number, doing, cause, contents
 
     @classmethod
-    def of(cls, number: int, doing: str, error: Exception) -> "BagError":
+    def of(cls, number: int, doing: str, error: Exception, contents: str = "") -> "BagError":
         """Wrap an error, or its text if it cannot be sent between processes."""
         try:
             pickle.loads(pickle.dumps(error))
         except Exception:
-            return cls(number, doing, RuntimeError(f"{type(error).__name__}: {error}"))
-        return cls(number, doing, error)
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        return cls(number, doing, error, contents)
 
-    def explained(self, what: str, about: str = "") -> Exception:
+    def explained(self, what: str) -> Exception:
         """Return an error of the learner's kind that says in which bag it was raised."""
         kind = next((kind for kind in (ValueError, TypeError) if isinstance(self.cause, kind)), RuntimeError)
-        return kind(f"{what} bag {self.number}{about}: {type(self.cause).__name__}: {self.cause}")
+        return kind(f"{what} bag {self.number}{self.contents}: {type(self.cause).__name__}: {self.cause}")
 
 
 class _OneThread:

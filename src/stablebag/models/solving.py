@@ -66,14 +66,10 @@ class FitJob:
         How the bags are averaged, if they are.
     empty_value : float or ndarray of shape (n_outputs,), default=0.0
         What a bag without rows predicts in regression. In classification it gives all classes the same probability.
-    first : int, default=0
-        The number of the first of these bags, for error messages.
-    numbers : ndarray of int or None, default=None
-        The numbers of the bags, if they do not follow on each other.
-    solver_wanted : str, default="auto"
-        As the parameter `solver` of the ensembles.
+    numbers : ndarray of int, range or None, default=None
+        The numbers of the bags, for error messages; None is 0, 1, ...
     choice : SolverChoice or None, default=None
-        Which solver fits the bags, once that is decided; None is the learner itself.
+        Which solver fits the bags, or why none does, once that is decided; until then it is the learner itself.
     by_row : frozenset of str or None, default=None
         The names of the fit parameters that have one entry per training row; None finds them by their lengths.
     gathered_of : int or None, default=None
@@ -93,9 +89,7 @@ class FitJob:
     fit_params: Mapping[str, Any] | None = None
     average: Any = None
     empty_value: Any = 0.0
-    first: int = 0
-    numbers: np.ndarray | None = None
-    solver_wanted: str = "auto"
+    numbers: np.ndarray | range | None = None
     choice: Any = None
     by_row: frozenset[str] | None = None
     gathered_of: int | None = None
@@ -106,6 +100,11 @@ class FitJob:
         return len(self.bags)
 
     @property
+    def bag_numbers(self) -> "np.ndarray | range":
+        """The number of each bag, for error messages."""
+        return range(len(self)) if self.numbers is None else self.numbers
+
+    @property
     def n_outputs(self) -> int | None:
         """How many numbers a regressor of several outputs predicts at each point; None for one output."""
         return None if self.y.ndim == 1 else int(self.y.shape[1])
@@ -113,14 +112,14 @@ class FitJob:
     def part(self, first: int, stop: int) -> "FitJob":
         """Return the job of the bags from `first` to `stop - 1`."""
         tasks = None if self.tasks is None else self.tasks[first:stop]
-        bags, seeds = self.bags[first:stop], self.seeds[first:stop]
-        return replace(self, bags=bags, seeds=seeds, tasks=tasks, first=self.first + first)
+        bags, seeds, numbers = self.bags[first:stop], self.seeds[first:stop], self.bag_numbers[first:stop]
+        return replace(self, bags=bags, seeds=seeds, tasks=tasks, numbers=numbers)
 
-    def only(self, numbers: np.ndarray) -> "FitJob":
+    def only(self, places: np.ndarray) -> "FitJob":
         """Return the job of some of the bags."""
-        named = numbers + self.first if self.numbers is None else self.numbers[numbers]
-        tasks = None if self.tasks is None else [self.tasks[number] for number in numbers]
-        return replace(self, bags=self.bags.take(numbers), seeds=self.seeds[numbers], numbers=named, tasks=tasks)
+        numbers = np.asarray(self.bag_numbers)[places]
+        tasks = None if self.tasks is None else [self.tasks[place] for place in places]
+        return replace(self, bags=self.bags.take(places), seeds=self.seeds[places], numbers=numbers, tasks=tasks)
 
     def params_by_row(self) -> frozenset[str]:
         """Return the names of the fit parameters that have one entry per training row."""
@@ -496,7 +495,7 @@ def _has_strided_arrays(part: Any, depth: int) -> bool:
 # --------------------------------------------------------------------------------------------------------------- choice
 # The choice of a solver: by the learner's exact type and parameters, and only if the first bag comes out the same.
 
-WANTED = ("auto", "scikit-learn")
+SOLVER_OPTIONS = ("auto", "scikit-learn")
 SOLVERS: list[type[Solver]] = []  # `stablebag.fast` registers its own, when a solver is first looked for
 _TRIES = 10  # bags that are tried until one is not handed back
 _POINTS = 100  # at which predictions are compared
@@ -568,10 +567,15 @@ def with_solver(job: FitJob) -> FitJob:
     return job if job.choice is not None else replace(job, choice=_choose_solver(job))
 
 
-def check_wanted(wanted: Any, owner: str) -> None:
-    """Refuse a solver that does not exist."""
-    if not isinstance(wanted, str) or wanted not in WANTED:
-        raise refuse_value("solver", owner, f"one of {', '.join(map(repr, WANTED))}", wanted)
+def check_solver(solver: Any, owner: str) -> None:
+    """Refuse a value of the parameter `solver` that does not exist."""
+    if not isinstance(solver, str) or solver not in SOLVER_OPTIONS:
+        raise refuse_value("solver", owner, f"one of {', '.join(map(repr, SOLVER_OPTIONS))}", solver)
+
+
+def choice_of(solver: str) -> "SolverChoice | None":
+    """What the parameter `solver` decides before any bag is seen: nothing, or that there is none."""
+    return None if solver == "auto" else SolverChoice(why="the parameter solver says so")
 
 
 class _LearnerError(Exception):
@@ -579,8 +583,6 @@ class _LearnerError(Exception):
 
 
 def _choose_solver(job: FitJob) -> SolverChoice:
-    if job.solver_wanted == "scikit-learn":
-        return SolverChoice(why="the parameter solver says so")
     importlib.import_module("stablebag.fast")
     kind = next((kind for kind in SOLVERS if kind.takes(job.learner)), None)
     if kind is None:

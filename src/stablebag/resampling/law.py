@@ -767,13 +767,13 @@ def _has_law_of(scheme: ResamplingScheme, kind: type) -> bool:
     """Whether what a class defines is true of a scheme derived from it: it holds for any law, or none of it changed."""
     if "_of_any_law" in vars(kind):
         return True
-    parameters = {field.name for field in fields(kind)} if is_dataclass(kind) else set()
-    of_the_object = {name for name in vars(scheme) if not name.startswith("__")} - parameters - _NOT_THE_LAW
-    if any(callable(getattr(kind, name, None)) for name in of_the_object):  # a method of this one object
-        return False
-    if type(scheme) is kind:
+    of_the_object = {name for name in vars(scheme) if callable(getattr(kind, name, None))}
+    if type(scheme) is kind and not of_the_object:
         return True
+    parameters = {field.name for field in fields(kind)} if is_dataclass(kind) else set()
     names = {name for name in dir(kind) if not name.startswith("__")} - parameters - _NOT_THE_LAW
+    if names & of_the_object:  # a method of this one object
+        return False
     return all(_defined_in(type(scheme), name) is _defined_in(kind, name) for name in names)
 
 

@@ -12,6 +12,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils.metaestimators import available_if
 
+from stablebag._checks import refuse_type, shown
 from stablebag._wording import GROUPS, Noun, short
 from stablebag.models.learners import one_hot
 
@@ -21,6 +22,7 @@ IMBALANCED = ("balanced_accuracy", "average_precision", "roc_auc")
 _LINEAR = ("neg_root_mean_squared_error", "neg_mean_absolute_error", "neg_median_absolute_error", "neg_max_error")
 _WITHOUT_UNIT = ("r2", "explained_variance", "neg_mean_absolute_percentage_error")
 RARE = 0.2  # a class with a smaller share of the training rows makes the classes imbalanced
+_FARTHEST = 1e70  # from a target, in the largest of them: farther off a loss has no variance that a float holds
 _SMALLEST = np.finfo(float).eps  # the logarithm of a probability of zero would be infinite
 SPANS = Noun("span of time", "spans of time")
 LEVEL = 0.05  # how often a claim about accuracy may be made where it is false
@@ -309,7 +311,8 @@ class HeldOut:
         if self.classes is None:
             rows, y = np.zeros((len(self.y), 1)), self.y / self.unit
             squares: list[Any] = [
-                None if each is None else (each.predict(rows) / self.unit - y) ** 2 for each in models
+                None if each is None else np.clip(each.predict(rows) / self.unit - y, -_FARTHEST, _FARTHEST) ** 2
+                for each in models
             ]
             return (Loss("squared error", squares[0], squares[1], squares[2], self.groups),)
         known = (self.y >= 0) & (self.y < len(self.classes))
@@ -380,15 +383,17 @@ class HeldOut:
         return None, None
 
 
-def checked_metric(name: str) -> str:
+def checked_metric(name: Any) -> str:
     """Return the name of a scorer of scikit-learn, and refuse another with those that look like it."""
     names = get_scorer_names()
+    if not isinstance(name, str):
+        raise refuse_type("metrics", "study", "names of scikit-learn's scorers, such as ('r2', 'max_error')", name)
     if name in names:
         return name
     near = difflib.get_close_matches(name, names, n=1) or difflib.get_close_matches(f"neg_{name}", names, n=1)
     meant = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(
-        f"There is no metric {name!r}.{meant} Use a name of scikit-learn's scorers, such as 'r2' or 'roc_auc'."
+        f"There is no metric {shown(name)}.{meant} Use a name of scikit-learn's scorers, such as 'r2' or 'roc_auc'."
     )
 
 

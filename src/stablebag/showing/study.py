@@ -1,6 +1,7 @@
 """A study: one model and its bagged version, measured, proved and compared."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,16 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import shuffle
 
-from stablebag._checks import check_integer, check_jobs, check_real, hold_read_only, refuse_type, refuse_value
+from stablebag._checks import (
+    as_reals,
+    check_integer,
+    check_jobs,
+    check_real,
+    distinct,
+    hold_read_only,
+    refuse_type,
+    refuse_value,
+)
 from stablebag._seeds import Seeds
 from stablebag._wording import ROWS, Noun
 from stablebag.deciding.intervals import Intervals, predict_interval
@@ -19,6 +29,8 @@ from stablebag.measuring.errors import LeaveOneOutError, leave_one_out_error
 from stablebag.measuring.leave_one_out import leave_one_out, undecided_blocks
 from stablebag.measuring.perturbations import Names, Perturbations, flipped
 from stablebag.measuring.refits import (
+    checked_points,
+    checked_training,
     leave_one_out_refit,
     may_refit_without,
     refit_without_each,
@@ -27,13 +39,14 @@ from stablebag.measuring.refits import (
 from stablebag.measuring.suspects import Suspects, find_suspects
 from stablebag.models.ensemble import BaggedEnsemble, units_of
 from stablebag.models.estimators import BaggedClassifier, BaggedRegressor
-from stablebag.models.fitted import fitted
-from stablebag.models.learners import Copies
+from stablebag.models.fitted import BagPredictions, fitted
+from stablebag.models.learners import Copies, may_predict, refuse_endless
 from stablebag.models.parallel import counted, step
-from stablebag.models.rows import RowSource, are_several, n_rows, one_column, take_rows
+from stablebag.models.rows import RowSource, are_several, as_column, n_rows, one_column, take_rows
 from stablebag.proving.certificate import StabilityCertificate
 from stablebag.proving.certify import certify
 from stablebag.proving.scope import Quantity, Rerun, refuse_mismatch
+from stablebag.resampling.schemes import RandomBags
 from stablebag.resampling.units import numbered_groups
 from stablebag.showing.comparison import Comparison, at_first_points, bagged_by, select_rows
 from stablebag.showing.facts import Facts, facts_of
@@ -85,6 +98,11 @@ def rows_to_refit(reused: Perturbations, n: int, random_state: int) -> tuple[np.
     weights[drawn] = len(rest) / len(drawn)
     chosen = np.sort(np.concatenate([first, drawn]))
     return rows[chosen], weights[chosen]
+
+
+def first_rows(X: Any, n: int) -> Any:
+    """Return the first rows of a table, or what all bags predict there; all of them if there are no more."""
+    return X[:n] if isinstance(X, BagPredictions) else take_rows(X, np.arange(min(n, n_rows(X))))
 
 
 def draw_units(n_samples: int, n_refits: int, random_state: int) -> np.ndarray:
@@ -322,6 +340,7 @@ class Decisions:
 
 _MOST_KEPT = 2**30  # the most bytes of predictions of all bags at all held-out rows that are kept
 _MOST_ROWS = 10_000  # the most rows of a source at which all bags predict, and that are left out where some are enough
+_LEVEL = 0.9  # of the prediction intervals
 _MATCHED = 20  # rows without which the bagged model is refitted
 _NOT_IN_MEMORY = (
     "It is not compared with the base model alone, which would have to be fitted to all {:,} rows at once, and they "
@@ -574,15 +593,11 @@ def study(
     groups: Any = None,
     groups_test: Any = None,
     test_size: float = 0.2,
-    n_bags: int | None = None,
     n_points: int = 20,
     n_refits: int = 200,
     n_matched: int | None = None,
-    metrics: tuple[str, ...] = (),
-    confidence_level: float = 0.9,
+    metrics: Sequence[str] = (),
     delta: float = 0.05,
-    n_jobs: int | None = None,
-    random_state: int = 0,
 ) -> Study:
     """Measure a model and its bagged version on the same rows and points: stability, guarantees, accuracy, suspects.
 
@@ -598,7 +613,9 @@ def study(
     ----------
     model : estimator
         A scikit-learn regressor or classifier, which is compared with its bagged version: 500 bags of half of the rows.
-        Or an unfitted `BaggedRegressor` or `BaggedClassifier`, which is compared with its `estimator`.
+        Or an unfitted `BaggedRegressor` or `BaggedClassifier`, which is compared with its `estimator`, and says how
+        many bags there are, how they are drawn and how many fits run in parallel. Its `random_state` is the seed of
+        the whole study; it is 0 if there is none.
     X : array or DataFrame of shape (n_samples, n_features), or RowSource
         The training rows.
     y : array-like of shape (n_samples,), default=None
@@ -616,8 +633,6 @@ def study(
     test_size : float, default=0.2
         Without `X_test`, the share of the rows to hold out, between 0 and 1: by class where that is possible, and with
         `groups` as whole groups.
-    n_bags : int or None, default=None
-        The number of bags; None is 500, or that of a bagged model.
     n_points : int, default=20
         The number of held-out rows, the first ones, at which perturbations are measured.
     n_refits : int, default=200
@@ -629,17 +644,11 @@ def study(
         it. With fewer than `n_refits`, how far the model changes without all of them is estimated; 0 takes one refitted
         bag for each row. A classifier is also refitted without at most half as many rows that seem to flip decisions.
         None is 20 if the rows are in memory.
-    metrics : tuple of str, default=()
+    metrics : list or tuple of str, default=()
         The scores to show, by the names of scikit-learn's scorers; () are those that fit the task.
-    confidence_level : float, default=0.9
-        The level of the prediction intervals, between 0 and 1.
     delta : float, default=0.05
         A share in [0, 1]: of all changes, those that may be larger than the quantile that is shown; of the training
         rows, or groups, those that may move a prediction by more than what is guaranteed.
-    n_jobs : int or None, default=None
-        The number of fits in parallel; None is that of a bagged model.
-    random_state : int, default=0
-        The seed of everything.
 
     Returns
     -------
@@ -649,46 +658,56 @@ def study(
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from stablebag import study
+    >>> from stablebag import BaggedRegressor, study
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> result = study(DecisionTreeRegressor(), X, y, n_bags=100, n_refits=20)
+    >>> result = study(BaggedRegressor(DecisionTreeRegressor(), n_bags=100), X, y, n_refits=20)
     >>> result.verdict().case
     'stabilized'
     >>> result.facts()["typical change"].kind
     'measured'
     """
     owner = "study"
-    check_jobs(n_jobs, owner)
-    if y is not None and are_several(y):
-        one_column(y, owner, "study one column at a time.")
     n_points = check_integer(n_points, "n_points", owner, minimum=1)
     n_refits = check_integer(n_refits, "n_refits", owner, minimum=1)
     if n_matched is not None:
         n_matched = check_integer(n_matched, "n_matched", owner, minimum=0)
     delta = check_real(delta, "delta", owner, low=0.0, high=1.0)
+    if not isinstance(metrics, list | tuple):
+        raise refuse_type("metrics", owner, "a list of names of scikit-learn's scorers", metrics)
     metrics = tuple(map(checked_metric, metrics))
-    learner, model = _both(model, n_bags, n_jobs, random_state)
-    n_bags, n_jobs, classifies = int(model.n_bags), model.n_jobs, is_classifier(model)
+    learner, model = _both(model)
+    n_bags, random_state, classifies = int(model.n_bags), model.random_state, is_classifier(model)
     in_memory, looked_at = not isinstance(X, RowSource), None
+    if in_memory:
+        if y is None:
+            raise refuse_value("y", owner, "the targets of the training rows", y)
+        if are_several(y):
+            one_column(y, owner, "study one column at a time.")
+        X, y, _ = checked_training(model, X, y, owner)
+        if groups is not None:
+            units_of(X, len(y), None, groups, owner)
     if X_test is None and in_memory:
         train, test = train_and_test(y, groups, test_size, classifies, random_state)
-        X, X_test, y, y_test = take_rows(X, train), take_rows(X, test), np.asarray(y)[train], np.asarray(y)[test]
+        X, X_test, y, y_test = take_rows(X, train), take_rows(X, test), y[train], y[test]
         if groups is not None:
             groups, groups_test = take_rows(groups, train), take_rows(groups, test)
     if X_test is None or isinstance(X_test, RowSource):
         reason = "they are predicted by all bags. Give some: X_test=table.take(rows)."
         raise refuse_type("X_test", owner, "held-out rows in memory", X_test, reason)
+    X_test = checked_points(X if in_memory else X.take(np.arange(1)), X_test, owner)
     if groups_test is not None:
         groups_test = numbered_groups(groups_test, n_rows(X_test), owner, "groups_test")[1]
     if not in_memory:
         y, groups = source_targets(X, y, groups, n_matched)
         looked_at = draw_units(n_rows(X), _MOST_ROWS, random_state) if n_rows(X) > _MOST_ROWS else None
+    targets = None if y_test is None else _checked_targets(y_test, n_rows(X_test), np.unique(y) if classifies else None)
     n_units = n_rows(X) if groups is None else len(units_of(X, n_rows(X), None, groups, owner))
     rows = draw_units(n_units, n_refits if in_memory else _MOST_ROWS, random_state)
     averaged = n_units if in_memory else len(rows)
     classes = len(np.unique(y)) if classifies else 1
     n_compared = n_points_to_compare(n_points, n_rows(X_test), averaged, len(rows), classes, n_bags)
-    points, options = X_test[:n_points], {"groups": groups, "n_jobs": n_jobs, "random_state": random_state}
+    points = first_rows(X_test, n_points)
+    options = {"groups": groups, "n_jobs": model.n_jobs, "random_state": random_state}
     n_matched = min(_MATCHED if n_matched is None else n_matched, len(rows)) if in_memory else 0
     base = decisions = None
     refits = _Refits()
@@ -697,7 +716,7 @@ def study(
             model.fit(X, y if in_memory else None, groups=groups if in_memory else None)
         if in_memory:
             with count.part():
-                base = leave_one_out_refit(learner, X, y, X_test[:n_compared], rows=rows, **options)
+                base = leave_one_out_refit(learner, X, y, first_rows(X_test, n_compared), rows=rows, **options)
         step(f"Predicting {len(X_test):,} held-out rows")
         at_tests, at_points, to_compare = _predicted_once(model, X_test, n_points, n_compared)
         same = bagged_by(model, to_compare, rows) if in_memory else leave_one_out(model, to_compare, rows=rows)
@@ -707,12 +726,13 @@ def study(
             if n_matched:
                 step(f"Refitting the bagged model without {model.units_.noun.count(n_matched)}")
             with count.part():
-                refits = _Refits.of(model, X_test[:n_compared], to_compare, same, decisions, n_matched, random_state)
+                refits = _Refits.of(
+                    model, first_rows(X_test, n_compared), to_compare, same, decisions, n_matched, random_state
+                )
         count.reach(count.total)
     step(f"Leaving out each of {model.units_.noun.count(n_units)}")
     bagged = leave_one_out(model, at_points)
     suspicious = find_suspects(model, at_points, bagged, rows=looked_at)
-    targets = None if y_test is None else np.asarray(y_test)
     intervals = coverage = sets = None
     if decisions is not None:
         decisions = decisions if refits.all is None else decisions.checked(refits.all, base)
@@ -721,7 +741,7 @@ def study(
             sets = predict_set(model, at_points, delta=delta)
         base, refits = None if base is None else base.in_norm(), refits.in_norm()
     elif looked_at is None:
-        everywhere = predict_interval(model, at_tests, confidence_level=confidence_level)
+        everywhere = predict_interval(model, at_tests, confidence_level=_LEVEL)
         coverage = None if targets is None else everywhere.coverage(targets)
         ends = {name: getattr(everywhere, name)[:n_points] for name in ("lower", "upper", "prediction")}
         index = None if everywhere.index is None else everywhere.index[:n_points]
@@ -763,15 +783,37 @@ def study(
     )
 
 
-def _both(model: Any, n_bags: int | None, n_jobs: int | None, random_state: int) -> tuple[Any, Any]:
-    """The base model, and the bagged one, both unfitted."""
-    given = {"n_bags": n_bags, "n_jobs": n_jobs, "random_state": random_state}
-    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if isinstance(model, BaggedEnsemble):
-        bagged = clone(model).set_params(**options)
-        default = DecisionTreeClassifier() if is_classifier(model) else DecisionTreeRegressor()
-        return (default if model.estimator is None else model.estimator), bagged
-    return model, (BaggedClassifier if is_classifier(model) else BaggedRegressor)(model, **options)
+def _both(model: Any) -> tuple[Any, Any]:
+    """The base model, and the bagged one with a seed that is a whole number, both unfitted."""
+    owner = "study"
+    refuse_endless(model, owner)
+    if isinstance(model, type) or not (hasattr(model, "fit") and may_predict(model)):
+        raise refuse_type("model", owner, "an unfitted scikit-learn regressor or classifier", model)
+    if not isinstance(model, BaggedEnsemble):
+        return model, (BaggedClassifier if is_classifier(model) else BaggedRegressor)(model, random_state=0)
+    bags = model.n_bags.number if isinstance(model.n_bags, RandomBags) else model.n_bags
+    check_integer(bags, "n_bags", owner, minimum=1, reason="a study needs bags that are drawn at random.")
+    check_jobs(model.n_jobs, owner)
+    seed = 0 if model.random_state is None else Seeds.from_random_state(model.random_state, owner).root
+    default = DecisionTreeClassifier() if is_classifier(model) else DecisionTreeRegressor()
+    return default if model.estimator is None else model.estimator, clone(model).set_params(random_state=seed)
+
+
+def _checked_targets(y_test: Any, n_tests: int, classes: np.ndarray | None) -> np.ndarray:
+    """The targets of the held-out rows, one for each: numbers, or labels of which some are classes."""
+    owner = "study"
+    targets = as_column(y_test, "y_test", owner, warn=False)
+    if len(targets) != n_tests:
+        raise refuse_value("y_test", owner, f"{n_tests:,} targets, one for each row of X_test", len(targets))
+    if classes is not None:
+        if not set(distinct(targets, "y_test", owner).tolist()) & set(classes.tolist()):
+            reason = "none of its labels is in y. Write the classes in the same way."
+            raise refuse_value("y_test", owner, "labels of the held-out rows", targets[0], reason)
+        return targets
+    numbers = as_reals(targets, "y_test", owner, "numbers")
+    if not np.isfinite(numbers).all():
+        raise refuse_value("y_test", owner, "finite numbers", numbers[~np.isfinite(numbers)][0])
+    return numbers
 
 
 def train_and_test(
@@ -779,17 +821,15 @@ def train_and_test(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return which rows to train on and which to hold out: by class where that is possible, whole groups if any."""
     owner = "study"
+    test_size = check_real(test_size, "test_size", owner, high=1.0)
     if not 0 < test_size < 1:
         raise refuse_value("test_size", owner, "a share of the rows between 0 and 1", test_size)
-    if y is None:
-        raise refuse_value("y", owner, "the targets of the training rows", y)
-    y = np.asarray(y)
     units = None if groups is None else units_of(y, len(y), None, groups, owner)
     labels = y if units is None else np.arange(len(units))
     by_class = None
     if classifies and units is None:
         counts = np.unique(y, return_counts=True)[1]
-        by_class = y if counts.min() >= 2 and len(counts) <= test_size * len(y) else None
+        by_class = y if counts.min() >= 2 and len(counts) <= min(test_size, 1 - test_size) * len(y) else None
     n_test = math.ceil(test_size * len(labels))
     if len(labels) - n_test < 2:
         raise refuse_value("test_size", owner, "a share that leaves two rows, or groups, to train on", test_size)
@@ -851,7 +891,7 @@ def _predicted_once(model: Any, X_test: Any, *numbers: int) -> tuple[Any, ...]:
     classes = fitted(model).n_classes
     is_small = 8 * len(model.bags_) * n_rows(X_test) * classes <= _MOST_KEPT
     at_tests = model.predict_once(X_test) if is_small else X_test
-    return at_tests, *(at_tests[:some] for some in numbers)
+    return at_tests, *(first_rows(at_tests, some) for some in numbers)
 
 
 def _fit_base(learner: Any, X: Any, y: Any, random_state: int) -> Any:
