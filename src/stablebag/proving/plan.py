@@ -215,7 +215,7 @@ def _options(
 ) -> tuple[PlanOption, ...]:
     """The largest bags for each of some smaller numbers of bags, and the plan itself."""
     fewer = [number for number in _NUMBERS if number < n_bags]
-    found = []
+    found: list[PlanOption] = []
     for number in [*fewer[-_MOST_OPTIONS:], n_bags]:
         if certificate(1, number).quick_epsilon(delta) > epsilon and number != n_bags:
             continue
