@@ -173,9 +173,9 @@ def leave_one_out_error(
     unit = float(np.abs(losses).max()) or 1.0  # a unit whose squares stay floats
     of_units = None if units.are_rows else units.of_rows[numbers[known]]
     error = unit * _standard_error(losses / unit, of_units)
-    about = "" if of_units is None else units.noun.count(len(np.unique(of_units)))
+    groups = "" if of_units is None else units.noun.count(len(np.unique(of_units)))
     value, n_undefined = unit * float((losses / unit).mean()), len(predicted) - len(known)
-    return LeaveOneOutError(value, error, losses, numbers[known], n_undefined, about)
+    return LeaveOneOutError(value, error, losses, numbers[known], n_undefined, groups)
 
 
 def _standard_error(losses: np.ndarray, units: np.ndarray | None) -> float:

@@ -431,8 +431,8 @@ def replace_one_refit(
     moved = refits.perturbations(estimator, estimator, sequences, _checked_rows(rows, units, owner), X_test)
     bagged = list(bagged_in(estimator).values())
     scope = replace(_scope(with_strata(estimator, y, units), y, moved, X_test, units), rerun=Rerun.REPLACED)
-    about = {"scope": scope, "names": Names.of(units, index_of(X_test), classes)}
-    return replace(moved, noise_known=_draws_nothing(bagged), **about)  # type: ignore[arg-type]
+    labels = {"scope": scope, "names": Names.of(units, index_of(X_test), classes)}
+    return replace(moved, noise_known=_draws_nothing(bagged), **labels)  # type: ignore[arg-type]
 
 
 def refit_without(
@@ -524,12 +524,12 @@ class _Refits:
         workers = n_workers(self.n_jobs, beside_others=Surroundings(keeping).may_run_beside_others)
         with counted(self.n_repeats * (1 + len(rows))) as count:
             models = Models(fit_bags(job, self.n_jobs), self.seeds)
-            about = self.classes, PredictRequest(n_outputs=job.n_outputs)
-            predictions = np.concatenate(list(predict_bags(models, points, about[0], request=about[1])))
+            wanted = self.classes, PredictRequest(n_outputs=job.n_outputs)
+            predictions = np.concatenate(list(predict_bags(models, points, wanted[0], request=wanted[1])))
             count.reach(self.n_repeats)
             without = np.empty((self.n_repeats, len(rows), *predictions.shape[1:]))
             for repeat, (model, seed) in enumerate(zip(models, self.seeds, strict=True)):
-                for place, prediction in enumerate(self._forget(model, rows, (seed, points, *about), workers)):
+                for place, prediction in enumerate(self._forget(model, rows, (seed, points, *wanted), workers)):
                     without[repeat, place] = prediction
                     count.one()
         return self._together(predictions, without, rows)

@@ -131,12 +131,12 @@ class FitCache:
         if files is None:
             return None
         solver = None if job.choice is None else job.choice.kind
-        about = [doing, job.learner, job.classes, job.fit_params, job.empty_value, getattr(solver, "__name__", None)]
-        about += [job.subspaces]
-        about += [fingerprint(one.X) if isinstance(one, Points) else one for one in more]
+        inputs = [doing, job.learner, job.classes, job.fit_params, job.empty_value, getattr(solver, "__name__", None)]
+        inputs += [job.subspaces]
+        inputs += [fingerprint(one.X) if isinstance(one, Points) else one for one in more]
         versions = (__version__, sklearn.__version__, np.__version__, platform.python_version())
         try:
-            whole = joblib.hash((versions, about, fingerprint(job.X), job.y))
+            whole = joblib.hash((versions, inputs, fingerprint(job.X), job.y))
         except (pickle.PicklingError, AttributeError, TypeError):  # a function without a name, for instance
             return None
         names = []

@@ -496,8 +496,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         -------
         self
         """
-        about = {"row_ids": row_ids, "groups": groups, "strata": strata}
-        job = self._prepare(X, y, sample_weight=sample_weight, **about, **fit_params)
+        sampling = {"row_ids": row_ids, "groups": groups, "strata": strata}
+        job = self._prepare(X, y, sample_weight=sample_weight, **sampling, **fit_params)
         before = getattr(self, "estimators_", None)  # of a warm start; a fresh fit has forgotten them
         models = [] if before is None else list(before.stored)
         new = job.part(len(models), len(job))
@@ -609,8 +609,8 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         subspaces = Subspaces.read(self.max_features, self.n_features_in_, type(self).__name__)
         bags, weights = self._draw(law, learner)
         units = self.units_
-        about = classes, units, getattr(self, "output_names_", None)
-        average = BagAverage(law, bags, read_only(weights), not self.derandomized_, y, rule, *about)
+        last = classes, units, getattr(self, "output_names_", None)
+        average = BagAverage(law, bags, read_only(weights), not self.derandomized_, y, rule, *last)
         if self.oob_score:  # better now than after all fits
             average.refuse_units_in_every_bag()
         seeds = self._seeds.learner_seeds(0, len(bags))
@@ -859,9 +859,9 @@ class CallbackTasks:
         if not hasattr(model, "_init_callback_context"):
             return
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        self.about = {"estimator": model, "X": job.X, "y": job.y, "metadata": metadata}
+        self.callback_arguments = {"estimator": model, "X": job.X, "y": job.y, "metadata": metadata}
         self.root = model._init_callback_context(max_subtasks=len(job))
-        self.root.call_on_fit_task_begin(**self.about)
+        self.root.call_on_fit_task_begin(**self.callback_arguments)
         tasks = [self.root.subcontext(task_name="bag") for _ in range(len(job))]
         self.tasks = iter(tasks)
         if hasattr(job.learner, "set_callbacks") and has_callbacks(job.learner):
@@ -875,8 +875,8 @@ class CallbackTasks:
         if self.root is None:
             return
         task = next(self.tasks)
-        task.call_on_fit_task_begin(**self.about)
-        if task.call_on_fit_task_end(**self.about, reconstruction_attributes=fitted):
+        task.call_on_fit_task_begin(**self.callback_arguments)
+        if task.call_on_fit_task_end(**self.callback_arguments, reconstruction_attributes=fitted):
             raise ValueError(
                 "A callback asked to stop before all bags were fitted. A certificate is about a number of bags "
                 "fixed in advance, so fitting cannot stop early. Remove the callback, or lower n_bags."
@@ -885,7 +885,7 @@ class CallbackTasks:
     def end_fit(self) -> None:
         """Tell of the whole fit, of which the model is now the result."""
         if self.root is not None:
-            self.root.call_on_fit_task_end(**self.about, reconstruction_attributes={})
+            self.root.call_on_fit_task_end(**self.callback_arguments, reconstruction_attributes={})
 
 
 def prepare_fit(model: BaggedEnsemble, X: Any, y: Any = None, **fit_params: Any) -> FitJob:

@@ -217,22 +217,22 @@ def cuts(bags: Bags, source: RowSource) -> Iterator[tuple[int, int]]:
         yield 0, len(bags)
         return
     first, held, entries = 0, 0, 0
-    seen = np.zeros(
+    is_held = np.zeros(
         n if n <= memory // 8 else 0, dtype=bool
     )  # if there is no room for it, rows of two bags count twice
     for number, bag in enumerate(bags):
         rows = _distinct(bag)
-        new = rows[~seen[rows]] if len(seen) else rows
+        new = rows[~is_held[rows]] if len(is_held) else rows
         entries += len(bag)
         full = (held + len(new)) * per_row > memory or entries * _OF_AN_ENTRY > memory
         if full and number > first:
             yield first, number
-            seen[:] = False
+            is_held[:] = False
             first, held, entries, new = number, 0, len(bag), rows
         if len(new) * per_row > memory:
             raise NoRoomError.of(source, number, len(new), int((len(new) * per_row + source.bytes_to_read) / 1e6) + 1)
-        if len(seen):
-            seen[new] = True
+        if len(is_held):
+            is_held[new] = True
         held += len(new)
     if first < len(bags):
         yield first, len(bags)
