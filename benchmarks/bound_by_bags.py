@@ -11,7 +11,6 @@ import numpy as np
 
 from stablebag import Subbagging
 from stablebag.proving import bounds, frontier
-from stablebag.proving.components import components
 from stablebag.proving.coupling import matched
 from stablebag.proving.tails import Tail
 
@@ -24,7 +23,7 @@ def draw(path: str) -> None:
     figure, panels = plt.subplots(1, 2, figsize=(9.5, 4), sharey=False, layout="constrained")
     for panel, share, words in zip(panels, (0.5, 0.1), ("half of the rows", "a tenth of the rows"), strict=True):
         law = Subbagging(share).resolve(N_SAMPLES)
-        parts, coupling = components(law), matched(law)
+        parts, coupling = law.matched_components(), matched(law)
 
         def kth(rank: int, law=law) -> float:
             return frontier.frontier(law, rank).value

@@ -2,9 +2,10 @@
 How many bags do I need?
 ========================
 
-**A few hundred bags are enough for a good prediction; a promise costs more, and** :func:`~stablebag.plan` **says how
-many.** With few bags most of a bound is the price of drawing them at random. That price falls with the square root of
-their number, and so does the noise in what one measures.
+**A few hundred bags are enough for a good prediction; a promise costs about as many as there are rows, and**
+:func:`~stablebag.plan` **says how many.** With few bags most of a bound is the price of drawing them at random. With as
+many bags as rows there is next to none left, while the noise in what one measures falls on with the square root of
+their number.
 
 The data are the 442 patients of :func:`sklearn.datasets.load_diabetes`.
 """
@@ -56,7 +57,7 @@ ax.loglog(numbers, proved, color="#0072b2", label="proved, so many bags")
 ax.axhline(limit, color="#777777", linestyle=":", label="proved, all bags")
 ax.fill_between(numbers, limit, proved, color="#0072b2", alpha=0.15, label="the price of drawing them")
 ax.set(xlabel="number of bags", ylabel="all but 5 % of the rows move it\nby at most this share of the range")
-ax.set_title("The price of few bags is most of the bound")
+ax.set_title("As many bags as rows are enough for a promise")
 ax.set_yticks([0.1, 0.2, 0.5], ["0.1", "0.2", "0.5"], minor=False)
 ax.minorticks_off()
 ax.legend()

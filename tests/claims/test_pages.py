@@ -143,14 +143,14 @@ def test_the_report_has_no_bound_that_is_rounded_down():
 def test_plan_offers_fewer_bags_only_where_there_are_some():
     asked = ("--delta", 0.1, "--scheme", "subbagging", "--max-bags", 2000)
     many = words("plan", "--n-samples", 1000, "--epsilon", 0.1, *asked)
-    assert "the largest bags of which at most 2,000 are enough" in many
+    assert "bags nearly as large as 2,000 allow, because larger bags cost less accuracy" in many
     assert "Fewer bags keep the promise if they are smaller." in many
     assert "On average over draws of the bags, at most a share 0.1 of 1,000 rows" in many
     few = words("plan", "--n-samples", 1000, "--epsilon", 0.9, "--delta", 0.5, "--scheme", "subbagging")
     assert len(plan(1000, 0.9, 0.5).options) == 1
     assert "Fewer bags" not in few
     largest = plan(1000, 0.1, 0.1, max_bags=2000).certificate.scheme.bag_size
-    assert Certificate(Subbagging(int(largest) + 1), 1000, 2000, coupling="matched").epsilon(0.1) > 0.1
+    assert Certificate(Subbagging(int(largest) + 1), 1000, 2000, coupling="matched").epsilon(0.1) * 1.01 > 0.1
 
 
 def test_certify_prints_no_share_and_no_bound_that_is_rounded_down():

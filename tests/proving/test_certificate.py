@@ -17,9 +17,10 @@ from stablebag import (
     certify,
     plan,
 )
+from stablebag._wording import rounded_up
 from stablebag.proving import PointCertificate, ReusedBagsCertificate, VectorOutputs
 from stablebag.proving.bounds import vector_epsilon
-from stablebag.proving.certificate import TRIVIAL, Bound, Proof, StabilityCertificate, describe_price, price_of_bags
+from stablebag.proving.certificate import TRIVIAL, Bound, Proof, StabilityCertificate, describe_price, enough_bags
 from stablebag.proving.outputs import AdaptiveOutputs, Outputs, UnboundedOutputs
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling import ResamplingScheme
@@ -569,27 +570,39 @@ def like_a_root(n_bags):
     return 1 + n_bags**-0.5
 
 
-def test_a_price_worked_by_hand():
-    # With 100 bags 1.1, with infinitely many 1: half of the difference is left with four times as many.
-    ideal, price, enough = price_of_bags(like_a_root, 100)
-    assert (ideal, price, enough) == (1.0, pytest.approx(0.1), 400)
+def like_one_over(n_bags):
+    return 1 + 10 / n_bags
 
 
-def test_the_first_multiple_that_is_enough_is_named():
-    assert price_of_bags(lambda n_bags: 2 + 1 / n_bags, 10)[2] == 20
-    assert price_of_bags(lambda n_bags: 2 + n_bags ** (-1 / 3), 10)[2] == 80
-    assert price_of_bags(lambda n_bags: 2 + n_bags**-0.01, 10)[2] is None  # 2**100 times as many
-    assert price_of_bags(lambda n_bags: 2.0, 10) == (2.0, 0.0, 20)
+def test_the_fewest_bags_within_a_hundredth_of_the_limit_are_enough():
+    assert enough_bags(like_one_over) == 1000
+    assert enough_bags(like_a_root) == 10_000
+    assert enough_bags(lambda n_bags: 2.0) == 1
+    assert enough_bags(lambda n_bags: 0.0 if math.isinf(n_bags) else n_bags**-0.01) is None
 
 
-def test_the_sentence_says_the_price_and_how_many_bags_would_halve_it():
-    assert describe_price(like_a_root, 100, 5.0) == (
-        "Of it, 0.1001 is the price of drawing 100 bags at random: with infinitely many it would be 1; 400 bags "
-        "would halve that price."
+def test_with_few_bags_the_sentence_says_how_many_are_enough_and_what_then_holds():
+    assert describe_price(like_one_over, like_one_over, 100, 5.0) == (
+        "With 1,000 bags it would be 1.011, and with infinitely many 1."  # rounded up, like all bounds
     )
-    rarely = describe_price(lambda n_bags: 0.0 if math.isinf(n_bags) else n_bags**-0.01, 100, 5.0)
-    assert "would be 0" in rarely
-    assert "halve" not in rarely
+
+    def sharper(n_bags):
+        return 0.75 if math.isinf(n_bags) else like_one_over(n_bags)
+
+    assert describe_price(sharper, like_one_over, 100, 5.0) == (
+        "With 1,000 bags it would be 1.011, and more would lower it by at most 1 % in this proof. With infinitely "
+        "many, a sharper proof gives 0.75."
+    )
+    assert describe_price(sharper, like_one_over, 2000, 5.0) == (
+        "2,000 bags are enough for this proof: more would lower it by at most 1 %. With infinitely many, a sharper "
+        "proof gives 0.75."
+    )
+
+
+def test_no_number_of_bags_is_enough_where_another_proof_is_better_than_second_moments():
+    said = "Of it, 0.1001 is the price of drawing 100 bags at random: with infinitely many it would be 1."
+    for squares in (lambda n_bags: 1.2 * like_a_root(n_bags), lambda n_bags: like_a_root(n_bags) + (n_bags > 100)):
+        assert describe_price(like_a_root, squares, 100, 5.0) == said
 
 
 @pytest.mark.parametrize(("epsilon", "n_bags", "reach"), [
@@ -599,39 +612,43 @@ def test_the_sentence_says_the_price_and_how_many_bags_would_halve_it():
     (lambda n_bags: 1 + 1 / n_bags, 100, 5.0),  # one percent is not worth a word
 ])  # fmt: skip
 def test_nothing_is_said_where_there_is_nothing_to_say(epsilon, n_bags, reach):
-    assert describe_price(epsilon, n_bags, reach) == ""
+    assert describe_price(epsilon, epsilon, n_bags, reach) == ""
 
 
-@pytest.mark.parametrize("coupling", ["any", "independent", "matched"])
+@pytest.mark.parametrize("scheme", [
+    Subbagging(221), Subbagging(44), BernoulliSubbagging(0.3), ClassicalBagging(1.0), PoissonizedBagging(1.0),
+], ids=str)  # fmt: skip
 @pytest.mark.parametrize("outputs", [None, VectorOutputs()])
-def test_the_price_in_a_certificate_is_its_own(outputs, coupling):
-    def epsilon(n_bags):
-        return Certificate(Subbagging(221), 442, n_bags, coupling=coupling, outputs=outputs).epsilon(0.1)
+def test_so_many_bags_are_enough_indeed(scheme, outputs):
+    def of(n_bags):
+        return Certificate(scheme, 442, n_bags, coupling="matched", outputs=outputs)
 
-    text = joined(Certificate(Subbagging(221), 442, 500, coupling=coupling, outputs=outputs).explain(0.1))
-    sentence = describe_price(epsilon, 500, 1.0 if outputs is None else 2.0)
-    assert "is the price of drawing 500 bags at random" in sentence
-    assert sentence in text
-    assert "price of drawing" not in joined(
-        Certificate(Subbagging(221), 442, coupling=coupling, outputs=outputs).explain(0.1)
-    )
+    certificate = of(50)
+    price, enough = certificate.price(0.1)
+    assert price == certificate.epsilon(0.1) - of(math.inf).epsilon(0.1)
+    limit = math.sqrt(certificate.scheme.constant / 4 / 0.1) * certificate.outputs.width  # as for any number of bags
+    assert of(enough).epsilon(0.1) <= 1.01 * limit
+    assert of(enough - 1).epsilon(0.1) > 1.01 * limit
+    assert of(enough).price(0.1)[1] == enough
+    text = joined(certificate.explain(0.1))
+    assert f"With {enough:,} bags it would be {rounded_up(of(enough).epsilon(0.1))}" in text
+    assert "price" not in joined(of(math.inf).explain(0.1))
+    assert 100 < enough < 5 * 442
 
 
-def test_so_many_bags_halve_the_price_indeed():
-    certificate = Certificate(Subbagging(221), 442, 500, coupling="matched")
-    ideal, price, enough = price_of_bags(
-        lambda k: Certificate(Subbagging(221), 442, k, coupling="matched").epsilon(0.1), 500
-    )
-    assert ideal + price == pytest.approx(certificate.epsilon(0.1))
-    # sqrt(c / 4 / delta) is more than what is proved with all bags, by counting whole rows.
-    assert ideal <= math.sqrt(221 / 221 / 441 / 4 / 0.1)
-    assert Certificate(Subbagging(221), 442, enough, coupling="matched").epsilon(0.1) - ideal <= price / 2
+def test_bags_that_are_not_matched_pay_for_being_drawn():
+    text = joined(Certificate(Subbagging(221), 442, 500).explain(0.1))
+    ideal = Certificate(Subbagging(221), 442).epsilon(0.1)
+    price = Certificate(Subbagging(221), 442, 500).epsilon(0.1) - ideal
+    assert f"Of it, {rounded_up(price)} is the price of drawing 500 bags at random" in text
+    assert f"with infinitely many it would be {rounded_up(ideal)}." in text
 
 
 def test_a_fitted_model_says_what_its_bags_cost():
     X = [[float(k)] for k in range(40)]
     model = BaggedRegressor(n_bags=200, prediction_range=FixedRange(0, 1), random_state=0).fit(X, [0.0, 1.0] * 20)
-    assert "the price of drawing 200 bags at random" in joined(certify(model).explain(0.2))
+    text = joined(certify(model).explain(0.2))
+    assert "200 bags are enough for this proof: more would lower it by at most 1 %." in text
 
 
 # --------------------------------------------------------------------------------------------------------------- vector

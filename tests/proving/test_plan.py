@@ -20,14 +20,15 @@ def joined(text):
 @pytest.mark.parametrize(("n", "epsilon", "delta", "max_bags"), [
     (1000, 0.1, 0.1, 10_000), (1000, 0.1, 0.1, math.inf), (50, 0.5, 0.1, 1000), (5_000, 0.05, 0.01, 20_000),
 ])  # fmt: skip
-def test_a_plan_is_certified_and_no_larger_bag_nor_fewer_bags_would_be(name, n, epsilon, delta, max_bags):
+def test_a_plan_spares_a_hundredth_and_no_larger_bag_nor_fewer_bags_would_then_do(name, n, epsilon, delta, max_bags):
     found = plan(n, epsilon, delta, name, max_bags=max_bags)
     assert found.certificate.epsilon(delta) <= epsilon
     assert found.certificate == Certificate(found.scheme, n, found.n_bags, coupling="matched")
     largest = n - 1 if name in ("subbagging", "bernoulli") else n
     if found.scheme.bag_size < largest:
         larger = type(found.scheme)(found.scheme.bag_size + 1)
-        assert Certificate(larger, n, max_bags, coupling="matched").epsilon(delta) > epsilon
+        spared = 1.01 if max_bags < math.inf else 1.0
+        assert Certificate(larger, n, max_bags, coupling="matched").epsilon(delta) * spared > epsilon
     if found.n_bags == math.inf:
         assert max_bags == math.inf
     else:
@@ -91,7 +92,7 @@ def test_a_resolved_scheme_can_be_planned_for():
 
 def test_a_plan_reads_as_an_instruction():
     text = joined(str(plan(10_000, 0.05, 0.05, "poissonized")))
-    assert text.startswith("Use Poissonized bagging, 10,000 draws expected from 10,000 rows, with 7,705 bags.")
+    assert text.startswith("Use Poissonized bagging, 10,000 draws expected from 10,000 rows, with 5,182 bags.")
     assert "the same seed and names of rows with and without the row, so that bags without it stay as they are" in text
     assert "is at most 0.05 on average over the rows" in text
 
@@ -126,14 +127,14 @@ def test_a_plan_for_six_rows_worked_by_hand():
 
 
 def test_a_plan_is_for_matched_bags_where_there_are_such():
-    sharp = plan(442, 0.1034, 0.1, max_bags=500)
+    sharp = plan(442, 0.0763, 0.1, max_bags=500)  # 0.07552 with 500 bags, times 1.01
     assert sharp.certificate.coupling.name == "matched"
-    assert (sharp.scheme, sharp.n_bags) == (Subbagging(221), 499)  # theory.md, 13: 0.10335 with 500
+    assert (sharp.scheme, sharp.n_bags) == (Subbagging(221), 432)  # p / (2 B) (1 + 1 / 221) / 0.1 is 0.0763^2 at 431.4
     loose = plan(442, 0.15, 0.1, max_bags=500, coupling="any")
     assert loose.certificate.coupling.name == "any"
     assert loose.scheme.bag_size < plan(442, 0.15, 0.1, max_bags=500).scheme.bag_size
     with pytest.raises(ValueError, match="No plan with at most 500 bags"):
-        plan(442, 0.1034, 0.1, max_bags=500, coupling="any")
+        plan(442, 0.0763, 0.1, max_bags=500, coupling="any")
 
 
 def test_p_and_q_are_enough_to_plan_for_a_scheme_of_your_own():
@@ -218,7 +219,8 @@ def test_the_quick_bound_is_never_below_the_best():
 
 def test_the_options_of_a_plan_all_keep_its_promise_and_the_last_is_the_plan():
     found = plan(1000, 0.1, 0.1)
-    assert [option.n_bags for option in found.options] == [100, 300, 1000, 3000, found.n_bags]
+    assert [option.n_bags for option in found.options] == [100, 300, found.n_bags]
+    assert found.n_bags < 1000  # from about 2 (1 - p) n on more matched bags are of no use
     sizes = [option.bag_size for option in found.options]
     assert sizes == sorted(sizes)
     assert sizes[-1] == found.scheme.bag_size
@@ -241,7 +243,8 @@ def test_bags_need_not_be_larger_than_one_can_afford():
 
 def test_very_many_rows_are_planned_for():
     found = plan(10**12, 0.05, 0.05)
-    assert found.scheme.bag_size == 999_999_996_667
+    # c + 2 / (B (n - m)) is about (1 + 1e-4) / (n - m), and n - m = (1 + 1e-4) 1.01^2 / (4 * 0.05^3) = 2040.4.
+    assert found.scheme.bag_size == 10**12 - 2041
     assert found.certificate.epsilon(0.05) <= 0.05
     assert plan(10**12, 0.05, 0.05, max_bags=math.inf).scheme.bag_size == 999_999_998_000
 

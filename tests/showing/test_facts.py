@@ -50,7 +50,7 @@ def test_everything_that_is_printed_is_written_with_what_made_it():
     assert lists["moving the predictions"]["noise"] == result.suspects.noise
     assert facts["flips by the same rows"]["n_refits"] == 5
     assert facts["guaranteed change"]["measured"] == result.facts()["guaranteed change"]["measured"]
-    assert facts["guaranteed change"]["bags"] == 160
+    assert facts["guaranteed change"].get("bags") is None  # of bags that are reused no number is known to be enough
 
 
 def test_names_are_written_for_machines():
@@ -86,13 +86,14 @@ def test_reused_bags_stand_beside_reused_bags_and_matched_refits_beside_matched_
     assert matched["proved"] == anew.mean()
 
 
-def test_the_price_of_the_bags_is_what_more_of_them_save(fitted):
+def test_the_price_of_the_bags_is_what_infinitely_many_save_and_enough_bags_are_near_the_limit(fitted):
     anew = certify(fitted[0])
     price, enough = anew.price()
     more = Certificate.for_targets(Subbagging(0.5), fitted[2], n_bags=enough, coupling="matched")
     ideal = Certificate.for_targets(Subbagging(0.5), fitted[2], coupling="any").epsilon(0.05)
     assert anew.epsilon(0.05) - price == pytest.approx(ideal)
-    assert more.epsilon(0.05) - ideal <= price / 2
+    many = Certificate.for_targets(Subbagging(0.5), fitted[2], n_bags=100 * enough, coupling="matched")
+    assert many.quick_epsilon(0.05) >= more.epsilon(0.05) / 1.01
 
 
 def test_what_is_known_without_proof_is_not_called_proved(fitted):

@@ -20,7 +20,7 @@ from stablebag import (
     StratifiedSubbagging,
     Subbagging,
 )
-from stablebag.proving.components import components, weighted_components, with_shift
+from stablebag.proving.coupling import with_shift
 from stablebag.proving.leave_out import between_versions, leave_out
 from stablebag.resampling import ResamplingScheme
 
@@ -141,14 +141,14 @@ EXACT = SUBBAGGING + INDEPENDENT + STRATA  # the joint bound is the largest eige
 
 @pytest.mark.parametrize("law", EXACT + CLASSICAL + CLUSTERS, ids=str)
 def test_no_output_of_zero_and_one_exceeds_the_joint_bound(law):
-    forms, found = Forms(law), components(law)
+    forms, found = Forms(law), law.matched_components()
     for n_bags in N_BAGS:
         assert forms.over_zero_one(forms.with_bags(n_bags)) <= found.mean_square(n_bags) + ROUNDING
 
 
 @pytest.mark.parametrize("law", EXACT + CLASSICAL + CLUSTERS, ids=str)
 def test_no_output_exceeds_the_joint_bound_per_variance(law):
-    forms, found = Forms(law), components(law)
+    forms, found = Forms(law), law.matched_components()
     for n_bags in (*N_BAGS, math.inf):
         most, proved = forms.per_variance(forms.with_bags(n_bags)), found.mean_square(n_bags, 1.0, math.inf)
         assert most <= proved * (1 + ROUNDING)
@@ -161,7 +161,9 @@ def test_zero_one_outputs_attain_the_joint_bound_of_subbagging_at_every_number_o
         law = Subbagging(m).resolve(n)
         forms = Forms(law)
         for n_bags in N_BAGS:
-            assert forms.over_zero_one(forms.with_bags(n_bags)) == pytest.approx(components(law).mean_square(n_bags))
+            assert forms.over_zero_one(forms.with_bags(n_bags)) == pytest.approx(
+                law.matched_components().mean_square(n_bags)
+            )
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
@@ -169,24 +171,24 @@ def test_few_bernoulli_bags_attain_the_joint_bound_of_rare_rows(p):
     # One bag: the parity has the noise p, whatever its variance.
     law = BernoulliSubbagging(p).resolve(4)
     forms = Forms(law)
-    assert forms.over_zero_one(forms.with_bags(1)) == pytest.approx(p) == components(law).mean_square(1)
+    assert forms.over_zero_one(forms.with_bags(1)) == pytest.approx(p) == law.matched_components().mean_square(1)
 
 
 @pytest.mark.parametrize("law", STRATA, ids=str)
 def test_weighted_sums_over_strata_do_not_exceed_their_joint_bound(law):
     forms = Forms(law, row_weights=1 / (law.n_samples * law.row_constants))
-    found = weighted_components(law)
+    found = law.weighted_components
     for n_bags in (*N_BAGS, math.inf):
         most = forms.per_variance(forms.with_bags(n_bags))
         assert most == pytest.approx(found.mean_square(n_bags, 1.0, math.inf))
         assert forms.over_zero_one(forms.with_bags(n_bags)) <= found.mean_square(n_bags) + ROUNDING
-    assert weighted_components(Subbagging(2).resolve(4)) is None
+    assert Subbagging(2).resolve(4).weighted_components is None
 
 
 @pytest.mark.parametrize("law", [Subbagging(3).resolve(6), ClassicalBagging(3).resolve(3), CLUSTERS[2]], ids=str)
 def test_fractional_outputs_stay_below_the_joint_bound(law, seed):
     rng = np.random.default_rng(seed)
-    forms, found = Forms(law), components(law)
+    forms, found = Forms(law), law.matched_components()
     for _ in range(200):
         y = rng.random(len(forms.bags)) ** rng.uniform(0.2, 5)
         variance = forms.weights @ y**2 - (forms.weights @ y) ** 2
@@ -202,13 +204,13 @@ def test_fractional_outputs_stay_below_the_joint_bound(law, seed):
 ])  # fmt: skip
 def test_golden_values_of_half_and_fifth_bags(m, n_bags, epsilon):
     # theory.md, 13.1; for 88: sqrt(.25 * 2 * (88 / 442) (1 + 1 / 354) / 500 / .1).
-    square = components(Subbagging(m).resolve(442)).mean_square(n_bags)
+    square = Subbagging(m).resolve(442).matched_components().mean_square(n_bags)
     assert math.sqrt(square / 0.1) == pytest.approx(epsilon, abs=5e-12)
 
 
 def test_with_as_many_bags_as_rows_drawing_them_costs_nothing():
     for n, m in ((442, 221), (1000, 100), (10**9, 10**8)):
-        found = components(Subbagging(m).resolve(n))
+        found = Subbagging(m).resolve(n).matched_components()
         switch = math.ceil(2 * (1 - m / n) * (n - 1)) + 3
         assert found.mean_square(switch) <= found.mean_square(math.inf) * (1 + 2 / (m / n) / switch)
         assert found.mean_square(switch // 2) > 1.5 * found.mean_square(math.inf)
@@ -223,7 +225,7 @@ def test_the_joint_bound_is_never_above_the_sum_of_both_parts(scheme, n):
     if n == 2 and scheme.bag_size == 0.1:
         pytest.skip("a bag of one of two rows is that of one half")
     law = scheme.resolve(n)
-    found = components(law)
+    found = law.matched_components()
     assert found.bias == pytest.approx(law.constant)
     before = math.inf
     for n_bags in (1, 2, 10, 100, 1000, 10**6):
@@ -250,7 +252,9 @@ def test_schemes_of_users_have_the_noise_of_their_inclusion():
             return self
 
     law = Pairs().resolve(6)
-    assert components(law).mean_square(10) == pytest.approx(0.9 * law.constant / 4 + law.inclusion_probability / 10)
+    assert law.matched_components().mean_square(10) == pytest.approx(
+        0.9 * law.constant / 4 + law.inclusion_probability / 10
+    )
 
 
 def test_a_shift_of_empty_bags_is_added_to_the_root():
@@ -305,7 +309,7 @@ def matched_differences(scheme, learner, n_bags, seed):
 def test_models_of_one_component_stay_below_the_joint_bound(scheme, learner, seed):
     drawn = 4_000
     lost, outputs = matched_differences(scheme, ADVERSARIES[learner], drawn, seed)
-    found = components(scheme.resolve(8))
+    found = scheme.resolve(8).matched_components()
     bias, noise = lost.mean(axis=1) ** 2, (lost**2).mean(axis=1)
     variance = outputs.var()
     for n_bags in (1, 5, 20, 200):
@@ -320,7 +324,7 @@ def test_a_learner_that_looks_at_one_row_attains_the_bound_with_many_bags(seed):
     lost, _ = matched_differences(Subbagging(4), ADVERSARIES["first component"], 20_000, seed)
     n_bags = 50
     measured = ((1 - 1 / n_bags) * lost.mean(axis=1) ** 2 + (lost**2).mean(axis=1) / n_bags).mean()
-    assert measured == pytest.approx(components(Subbagging(4).resolve(8)).mean_square(n_bags), rel=0.1)
+    assert measured == pytest.approx(Subbagging(4).resolve(8).matched_components().mean_square(n_bags), rel=0.1)
 
 
 # -------------------------------------------------------------------------------------------------------- leaving out k

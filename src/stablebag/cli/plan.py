@@ -59,8 +59,8 @@ def plan_command(
     fewer = " Fewer bags keep the promise if they are smaller." if len(best.options) > 1 else ""
     say(
         console,
-        f"Use {best.certificate.scheme}, with {count_bags(best.n_bags)}: the largest bags of which at most "
-        f"{max_bags:,} are enough, because larger bags cost less accuracy.{fewer}",
+        f"Use {best.certificate.scheme}, with {count_bags(best.n_bags)}: bags nearly as large as "
+        f"{max_bags:,} allow, because larger bags cost less accuracy.{fewer}",
     )
     console.print(_frontier(best, n_samples))
     if not scheme:

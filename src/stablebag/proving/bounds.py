@@ -787,7 +787,8 @@ def observed_mean_square(
     (docs/proofs.md, 9), their root mean square `shift` and the deviation `shift_noise` are added to the roots.
 
     With matched bags (docs/proofs.md, 10) it is at most s^2 ((1 - 1 / B) c + w / B), where w is
-    2 p (1 + 1 / max(m, n - m)) for subbagging, and 1 / (1 - p) if rows are in bags independently. Nor is w s^2 above v
+    2 p (1 + 1 / max(m, n - m)) for subbagging, and 1 / (1 - p) if rows are in bags independently. Jointly, both terms
+    are at most s^2 times the largest sum of any one component (docs/proofs.md, 15). Nor is w s^2 above v
     times the square of `width`, the length of the range (for vectors, twice the radius) in the units of s.
     `shift_square` is the mean square of what bags without rows add.
 
@@ -809,6 +810,10 @@ def observed_mean_square(
             of_variance = (math.sqrt(coupling.per_variance) * s + math.sqrt(shift_square)) ** 2
             noise = np.minimum(noise, of_variance)
         square = np.minimum(square, (1 - 1 / n_bags) * derandomized + noise / n_bags)
+        jointly = coupling.parts.mean_square(n_bags, s**2, coupling.parts.limit * width**2)
+        if shift > 0 or shift_square > 0:
+            jointly = (np.sqrt(jointly) + math.sqrt((1 - 1 / n_bags) * shift**2 + shift_square / n_bags)) ** 2
+        square = np.minimum(square, jointly)
     return square if np.ndim(square) else float(square)
 
 
@@ -874,7 +879,8 @@ def _weighted_square(weights: np.ndarray, n_bags: float, coupling: Coupling | st
     """A bound on the sum of the weighted expected squares, for outputs in [0, 1]."""
     coupling, n_bags = as_coupling(coupling, owner), check_bags(n_bags, owner)
     if isinstance(coupling, Matched):
-        return (1 - 1 / n_bags) / 4 + coupling.weighted / n_bags
+        apart = (1 - 1 / n_bags) / 4 + coupling.weighted / n_bags
+        return apart if coupling.weighted_parts is None else min(apart, coupling.weighted_parts.mean_square(n_bags))
     return 1 / 4 + coupling.noise * float(weights.sum()) / n_bags
 
 

@@ -38,6 +38,7 @@ from stablebag._wording import (
 from stablebag.models.ranges import FixedRange, ObservedRange, as_prediction_range, as_units
 from stablebag.proving import bounds, frontier
 from stablebag.proving.coupling import Coupling, Matched, as_coupling
+from stablebag.proving.leave_out import LeaveOutCertificate, leave_out
 from stablebag.proving.outputs import (
     AdaptiveOutputs,
     BoxOutputs,
@@ -193,43 +194,50 @@ class CertificateMixin:
 
 
 # ---------------------------------------------------------------------------------------------------------------- price
-# The price of finitely many bags: what of a bound is due to drawing them at random, and how many would halve that.
+# The price of finitely many bags: what of a bound is due to drawing them at random, and how many bags are enough.
 
-_MULTIPLES = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 64)
 _WORTH_A_WORD = 0.02  # of the bound
+_ENOUGH = 1.01  # times the bound for infinitely many bags
+_ENOUGH_TOLD = 0.99  # the same in words
+_MANY_BAGS = 10**9  # more are never advised
 
 
-def price_of_bags(epsilon: Callable[[float], float], n_bags: float) -> tuple[float, float, int | None]:
-    """Return what a bound would be with infinitely many bags, what finitely many add, and how many would halve that.
+def enough_bags(bound: Callable[[float], float]) -> int | None:
+    """Return the fewest bags with which a bound is within 1 % of itself for infinitely many; None above a billion.
 
-    The last is the first of a few multiples of `n_bags` that is enough, and None if none is. `epsilon` gives the bound
-    for a number of bags.
-
-    >>> price_of_bags(lambda n_bags: 1 + n_bags**-0.5, 100)
-    (1.0, 0.10000000000000009, 400)
+    >>> enough_bags(lambda n_bags: 1 + 1 / n_bags)
+    100
     """
-    now, ideal = epsilon(n_bags), epsilon(math.inf)
-    price = now - ideal
-    enough = (k for k in _MULTIPLES if epsilon(k * n_bags) - ideal <= price / 2)
-    multiple = next(enough, None)
-    return ideal, price, None if multiple is None else int(multiple * n_bags)
+    goal = _ENOUGH * bound(math.inf)
+    if bound(_MANY_BAGS) > goal:
+        return None
+    return first_step(1, _MANY_BAGS, lambda n_bags: bound(n_bags) <= goal)
 
 
-def describe_price(epsilon: Callable[[float], float], n_bags: float, reach: float) -> str:
-    """Say what of a bound is the price of drawing bags at random, and how many would halve it; nothing if it is little.
+def describe_price(
+    epsilon: Callable[[float], float], squares: Callable[[float], float], n_bags: float, reach: float
+) -> str:
+    """Say how many bags are enough, and what a bound is for these and for infinitely many; nothing if it is the same.
 
-    `reach` is what holds without any proof: about a bound that reaches it there is nothing to say.
+    `epsilon` is the bound for a number of bags, and `squares` what second moments prove. `reach` is what holds without
+    any proof: about a bound that reaches it there is nothing to say.
     """
-    if math.isinf(n_bags) or not 0 < epsilon(n_bags) < reach:
+    if math.isinf(n_bags) or not 0 < (now := epsilon(n_bags)) < reach:
         return ""
-    ideal, price, enough = price_of_bags(epsilon, n_bags)
-    if price < _WORTH_A_WORD * (ideal + price):
+    ideal, enough, limit = epsilon(math.inf), enough_bags(squares), squares(math.inf)
+    if now - ideal < _WORTH_A_WORD * now:
         return ""
-    halved = "" if enough is None else f"; {enough:,} bags would halve that price"
-    return (
-        f"Of it, {rounded_up(price)} is the price of drawing {int(n_bags):,} bags at random: with infinitely many it "
-        f"would be {rounded_up(ideal)}{halved}."
-    )
+    with_enough = math.inf if enough is None else epsilon(enough)
+    if now < squares(n_bags) * (1 - 1e-9) or enough is None or with_enough < squares(enough) * (1 - 1e-9):
+        price = f"Of it, {rounded_up(now - ideal)} is the price of drawing {int(n_bags):,} bags at random"
+        return f"{price}: with infinitely many it would be {rounded_up(ideal)}."
+    sharper = f"With infinitely many, a sharper proof gives {rounded_up(ideal)}."
+    if now * _ENOUGH_TOLD <= limit:
+        return f"{int(n_bags):,} bags are enough for this proof: more would lower it by at most 1 %. {sharper}"
+    most = f"With {enough:,} bags it would be {rounded_up(with_enough)}"
+    if with_enough <= (1 + _WORTH_A_WORD) * ideal:
+        return f"{most}, and with infinitely many {rounded_up(ideal)}."
+    return f"{most}, and more would lower it by at most 1 % in this proof. {sharper}"
 
 
 # ---------------------------------------------------------------------------------------------------------- certificate
@@ -772,8 +780,8 @@ class Certificate(CertificateMixin):
         data = f"every data set of {self.noun.count(self.n_samples)}{self.condition}"
         sentences = [
             f"For every learner, {data} and every test point: {promise}",
-            f"{bound.proof.sentence} ({self._setting()}).",
-            describe_price(lambda n_bags: replace_bags(self, n_bags).epsilon(delta), self.n_bags, self.range_length),
+            f"{bound.proof.sentence} ({self.describe_setting()}).",
+            self._describe_price(delta),
             self._worst_and_mean(),
             self._replacing(),
             self.outputs.describe_shift(self.n_samples, self.noun),
@@ -781,7 +789,7 @@ class Certificate(CertificateMixin):
         return paragraphs(sentence for sentence in sentences if sentence)
 
     def price(self, delta: float = 0.05) -> tuple[float, int | None]:
-        """Return what of epsilon is due to drawing finitely many bags, and how many would halve that.
+        """Return what of epsilon is due to drawing finitely many bags, and how many bags are enough.
 
         Parameters
         ----------
@@ -792,11 +800,36 @@ class Certificate(CertificateMixin):
         -------
         price : float
         enough : int or None
-            None if the bags are not drawn, or if no number tried is enough.
+            The fewest bags with which the second moments that prove it are within 1 % of those for infinitely many.
+            None if the bags are not drawn, if nothing is promised for this share, or if it is more than a billion.
         """
+        delta = check_delta(delta, "Certificate.price")
         if self._derandomized:
             return 0.0, None
-        return price_of_bags(lambda n_bags: replace_bags(self, n_bags).epsilon(delta), self.n_bags)[1:]
+        price = self.epsilon(delta) - replace_bags(self, math.inf).epsilon(delta)
+        is_vacuous = self.without_rows_changing_range(delta) <= 0
+        return price, None if is_vacuous else enough_bags(lambda n_bags: self._squares(delta, n_bags))
+
+    def _describe_price(self, delta: float) -> str:
+        if self.without_rows_changing_range(delta) <= 0:
+            return ""
+
+        def epsilon(n_bags: float) -> float:
+            return replace_bags(self, n_bags).epsilon(delta)
+
+        return describe_price(epsilon, lambda n_bags: self._squares(delta, n_bags), self.n_bags, self.range_length)
+
+    def _squares(self, delta: float, n_bags: float) -> float:
+        """What second moments prove for a share of the rows with so many bags, in the units of the prediction."""
+        rest = float(as_share(delta, self.n_samples) - as_share(self.delta_range, self.n_samples))
+        return self._second_moment_epsilon(rest, n_bags) * self.outputs.width
+
+    def _second_moment_epsilon(self, delta: float, n_bags: float) -> float:
+        squares = bounds.second_moment_epsilon(delta, self._constant, n_bags, self.coupling)
+        if self._has_unequal_rows:
+            constants = self.scheme.row_constants
+            return min(squares, bounds.unequal_rows_epsilon(delta, constants, n_bags, self.coupling))
+        return squares
 
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as a dictionary that JSON takes; `from_dict` reads it back."""
@@ -841,6 +874,42 @@ class Certificate(CertificateMixin):
                     f"The dictionary says {name}={shown(values[name])}, but its other entries give {value!r}."
                 )
         return certificate
+
+    def leave_out(self, k: int) -> LeaveOutCertificate:
+        """Return what is proved about leaving out `k` rows at once, if which rows leave was random.
+
+        Parameters
+        ----------
+        k : int
+            How many rows, or groups.
+
+        Returns
+        -------
+        LeaveOutCertificate
+
+        Examples
+        --------
+        Half of the bags lose a row on average if one leaves, and nearly all if ten do. Small bags keep calm:
+
+        >>> from stablebag import Certificate, Subbagging
+        >>> for size in (0.5, 0.1):
+        ...     certificate = Certificate(Subbagging(size), n_samples=1000)
+        ...     print(size, round(certificate.leave_out(10).epsilon(delta=0.1), 4))
+        0.5 0.1589
+        0.1 0.053
+        """
+        owner, outputs = "Certificate.leave_out", self.outputs
+        if not (outputs.is_fixed or outputs.quantity is Quantity.RELATIVE):
+            raise ValueError(
+                f"What several {self.noun.plural} change in a range taken from the targets is not known. Clip to a "
+                "FixedRange."
+            )
+        if outputs.quantity in (Quantity.CLASS, Quantity.VECTOR) and self.scheme.empty_probability > 0:
+            raise ValueError(
+                f"Several {self.noun.plural} can take classes away, of which bags without {self.noun.plural} then tell "
+                "something else, and nothing is proved about that. Use a scheme without such bags, as Subbagging."
+            )
+        return LeaveOutCertificate(self, leave_out(self.scheme, check_integer(k, "k", owner, minimum=1)))
 
     def with_outputs(self, outputs: Outputs) -> "Certificate":
         """Return the certificate of the same bags for other outputs."""
@@ -1032,10 +1101,7 @@ class Certificate(CertificateMixin):
         first = self._one_row if capped else self._mean_square
         proved = [Bound(epsilon, Proof(f"{first}, {for_bags}, {self._whole_rows}"))]
         if bound == "best":
-            squares = bounds.second_moment_epsilon(delta, constant, bags, self.coupling)
-            if self._has_unequal_rows:
-                by_row = bounds.unequal_rows_epsilon(delta, self.scheme.row_constants, bags, self.coupling)
-                squares = min(squares, by_row)
+            squares = self._second_moment_epsilon(delta, bags)
             before = "" if self.scheme.is_symmetric else f"{PROPOSITION_5}, and "
             proved.append(
                 Bound(squares, Proof(f"{before}second moments of the bags, {self.coupling.describe(self.noun)}"))
@@ -1158,7 +1224,8 @@ class Certificate(CertificateMixin):
         use = f" Use {' or '.join(ways)}." if ways else ""
         return f"nothing is promised for delta = {as_given(delta)}; the bound is vacuous.{why}{use}"
 
-    def _setting(self) -> str:
+    def describe_setting(self) -> str:
+        """Say to which bags and outputs a bound applies."""
         law, noun = self.scheme, self.noun
         parts = f"{law.describe(noun.plural)}: {numbers_of(law, noun)}", count_bags(self.n_bags)
         return "; ".join([*parts, self.outputs.describe(law, noun)])

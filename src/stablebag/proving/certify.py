@@ -102,14 +102,14 @@ def certify(
     >>> print(certify(model).explain(delta=0.1))
     For every learner, every data set of 442 rows with this range of targets and every test point:
     the chance, over the draw of bags and seeds, that leaving out a row moves the prediction by
-    more than 33.96 is at most 0.1 on average over the rows.
+    more than 24.81 is at most 0.1 on average over the rows.
     Proved by second moments of the bags, the same seed and names of rows with and without the
     row, so that bags without it stay as they are, Theorem 20 for the range (subbagging, 221 of
     442 rows: p = 0.5, q = 0.000567; 500 bags; predictions in a range of length 321, which 2 of
     the rows can change).
-    Of it, 14.29 is the price of drawing 500 bags at random: with infinitely many it would be
-    19.67; 3,000 bags would halve that price.
-    The mean over rows, in expectation over bags and seeds, is at most 11.95 (second moments of
+    500 bags are enough for this proof: more would lower it by at most 1 %. With infinitely many,
+    a sharper proof gives 19.67.
+    The mean over rows, in expectation over bags and seeds, is at most 9.119 (second moments of
     the bags).
 
     What is measured with the bags that were drawn never exceeds what is proved about these bags:

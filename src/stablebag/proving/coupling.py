@@ -1,13 +1,14 @@
 """How the bags drawn with and without a row depend on each other: what is assumed, and what follows from it."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from stablebag._checks import check_choice, refuse_type, refuse_value
 from stablebag._wording import ROWS, Noun
+from stablebag.resampling.components import Components
 from stablebag.resampling.law import ResolvedScheme
 
 
@@ -86,15 +87,31 @@ class Matched(Coupling):
         A bound on the mean over rows in units of the variance of the output over bags; infinite if there is none.
     weighted : float
         A bound on the sum over rows of the same, each divided by n times its `row_constants`, for unequal rows.
+    parts : Components
+        Bias and noise by component.
+    weighted_parts : Components or None
+        The same for the weighted sum.
+    shift : float
+        How far a row can move the average through bags without rows alone.
+    shifted_share : float
+        The share of rows that can.
     """
 
     chance: float = 1.0
     per_variance: float = math.inf
     weighted: float = math.inf
+    parts: Components = field(default_factory=lambda: Components((), math.inf, 1.0), compare=False, repr=False)
+    weighted_parts: Components | None = field(default=None, compare=False, repr=False)
+    shift: float = 0.0
+    shifted_share: float = 0.0
 
     def mean_square(self, derandomized: Any, n_bags: float) -> Any:
-        """Return the bound: the mean of B independent differences has 1 - 1 / B of the squared mean, and 1 / B of v."""
-        return (1 - 1 / n_bags) * derandomized + self.noise / n_bags
+        """Return the smaller of two bounds: on rows and bags jointly (docs/proofs.md, 15), and on each by itself.
+
+        The mean of B independent differences has 1 - 1 / B of the squared mean, and 1 / B of v.
+        """
+        apart = (1 - 1 / n_bags) * derandomized + self.noise / n_bags
+        return min(apart, with_shift(self.parts.mean_square(n_bags), n_bags, self.shift, self.shifted_share))
 
     def radius(self, n_bags: float, monte_carlo_delta: Any) -> Any:
         """Return the smaller of what Bernstein's and Hoeffding's inequalities give for the differences."""
@@ -157,7 +174,30 @@ def matched(
     chance = law.largest_inclusion * diameter**2 + shift
     words = "the same seed and names of {rows} with and without the {row}, so that bags without it stay as they are"
     tail = "Bernstein's inequality for bags matched by the same seed and names of {rows}"
-    return Matched("matched", min(1.0, noise), words, tail, min(1.0, chance), per_variance, weighted)
+    return Matched(
+        "matched",
+        min(1.0, noise),
+        words,
+        tail,
+        min(1.0, chance),
+        per_variance,
+        weighted,
+        parts=law.matched_components(diameter),
+        weighted_parts=law.weighted_components,
+        shift=shift,
+        shifted_share=shifted_share,
+    )
+
+
+def with_shift(square: Any, n_bags: float, shift: float, share: float) -> Any:
+    """Add what bags without rows do if classes lose their only row: a share of the rows moves the average by a shift.
+
+    By Minkowski's inequality for the mean square over rows and draws; a single bag moves by 1 at most.
+    """
+    if shift == 0:
+        return square
+    added = (1 - 1 / n_bags) * shift**2 + shift / n_bags
+    return (np.sqrt(square) + math.sqrt(share * added)) ** 2
 
 
 def as_coupling(value: Any, owner: str, law: ResolvedScheme | None = None, **about: float) -> Coupling:

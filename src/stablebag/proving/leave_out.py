@@ -5,22 +5,17 @@ million of them left out are as quick as ten (docs/proofs.md, 15).
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln
 
-from stablebag._checks import check_bags, check_delta, check_integer, refuse_value
-from stablebag.proving.components import Block, Components, components
+from stablebag._checks import check_bags, check_delta, check_epsilon, check_integer, refuse_value
+from stablebag._wording import as_given, paragraphs, preformatted, rounded_up
+from stablebag.proving.coupling import Coupling, Matched
+from stablebag.resampling.components import MOST_LISTED, Components, log_chances, of_any_law
 from stablebag.resampling.law import ResolvedScheme
-from stablebag.resampling.schemes import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
-
-_MOST_LISTED = 5_000_000  # the most counts that are listed
-_MOST_LEVELS = 64  # the most components of subbagging that are told apart
-_MOST_DEGREES = 2_000  # the same for rows that are in bags independently
 
 
 @dataclass(frozen=True)
@@ -62,6 +57,19 @@ class LeaveOut:
         most = self.worst_case if math.isinf(n_bags) else 1.0
         return most if delta == 0 else min(most, math.sqrt(self.mean_square(n_bags) / delta))
 
+    def of_outputs(self, diameter: float, n_bags: float, coupling: Coupling) -> float:
+        """Bound the mean square for outputs within 1/2 of a point that are at most `diameter` apart."""
+        derandomized = min(self.constant / 4, (self.worst_case * diameter) ** 2)
+        if diameter == 1:
+            derandomized = self._derandomized
+        if math.isinf(n_bags):
+            return derandomized
+        if not isinstance(coupling, Matched):
+            return float(coupling.mean_square(derandomized, n_bags))
+        limit = self.parts.limit * diameter**2
+        apart = (1 - 1 / n_bags) * derandomized + min(limit, self.parts.top / 4) / n_bags
+        return min(float(self.parts.mean_square(n_bags, limit=limit)), apart)
+
     def of_variance(self, variance: Any, n_bags: float = math.inf, limit: float | None = None) -> Any:
         """Bound the mean square by the variance of a bag's output over bags, at a point or for vectors."""
         return self.parts.mean_square(n_bags, variance, limit)
@@ -100,19 +108,179 @@ def leave_out(law: ResolvedScheme, k: int) -> LeaveOut:
     if not law.is_symmetric:
         reason = "which rows leave would change the law of the bags of the others."
         raise refuse_value("law", owner, "one that treats all rows alike", str(law), reason)
-    log_avoids = _log_avoidance(law, k)
-    if k >= law.n_samples or log_avoids(k) == -math.inf:
+    avoids = _log_avoidance(law, k) if k < law.n_samples else -math.inf
+    if avoids == -math.inf:
         raise refuse_value("k", owner, "so few that a bag can avoid them", k, "some bags must have none of these rows.")
-    worst = float(-np.expm1(log_avoids(k)))
-    if k == 1:
-        parts = components(law)
-    elif type(law.scheme) is Subbagging:
-        parts = _swapped(int(law.bag_size), law.n_samples, k, worst)
-    elif type(law.scheme) in (BernoulliSubbagging, PoissonizedBagging):
-        parts = _deleted(law.mean_inclusion, law.n_samples, k, worst)
-    else:
-        parts = Components((Block(np.array([_largest_bias(law, k)]), np.zeros(1)),), math.inf, worst)
+    worst = -math.expm1(avoids)
+    parts = law.matched_components() if k == 1 else law.components_without(k, worst)
+    if parts is None:
+        parts = of_any_law(_largest_bias(law, k), worst)
     return LeaveOut(law, k, parts, parts.bias, worst)
+
+
+# -------------------------------------------------------------------------------------------------------- certificates
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOutCertificate:
+    """What is proved about leaving out several rows at once, if which rows leave was random.
+
+    Made by `Certificate.leave_out`. All sets of k rows are equally likely to leave; of rows that were chosen, such as
+    the oldest, only the worst case holds. With finitely many bags, the chance is also over the draw of bags and seeds.
+
+    Attributes
+    ----------
+    certificate : Certificate
+        What holds of one row.
+    proved : LeaveOut
+        What is proved for outputs in an interval of length 1.
+
+    Examples
+    --------
+    >>> from stablebag import Certificate, Subbagging
+    >>> certificate = Certificate(Subbagging(44), n_samples=442, n_bags=1000, coupling="matched")
+    >>> print(certificate.leave_out(22).explain(delta=0.1))
+    For every learner, every data set of 442 rows and every test point: if which 22 rows leave was
+    random, the chance, over these rows and the draw of bags and seeds, that leaving them out
+    moves the prediction by more than 0.1215 is at most 0.1.
+    Proved by mean squares over all sets of 22 rows, and second moments of the bags, the same seed
+    and names of rows with and without the row, so that bags without it stay as they are
+    (subbagging, 44 of 442 rows: p = 0.09955, q = 0.000203; 1,000 bags; predictions in a range of
+    length 1).
+    Rows that were chosen can move it further: with infinitely many bags, no 22 rows move it by
+    more than 0.9063 (the chance that a bag has one of them).
+    """
+
+    certificate: Any
+    proved: LeaveOut
+
+    @property
+    def k(self) -> int:
+        """How many rows are left out."""
+        return self.proved.k
+
+    @property
+    def n_samples(self) -> int:
+        """The number of training rows."""
+        return int(self.certificate.n_samples)
+
+    @property
+    def range_length(self) -> float:
+        """The largest distance between two predictions."""
+        return float(self.certificate.range_length)
+
+    def epsilon(self, delta: float) -> float:
+        """Return the perturbation that at most a share `delta` of the sets of k rows exceeds.
+
+        Parameters
+        ----------
+        delta : float
+            A share of all sets of k rows, in [0, 1]; with finitely many bags, a chance.
+
+        Returns
+        -------
+        float
+            In the units of the prediction.
+        """
+        delta = check_delta(delta, "LeaveOutCertificate.epsilon")
+        if self.k == 1:
+            return float(self.certificate.epsilon(delta))
+        if delta in (0, 1):
+            return 0.0 if delta else self.worst_case()
+        return min(self.worst_case(), self.rms() / math.sqrt(delta))
+
+    def delta(self, epsilon: float) -> float:
+        """Return the share of sets of k rows that can move the prediction by more than `epsilon`.
+
+        Parameters
+        ----------
+        epsilon : float
+            A perturbation, in the units of the prediction.
+
+        Returns
+        -------
+        float
+        """
+        epsilon = check_epsilon(epsilon, "LeaveOutCertificate.delta")
+        if self.k == 1:
+            return float(self.certificate.delta(epsilon))
+        if epsilon >= self.worst_case():
+            return 0.0
+        root = self.rms()
+        return 1.0 if root >= epsilon else (root / epsilon) ** 2
+
+    def mean(self) -> float:
+        """Return a bound on the mean over sets of k rows."""
+        return float(self.certificate.mean()) if self.k == 1 else self.rms()
+
+    def rms(self) -> float:
+        """Return a bound on the root of the mean over sets of k rows of the expected squared perturbation."""
+        if self.k == 1:
+            return float(self.certificate.rms())
+        outputs, coupling, n_bags = self.certificate.outputs, self.certificate.coupling, self.certificate.n_bags
+        square = self.proved.of_outputs(outputs.diameter, n_bags, coupling)
+        return float(min(outputs.diameter, math.sqrt(square)) * outputs.width)
+
+    def worst_case(self) -> float:
+        """Return the perturbation that no k rows exceed, whichever they are; with finitely many bags, the range."""
+        if self.k == 1:
+            return float(self.certificate.worst_case())
+        return self._of_all_bags if math.isinf(self.certificate.n_bags) else self.range_length
+
+    def explain(self, delta: float = 0.05) -> str:
+        """Explain in sentences what is promised for a share `delta` of the sets of k rows.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            A share of all sets of k rows, in [0, 1].
+
+        Returns
+        -------
+        str
+        """
+        of, epsilon = self.certificate, self.epsilon(check_delta(delta, "LeaveOutCertificate.explain"))
+        noun, k, drawn = of.noun, self.k, math.isfinite(of.n_bags)
+        several = f"{k:,} {noun.plural if k > 1 else noun.singular}"
+        verb, them = ("leave", "them") if k > 1 else ("leaves", "it")
+        data = f"every data set of {noun.count(self.n_samples)}{of.condition}"
+        over = f"these {noun.plural} and the draw of bags and seeds" if drawn else f"these {noun.plural}"
+        chance = f"the chance, over {over}, that leaving {them} out"
+        promise = (
+            f"{chance} moves {of.outputs.moved} more than {rounded_up(epsilon)}{of.outputs.unit} is at most "
+            f"{as_given(delta)}."
+        )
+        if epsilon >= self.range_length > 0:
+            promise = f"nothing is promised for delta = {as_given(delta)}; the bound is vacuous."
+        bags = f", and second moments of the bags, {of.coupling.describe(noun)}" if drawn else ""
+        by = f"mean squares over all sets of {several}{bags}" if k > 1 else of.best(delta).proof.words
+        any_k = (
+            f"{noun.plural.capitalize()} that were chosen can move it further: with infinitely many bags, no {several} "
+            f"{'move' if k > 1 else 'moves'} it by more than {rounded_up(self._of_all_bags)}{of.outputs.unit} (the "
+            f"chance that a bag has {'one of them' if k > 1 else 'it'})."
+        )
+        return paragraphs(
+            [
+                f"For every learner, {data} and every test point: if which {several} {verb} was random, {promise}",
+                f"Proved by {by} ({of.describe_setting()}).",
+                any_k,
+            ]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the certificate as a dictionary that JSON takes."""
+        return {**self.certificate.to_dict(), "about": "random rows left out together", "n_left_out": self.k}
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def _repr_html_(self) -> str:
+        return preformatted(self.explain())
+
+    @property
+    def _of_all_bags(self) -> float:
+        outputs = self.certificate.outputs
+        return min(1.0, self.proved.worst_case) * float(outputs.diameter * outputs.width)
 
 
 # -------------------------------------------------------------------------------------------------------- two versions
@@ -187,14 +355,14 @@ def between_versions(law: ResolvedScheme, n_gone: int, n_new: int) -> BetweenVer
     both, second = (fixed.resolve(law.n_samples + more) for more in (n_new, n_new - n_gone))
     if n_gone + n_new == 0:
         return BetweenVersions(0.0, 0.0, 0.0)
-    changed = float(-np.expm1(_log_avoidance(both, n_gone + n_new)(n_gone + n_new)))
+    changed = -math.expm1(_log_avoidance(both, n_gone + n_new))
     first_step = leave_out(law, n_gone) if n_gone else None
     second_step = leave_out(second, n_new) if n_new else None
     worst = max(step.worst_case for step in (first_step, second_step) if step)
     roots = [math.sqrt(step.mean_square()) for step in (first_step, second_step) if step]
     square = sum(roots) ** 2
-    if type(law.scheme) is Subbagging:
-        n, m = both.n_samples, int(law.bag_size)
+    if (m := both.subset_size) is not None:
+        n = both.n_samples
         gone, new = n_gone / (n - n_gone), n_new / (n - n_new)
         square = min(square, m / (n - m) * (gone + new + 2 * gone * new) / 4)
     return BetweenVersions(changed, square, worst)
@@ -203,51 +371,32 @@ def between_versions(law: ResolvedScheme, n_gone: int, n_new: int) -> BetweenVer
 # --------------------------------------------------------------------------------------------------------- the chances
 
 
-def _log_avoidance(law: ResolvedScheme, k: int) -> Callable[[Any], Any]:
-    """Return the logarithm of the chance that a bag has none of u given rows, as a function of u."""
-    n, scheme = law.n_samples, law.scheme
-    if type(scheme) is Subbagging:
-        m = int(law.bag_size)
-        return lambda u: _log_disjoint(m, n, int(u))
-    if type(scheme) is BernoulliSubbagging:
-        return lambda u: u * math.log1p(-law.inclusion_probability)
-    if type(scheme) is PoissonizedBagging:
-        return lambda u: -u * float(scheme.share_of(n))
-    if type(scheme) is ClassicalBagging:
-        return lambda u: int(law.bag_size) * np.log1p(-np.minimum(u, n) / n) if np.max(u) < n else -math.inf
-    chances = np.array([_avoidance(law, u) for u in range(min(2 * k, n) + 1)])
-    with np.errstate(divide="ignore"):
-        logs = np.log(chances)
-    return lambda u: logs[u]
-
-
-def _avoidance(law: ResolvedScheme, u: int) -> float:
-    counts = law.count_law(u) if u else np.ones(1)
-    if counts is None:
+def _log_avoidance(law: ResolvedScheme, n_rows: int) -> float:
+    """Return the logarithm of the chance that a bag has none of so many given rows."""
+    found = law.log_avoidance(n_rows)
+    if found is None:
         reason = "it must say how many of some rows are in a bag: define count_law."
         raise refuse_value("law", "leave_out", "one whose bags are known", str(law), reason)
-    return float(counts[0])
+    return found
 
 
 def _log_ratio(law: ResolvedScheme, k: int, common: np.ndarray) -> np.ndarray:
     """log of the chance to avoid two sets of k rows with so many in common, over the squared chance to avoid one."""
-    n, scheme = law.n_samples, law.scheme
-    if type(scheme) is ClassicalBagging:
-        centred = (common - k * (k / n)) / n
-        with np.errstate(divide="ignore"):
-            return np.asarray(int(law.bag_size) * np.log1p(np.maximum(-1.0, centred / (1 - k / n) ** 2)))
-    logs = _log_avoidance(law, k)
-    return np.array([logs(int(2 * k - x)) - 2 * logs(k) for x in common])
+    known = law.log_joint_avoidance(k, common)
+    if known is not None:
+        return known
+    once = _log_avoidance(law, k)
+    return np.array([_log_avoidance(law, int(2 * k - x)) - 2 * once for x in common])
 
 
 def _largest_bias(law: ResolvedScheme, k: int) -> float:
     """The largest mean square per unit of variance: of components 0 and 1, which no other exceeds."""
     n = law.n_samples
-    if k > _MOST_LISTED:
+    if k > MOST_LISTED:
         return math.inf
     common = np.arange(max(0, 2 * k - n), k + 1, dtype=float)
     x = common[:-1]
-    logs = _log_chances(np.log((k - x) / (x + 1) * (k - x) / (n - 2 * k + x + 1)))
+    logs = log_chances(np.log((k - x) / (x + 1) * (k - x) / (n - 2 * k + x + 1)))
     ratio = _log_ratio(law, k, common)
     small = ratio < 30
     excess = np.exp(np.minimum(logs + np.where(small, 0.0, ratio), 700.0))
@@ -257,109 +406,7 @@ def _largest_bias(law: ResolvedScheme, k: int) -> float:
     return max(0.0, *both) * (1 + 1e-9) if max(both) < 1e200 else math.inf
 
 
-def _log_chances(log_ratios: np.ndarray) -> np.ndarray:
-    """The logarithms of the law whose chances have these ratios, summed outwards from its largest chance."""
-    mode = int(np.searchsorted(-log_ratios, 0.0))  # the ratios fall
-    logs = np.concatenate([-np.cumsum(log_ratios[:mode][::-1])[::-1], [0.0], np.cumsum(log_ratios[mode:])])
-    return np.asarray(logs - math.log(float(np.exp(logs).sum())))
-
-
 def _by_steps(law: ResolvedScheme, k: int) -> float:
     """The mean square of k steps of one row each, by Minkowski's inequality, times four; for outputs in [0, 1]."""
-    n, scheme = law.n_samples, law.scheme
-    if type(scheme) is Subbagging or k > _MOST_LISTED:
-        return math.inf  # what is known is smaller
-    left = n - np.arange(k, dtype=float)
-    p = law.mean_inclusion
-    if type(scheme) in (BernoulliSubbagging, PoissonizedBagging):
-        constants = p / (1 - p) / left
-    elif type(scheme) is ClassicalBagging and n - k > 1:
-        m = int(law.bag_size)
-        # With A_u the chance to avoid u rows: p / (1 - p) = 1 / A_1 - 1 and q / (1 - p)^2 = 1 - A_2 / A_1^2.
-        constants = (np.expm1(-m * np.log1p(-1 / left)) - np.expm1(m * np.log1p(-1 / (left - 1) ** 2))) / left
-    else:
-        return math.inf
-    return float(np.sqrt(constants).sum()) ** 2 * (1 + 1e-12)
-
-
-# ------------------------------------------------------------------------------------------------------- by component
-
-
-def _swapped(m: int, n: int, k: int, worst: float) -> Components:
-    """Subbagging: rows that leave a bag give way to the next to arrive, and components are those of the swaps."""
-    out, levels = n - m, min(m, n - m)
-    # How many of the k arrive before m + 1 others have: given that, a bag and its successor are independent subsets.
-    if k == out:
-        u, chance = np.array([float(k)]), np.ones(1)
-    else:
-        u = _likely(m, n, k)
-        chance = np.exp(_log_chances(np.log((m + u[:-1] + 1) / (u[:-1] + 1) * (k - u[:-1]) / (out - u[:-1] - 1))))
-    blocks, log_kept, bias = [], np.zeros(len(u)), 1.0
-    with np.errstate(divide="ignore"):
-        for j in range(1, min(levels, _MOST_LEVELS) + 1):
-            log_kept += np.log1p(-np.minimum(u, out - j + 1) / (out - j + 1)) - np.log1p(u / (m - j + 1))
-            bias *= (
-                (k / (out * (n - k)) * m) if j == 1 else (k - j + 1) * (m - j + 1) / ((out - j + 1) * (n - k - j + 1))
-            )
-            blocks.append(Block(np.array([max(0.0, bias)]), np.array([2 * float(chance @ -np.expm1(log_kept))])))
-            if bias < 1e-12 * float(blocks[0].bias[0]):
-                break
-    top = float(blocks[-1].noise[0])
-    if levels > len(blocks):
-        # The noisiest component keeps at least what bags keep that none, or one, of the k would have entered.
-        top = 2 * min(1.0, 1 - _kept_by_noisiest(m, n, k))
-        blocks.append(Block(np.maximum(0.0, [bias]), np.array([top])))
-    return Components(tuple(blocks), top * (1 + 1e-12), worst)
-
-
-def _deleted(p: float, n: int, k: int, worst: float) -> Components:
-    """Rows that come independently of each other: components are sets of rows, told apart by how many they are."""
-    log_odds, log_top = math.log(p) - math.log1p(-p), -k * math.log1p(-p)
-    degrees = min(k, _MOST_DEGREES)
-    j = np.arange(1, degrees + 1, dtype=float)
-    # C(k, j)^2 / C(n, j) (p / (1 - p))^j, and 1 - C(n - j, k) / C(n, k).
-    logs = np.cumsum(2 * np.log((k - j + 1) / j) - np.log((n - j + 1) / j) + log_odds)
-    if log_top > 700 or logs.max() > 600:
-        bias = np.array([math.exp(min(700.0, float(logs.max()))) * degrees])
-        return Components((Block(bias if k == degrees else np.array([math.inf]), np.zeros(1)),), math.inf, worst)
-    bias = np.exp(logs)
-    missed = np.cumprod(np.maximum(0.0, 1 - k / (n - j + 1)))  # 0 for sets so large that the k rows meet them
-    noise = (1 - missed) * math.exp(log_top)
-    if k > degrees:  # what is not told apart falls at least as fast as here, and is as noisy as anything
-        ratio = math.exp(
-            2 * math.log((k - degrees) / (degrees + 1)) - math.log((n - degrees) / (degrees + 1)) + log_odds
-        )
-        rest = bias[-1] * ratio / (1 - ratio) if ratio < 1 else math.inf
-        bias, noise = np.append(bias, rest), np.append(noise, math.exp(log_top))
-    top = math.exp(log_top) if math.isfinite(bias.sum()) else math.inf
-    return Components((Block(bias, noise),), top, worst)
-
-
-def _likely(m: int, n: int, k: int) -> np.ndarray:
-    """Numbers of the k rows that may arrive before m + 1 others do, but for a negligible chance."""
-    mean = k * (m + 1) / (n - k + 1)
-    spread = math.sqrt(mean * (n + 1) / (n - k + 1) * (1 - (m + 1) / (n - k + 2))) + 1
-    first = max(0, math.floor(mean - 12 * spread) - 60)
-    return np.arange(first, min(k, math.ceil(mean + 12 * spread) + 60) + 1, dtype=float)
-
-
-def _kept_by_noisiest(m: int, n: int, k: int) -> float:
-    """A lower bound on what the noisiest component of subbagging keeps: the first terms of a sum of positive ones."""
-    out, levels = n - m, min(m, n - m)
-    total, term, u = 0.0, math.exp(_log_disjoint(m + 1, n, k)), 0
-    while term > 0 and u < min(k, 1000):
-        total += term
-        ratio = (m + u + 1) / (u + 1) * (k - u) / max(1, out - u - 1)
-        term *= ratio * max(0, out - levels - u) / (out - u) * (m - levels + u + 1) / (m + u + 1)
-        u += 1
-    return (total + term) * (1 - 1e-9)
-
-
-def _log_disjoint(a: int, n: int, k: int) -> float:
-    """log of C(n - a, k) / C(n, k): the chance that k random rows miss a given ones."""
-    if a + k > n:
-        return -math.inf
-    short, long = sorted((a, k))
-    if short <= _MOST_LISTED:
-        return float(np.log1p(-long / (n - np.arange(short, dtype=float))).sum())
-    return float(gammaln(n - a + 1) - gammaln(n - a - k + 1) + gammaln(n - k + 1) - gammaln(n + 1))
+    constants = law.constants_by_steps(k) if k <= MOST_LISTED else None
+    return math.inf if constants is None else float(np.sqrt(constants).sum()) ** 2 * (1 + 1e-12)

@@ -13,7 +13,7 @@ from functools import lru_cache, partial
 import numpy as np
 from scipy.special import ndtr
 
-from stablebag.proving.components import Components
+from stablebag.resampling.components import Components
 
 _BERRY_ESSEEN = 0.4748  # Shevtsova (2011), for sums of independent terms with the same law
 _EPSILONS = 1.004  # the ratio of the epsilons that are tried: the same for every delta

@@ -27,6 +27,7 @@ from stablebag._checks import (
 )
 from stablebag._seeds import RandomState, Seeds
 from stablebag.resampling.bags import Bags, Probability, WeightedBag
+from stablebag.resampling.components import Components, of_any_law
 from stablebag.resampling.covariance import symmetric_norm
 from stablebag.resampling.drawing import Arrivals, Picked, RowKeys, batches
 from stablebag.resampling.law_checks import (
@@ -136,9 +137,9 @@ class ResamplingScheme:
     is outside the paper's Assumption 7; its guarantees are weaker, but they still hold (docs/proofs.md, 1). A scheme
     that does not treat all rows alike is an `UnequalScheme`.
 
-    More about the law is optional, and makes certificates sharper: `count_law`, `matched_noise`, `raggedness` and
-    `subset_size`. If you derive a scheme from one that defines these and change how bags are drawn, they no longer
-    count, because they are proved for the parent's law. Define them again if they hold for yours.
+    More about the law is optional, and makes certificates sharper: `count_law`, `matched_noise`, `matched_components`,
+    `raggedness` and `subset_size`. If you derive a scheme from one that defines these and change how bags are drawn,
+    they no longer count, because they are proved for the parent's law. Define them again if they hold for yours.
 
     `resolve` keeps a copy of the scheme, so changing the scheme afterwards does not change a law made from it.
 
@@ -251,6 +252,36 @@ class ResamplingScheme:
     def matched_noise(self, n_samples: int) -> Sequence[MatchedNoise]:
         """Return what is known about matched bags with and without a row, for all rows or for each kind of rows."""
         return [MatchedNoise(1.0, float(self.inclusion_probability(n_samples)))]
+
+    def matched_components(self, n_samples: int, diameter: float) -> Components:
+        """Return the components of what leaving a row out of matched bags does, for outputs of this diameter."""
+        law = ResolvedScheme(self, n_samples)
+        return of_any_law(law.constant, law.mean_inclusion * diameter**2)
+
+    def weighted_components(self, n_samples: int) -> Components | None:
+        """Return those of the sum of squares, each divided by n times its `row_constants`; None if unknown."""
+        return None
+
+    def components_without(self, n_samples: int, n_rows: int, limit: float) -> Components | None:
+        """Return those of leaving several rows out, if more is known than follows from the chances to avoid rows."""
+        return None
+
+    def log_avoidance(self, n_samples: int, n_rows: int) -> float | None:
+        """Return the logarithm of the chance that a bag has none of so many given rows; None if unknown."""
+        counts = ResolvedScheme(self, n_samples).count_law(n_rows) if n_rows else np.ones(1)
+        with np.errstate(divide="ignore"):
+            return None if counts is None else float(np.log(counts[0]))
+
+    def log_joint_avoidance(self, n_samples: int, n_rows: int, common: np.ndarray) -> np.ndarray | None:
+        """Return the log of P(avoid two sets of rows with so many in common) / P(avoid one)^2, if it loses digits."""
+        return None
+
+    def constants_by_steps(self, n_samples: int, n_rows: int) -> np.ndarray | None:
+        """Return the constants of the laws of all rows, one row less, and so on, in steps of one row; None if unknown.
+
+        The steps are those of `without_one`.
+        """
+        return None
 
     def raggedness(self, n_samples: int) -> float:
         """Return a bound, for every bag, on the mean over rows of 1(row is out) / P(row is out).
@@ -493,6 +524,54 @@ class ResolvedScheme:
         """What is known about matched bags with and without a row, for all rows or for each kind of rows."""
         kinds: Sequence[MatchedNoise] = self._ask("matched_noise")
         return kinds
+
+    def matched_components(self, diameter: float = 1.0) -> Components:
+        """Return the components of what leaving a row out of matched bags does (docs/proofs.md, 15).
+
+        Parameters
+        ----------
+        diameter : float, default=1.0
+            The largest distance between two outputs; for vectors, in units of twice their radius.
+
+        Returns
+        -------
+        Components
+
+        Examples
+        --------
+        >>> from stablebag import Subbagging
+        >>> found = Subbagging(5).resolve(10).matched_components()
+        >>> round(found.bias, 9), round(found.top, 9)  # c = 1 / 9, and 2 p (1 + 1 / 5)
+        (0.111111111, 1.2)
+        """
+        found: Components = self._ask("matched_components", diameter)
+        return found
+
+    @property
+    def weighted_components(self) -> Components | None:
+        """Those of the sum over rows of squares, each divided by n times the constant of its row; None if unknown."""
+        found: Components | None = self._ask("weighted_components")
+        return found
+
+    def components_without(self, n_rows: int, limit: float) -> Components | None:
+        """Return those of leaving several rows out of matched bags; None if only chances to avoid rows are known."""
+        found: Components | None = self._ask("components_without", n_rows, limit)
+        return found
+
+    def log_avoidance(self, n_rows: int) -> float | None:
+        """Return the logarithm of the chance that a bag has none of so many given rows; None if unknown."""
+        found: float | None = self._ask("log_avoidance", n_rows)
+        return found
+
+    def log_joint_avoidance(self, n_rows: int, common: np.ndarray) -> np.ndarray | None:
+        """Return the log of P(avoid two sets of rows with so many in common) / P(avoid one)^2, if it is known."""
+        found: np.ndarray | None = self._ask("log_joint_avoidance", n_rows, common)
+        return found
+
+    def constants_by_steps(self, n_rows: int) -> np.ndarray | None:
+        """Return the constants of the laws of all rows, one row less, and so on; None if unknown."""
+        found: np.ndarray | None = self._ask("constants_by_steps", n_rows)
+        return found
 
     @property
     def raggedness(self) -> float:

@@ -14,6 +14,16 @@ from stablebag._checks import check_integer, check_samples, refuse_type, refuse_
 from stablebag._seeds import RandomState, Seeds
 from stablebag._wording import probability, written_size
 from stablebag.resampling.bags import WeightedBag
+from stablebag.resampling.components import (
+    Components,
+    log_disjoint,
+    of_any_law,
+    of_draws,
+    of_independent_rows,
+    of_several_independent_rows,
+    of_swaps,
+    of_swaps_of_several,
+)
 from stablebag.resampling.drawing import Arrivals, Picked
 from stablebag.resampling.law import (
     MatchedNoise,
@@ -93,6 +103,16 @@ class Subbagging(SizedScheme):
         m, p = self.whole_size(n_samples), float(self.inclusion_probability(n_samples))
         return [MatchedNoise(1.0, p, 2 * p * swap_rate(m, n_samples))]
 
+    def matched_components(self, n_samples: int, diameter: float) -> Components:
+        m, p = self.whole_size(n_samples), float(self.inclusion_probability(n_samples))
+        return of_swaps(m, n_samples, self.covariance_norm(n_samples), p * diameter**2)
+
+    def components_without(self, n_samples: int, n_rows: int, limit: float) -> Components:
+        return of_swaps_of_several(self.whole_size(n_samples), n_samples, n_rows, limit)
+
+    def log_avoidance(self, n_samples: int, n_rows: int) -> float:
+        return log_disjoint(self.whole_size(n_samples), n_samples, n_rows)
+
     def raggedness(self, n_samples: int) -> float:
         return 1.0
 
@@ -167,6 +187,19 @@ class BernoulliSubbagging(SizedScheme):
 
     def matched_noise(self, n_samples: int) -> list[MatchedNoise]:
         return _noise_of_independent_rows(float(self.share_of(n_samples)))
+
+    def matched_components(self, n_samples: int, diameter: float) -> Components:
+        p = float(self.share_of(n_samples))
+        return of_independent_rows(p, n_samples, self.covariance_norm(n_samples), p * diameter**2)
+
+    def components_without(self, n_samples: int, n_rows: int, limit: float) -> Components:
+        return of_several_independent_rows(float(self.share_of(n_samples)), n_samples, n_rows, limit)
+
+    def log_avoidance(self, n_samples: int, n_rows: int) -> float:
+        return n_rows * math.log1p(-float(self.share_of(n_samples)))
+
+    def constants_by_steps(self, n_samples: int, n_rows: int) -> np.ndarray:
+        return _constants_of_independent_rows(float(self.share_of(n_samples)), n_samples, n_rows)
 
     def empty_probability(self, n_samples: int) -> float:
         return math.exp(n_samples * math.log1p(-float(self.share_of(n_samples))))
@@ -255,6 +288,28 @@ class ClassicalBagging(SizedScheme):
     def count_law_roundings(self, n_samples: int, n_rows: int) -> float:
         return self.whole_size(n_samples)
 
+    def matched_components(self, n_samples: int, diameter: float) -> Components:
+        limit, constant = self.inclusion_probability(n_samples) * diameter**2, self.covariance_norm(n_samples)
+        if n_samples == 1:
+            return of_any_law(constant, limit)
+        return of_draws(self.whole_size(n_samples), n_samples, constant, limit)
+
+    def log_avoidance(self, n_samples: int, n_rows: int) -> float:
+        return self.whole_size(n_samples) * math.log1p(-n_rows / n_samples) if n_rows < n_samples else -math.inf
+
+    def log_joint_avoidance(self, n_samples: int, n_rows: int, common: np.ndarray) -> np.ndarray:
+        centred = (common - n_rows * (n_rows / n_samples)) / n_samples
+        with np.errstate(divide="ignore"):
+            each = np.log1p(np.maximum(-1.0, centred / (1 - n_rows / n_samples) ** 2))
+        return np.asarray(self.whole_size(n_samples) * each)
+
+    def constants_by_steps(self, n_samples: int, n_rows: int) -> np.ndarray | None:
+        if n_samples - n_rows <= 1:
+            return None
+        m, left = self.whole_size(n_samples), n_samples - np.arange(n_rows, dtype=float)
+        # With A_u the chance to avoid u rows: p / (1 - p) = 1 / A_1 - 1 and q / (1 - p)^2 = 1 - A_2 / A_1^2.
+        return np.asarray((np.expm1(-m * np.log1p(-1 / left)) - np.expm1(m * np.log1p(-1 / (left - 1) ** 2))) / left)
+
     def empty_probability(self, n_samples: int) -> float:
         return 0.0
 
@@ -325,6 +380,19 @@ class PoissonizedBagging(SizedScheme):
     def matched_noise(self, n_samples: int) -> list[MatchedNoise]:
         return _noise_of_independent_rows(self.inclusion_probability(n_samples))
 
+    def matched_components(self, n_samples: int, diameter: float) -> Components:
+        p = self.inclusion_probability(n_samples)
+        return of_independent_rows(p, n_samples, self.covariance_norm(n_samples), p * diameter**2)
+
+    def components_without(self, n_samples: int, n_rows: int, limit: float) -> Components:
+        return of_several_independent_rows(self.inclusion_probability(n_samples), n_samples, n_rows, limit)
+
+    def log_avoidance(self, n_samples: int, n_rows: int) -> float:
+        return -n_rows * float(self.share_of(n_samples))
+
+    def constants_by_steps(self, n_samples: int, n_rows: int) -> np.ndarray:
+        return _constants_of_independent_rows(self.inclusion_probability(n_samples), n_samples, n_rows)
+
     def empty_probability(self, n_samples: int) -> float:
         return math.exp(-self.expected_size(n_samples))
 
@@ -343,6 +411,10 @@ class PoissonizedBagging(SizedScheme):
 def _noise_of_independent_rows(p: float) -> list[MatchedNoise]:
     """What the inequality of Efron and Stein says if rows are in bags independently of each other."""
     return [MatchedNoise(1.0, p, 1 / (1 - p))]
+
+
+def _constants_of_independent_rows(p: float, n_samples: int, n_rows: int) -> np.ndarray:
+    return np.asarray(p / (1 - p) / (n_samples - np.arange(n_rows, dtype=float)))
 
 
 # -------------------------------------------------------------------------------------------------------------- schemes

@@ -17,6 +17,7 @@ from numpy.random import Generator
 
 from stablebag._checks import as_array, as_share, check_samples, is_missing, read_only, refuse_type, refuse_value
 from stablebag.resampling.bags import WeightedBag
+from stablebag.resampling.components import Components, block, swap_noise
 from stablebag.resampling.covariance import given_out, moments, norm_of
 from stablebag.resampling.drawing import Arrivals, Picked, RowKeys
 from stablebag.resampling.law import (
@@ -472,6 +473,18 @@ class StratifiedSubbagging(UnequalScheme):
             for m, size, constant in of_strata
         ]
 
+    def matched_components(self, n_samples: int, diameter: float) -> Components:
+        sizes, shares, noises, tops, constants = self._noises(n_samples)
+        blocks = tuple(block(*pair) for pair in zip(constants, shares * noises, strict=True))
+        limits = [min(m / n * diameter**2, top / 4) for (m, n), top in zip(sizes, tops, strict=True)]
+        return Components(blocks, float(shares @ tops), float(shares @ np.array(limits)))
+
+    def weighted_components(self, n_samples: int) -> Components:
+        sizes, shares, noises, tops, constants = self._noises(n_samples)
+        blocks = tuple(block(1.0, noise) for noise in shares * noises / constants)
+        limits = [min(m / n, top / 4) for (m, n), top in zip(sizes, tops, strict=True)]
+        return Components(blocks, float(shares / constants @ tops), float(shares / constants @ np.array(limits)))
+
     def raggedness(self, n_samples: int) -> float:
         return 1.0
 
@@ -526,6 +539,14 @@ class StratifiedSubbagging(UnequalScheme):
     def __repr__(self) -> str:
         shown = "" if self.strata is None else f", strata=<{np.size(_values(self.strata)):,} labels>"
         return f"{type(self).__name__}(bag_size={self.bag_size!r}{shown})"
+
+    def _noises(self, n_samples: int) -> tuple[list[tuple[int, int]], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Of each stratum: its sizes, its share, the noise of its first component and of its noisiest, its constant."""
+        parts, in_bags = self.layout(n_samples)
+        sizes = list(zip(in_bags.tolist(), parts.sizes.tolist(), strict=True))
+        each = [(n / n_samples, swap_noise(m, n, 1), swap_noise(m, n)) for m, n in sizes]
+        shares, noises, tops = np.array(each, dtype=float).T
+        return sizes, shares, noises, tops, np.array(self._constants(n_samples))
 
     def _constants(self, n_samples: int) -> list[float]:
         """The constant of each stratum; infinite if its rows are in every bag, after another was left out."""
@@ -740,6 +761,13 @@ class ClusterSubbagging(UnequalScheme):
         largest = float(parts.sizes[there].max()) * len(there) / n_samples  # relative to the mean over clusters
         (known,) = super().matched_noise(n_samples)
         return [replace(known, per_variance=2 * (m / len(there) * swap_rate(m, len(there)) * largest))]
+
+    def matched_components(self, n_samples: int, diameter: float) -> Components:
+        parts, m, there = self._layout(n_samples)
+        largest = float(parts.sizes[there].max()) * len(there) / n_samples
+        one, top = largest * swap_noise(m, len(there), 1), largest * swap_noise(m, len(there))
+        law = ResolvedScheme(self, n_samples)
+        return Components((block(law.constant, one),), top, law.mean_inclusion * diameter**2)
 
     def raggedness(self, n_samples: int) -> float:
         # Outside of a bag are all clusters but m, weighted by one over their chance to be there, and barred ones.

@@ -239,7 +239,7 @@ def facts_of(study: Any) -> Facts:
     at = "the test point" if n_points == 1 else f"the worst of {n_points:,} test points"
     proved = tuple(guarantees(study.bagged, study.proved, study.anew, study.refitted, delta, compared.weights))
     of_guarantees = {"measured": "measured", "proved": "proved", "price": "of it, price of the bags",
-                     "bags": "bags that halve that"}  # fmt: skip
+                     "bags": "bags that are enough"}  # fmt: skip
     sections = (
         Section("changes", f"How far {study.distance} changed without {compared.where()}", models,
                 tuple(changes(compared, delta))),
@@ -395,7 +395,7 @@ def guarantees(
 
 
 def _bound_and_price(proved: StabilityCertificate, delta: float) -> tuple[float, tuple[float, int | None]]:
-    """The bound, what of it is due to drawing finitely many bags, and how many bags would halve that."""
+    """The bound, what of it is due to drawing finitely many bags, and how many bags are enough."""
     bound = _bound(proved, proved.epsilon(delta))
     if math.isnan(bound) or not hasattr(proved, "price"):
         return bound, (math.nan, None)
@@ -413,7 +413,7 @@ def _how_guarantees_are_read(study: Any, facts: tuple[Fact, ...]) -> str:
     bags = study.bagged.bags
     price = ""
     if bags is not None and bags.n_bags is not None:
-        price = f"; the price is what drawing {bags.n_bags:,} bags at random, and not more, adds to a bound"
+        price = f"; the price is how much less a bound would be with infinitely many bags in place of {bags.n_bags:,}"
     error = " ± is a standard error." if any(not math.isnan(fact["error"]) for fact in facts) else ""
     return f"Where a cell is empty, nothing was measured, or nothing is proved{price}.{error}"
 

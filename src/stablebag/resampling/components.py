@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from stablebag.resampling.law import ResolvedScheme
-from stablebag.resampling.schemes import BernoulliSubbagging, ClassicalBagging, PoissonizedBagging, Subbagging
-from stablebag.resampling.unequal import ClusterSubbagging, StratifiedSubbagging
-
+MOST_LISTED = 5_000_000  # the most counts that are listed
 _MOST_DEGREES = 2_000  # the most components of a block that are told apart
+_MOST_LEVELS = 64  # the same of subbagging without several rows
 
 
 class Block(NamedTuple):
@@ -68,7 +66,7 @@ class Components:
         Examples
         --------
         >>> from stablebag import Subbagging
-        >>> square = components(Subbagging(221).resolve(442)).mean_square(n_bags=500)
+        >>> square = Subbagging(221).resolve(442).matched_components().mean_square(n_bags=500)
         >>> round(math.sqrt(square / 0.1), 9)
         0.075517185
         """
@@ -130,93 +128,37 @@ def _largest_root(bias: np.ndarray, noise: np.ndarray) -> float:
     return high * (1 + 1e-14 * len(bias))
 
 
-def components(law: ResolvedScheme, diameter: float = 1.0) -> Components:
-    """Return the components of leaving one row out of matched bags of a law.
-
-    Proved here (docs/proofs.md, 15) for the four schemes of the paper, strata and clusters. For other schemes the noise
-    is only bounded by the chance that a row is in a bag, whatever the variance.
-
-    Parameters
-    ----------
-    law : ResolvedScheme
-        The law of the bags, which must draw matched ones.
-    diameter : float, default=1.0
-        The largest distance between two outputs; for vectors, in units of twice their radius.
-
-    Returns
-    -------
-    Components
-
-    Examples
-    --------
-    >>> from stablebag import Subbagging
-    >>> found = components(Subbagging(5).resolve(10))
-    >>> round(found.bias, 9), round(found.top, 9)  # c = 1 / 9, and 2 p (1 + 1 / 5)
-    (0.111111111, 1.2)
-    """
-    p, n, constant = law.mean_inclusion, law.n_samples, law.constant
-    limit = p * diameter**2
-    if type(law.scheme) is Subbagging:
-        m = int(law.bag_size)
-        return Components((_block(constant, _swaps(m, n, 1)),), _swaps(m, n), limit)
-    if type(law.scheme) is StratifiedSubbagging:
-        shares, noises, tops, constants = _strata(law)
-        blocks = tuple(_block(*pair) for pair in zip(constants, shares * noises, strict=True))
-        limits = [min(m / n * diameter**2, top / 4) for m, n, top in zip(*_sizes(law), tops, strict=True)]
-        return Components(blocks, float(shares @ tops), float(shares @ np.array(limits)))
-    if type(law.scheme) is ClusterSubbagging:
-        parts, m, there = law.scheme._layout(n)
-        n_clusters, largest = len(there), float(parts.sizes[there].max()) * len(there) / n
-        one, top = largest * _swaps(m, n_clusters, 1), largest * _swaps(m, n_clusters)
-        return Components((_block(constant, one),), top, limit)
-    if type(law.scheme) in (BernoulliSubbagging, PoissonizedBagging):
-        return Components((_block(constant, 1 / (n * (1 - p))),), 1 / (1 - p), limit)
-    if type(law.scheme) is ClassicalBagging and n > 1:
-        blocks, top = _draws(int(law.bag_size), n, constant)
-        return Components(blocks, top, limit)
-    return Components((_block(constant, 0.0),), math.inf, limit)
+# ------------------------------------------------------------------------------------------------------------- of laws
+# The components of the laws of bags, when one row is left out, and when several are (docs/proofs.md, 15).
 
 
-def weighted_components(law: ResolvedScheme) -> Components | None:
-    """Return the components of the sum over rows of squares, each divided by n times the constant of its row.
-
-    Proved here (docs/proofs.md, 15) for strata, whose rows have one constant each. None for other laws.
-    """
-    if type(law.scheme) is not StratifiedSubbagging:
-        return None
-    shares, noises, tops, constants = _strata(law)
-    blocks = tuple(_block(1.0, noise) for noise in shares * noises / constants)
-    limits = [min(m / n, top / 4) for m, n, top in zip(*_sizes(law), tops, strict=True)]
-    return Components(blocks, float(shares / constants @ tops), float(shares / constants @ np.array(limits)))
-
-
-def _block(bias: float, noise: float) -> Block:
+def block(bias: float, noise: float) -> Block:
+    """Return a component of its own."""
     return Block(np.array([bias], dtype=float), np.array([noise], dtype=float))
 
 
-def _swaps(m: int, n: int, component: int | None = None) -> float:
-    """The noise of swapping a row of m of n, per unit of variance of one component; by default of the noisiest one."""
+def of_any_law(constant: float, limit: float) -> Components:
+    """Return what holds for every law with this constant: the noise is bounded whatever the variance is."""
+    return Components((block(constant, 0.0),), math.inf, limit)
+
+
+def of_swaps(m: int, n: int, constant: float, limit: float) -> Components:
+    """Return the components if the row gives way to another: m of n rows are in a bag."""
+    return Components((block(constant, swap_noise(m, n, 1)),), swap_noise(m, n), limit)
+
+
+def of_independent_rows(p: float, n: int, constant: float, limit: float) -> Components:
+    """Return the components if rows are in a bag independently, with probability p."""
+    return Components((block(constant, 1 / (n * (1 - p))),), 1 / (1 - p), limit)
+
+
+def swap_noise(m: int, n: int, component: int | None = None) -> float:
+    """Return the noise of swapping a row of m of n, per unit of variance of one component; or of the noisiest one."""
     j = min(m, n - m) if component is None else component
     return 2 * j * (n + 1 - j) / (n * (n - m))
 
 
-def _sizes(law: ResolvedScheme) -> tuple[list[int], list[int]]:
-    """How many rows of each stratum are in a bag, and how many there are."""
-    parts, sizes = law.scheme.layout(law.n_samples)  # type: ignore[attr-defined]
-    return sizes.tolist(), parts.sizes.tolist()
-
-
-def _strata(law: ResolvedScheme) -> tuple[np.ndarray, ...]:
-    """Of each stratum: its share of the rows, the noise of its first component and of its noisiest, its constant."""
-    sizes = list(zip(*_sizes(law), strict=True))
-    parts, _ = law.scheme.layout(law.n_samples)  # type: ignore[attr-defined]
-    constants = law.row_constants[[int(rows[0]) for rows in parts.members]]
-    each = [(n / law.n_samples, _swaps(m, n, 1), _swaps(m, n)) for m, n in sizes]
-    shares, noises, tops = np.array(each, dtype=float).T
-    return shares, noises, tops, np.asarray(constants)
-
-
-def _draws(m: int, n: int, constant: float) -> tuple[tuple[Block, ...], float]:
+def of_draws(m: int, n: int, constant: float, limit: float) -> Components:
     """The components of m draws with replacement: degree j is what j draws decide together and fewer do not."""
     log_stays, log_in = math.log1p(-1 / n), -m * math.log1p(-1 / n)  # of 1 / (1 - p)
     ratio = m / (n - 1)
@@ -237,15 +179,91 @@ def _draws(m: int, n: int, constant: float) -> tuple[tuple[Block, ...], float]:
             noises = np.append(noises, noise(float(m)))
         if bias.sum() > 0:
             blocks.append(Block(bias, noises))
-    return tuple(blocks), float(noise(float(m)))
+    return Components(tuple(blocks), float(noise(float(m))), limit)
 
 
-def with_shift(square: Any, n_bags: float, shift: float, share: float) -> Any:
-    """Add what bags without rows do if classes lose their only row: a share of the rows moves the average by a shift.
+def of_swaps_of_several(m: int, n: int, k: int, limit: float) -> Components:
+    """Subbagging: rows that leave a bag give way to the next to arrive, and components are those of the swaps."""
+    out, levels = n - m, min(m, n - m)
+    # How many of the k arrive before m + 1 others have: given that, a bag and its successor are independent subsets.
+    if k == out:
+        u, chance = np.array([float(k)]), np.ones(1)
+    else:
+        u = _likely(m, n, k)
+        chance = np.exp(log_chances(np.log((m + u[:-1] + 1) / (u[:-1] + 1) * (k - u[:-1]) / (out - u[:-1] - 1))))
+    blocks, log_kept, bias = [], np.zeros(len(u)), 1.0
+    with np.errstate(divide="ignore"):
+        for j in range(1, min(levels, _MOST_LEVELS) + 1):
+            log_kept += np.log1p(-np.minimum(u, out - j + 1) / (out - j + 1)) - np.log1p(u / (m - j + 1))
+            bias *= (
+                (k / (out * (n - k)) * m) if j == 1 else (k - j + 1) * (m - j + 1) / ((out - j + 1) * (n - k - j + 1))
+            )
+            blocks.append(Block(np.array([max(0.0, bias)]), np.array([2 * float(chance @ -np.expm1(log_kept))])))
+            if bias < 1e-12 * float(blocks[0].bias[0]):
+                break
+    top = float(blocks[-1].noise[0])
+    if levels > len(blocks):
+        # The noisiest component keeps at least what bags keep that none, or one, of the k would have entered.
+        top = 2 * min(1.0, 1 - _kept_by_noisiest(m, n, k))
+        blocks.append(Block(np.maximum(0.0, [bias]), np.array([top])))
+    return Components(tuple(blocks), top * (1 + 1e-12), limit)
 
-    By Minkowski's inequality for the mean square over rows and draws; a single bag moves by 1 at most.
-    """
-    if shift == 0:
-        return square
-    added = (1 - 1 / n_bags) * shift**2 + shift / n_bags
-    return (np.sqrt(square) + math.sqrt(share * added)) ** 2
+
+def of_several_independent_rows(p: float, n: int, k: int, limit: float) -> Components:
+    """Rows that come independently of each other: components are sets of rows, told apart by how many they are."""
+    log_odds, log_top = math.log(p) - math.log1p(-p), -k * math.log1p(-p)
+    degrees = min(k, _MOST_DEGREES)
+    j = np.arange(1, degrees + 1, dtype=float)
+    # C(k, j)^2 / C(n, j) (p / (1 - p))^j, and 1 - C(n - j, k) / C(n, k).
+    logs = np.cumsum(2 * np.log((k - j + 1) / j) - np.log((n - j + 1) / j) + log_odds)
+    if log_top > 700 or logs.max() > 600:
+        bias = np.array([math.exp(min(700.0, float(logs.max()))) * degrees])
+        return Components((Block(bias if k == degrees else np.array([math.inf]), np.zeros(1)),), math.inf, limit)
+    bias = np.exp(logs)
+    missed = np.cumprod(np.maximum(0.0, 1 - k / (n - j + 1)))  # 0 for sets so large that the k rows meet them
+    noise = (1 - missed) * math.exp(log_top)
+    if k > degrees:  # what is not told apart falls at least as fast as here, and is as noisy as anything
+        ratio = math.exp(
+            2 * math.log((k - degrees) / (degrees + 1)) - math.log((n - degrees) / (degrees + 1)) + log_odds
+        )
+        rest = bias[-1] * ratio / (1 - ratio) if ratio < 1 else math.inf
+        bias, noise = np.append(bias, rest), np.append(noise, math.exp(log_top))
+    top = math.exp(log_top) if math.isfinite(bias.sum()) else math.inf
+    return Components((Block(bias, noise),), top, limit)
+
+
+def _likely(m: int, n: int, k: int) -> np.ndarray:
+    """Numbers of the k rows that may arrive before m + 1 others do, but for a negligible chance."""
+    mean = k * (m + 1) / (n - k + 1)
+    spread = math.sqrt(mean * (n + 1) / (n - k + 1) * (1 - (m + 1) / (n - k + 2))) + 1
+    first = max(0, math.floor(mean - 12 * spread) - 60)
+    return np.arange(first, min(k, math.ceil(mean + 12 * spread) + 60) + 1, dtype=float)
+
+
+def _kept_by_noisiest(m: int, n: int, k: int) -> float:
+    """A lower bound on what the noisiest component of subbagging keeps: the first terms of a sum of positive ones."""
+    out, levels = n - m, min(m, n - m)
+    total, term, u = 0.0, math.exp(log_disjoint(m + 1, n, k)), 0
+    while term > 0 and u < min(k, 1000):
+        total += term
+        ratio = (m + u + 1) / (u + 1) * (k - u) / max(1, out - u - 1)
+        term *= ratio * max(0, out - levels - u) / (out - u) * (m - levels + u + 1) / (m + u + 1)
+        u += 1
+    return (total + term) * (1 - 1e-9)
+
+
+def log_disjoint(a: int, n: int, k: int) -> float:
+    """log of C(n - a, k) / C(n, k): the chance that k random rows miss a given ones."""
+    if a + k > n:
+        return -math.inf
+    short, long = sorted((a, k))
+    if short <= MOST_LISTED:
+        return float(np.log1p(-long / (n - np.arange(short, dtype=float))).sum())
+    return float(gammaln(n - a + 1) - gammaln(n - a - k + 1) + gammaln(n - k + 1) - gammaln(n + 1))
+
+
+def log_chances(log_ratios: np.ndarray) -> np.ndarray:
+    """The logarithms of the law whose chances have these ratios, summed outwards from its largest chance."""
+    mode = int(np.searchsorted(-log_ratios, 0.0))  # the ratios fall
+    logs = np.concatenate([-np.cumsum(log_ratios[:mode][::-1])[::-1], [0.0], np.cumsum(log_ratios[mode:])])
+    return np.asarray(logs - math.log(float(np.exp(logs).sum())))
