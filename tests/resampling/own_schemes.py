@@ -7,6 +7,7 @@ import numpy as np
 from scipy.stats import hypergeom
 
 from stablebag.resampling import ResamplingScheme, UnequalScheme
+from stablebag.resampling.components import Components, block
 from stablebag.resampling.law import MatchedNoise
 
 
@@ -47,6 +48,12 @@ class LikeSubbagging(ResamplingScheme):
     def matched_noise(self, n_samples):
         p = self.m / n_samples
         return [MatchedNoise(1.0, p, per_variance=2 * p * (1 + 1 / max(self.m, n_samples - self.m)))]
+
+    def matched_components(self, n_samples, diameter):
+        m, out = self.m, n_samples - self.m
+        constant = m / out / (n_samples - 1)  # the bias of component 1, whose noise is 2 / (n - m)
+        noisiest = 2 * m / n_samples * (1 + 1 / max(m, out))
+        return Components((block(constant, 2 / out),), noisiest, m / n_samples * diameter**2)
 
     def raggedness(self, n_samples):
         return 1.0
