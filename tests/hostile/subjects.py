@@ -351,7 +351,7 @@ for _name, _more in (("epsilon", {"delta": 0.1}), ("delta", {"epsilon": 0.2}), (
                      ("price", {"delta": 0.1})):  # fmt: skip
     for _public_name, _made in (
         ("VectorOutputs", lambda: sb.Certificate(sb.Subbagging(0.5), 50, 100, outputs=proving.VectorOutputs())),
-        ("ReusedBagsCertificate", lambda: proving.certify(regressor(), POINTS, reused=True)),
+        ("ReusedBagsCertificate", lambda: sb.certify(regressor(), POINTS, reused=True)),
         ("PointCertificate", lambda: sb.certify(regressor(), POINTS)),
     ):
         if (_public_name, _name) != ("PointCertificate", "price"):

@@ -127,13 +127,17 @@ def test_golden_values():
     # v = 0.1 * 0.25 * 1.2 + 0.9 * 0.25 * (1 + 1/45)
     assert matched(half).noise == pytest.approx(0.03 + 0.225 * 46 / 45)
     proved, any_way = Certificate(half, 100, 500, coupling="matched"), Certificate(half, 100, 500)
-    assert proved.rms() == pytest.approx(math.sqrt(499 / 500 / 360 + 0.26 / 500))
+    # Jointly (docs/proofs.md, 15): the rare stratum's own component has the most, (499/500) (1/90) for its rows and
+    # 2 (10) / (100 (500) 5) for the bags, of a variance of 1/4.
+    assert proved.rms() == pytest.approx(math.sqrt((499 / 500 / 90 + 2 * 10 / (100 * 500 * 5)) / 4))
     assert proved.epsilon(0.1) == pytest.approx(proved.rms() / math.sqrt(0.1))
     assert any_way.rms() == pytest.approx(math.sqrt(1 / 360 + 1 / 500))
     # By rows: ten of them, of weight 9 in all, and what the bags add is weighted likewise.
     assert matched(half).weighted == pytest.approx((0.03 * 9 / 10 + 0.225 * 46 / 45 * 89 / 90) * 100)
     by_row = bounds.unequal_rows_epsilon(0.1, half.row_constants, 500, matched(half))
-    assert by_row == pytest.approx(math.sqrt((499 / 500 / 4 + matched(half).weighted / 500) / 9))
+    # Jointly: the common stratum's own component has the most, 499/500 for its rows and, with weight 89/90 of each row,
+    # 2 (90) / (500 (45)) for the bags.
+    assert by_row == pytest.approx(math.sqrt((499 / 500 + 89 / 90 * 2 * 90 / (500 * 45)) / 4 / 9))
     # Five clusters of four rows, two in a bag: (4 / 20) (2 / 3) (5 / 4).
     assert ClusterSubbagging(2, np.arange(20) % 5).resolve(20).constant == pytest.approx(1 / 6)
 

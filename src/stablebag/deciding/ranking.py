@@ -680,7 +680,7 @@ def stable_ranking(
     >>> ranking = stable_ranking(correlations, X, y, k=3, within="box", bagging=bagging)
     >>> print(ranking)
     About the first 3 of 10 items, by scores between 0 and 1 (radius 1.582) averaged over 500
-    bags, at epsilon = 0.2609: bmi, s5, bp, s4, s3, s6.
+    bags, at epsilon = 0.1999: bmi, s5, bp, s4, s3, s6.
     Proved for every data set of 442 rows: what is found without a row, with the same epsilon and
     law of bags, seed and names of rows, has at least 3 of these items among its own, and a
     ranking in common with those that would do here, except with a chance of at most 0.05, over

@@ -424,7 +424,7 @@ def select_model(
     >>> bagging = BaggedRegressor(scheme=Subbagging(0.2), random_state=0)
     >>> selection = select_model(best_feature, X, y, bagging=bagging)
     >>> print(selection)
-    1 of the 6 choices of 500 bags is selected at epsilon = 0.1649: 2 (55.6%).
+    1 of the 6 choices of 500 bags is selected at epsilon = 0.1264: 2 (55.6%).
     Proved for every data set of 442 rows: what is found without a row, with the same epsilon and
     law of bags, seed and names of rows, has a choice in common with what is selected here, except
     with a chance of at most 0.05, over the draw of bags and seeds and on average over the rows.
