@@ -693,7 +693,7 @@ def write(
     path : str or Path
         The file to write.
     study : Study
-        What was measured and proved, as `stablebag.showing.study.study` returns it; or ``Study.of(...)``, built from
+        What was measured and proved, as `stablebag.study` returns it; or ``Study.of(...)``, built from
         existing perturbations, a certificate about them and intervals.
     colophon : Colophon or None, default=None
         What the data and the target are called, and the command that makes the report again, beside what the study
@@ -713,7 +713,7 @@ def write(
     """
     if not isinstance(study, Study):
         reason = "build one from existing objects with Study.of(bagged, proved, ...)."
-        raise refuse_type("study", "report.write", "a Study, as stablebag.showing.study.study makes it", study, reason)
+        raise refuse_type("study", "report.write", "a Study, as stablebag.study makes it", study, reason)
     try:
         from jinja2 import Environment
     except ImportError as error:
