@@ -238,8 +238,8 @@ def facts_of(study: Any) -> Facts:
     n_points = len(study.bagged.prediction)
     at = "the test point" if n_points == 1 else f"the worst of {n_points:,} test points"
     proved = tuple(guarantees(study.bagged, study.proved, study.anew, study.refitted, delta, compared.weights))
-    of_guarantees = {"measured": "measured", "proved": "proved", "price": "of it, price of the bags",
-                     "bags": "bags that are enough"}  # fmt: skip
+    of_guarantees = {"measured": "measured", "proved": "proved", "price": "more than with infinitely many bags",
+                     "bags": "second moments within 1% from so many bags"}  # fmt: skip
     sections = (
         Section("changes", f"How far {study.distance} changed without {compared.where()}", models,
                 tuple(changes(compared, delta))),
