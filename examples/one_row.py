@@ -36,7 +36,9 @@ def measure(n_bags: int, step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray,
     grid = np.linspace(bmi.min(), bmi.max(), 300)[:, None]
     learners = {
         "A decision tree": TREE,
-        f"The average of {n_bags:,} trees, each on half of the patients": BaggedRegressor(TREE, n_bags=n_bags, random_state=0),
+        f"The average of {n_bags:,} trees, each on half of the patients": BaggedRegressor(
+            TREE, n_bags=n_bags, random_state=0
+        ),
     }
     rows = range(0, len(y), step)
     return bmi, y, grid, {name: leave_one_out_refit(of, bmi, y, grid, rows=rows) for name, of in learners.items()}
