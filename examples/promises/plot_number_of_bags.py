@@ -25,8 +25,8 @@ QUICK = "STABLEBAG_QUICK" in os.environ  # fewer bags, to run in seconds
 # %%
 # Before any data is seen
 # -----------------------
-# You have 10,000 rows, and at most 5% of them may change a prediction by more than 5% of its range. Which bags achieve
-# that?
+# You have 10,000 rows. Leaving out a random row may change a prediction by more than 5% of its range with a probability
+# of at most 5%. Which bags achieve that?
 
 found = plan(n_samples=10_000, epsilon=0.05, delta=0.05)
 print(found)
@@ -57,7 +57,7 @@ figure, ax = plt.subplots(figsize=(5.6, 3.8), layout="constrained")
 ax.loglog(numbers, proved, color="#0072b2", label="guarantee for this number of bags")
 ax.axhline(limit, color="#777777", linestyle=":", label="guarantee for infinitely many")
 ax.fill_between(numbers, limit, proved, color="#0072b2", alpha=0.15)
-ax.set(xlabel="number of bags", ylabel="95% of the rows change a prediction\nby at most this share of the range")
+ax.set(xlabel="number of bags", ylabel="epsilon for delta = 0.05\n(share of the range)")
 ax.set_title("As many bags as rows are enough")
 ax.set_yticks([0.1, 0.2, 0.5], ["0.1", "0.2", "0.5"], minor=False)
 ax.minorticks_off()
@@ -76,13 +76,13 @@ X_train, y_train, points = X[:400], y[:400], X[400:]
 model = BaggedRegressor(DecisionTreeRegressor(), n_bags=50, warm_start=True, random_state=0)
 steps = [50, 100, 200, 400] if QUICK else [50, 100, 200, 400, 800, 1600, 3200]
 error, noise, bound = [], [], []
-print("  bags   error   noise   guaranteed for 95% of the rows")
+print("  bags   error   noise   guarantee (epsilon for delta = 0.05)")
 for number in steps:
     model.set_params(n_bags=number).fit(X_train, y_train)
     error.append(leave_one_out_error(model, "absolute").value)
     noise.append(leave_one_out(model, points).noise.mean())
     bound.append(certify(model).epsilon(0.05))
-    print(f"{number:6,} {error[-1]:7.1f} {noise[-1]:7.2f} {bound[-1]:10.1f}")
+    print(f"{number:6,} {error[-1]:7.1f} {noise[-1]:7.2f} {math.ceil(10 * bound[-1]) / 10:10}")
 assert noise[-1] < noise[0] * 1.2 * math.sqrt(steps[0] / steps[-1])
 
 # %%

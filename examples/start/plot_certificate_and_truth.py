@@ -10,6 +10,7 @@ The data are the 442 patients of :func:`sklearn.datasets.load_diabetes`; predict
 346.
 """
 
+import math
 import os
 from typing import Any
 
@@ -58,6 +59,12 @@ print(here.explain(delta=0.05))
 # %%
 # Measured and guaranteed, next to each other. ``epsilon(0.05)`` is the change that at most 5% of the rows exceed.
 
+
+def up(bound: float) -> float:
+    """Round a guarantee up, so that the printed number is still one."""
+    return math.ceil(10 * bound) / 10
+
+
 print("                                        guaranteed    guaranteed")
 print("                            one tree   bagged   at these points   at all points")
 lines = {
@@ -66,7 +73,7 @@ lines = {
                                everywhere.epsilon(0.05)),
 }  # fmt: skip
 for name, numbers in lines.items():
-    print(f"{name:26}{numbers[0]:>10.1f}{numbers[1]:>9.1f}{numbers[2]:>18.1f}{numbers[3]:>16.1f}")
+    print(f"{name:26}{numbers[0]:>10.1f}{numbers[1]:>9.1f}{up(numbers[2]):>18}{up(numbers[3]):>16}")
     assert numbers[1] <= numbers[2] <= numbers[3]
 
 # %%
@@ -88,6 +95,9 @@ plt.show()
 # 1. How far can predictions differ *between these bags and those of them without the row*? That is ``reused=True``.
 # 2. How far can they differ *after a refit* without the row? That is ``certify(model)``.
 # 3. How far could they differ *with infinitely many bags*? That is the limit of both.
+#
+# The first and the third bound hold for at least 95% of the rows. The second is about random bags: leaving out a random
+# row exceeds it with a probability of at most 5%, over the draw of the bags.
 
 limit = Certificate.for_targets(Subbagging(0.5), y_train)
 certificates: dict[str, Any] = {
@@ -97,7 +107,7 @@ certificates: dict[str, Any] = {
 }
 epsilons = {name: float(proved.epsilon(0.05)) for name, proved in certificates.items()}
 for name, epsilon in epsilons.items():
-    print(f"{name:20} 95% of the rows change a prediction by at most {epsilon:.1f}")
+    print(f"{name:20} epsilon = {up(epsilon)} for delta = 0.05")
 assert epsilons["infinitely many bags"] < min(epsilons["these bags, reused"], epsilons["refit"])
 
 # %%
@@ -107,7 +117,7 @@ figure, ax = plt.subplots(figsize=(5.6, 2.8), layout="constrained")
 bars = ax.barh(list(epsilons), list(epsilons.values()), color="#777777", height=0.6)
 ax.bar_label(bars, [f"{epsilon:.1f}" for epsilon in epsilons.values()], padding=4)
 ax.invert_yaxis()
-ax.set(xlim=(0, 1.15 * max(epsilons.values())), xlabel="guaranteed for 95% of the rows (disease score)")
+ax.set(xlim=(0, 1.15 * max(epsilons.values())), xlabel="guarantee: epsilon for delta = 0.05 (disease score)")
 ax.set_title("Three questions, three guarantees")
 plt.show()
 
