@@ -92,7 +92,7 @@ bars = ax.barh(list(counts), list(counts.values()), color=["#d55e00", "#0072b2"]
 ax.bar_label(bars, padding=4)
 ax.invert_yaxis()
 ax.set(xlabel=f"answers that one training row changes (of {len(y_new)} images)", xlim=(0, 1.15 * max(counts.values())))
-ax.set_title("With sets, hardly any answer depends on one row")
+ax.set_title("Few sets depend on one row")
 plt.show()
 
 # %%

@@ -4,8 +4,8 @@ How many bags do I need?
 
 **For a good prediction, a few hundred. For a guarantee, about as many as there are training rows, and**
 :func:`~stablebag.plan` **computes the number.** This page shows three quantities as the number of bags grows: the
-error, which hardly changes; the bagging noise, which keeps falling with the square root; and the guarantee, which
-stops falling at about as many bags as rows.
+error, which hardly changes; the bagging noise, which falls with the square root; and the guarantee, which falls until
+there are about as many bags as rows, and then hardly for a long time.
 
 The data are the 442 patients of :func:`sklearn.datasets.load_diabetes`.
 """

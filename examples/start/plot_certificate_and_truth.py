@@ -115,7 +115,7 @@ assert epsilons["infinitely many bags"] < min(epsilons["these bags, reused"], ep
 
 figure, ax = plt.subplots(figsize=(5.6, 2.8), layout="constrained")
 bars = ax.barh(list(epsilons), list(epsilons.values()), color="#777777", height=0.6)
-ax.bar_label(bars, [f"{epsilon:.1f}" for epsilon in epsilons.values()], padding=4)
+ax.bar_label(bars, [str(up(epsilon)) for epsilon in epsilons.values()], padding=4)
 ax.invert_yaxis()
 ax.set(xlim=(0, 1.15 * max(epsilons.values())), xlabel="guarantee: epsilon for delta = 0.05 (disease score)")
 ax.set_title("Three questions, three guarantees")
