@@ -1,4 +1,4 @@
-"""What docs/compare.md says of others, each checked on the installed version."""
+"""Check what docs/compare.md says about other libraries, on their installed versions."""
 
 import inspect
 
