@@ -51,7 +51,7 @@ def rows_of_the_page():
     return [cell for cell in cells if cell not in ("`Bagging*`", "in scikit-learn")]
 
 
-def test_every_row_has_a_test_and_every_test_a_row():
+def test_every_row_of_the_tables_has_a_test():
     assert rows_of_the_page() == list(CHECKS)
 
 
@@ -453,7 +453,7 @@ def _():
 
 
 @pytest.mark.parametrize("start", list(CHECKS), ids=lambda start: re.sub(r"\W+", "_", start)[:40])
-def test_the_page_is_true_of(start):
+def test_row_of_the_tables_is_true(start):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning, module="sklearn")
         CHECKS[start]()
