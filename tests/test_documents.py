@@ -9,10 +9,14 @@ from pathlib import Path
 
 import gallery_pages
 import how_fast
+import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.tree import DecisionTreeRegressor
 
 import stablebag
 from public import HOMES, public
+from stablebag import BaggedRegressor, Subbagging, leave_one_out, leave_one_out_refit
 from stablebag.fast.native.library import library
 
 ROOT = Path(__file__).parent.parent
@@ -36,6 +40,17 @@ def test_code_in_a_page_runs(page):
     namespace = {}
     for block in PAGES[page]:
         exec(compile(block, str(page), "exec"), namespace)
+
+
+@pytest.mark.slow
+def test_refits_of_the_readme_model_change_a_prediction_by_at_most_5():
+    """Refit without the five rows that change predictions most; without each of the 400 rows, it takes a minute."""
+    X, y = load_diabetes(return_X_y=True)
+    tree = DecisionTreeRegressor(random_state=0)
+    model = BaggedRegressor(tree, scheme=Subbagging(0.1), n_bags=5000, random_state=0).fit(X[:400], y[:400])
+    rows = np.argsort(leave_one_out(model, X[400:]).values.max(axis=1))[-5:]
+    refitted = leave_one_out_refit(model, X[:400], y[:400], X[400:], rows=rows)
+    assert round(float(refitted.values.max()), 1) == 5.0
 
 
 @pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)
