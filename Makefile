@@ -1,48 +1,48 @@
-# `make demo` and `make test` need only python3 (with venv) and make: each sets up .venv with what it uses.
+# `make demo` and `make test` need only python3 (with venv) and make. Each target installs what it uses in .venv.
 PYTHON ?= python3
 BIN := .venv/bin
 
-# Settings that would hide what OpenBLAS does on this processor; tests/kernels.py chooses among its kernels.
+# Settings that would change which OpenBLAS kernels run; tests/kernels.py chooses them itself.
 unexport OPENBLAS_CORETYPE OPENBLAS_L2_SIZE NVPL_BLAS_DEBUG_CPU_TYPE
 
 .PHONY: demo docs test proofs lowest compatibility golden lint bench engines fuzz hostile sanitize wheels release clean
 
-# What is compiled into the package: with the system's compiler, or one from the package index, or not at all.
+# The C files of the package. They are compiled with the system's compiler, with one from the package index, or not at all.
 NATIVE := hatch_build.py $(wildcard src/stablebag/fast/native/*.[ch])
 
 demo: .venv/.demo
 	$(BIN)/stablebag demo
 
-# Every room, every theorem on the first of its grid, one run of every command, README: less than five minutes on two cores.
+# Every room, every theorem on its first case, one run of every command, README: less than five minutes on two cores.
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 test: .venv/.test
 	$(PYTEST) tests src README.md -m "not slow"
 
-# What takes longer, less than fifteen minutes on two cores: all bags of all grids, statistical tests, every wrong argument,
-# learners that harm, solvers beside scikit-learn, the report in a browser, the code in docs, the tests of numbers with
-# OpenBLAS's kernels for other processors, and, meanwhile, the site.
+# The slow tests, less than fifteen minutes on two cores: all bags of all cases, statistical tests, every wrong argument,
+# harmful learners, solvers against scikit-learn, the report in a browser, the code in docs, and the tests of numbers with
+# OpenBLAS's kernels for other processors. The site is built meanwhile.
 proofs: .venv/.test .venv/.docs
 	@STABLEBAG_QUICK=1 $(MAKE) docs > .venv/docs.log 2>&1 & site=$$!; trap 'kill $$site' INT TERM; \
 	$(PYTEST) tests docs -m slow; tests=$$?; \
 	$(BIN)/python tests/kernels.py; kernels=$$?; \
-	wait $$site; site=$$?; [ $$site -eq 0 ] || { cat .venv/docs.log; echo "The site could not be made."; }; \
+	wait $$site; site=$$?; [ $$site -eq 0 ] || { cat .venv/docs.log; echo "Building the site failed."; }; \
 	exit $$((tests || kernels || site))
 
-# The fast tests with the lowest version of everything that pyproject.toml declares; `make test` has the newest.
+# The fast tests with the lowest versions that pyproject.toml declares; `make test` uses the newest.
 lowest: .venv-lowest/.lowest
 	.venv-lowest/bin/python -m pytest -n $(WORKERS) --dist worksteal tests -m "not slow"
 
-# What users combine the package with: as in `make test`, and CatBoost and MLflow, which take 440 MB more.
+# Other libraries: those in `make test`, and CatBoost and MLflow, which take 440 MB more.
 compatibility: .venv/.compatibility
 	$(BIN)/python -m pytest tests/compatibility
 
-# The bags, predictions and certificates that an upgrade has to keep, written anew; the changelog says why.
+# Write the pinned bags, predictions and certificates again, after an intended change; the changelog says why.
 golden: .venv/.project
 	$(BIN)/python tests/golden/models.py
 
 ENGINES ?= dask,ray,spark
-# Bags fitted by dask, ray and Spark, or by some (ENGINES=dask,ray), in an environment of their own, which takes a gigabyte.
+# Fit bags with dask, ray and Spark, or with some of them (ENGINES=dask,ray). Uses a separate environment of one gigabyte.
 # Spark needs Java.
 engines: .venv-engines/.engines $(if $(findstring spark,$(ENGINES)),.venv-engines/.spark)
 	PYTHONPATH=$(CURDIR)/src STABLEBAG_ENGINES=$(ENGINES) .venv-engines/bin/python -m pytest tests/engines
@@ -56,20 +56,20 @@ bench: .venv/.bench
 	$(BIN)/python -m pytest benchmarks --benchmark-columns=min,median,rounds --ratios=benchmarks/measured.json
 	$(BIN)/python benchmarks/how_fast.py
 
-# Trees of random tables beside scikit-learn's, byte for byte: N of them, from number FIRST on.
+# Compare N trees on random tables with scikit-learn's, byte for byte, starting with number FIRST.
 N ?= 20000
 FIRST ?= 0
 CASES := tests/fast/tree_cases.py
 fuzz: .venv/.project
 	$(BIN)/python $(CASES) $(N) $(FIRST)
 
-# What nobody should pass, to every parameter of every public name: all of it, where `make proofs` takes a sample; and two
-# wrongs at once TIMES times as often, and each time others.
+# Pass every wrong value to every parameter of every public name; `make proofs` passes a sample. Pairs of wrong values are
+# random, and TIMES times as many.
 TIMES ?= 20
 hostile: .venv/.test
 	STABLEBAG_HOSTILE=$(TIMES) $(BIN)/python -m pytest tests/hostile
 
-# Trees by a library that stops at the first address or number that it must not use; for gcc.
+# The same with a library that stops at the first invalid address or undefined operation (gcc).
 SANITIZED := -O1 -g -std=c11 -shared -fPIC -ffp-contract=off -fvisibility=hidden \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
 sanitize: build/sanitized.so .venv/.project
@@ -85,8 +85,8 @@ wheels: .venv/.wheels
 	rm -rf dist
 	$(BIN)/python hatch_build.py dist
 
-# A wheel and the source distribution as `pip` would make them, their metadata checked, and each installed in an empty
-# environment and tried from outside of the checkout. What is uploaded are those of `make wheels`.
+# Build a wheel and the source distribution as `pip` would, check their metadata, install each in an empty environment and
+# try it from outside the checkout. Upload the files that `make wheels` builds.
 VERSION = $$(sed -n 's/^__version__ = "\(.*\)"/\1/p' $(CURDIR)/src/stablebag/__init__.py)
 release: .venv/.release
 	rm -rf build/release
@@ -97,20 +97,20 @@ release: .venv/.release
 	    cp tests/smoke.py build/empty && (cd build/empty && bin/python -I smoke.py $(VERSION)) || exit 1; \
 	done
 
-# The site, in docs/_build/html. A warning is an error. STABLEBAG_QUICK=1 has the long examples draw fewer bags.
+# Build the site in docs/_build/html. A warning is an error. With STABLEBAG_QUICK=1, long examples draw fewer bags.
 docs: .venv/.docs
 	rm -rf docs/_build docs/api docs/auto_examples docs/project
 	$(BIN)/python -m sphinx -b html -W --keep-going -q -j 2 docs docs/_build/html
-	@echo "The site is in docs/_build/html: open index.html there."
+	@echo "Open docs/_build/html/index.html."
 
 clean:
 	rm -rf docs/_build docs/api docs/auto_examples docs/project
 	rm -rf .venv .venv-engines .venv-lowest build dist src/stablebag/fast/native/_native.*
 
-# One stamp per purpose: a second run installs nothing until pyproject.toml or a C file changes.
+# One stamp file per purpose: a second run installs nothing unless pyproject.toml or a C file has changed.
 .venv/.pip:
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'  # the first that reads dependency groups
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'  # the first version that reads dependency groups
 	touch $@
 
 .venv/.project: pyproject.toml src/stablebag/__init__.py $(NATIVE) | .venv/.pip

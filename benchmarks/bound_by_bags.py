@@ -1,4 +1,4 @@
-"""Draw how the guarantee falls with the number of bags: both parts apart, jointly, by the tail, and the frontier.
+"""Draw the guarantee against the number of bags: by separate and joint bounds, by the tail bound, and the frontier.
 
 python benchmarks/bound_by_bags.py guarantee.png
 """

@@ -1,4 +1,4 @@
-"""What several benchmarks share: the data and learners that are fitted, and a clock."""
+"""Data, learners and a clock that several benchmarks share."""
 
 import time
 from statistics import median

@@ -1,6 +1,6 @@
-"""Makes the section of docs/speed.md that says how fast it is, from what `make bench` measured.
+"""Write the table of docs/speed.md from the measurements of `make bench`.
 
-`python benchmarks/how_fast.py` writes it; a test checks that the page has what was measured.
+`python benchmarks/how_fast.py` writes it; a test checks that the page shows the measurements.
 """
 
 import json

@@ -1,12 +1,12 @@
-"""How well the ranking of `suspects` finds planted errors, next to cleanlab's on the same out-of-bag predictions.
+"""Measure how well the ranking of `suspects` finds planted errors, compared with cleanlab on the same predictions.
 
-Of 1, 5 and 10 % of the rows the label is replaced by another class at random, among all rows or within one class drawn
-at random; of numbers, the target is that of another row, or moved by two standard deviations, or a tenth of what it was
-for some of the largest third. Two learners each: trees, and a linear model.
+For classes, the labels of 1, 5 and 10% of the rows are replaced by another class at random, among all rows or within
+one random class. For numbers, the target is replaced by that of another row, shifted by two standard deviations, or
+divided by ten for some of the largest third. Each data set has two learners: trees, and a linear model.
 
 The way in which `suspects` scales distances was chosen among 35 for classes and 45 for numbers, on the data sets of
-`CLASSES` and `NUMBERS` and on simulated ones. So the figures on these favour it; those on `FRESH_CLASSES` and
-`FRESH_NUMBERS`, which were named before anything was measured on them, do not. Run it with
+`CLASSES` and `NUMBERS` and on simulated ones. Results on these data sets therefore favour it. Results on
+`FRESH_CLASSES` and `FRESH_NUMBERS` do not: these were named before anything was measured on them. Run it with
 
     pip install --group bench
     python benchmarks/label_errors.py [repetitions]

@@ -1,8 +1,8 @@
-"""Prints the memory that trees take: `python benchmarks/memory.py auto`, or `scikit-learn` in place of `auto`.
+"""Print the memory that trees take: `python benchmarks/memory.py auto`, or `scikit-learn` instead of `auto`.
 
-It is a process of its own, because the peak of a process includes what ran in it before. The numbers are bytes: how
-far the resident size was above that before the fit, at most, after the fit and after a prediction at 1,000 points as
-well; the arrays that are kept; and the models pickled.
+It runs in a separate process, because the peak of a process includes everything that ran in it before. The numbers are
+bytes: the peak of the resident size above that before the fit, after the fit and after a prediction at 1,000 points;
+the stored arrays; and the pickled models.
 """
 
 import json

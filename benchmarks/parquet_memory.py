@@ -1,8 +1,8 @@
-"""Prints how far filling portions of bags from Parquet files raises the memory: `python benchmarks/parquet_memory.py`.
+"""Print how much memory it takes to fill portions of bags from Parquet files: `python benchmarks/parquet_memory.py`.
 
-The arguments are a folder of files, the budget in bytes, and whether rows become a frame. It is a process of its own,
-because the peak of a process includes what ran in it before. The number is in bytes, above what there was when the
-targets and the bags were known.
+The arguments are a folder of files, the budget in bytes, and whether rows become a frame. It runs in a separate
+process, because the peak of a process includes everything that ran in it before. The number is in bytes, above the
+memory that was in use when the targets and the bags were known.
 """
 
 import json

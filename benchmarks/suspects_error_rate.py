@@ -1,7 +1,7 @@
-"""How often `suspects` lists a row as moving predictions where no row does: the error rate that it declares, simulated.
+"""Simulate how often `suspects` lists a row as influential if no row is: the error rate that it declares.
 
-Bags predict numbers that do not depend on their rows: normal, Cauchy, lognormal, rarely other than zero, or classes. In
-the last line one row matters much, and it is counted how often any other is listed. Run it with
+Bags predict numbers that do not depend on their rows: normal, Cauchy, lognormal, mostly zero, or classes. In the last
+line of the table, one row matters much, and we count how often any other row is listed. Run it with
 
     python benchmarks/suspects_error_rate.py [repetitions]
 

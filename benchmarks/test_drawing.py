@@ -1,4 +1,4 @@
-"""Drawing bags: ours, one generator per bag and reproducible, against numpy's and scikit-learn's plain loops."""
+"""Drawing bags: ours, with one generator per bag, against plain loops with numpy and scikit-learn."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Bags of rows in Parquet files, fitted by two workers of dask against one process; and what fits leave behind."""
+"""Bags of rows in Parquet files: two dask workers against one process, and the memory that fits leave behind."""
 
 import time
 

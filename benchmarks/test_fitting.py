@@ -1,6 +1,6 @@
-"""One fit of the learner itself per bag: ours against a bare loop on the same bags, and scikit-learn's Bagging.
+"""Fits without a solver: ours against a plain loop over the same bags, and against scikit-learn's Bagging.
 
-Every ratio is of one run on one machine: how many times faster we are, so above 1 is good for us.
+Every ratio compares times within one run on one machine: above 1, we are faster.
 """
 
 import warnings

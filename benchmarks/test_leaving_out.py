@@ -1,4 +1,4 @@
-"""Leave-one-out from the bags already fitted: against the fit itself, a masked-mean loop, and refitting; and memory."""
+"""Leave-one-out from the fitted bags: against the fit itself, a loop of masked means, and refitting; and memory."""
 
 import time
 import tracemalloc

@@ -1,4 +1,4 @@
-"""Very many rows: those in no bag take neither time nor memory, and large bags take little beside themselves."""
+"""Very many rows: rows in no bag take neither time nor memory, and large bags need little more than themselves."""
 
 import math
 import tracemalloc

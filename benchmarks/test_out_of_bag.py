@@ -1,7 +1,7 @@
-"""Predictions at the training rows by the bags without them, of learners without a solver: against two peers.
+"""Out-of-bag predictions of learners without a solver, against two peers.
 
-scikit-learn's Bagging passes rows that are drawn again as weights, to learners that take weights. Such a learner is
-fitted to .63 n rows there and to n rows here, so that ratios below one are those of the fits.
+scikit-learn's Bagging passes repeated rows as weights to learners that take weights. It fits such a learner to 0.63 n
+rows, and we fit it to n rows, so ratios below one come from the fits.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The pages of the reference, one per room, written from the names that the package says it has."""
+"""Write the pages of the reference, one per subpackage, from the public names of the package."""
 
 import importlib
 from pathlib import Path
@@ -13,7 +13,7 @@ def _is_bound(name: str) -> bool:
     return getattr(getattr(bounds, name), "__module__", "") == bounds.__name__ and not name.startswith(("_", "check_"))
 
 
-# Functions that are reached by the file that has them.
+# Functions that are imported from their file.
 BEYOND = {
     "proving": {
         "stablebag.proving.frontier": ["FrontierPoint", "frontier", "largest_mean"],
@@ -21,8 +21,8 @@ BEYOND = {
     },
     "showing": {"stablebag.showing.report.page": ["write"]},
 }
-# What users call of classes that have more than that, for other rooms; of all other classes a page has everything.
-# A name that is not there is a warning, and so an error.
+# Some classes have methods that only other subpackages call. For these, the methods that users call; the pages of all
+# other classes show everything. A name that does not exist is a warning, and so an error.
 _CERTIFICATE = "explain epsilon delta mean rms worst_case curve to_dict"
 _ESTIMATOR = (
     "fit predict predict_once bag_predictions estimators_samples_ estimators_features_ "
@@ -73,12 +73,12 @@ FOR_USERS = {
 
 
 def at_the_top(room: str) -> list[str]:
-    """Return the names that `from stablebag import ...` knows and this room defines."""
+    """Return the top-level names that this subpackage defines."""
     return [name for name in stablebag.__all__ if getattr(stablebag, name).__module__.split(".")[1] == room]
 
 
 def page(room: str) -> str:
-    """Return the page of a room, in reStructuredText."""
+    """Return the page of a subpackage, in reStructuredText."""
     package = importlib.import_module(f"stablebag.{room}")
     lines = [room, "=" * len(room), "", _sentence(package), ""]
     parts = {"stablebag": at_the_top(room), f"stablebag.{room}": package.__all__, **BEYOND.get(room, {})}
@@ -89,11 +89,11 @@ def page(room: str) -> str:
 
 
 def overview() -> str:
-    """Return the rooms and their public names, in Markdown, for the page above them."""
+    """Return all subpackages and their public names, in Markdown, for the first page of the reference."""
     lines = []
     for room in ROOMS:
         package = importlib.import_module(f"stablebag.{room}")
-        lines += [f"## {{doc}}`{room} <api/{room}>`", "", _sentence(package), "", "| name | what it is |", "|---|---|"]
+        lines += [f"## {{doc}}`{room} <api/{room}>`", "", _sentence(package), "", "| name | description |", "|---|---|"]
         for module, names in ((stablebag, at_the_top(room)), (package, package.__all__)):
             for name in names:
                 about = _sentence(getattr(module, name))
@@ -103,7 +103,7 @@ def overview() -> str:
 
 
 def full_name(name: str) -> str | None:
-    """Return where a public name is, as docstrings of other rooms call it without saying where."""
+    """Return the full path of a public name, which docstrings of other subpackages use alone."""
     first, *rest = name.split(".")
     for package in ("stablebag", *(f"stablebag.{room}" for room in ROOMS)):
         if first in importlib.import_module(package).__all__:
@@ -116,7 +116,7 @@ def _sentence(about: object) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write the pages of all rooms, and leave alone those that have not changed."""
+    """Write the pages of all subpackages, except those that have not changed."""
     folder.mkdir(exist_ok=True)
     pages = {f"{room}.rst": page(room) for room in ROOMS}
     for name, text in {**pages, "overview.md": overview()}.items():

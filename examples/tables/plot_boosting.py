@@ -1,13 +1,13 @@
 """
-XGBoost, LightGBM, CatBoost: any learner can be wrapped
-=======================================================
+Does bagging help XGBoost, LightGBM and CatBoost?
+=================================================
 
-**A single training row moves the predictions of boosted trees more than twice as far as those of their bagged
-versions, and the error does not suffer.** A learner need not know anything of bags: whatever has ``fit`` and
-``predict`` can be wrapped.
+**Yes: a single training row changes the predictions of boosted trees more than twice as far as those of their bagged
+versions, and the error is about the same.** This page measures both for each library. You can wrap any learner that
+has ``fit`` and ``predict``.
 
-The data are the 442 patients of :func:`sklearn.datasets.load_diabetes`. The page uses what is installed of ``pip
-install xgboost lightgbm catboost``, beside scikit-learn's own boosted trees.
+The data are the 442 patients of :func:`sklearn.datasets.load_diabetes`. The page uses scikit-learn's boosted trees,
+and whichever of ``pip install xgboost lightgbm catboost`` is installed.
 """
 
 import os
@@ -19,13 +19,13 @@ from sklearn.ensemble import GradientBoostingRegressor
 
 from stablebag import BaggedRegressor, leave_one_out, leave_one_out_refit
 
-QUICK = "STABLEBAG_QUICK" in os.environ  # fewer trees and bags, so that the page is made in seconds
+QUICK = "STABLEBAG_QUICK" in os.environ  # fewer trees and bags, to run in seconds
 
 # %%
 # The learners
 # ------------
-# Of each, the same number of trees of depth three, with default settings otherwise. One thread each: stablebag gives
-# bags to threads or processes itself (``n_jobs``).
+# Each has the same number of trees of depth three, and default settings otherwise. Each uses one thread, because
+# stablebag runs bags in parallel itself (``n_jobs``).
 
 N_TREES = 12 if QUICK else 50
 learners = {
@@ -55,9 +55,9 @@ except ImportError:
 # %%
 # Measure
 # -------
-# Each learner is fitted again without some of the rows; its bagged version answers for all rows from its bags. At 42
-# other patients we compare the root mean square over rows. Of the bagged one, the noise of drawing bags is taken off;
-# more bags make that noise smaller.
+# Each learner is refitted without some of the rows. Its bagged version measures all rows from its bags. We compare the
+# root mean square change over rows, for 42 other patients. For the bagged version we also show it without bagging
+# noise, which more bags would make smaller.
 
 X, y = load_diabetes(return_X_y=True)
 X_train, y_train, X_new, y_new = X[:400], y[:400], X[400:], y[400:]
@@ -72,7 +72,7 @@ for name, learner in learners.items():
     moves[name] = np.sqrt(np.mean(alone.norm(2) ** 2)), total, np.sqrt(max(0, total**2 - noise**2))
     errors[name] = [np.abs(made - y_new).mean() for made in (alone.prediction, bagged.predict(X_new))]
 
-print("how far one row moves a prediction     alone   bagged   without noise     error: alone   bagged")
+print("change of a prediction by one row      alone   bagged   without noise     error: alone   bagged")
 for name in learners:
     print(f"{name:36}" + "".join(f"{value:8.2f}" for value in moves[name]), end="")
     print(f"{errors[name][0]:24.1f}{errors[name][1]:10.1f}")
@@ -87,7 +87,7 @@ figure, ax = plt.subplots(figsize=(5.6, 4), layout="constrained")
 places = np.arange(len(learners))
 for shift, part, colour, hatch, label in (
     (-0.2, 0, "#d55e00", "///", "alone"),
-    (0.2, 2, "#0072b2", "", "bagged, noise of the bags taken off"),
+    (0.2, 2, "#0072b2", "", "bagged, without bagging noise"),
 ):
     values = [moves[name][part] for name in learners]
     bars = ax.bar(places + shift, values, 0.38, color=colour, alpha=0.7, hatch=hatch, edgecolor="white", label=label)
@@ -95,8 +95,12 @@ for shift, part, colour, hatch, label in (
 ax.set_xticks(places, list(learners))
 ax.set(
     ylim=(0, 1.35 * max(value[0] for value in moves.values())),
-    ylabel="how far one row moves a prediction\n(disease score)",
+    ylabel="change of a prediction by one row\n(disease score)",
 )
-ax.set_title("One row moves bagged boosted trees less")
+ax.set_title("One row changes bagged boosted trees less")
 ax.legend(fontsize="small")
 plt.show()
+
+# %%
+# **Next:** wrap your own pipeline, with its preparation of the table
+# (:ref:`sphx_glr_auto_examples_tables_plot_skrub.py`).

@@ -1,15 +1,16 @@
 """
-A Parquet table larger than the memory that it may use
-======================================================
+How do I fit a table that does not fit into memory?
+===================================================
 
-**Bags of a few thousand rows of a large table are small tables: stablebag finds their rows in one pass over the
-files, within a memory budget, and the model is to the last bit that of a fit in memory.** Small bags are also what
-promises most.
+**Pass a** :class:`~stablebag.ParquetTable` **to** ``fit``. **Each bag is a small part of the table, and stablebag
+collects the rows of many bags in one pass over the files, within a memory budget.** The model is identical, to the
+last bit, to a fit in memory. This page checks that, and shows how the size of the bags affects the error and the
+guarantee.
 
-No package brings a table that is large, so this one is simulated by :func:`sklearn.datasets.make_friedman1`, and
-written to a few Parquet files.
+The table is simulated by :func:`sklearn.datasets.make_friedman1`, and written to a few Parquet files.
 """
 
+import math
 import os
 import tempfile
 from pathlib import Path
@@ -23,7 +24,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import BaggedRegressor, Certificate, ParquetTable, Subbagging, certify
 
-QUICK = "STABLEBAG_QUICK" in os.environ  # fewer rows, so that the page is made in seconds
+QUICK = "STABLEBAG_QUICK" in os.environ  # fewer rows, to run in seconds
 
 folder = tempfile.TemporaryDirectory()
 n_files, n_each = (2, 50_000) if QUICK else (4, 100_000)
@@ -35,7 +36,7 @@ for number in range(n_files):
 # %%
 # The table
 # ---------
-# It holds no rows: only where they are.
+# A ``ParquetTable`` holds no rows, only where to find them.
 
 budget = 7_000_000 if QUICK else 25_000_000
 table = ParquetTable(f"{folder.name}/*.parquet", target="y", as_frame=False, max_memory=budget)
@@ -54,7 +55,7 @@ model = BaggedRegressor(DecisionTreeRegressor(), scheme=Subbagging(1000), n_bags
 print(certify(model).explain(delta=0.05))
 
 # %%
-# The same model as in memory, to the last bit:
+# The model is the same as in memory, to the last bit:
 
 X, y = table.to_memory()
 again = BaggedRegressor(DecisionTreeRegressor(), scheme=Subbagging(1000), n_bags=100, random_state=0).fit(X, y)
@@ -64,8 +65,7 @@ assert (again.predict(X_new) == model.predict(X_new)).all()
 # %%
 # How large should bags be?
 # -------------------------
-# Larger bags make better trees, and promise less. Most of what is promised here is the price of drawing only 100
-# bags.
+# Larger bags make better trees, but their guarantee is weaker. Here, most of each bound is due to using only 100 bags.
 
 sizes = (100, 1000) if QUICK else (100, 300, 1000, 3000)
 error, proved = [], []
@@ -74,7 +74,7 @@ for rows in sizes:
     error.append(np.sqrt(np.mean((model.predict(X_new) - y_new) ** 2)))
     proved.append(certify(model).epsilon(0.05))
     print(f"bags of {rows:6,} rows: root mean squared error {error[-1]:.2f}; ", end="")
-    print(f"all but 5 % of the rows move a prediction by at most {proved[-1]:.3f}")
+    print(f"guarantee: epsilon = {math.ceil(1000 * proved[-1]) / 1000} for delta = 0.05")
 folder.cleanup()
 assert error[-1] < error[0]
 assert proved[-1] > proved[0]
@@ -88,9 +88,13 @@ above.set(ylim=(0, 1.1 * max(error)), ylabel="root mean squared error\n(units of
 above.set_title("Larger bags predict better", loc="left", fontsize="medium")
 above.legend()
 below.semilogx(sizes, proved, "s--", color="#777777")
-below.set(ylim=(0, 1.1 * max(proved)), ylabel="proved for all but 5 %\nof the rows (units of y)")
+below.set(ylim=(0, 1.1 * max(proved)), ylabel="guarantee: epsilon for\ndelta = 0.05 (units of y)")
 below.set_xlabel(f"rows in a bag (of {table.n_samples:,})")
 below.set_xticks(sizes, [f"{rows:,}" for rows in sizes])
 below.minorticks_off()
-below.set_title(f"and promise less (targets are {y.min():.0f} to {y.max():.0f})", loc="left", fontsize="medium")
+below.set_title(f"but guarantee less (targets are {y.min():.0f} to {y.max():.0f})", loc="left", fontsize="medium")
 plt.show()
+
+# %%
+# **Next:** the command line reads such tables as well: ``stablebag measure 'data/*.parquet' --target y --max-memory
+# 1GB``.

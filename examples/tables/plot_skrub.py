@@ -1,12 +1,12 @@
 """
-A table as it comes: names, dates and gaps, by skrub
-====================================================
+Can I bag a whole pipeline, with text, dates and gaps?
+======================================================
 
-**A whole pipeline can be the learner: skrub turns texts, dates and missing values into numbers, inside every bag, so
-that the guarantee covers this preparation, too.** If it were fitted once before the bags are drawn, every bag would
-have seen every row, and nothing would be proved.
+**Yes: pass the pipeline as the learner. It is then fitted inside every bag, so the guarantee covers the preparation
+of the table as well.** If you fitted the preparation once, before drawing bags, every bag would depend on every row,
+and there would be no guarantee. This page uses skrub to turn texts, dates and missing values into numbers.
 
-The data are 398 cars of 1970 to 1982 with their consumption, the table ``cars`` of the package ``vega_datasets``.
+The data are 398 cars of 1970 to 1982 with their fuel economy, the table ``cars`` of the package ``vega_datasets``.
 This page needs ``pip install skrub vega_datasets``.
 """
 
@@ -21,23 +21,23 @@ from vega_datasets import data
 
 from stablebag import BaggedRegressor, StabilityCurveDisplay, Subbagging, certify, leave_one_out, leave_one_out_refit
 
-QUICK = "STABLEBAG_QUICK" in os.environ  # fewer bags, so that the page is made in seconds
+QUICK = "STABLEBAG_QUICK" in os.environ  # fewer bags, to run in seconds
 
 # %%
 # The table
 # ---------
-# Names of cars are texts, years are dates, origins are categories, and some horsepowers are missing.
+# The names of cars are texts, years are dates, origins are categories, and some values of horsepower are missing.
 
 cars = data.cars().dropna(subset=["Miles_per_Gallon"]).sample(frac=1, random_state=0).reset_index(drop=True)
 X, y = cars.drop(columns="Miles_per_Gallon"), cars["Miles_per_Gallon"]
-print(f"{len(cars)} cars; {X['Name'].nunique()} different names, {X['Horsepower'].isna().sum()} horsepowers missing")
+print(f"{len(cars)} cars, {X['Name'].nunique()} different names, {X['Horsepower'].isna().sum()} without horsepower")
 assert len(cars) == 398
 X.head(3)
 
 # %%
 # The learner is a pipeline
 # -------------------------
-# :class:`skrub.TableVectorizer` decides, column by column, how to make numbers of it.
+# :class:`skrub.TableVectorizer` decides for each column how to turn it into numbers.
 
 learner = make_pipeline(
     TableVectorizer(high_cardinality=MinHashEncoder(n_components=5)), DecisionTreeRegressor(random_state=0)
@@ -53,7 +53,7 @@ for name, fitted in {"one pipeline": learner, "bagged": model}.items():
 # %%
 # Leave cars out
 # --------------
-# The single pipeline is fitted again without some of the cars, from the texts on.
+# The single pipeline is refitted without some of the cars, including all of its preparation.
 
 left_out = range(0, len(y_train), 90 if QUICK else 20)
 alone = leave_one_out_refit(learner, X_train, y_train, X_new, rows=left_out)
@@ -72,8 +72,11 @@ StabilityCurveDisplay.from_perturbations(
     certificate=certificate,
     over_points="mean",
     scale="log",
-    xlabel="how far the prediction moves (miles per gallon)",
+    xlabel="change of the prediction (miles per gallon)",
     ax=ax,
 )
 ax.set_title("The guarantee covers the whole pipeline")
 plt.show()
+
+# %%
+# **Next:** if the table is too large for memory, see :ref:`sphx_glr_auto_examples_tables_plot_larger_than_memory.py`.

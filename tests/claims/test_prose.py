@@ -48,7 +48,7 @@ def test_matched_bags_are_often_sharper_than_independent_ones_and_not_always():
 
 
 def test_how_much_matched_bags_are_worth():
-    """docs/schemes.md, "Bags are kept, and matched"."""
+    """docs/schemes.md, "Matched bags"."""
     for size, ratio in ((0.5, 2.2), (0.1, 4.5)):
         found = epsilons(Subbagging(size), 500, 500, 0.1)
         assert found["any"] / found["matched"] == pytest.approx(ratio, abs=0.05)
@@ -85,7 +85,7 @@ def test_no_more_than_two_rows_change_the_observed_range(seed):
 
 
 def test_the_table_of_strata():
-    """docs/strata.md, the table and the sentence above it; bounds are rounded up."""
+    """docs/strata.md, the table and the first paragraph; bounds are rounded up."""
     y = np.r_[np.zeros(392), np.ones(8)].astype(int)
     lines = (
         (Subbagging(40), 0.0210, 0.1),
