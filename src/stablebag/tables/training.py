@@ -11,6 +11,7 @@ import numpy as np
 from stablebag._wording import GROUPS, ROWS, option
 from stablebag.models.rows import as_bytes
 from stablebag.showing.report.page import ColumnAsRead, DataAsRead
+from stablebag.showing.verdict import Finding
 from stablebag.tables.columns import (
     Columns,
     Decision,
@@ -24,7 +25,7 @@ from stablebag.tables.columns import (
     split_target,
     targets_of,
 )
-from stablebag.tables.leakage import Leak, about_leaks, leaks
+from stablebag.tables.leakage import Leak, leak_findings, leaks, reading_findings
 from stablebag.tables.parquet import ParquetTable
 from stablebag.tables.roles import (
     Roles,
@@ -267,6 +268,8 @@ class TrainingTable:
         decided from them alone. None if the rows are in memory.
     notes : tuple of str
         What is to be said of where the rows are, and which of their values were met later.
+    findings : tuple of Finding
+        What is suspicious about the table, for the four lines that sum up a study.
     """
 
     X: Any
@@ -281,6 +284,7 @@ class TrainingTable:
     y_test: Any = None
     groups_test: Any = None
     notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     @property
     def is_in_files(self) -> bool:
@@ -451,6 +455,18 @@ def _read_in_memory(
     typed = columns.read(X.drop(columns=target)).set_axis(index)
     names = index if groups is None else groups.drop_duplicates()
     leaking = _leaks(typed, y, task, groups)
+    gone = rows[list(roles.drop)]
+    findings = (
+        *leak_findings(leaking, target),
+        *reading_findings(
+            about_ratings(known[target], target, task, roles.task),
+            repeated_ids(index, roles.ids),
+            dropped_groups(gone) if groups is None else [],
+            target,
+            roles.ids,
+            gone,
+        ),
+    )
     as_read = DataAsRead(
         name=name_of(table),
         n_rows=len(y),
@@ -459,12 +475,7 @@ def _read_in_memory(
         ),
         said=(*read.said, *_decimal_comma(decision, roles.decimal)),
         noticed=(*nearly_numbers(X, columns), *about_two_ways(decision)),
-        warned=(
-            *about_leaks(leaking, target),
-            *about_ratings(known[target], target, task, roles.task),
-            *repeated_ids(index, roles.ids),
-            *(dropped_groups(rows[list(roles.drop)]) if groups is None else []),
-        ),
+        warned=tuple(sentence for finding in findings for sentence in finding.details),
         row_numbers="" if roles.ids or group is not None else first_row(table),
     )
     categories = {name: sorted(typed[name].dropna().astype(str).unique()) for name in columns.named("category")}
@@ -474,8 +485,9 @@ def _read_in_memory(
     notes = () if memory is None else _larger_text_file(table, memory)
     n_gone = len(raw) - len(y)
     return TrainingTable(
-        typed, y, groups, reading, as_read, len(raw), n_gone, decisive=_decisive(decision, names), notes=notes
-    )
+        typed, y, groups, reading, as_read, len(raw), n_gone, decisive=_decisive(decision, names), notes=notes,
+        findings=findings,
+    )  # fmt: skip
 
 
 def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float, seed: int) -> TrainingTable:
@@ -526,6 +538,8 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
     groups_test = None if groups is None else groups.iloc[held_out[shuffled]].set_axis(X_test.index)
     others = {} if groups is None else {str(groups.name): groups.iloc[held_out].to_numpy()}
     leaking = _leaks(X_test, y_test, task, groups_test)
+    ratings = about_ratings(y_test, target, task, roles.task)
+    findings = (*leak_findings(leaking, target), *reading_findings(ratings, [], [], target, (), None))
     as_read = DataAsRead(
         name=name_of(table),
         n_rows=len(y) - len(strange),
@@ -534,7 +548,7 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
             {**decision.kinds, target: kind}, roles, leaking, schema.names,
         ),
         noticed=(*nearly_numbers(plain, columns), *about_two_ways(decision)),
-        warned=(*about_leaks(leaking, target), *about_ratings(y_test, target, task, roles.task)),
+        warned=tuple(sentence for finding in findings for sentence in finding.details),
         row_numbers="" if group is not None else first_row(table),
         n_sampled=len(held_out),
     )  # fmt: skip
@@ -544,6 +558,7 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
     return TrainingTable(
         X, X.targets(), X.groups(), reading, as_read, sum(whole.row_counts), whole.n_missing_targets_ + len(strange),
         X_test=X_test, y_test=y_test, groups_test=groups_test, notes=(_stays(table, memory, len(held_out)), *met_later),
+        findings=findings,
     )  # fmt: skip
 
 
