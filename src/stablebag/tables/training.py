@@ -15,14 +15,14 @@ from stablebag.tables.columns import (
     Columns,
     InferredKinds,
     Kind,
-    almost_numeric,
-    ambiguous_numbers,
     as_targets,
+    column_remarks,
     describe_columns,
     infer_kinds,
     plain_frame,
     rating_warnings,
     split_target,
+    target_remarks,
 )
 from stablebag.tables.leakage import Leak, leak_warnings, leaks
 from stablebag.tables.parquet import ParquetTable
@@ -292,6 +292,11 @@ class TrainingTable:
         """Whether it is "regression" or "classification"."""
         return self.reading.task
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Short sentences about what was odd or decisive when the table was read; none for plain numbers."""
+        return tuple(self.as_read.lines()[1:])
+
     def guarantee_scope(self, trained: Any = None) -> str:
         """Say in a sentence whether the guarantee covers also what the columns were taken for.
 
@@ -458,7 +463,10 @@ def _read_in_memory(
             rows, typed.assign(**{target: known[target].to_numpy()}), decision.kinds, roles, leaking, list(rows.columns)
         ),
         said=(*read.said, *_decimal_comma(decision, roles.decimal)),
-        noticed=(*almost_numeric(X, columns), *ambiguous_numbers(decision)),
+        noticed=(
+            *target_remarks(known[target], decision.kinds[target], task, roles.task, rows[target]),
+            *column_remarks(X.drop(columns=target), typed, decision, chosen=roles.kinds),
+        ),
         warned=(
             *leak_warnings(leaking, target),
             *rating_warnings(known[target], target, task, roles.task),
@@ -480,6 +488,8 @@ def _read_in_memory(
 
 def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float, seed: int) -> TrainingTable:
     """Read what has to be known of a table that stays in its files; columns are decided from rows that are held out."""
+    import pandas as pd
+
     if not 0 < share < 1:
         raise ValueError(f"{option('test_size')} is a share of the rows between 0 and 1. Got {share:g}.")
     if given[2]:
@@ -533,7 +543,10 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
             plain.assign(**{target: y[held_out]}, **others), typed.assign(**{target: y[held_out]}),
             {**decision.kinds, target: kind}, roles, leaking, schema.names,
         ),
-        noticed=(*almost_numeric(plain, columns), *ambiguous_numbers(decision)),
+        noticed=(
+            *target_remarks(pd.Series(y_test, name=target), kind, task, roles.task),
+            *column_remarks(plain, typed, decision, chosen=roles.kinds, n_sampled=len(held_out)),
+        ),
         warned=(*leak_warnings(leaking, target), *rating_warnings(y_test, target, task, roles.task)),
         row_numbers="" if group is not None else first_row(table),
         n_sampled=len(held_out),
