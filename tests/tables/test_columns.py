@@ -13,16 +13,16 @@ from sklearn.tree import DecisionTreeRegressor
 from stablebag.tables.columns import (
     Columns,
     Kind,
-    about_two_ways,
-    decide,
-    described,
-    is_called_like_an_id,
-    is_called_like_units,
-    nearly_numbers,
+    almost_numeric,
+    ambiguous_numbers,
+    as_targets,
+    describe_columns,
+    infer_kinds,
+    looks_like_group_name,
+    looks_like_id_name,
     plain_column,
     split_target,
-    targets_of,
-    written,
+    to_text,
 )
 from stablebag.tables.text import TableError
 
@@ -31,19 +31,19 @@ from stablebag.tables.text import TableError
 
 @pytest.mark.parametrize("name", ["patient_id", "PatientID", "Patient No", "id_patient", "user", "group", "stop_id"])
 def test_units_are_called_so(name):
-    assert is_called_like_units(name)
-    assert is_called_like_an_id(name)
+    assert looks_like_group_name(name)
+    assert looks_like_id_name(name)
 
 
 @pytest.mark.parametrize("name", ["index", "Unnamed: 0", "row", "RowNumber", "row_id"])
 def test_rows_are_called_so(name):
-    assert is_called_like_an_id(name)
+    assert looks_like_id_name(name)
 
 
 @pytest.mark.parametrize("name", ["age", "n_patient", "age_group", "zip_code", "paid", "hospital_beds", "", "room no"])
 def test_others_are_not(name):
-    assert not is_called_like_units(name)
-    assert not is_called_like_an_id(name)
+    assert not looks_like_group_name(name)
+    assert not looks_like_id_name(name)
 
 
 # ---------------------------------------------------------------------------------------------------------------- kinds
@@ -54,7 +54,7 @@ def column(values, name="x"):
 
 
 def kind(values, name="x", **options):
-    return decide(column(values, name), **options).kinds[name]
+    return infer_kinds(column(values, name), **options).kinds[name]
 
 
 N = 60
@@ -84,7 +84,7 @@ def test_columns_are_told_apart_by_their_values(values, found):
 def test_whole_numbers_that_all_differ_are_ids_if_they_are_called_so():
     for name in ("patient_id", "Unnamed: 0"):
         assert kind(COUNTED, name) == Kind("id")
-        assert decide(pd.DataFrame({name: np.arange(N)})).kinds[name] == Kind("id")
+        assert infer_kinds(pd.DataFrame({name: np.arange(N)})).kinds[name] == Kind("id")
         assert kind([*COUNTED, "0"], name) == Kind("number", ".")
         assert kind([f"{k}.5" for k in range(N)], name) == Kind("number", ".")
 
@@ -97,7 +97,7 @@ def test_numbers_that_can_be_read_in_two_ways_go_with_the_others():
     assert kind(["1,234"], decimal=".") == Kind("constant")
     for others, separator, form in ((["1,5", "2"], ",", ","), (["1.5", "2"], ";", ".")):
         table = pd.DataFrame({"x": twice, "other": others}, dtype=object)
-        assert decide(table, separator=separator).kinds["x"].form == form
+        assert infer_kinds(table, separator=separator).kinds["x"].form == form
 
 
 def test_kinds_can_be_chosen():
@@ -110,7 +110,7 @@ def test_kinds_can_be_chosen():
     with pytest.raises(TableError, match="No value of the column 'x' is a date"):
         kind(["a", "b"], chosen={"x": "date"})
     with pytest.raises(TableError, match="has numbers, and kinds cannot make dates of them"):
-        decide(pd.DataFrame({"x": [1.0, 2.0]}), chosen={"x": "date"})
+        infer_kinds(pd.DataFrame({"x": [1.0, 2.0]}), chosen={"x": "date"})
 
 
 @pytest.mark.parametrize(("values", "classes"), [
@@ -118,11 +118,11 @@ def test_kinds_can_be_chosen():
     ([str(k / 9) for k in range(9)], False), (COUNTED, False), (["0.5", "1.5"], False),
 ])  # fmt: skip
 def test_classes_are_texts_or_few_whole_numbers(values, classes):
-    assert decide(column(values), target="x").has_classes == classes
+    assert infer_kinds(column(values), target="x").has_classes == classes
 
 
 def decisive(values, units=None, **options):
-    return {name: rows.tolist() for name, rows in decide(column(values), units, **options).decisive.items()}
+    return {name: rows.tolist() for name, rows in infer_kinds(column(values), units, **options).decisive.items()}
 
 
 def test_a_row_that_alone_decides_is_known():
@@ -162,11 +162,11 @@ def test_without_any_other_row_every_column_is_read_as_it_is(seed):
     units = pd.factorize(groups)[0]
     if units.max() == 0:
         return
-    decision = decide(table, units, separator=";")
+    decision = infer_kinds(table, units, separator=";")
     whole = Columns(decision.kinds)
     for unit in range(units.max() + 1):
         left = table[units != unit].reset_index(drop=True)
-        alone = Columns(decide(left, separator=";").kinds)
+        alone = Columns(infer_kinds(left, separator=";").kinds)
         decides = {name for name, which in decision.decisive.items() if unit in which}
         if not decides:
             pd.testing.assert_frame_equal(
@@ -274,8 +274,8 @@ def test_another_table_is_read_as_the_training_table_was():
 
 
 def test_whole_numbers_are_written_without_a_point():
-    assert written(pd.Series([2.0, np.nan])).iloc[0] == "2"
-    assert written(pd.Series([2.5, 1.0])).tolist() == ["2.5", "1.0"]
+    assert to_text(pd.Series([2.0, np.nan])).iloc[0] == "2"
+    assert to_text(pd.Series([2.5, 1.0])).tolist() == ["2.5", "1.0"]
 
 
 # -------------------------------------------------------------------------------------------------------------- targets
@@ -314,7 +314,7 @@ def test_targets_that_are_none_are_refused(values, task, words):
 
 
 def test_large_whole_classes_are_told_apart():
-    assert targets_of(pd.Series([1e19, 2e19]), "classification", "y").tolist() == [
+    assert as_targets(pd.Series([1e19, 2e19]), "classification", "y").tolist() == [
         "10000000000000000000", "20000000000000000000",
     ]  # fmt: skip
 
@@ -340,9 +340,9 @@ def test_each_column_is_described():
         },
         dtype=object,
     )
-    kinds = decide(frame.drop(columns=["who", "out"]), target="y").kinds
+    kinds = infer_kinds(frame.drop(columns=["who", "out"]), target="y").kinds
     X = Columns(kinds).read(frame)
-    found = described(frame, X, kinds, target="y", group="who", ids=(), drop=("out",), leaking=["many"])
+    found = describe_columns(frame, X, kinds, target="y", group="who", ids=(), drop=("out",), leaking=["many"])
     told = {column.name: (column.kind, column.n_values, column.example, column.remark) for column in found}
     assert told == {
         "y": ("target", 60, "0 to 8.429", ""),
@@ -357,7 +357,7 @@ def test_each_column_is_described():
         "out": ("dropped", 1, "1", "left out by drop"),
         "many": ("category", 55, "m0, m1, m2, ...", "predicts the target alone"),
     }
-    assert next(column.missing for column in described(
+    assert next(column.missing for column in describe_columns(
         frame[["city"]], X, kinds, target="y", group=None, ids=(), drop=(), leaking=[]
     )) == 1 / 3  # fmt: skip
 
@@ -372,14 +372,14 @@ def columns(**values):
 
 def test_columns_that_hardly_miss_being_numbers_are_told():
     numbers = [str(k) for k in range(20)]
-    assert nearly_numbers(*columns(a=[*numbers, "n.d.", "n.d."], b=[*numbers, "x", None])) == [
+    assert almost_numeric(*columns(a=[*numbers, "n.d.", "n.d."], b=[*numbers, "x", None])) == [
         "The column 'a' is a category because of 'n.d.' in 2 rows; kinds={'a': 'number'} takes it as numbers, and such "
         "values as missing.",
         "The column 'b' is a category because of 'x' in 1 row; kinds={'b': 'number'} takes it as numbers, and such "
         "values as missing.",
     ]
-    assert nearly_numbers(*columns(a=["1", "2", "x", "y"], b=["01", "02", "03", "1"])) == []
-    many = nearly_numbers(*columns(**{f"x{k}": [*numbers, "?"] for k in range(9)}))
+    assert almost_numeric(*columns(a=["1", "2", "x", "y"], b=["01", "02", "03", "1"])) == []
+    many = almost_numeric(*columns(**{f"x{k}": [*numbers, "?"] for k in range(9)}))
     assert len(many) == 4
     assert many[0].startswith("The column 'x0' is a category because of '?' in 1 row")  # and no id, though all differ
     assert many[-1] == "So it is with 6 more columns."
@@ -391,7 +391,7 @@ def test_columns_that_hardly_miss_being_numbers_are_told():
 ])  # fmt: skip
 def test_numbers_that_can_be_read_in_two_ways_are_told(texts, said):
     frame, _ = columns(x=texts)
-    assert about_two_ways(decide(frame)) == [f"The column 'x' {said}"]
-    assert "(and so in 2 more columns)" in about_two_ways(decide(frame.assign(y=frame["x"], z=frame["x"])))[0]
-    assert about_two_ways(decide(frame, decimal=".")) == []
-    assert about_two_ways(decide(columns(x=["1.5", "2"], y=["1", "2"])[0])) == []
+    assert ambiguous_numbers(infer_kinds(frame)) == [f"The column 'x' {said}"]
+    assert "(and so in 2 more columns)" in ambiguous_numbers(infer_kinds(frame.assign(y=frame["x"], z=frame["x"])))[0]
+    assert ambiguous_numbers(infer_kinds(frame, decimal=".")) == []
+    assert ambiguous_numbers(infer_kinds(columns(x=["1.5", "2"], y=["1", "2"])[0])) == []

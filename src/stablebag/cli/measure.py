@@ -32,7 +32,7 @@ from stablebag.showing.study import study
 from stablebag.tables import leakage
 from stablebag.tables.columns import Columns
 from stablebag.tables.roles import suggest_group
-from stablebag.tables.text import TableError, name_of, paths_of, refuse_unknown
+from stablebag.tables.text import TableError, check_column_name, name_of, paths_of
 from stablebag.tables.training import Reading
 
 _SPANS = (6, 20)  # of time, over which accuracy is compared: so many, one for each 100 held-out rows
@@ -249,7 +249,7 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
         data = training.read_training_table(options)
     if options["time"] is not None:
         dates_first = sorted(data.as_read.columns, key=lambda column: column.kind != "date")
-        refuse_unknown([column.name for column in dates_first], options["time"])
+        check_column_name([column.name for column in dates_first], options["time"])
     X, y, task, groups, groups_test = data.X, data.y, data.task, data.groups, None
     warnings, time = list(data.as_read.warned), options["time"]
     notes = [f"{data.n_rows:,} rows of {name_of(table)}; the target is {target!r} ({task})."]
@@ -274,9 +274,9 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
         X, X_test, y, y_test, groups_test, note = held_out_latest(X, y, time, size, task)
         notes.append(note)
     elif groups is None:
-        ordered = leakage.in_time(X, y, task)
+        ordered = leakage.time_order(X, y, task)
         way = f"add --time {shlex.quote(ordered[0])}: it holds out the latest rows" if ordered else ""
-        warnings += leakage.about_time(ordered, target, way)
+        warnings += leakage.time_order_warnings(ordered, target, way)
         X, X_test, y, y_test = held_out(X, y, size, task, seed)
         if len(y) < 2:
             raise TableError("One row is left to train on, and two are needed. Give more rows, or --test.")
@@ -288,7 +288,7 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
     if groups is None and (suggestion := suggest_group(*([X_test] if data.is_in_files else [X, X_test]))):
         warnings.append(suggestion)
     if not data.is_in_files and y_test is not None:
-        warnings += leakage.about_copies(X, y, X_test, y_test)
+        warnings += leakage.copy_warnings(X, y, X_test, y_test)
     notes.append(data.guarantee_scope(groups if groups is not None or data.is_in_files else X.index))
     return StudyRows(
         X, y, X_test, y_test, task, groups, groups_test, tuple(notes), tuple(warnings), data.reading, data.as_read
