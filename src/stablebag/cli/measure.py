@@ -32,7 +32,7 @@ from stablebag.showing.study import study
 from stablebag.showing.verdict import CHECKS, COPIES, LEAKS, NO_CHECKS, REPEATED, TIME, Checks, Finding
 from stablebag.tables import leakage
 from stablebag.tables.columns import Columns
-from stablebag.tables.text import TableError, name_of, paths_of, refuse_unknown
+from stablebag.tables.text import TableError, check_column_name, name_of, paths_of
 from stablebag.tables.training import Reading
 
 _SPANS = (6, 20)  # of time, over which accuracy is compared: so many, one for each 100 held-out rows
@@ -255,7 +255,7 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
         data = training.read_training_table(options)
     if options["time"] is not None:
         dates_first = sorted(data.as_read.columns, key=lambda column: column.kind != "date")
-        refuse_unknown([column.name for column in dates_first], options["time"])
+        check_column_name([column.name for column in dates_first], options["time"])
     X, y, task, groups, groups_test = data.X, data.y, data.task, data.groups, None
     found, time = list(data.findings), options["time"]
     made = {REPEATED} if groups is not None else set()
@@ -285,7 +285,7 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
         notes.append(note)
         made.add(TIME)
     elif groups is None:
-        found += leakage.time_findings(leakage.in_time(X, y, task), target)
+        found += leakage.time_findings(leakage.time_order(X, y, task), target)
         made.add(TIME)
         X, X_test, y, y_test = held_out(X, y, size, task, seed)
         if len(y) < 2:
