@@ -348,7 +348,7 @@ def kinds_of_points(change: np.ndarray, table: Any, owner: str) -> Kinds | None:
         some = np.sort(generator.choice(len(change), _MOST_DESCRIBED, replace=False))
     fewest = max(5, math.ceil(_SMALLEST_SHARE * len(some)))
     folds = list(KFold(5, shuffle=True, random_state=0).split(some))
-    best = (_LEAST_EXPLAINED, 0)
+    best = (_LEAST_EXPLAINED + 1 / math.sqrt(len(some)), 0)  # of few points, some is explained by chance
     for leaves in range(2, _MOST_KINDS + 1):
         left, total = 0.0, 0.0
         for train, test in folds:
@@ -440,8 +440,8 @@ def _split(column: np.ndarray) -> list[tuple[Any, np.ndarray]]:
     if column.dtype.kind == "b":
         return [("yes", column.astype(float))]
     if column.dtype.kind in "iuf":
-        most = float(np.finfo(np.float32).max)  # of the numbers that a tree takes
-        values = np.clip(column.astype(float), -most, most)
+        limit = float(np.finfo(np.float32).max)  # of the numbers that a tree takes
+        values = np.clip(column.astype(float), -limit, limit)
         known = np.isfinite(values)
         if not known.any():
             return []
