@@ -13,7 +13,7 @@ from stablebag.resampling.law import ResolvedScheme
 # docs/proofs.md, 17: the mean loss at the training rows, each predicted by the bags without it, minus the expected loss
 # of the fitted model at a new row, is a mean of independent centred terms, plus a remainder, plus a drift.
 
-_MOST_EXACT = 1e10  # operations for the eigenvalues of the bags without each row
+_MOST_EXACT = 2e8  # operations for the eigenvalues of the bags without each row
 _MOST_PAIRS = 1e11  # operations to count the bags without each two rows
 _BLOCK_BYTES = 2**26
 
@@ -40,7 +40,7 @@ class ErrorBound:
     >>> from stablebag import Subbagging
     >>> bound = ErrorBound.of_all_bags(Subbagging(100).resolve(1000), upper=1, lipschitz=1, scale=0.5)
     >>> round(bound.half_width(0.95), 4)
-    0.1024
+    0.094
     """
 
     n: int
@@ -58,7 +58,7 @@ class ErrorBound:
         if n < 3:
             return cls(n, upper, math.inf, lipschitz * scale * math.sqrt(law.constant))
         squares = (n - 1) * law.without_one().constant
-        remainder = lipschitz * scale * math.sqrt(3 * squares / n)
+        remainder = lipschitz * scale * math.sqrt(2 * squares / n)
         return cls(n, upper, remainder, lipschitz * scale * math.sqrt(law.constant))
 
     def half_width(self, confidence_level: float, *, differs: bool = False) -> float:
@@ -86,6 +86,27 @@ class ErrorBound:
         """Return the bound for the difference of two models' losses at the same rows."""
         upper = max(self.upper, other.upper)
         return ErrorBound(self.n, upper, self.remainder + other.remainder, self.drift + other.drift)
+
+
+def largest_proving_size(n: int, scale: float, square: float) -> int:
+    """Return the largest m such that n times the squared remainder, for all bags of m of n rows, is at most `square`.
+
+    `scale` is the Lipschitz constant of the loss times the largest standard deviation over bags.
+
+    >>> largest_proving_size(1000, scale=0.5, square=0.01)
+    19
+    """
+    if n < 3:
+        return 0
+
+    def is_enough(m: int) -> bool:
+        return 2 * scale**2 * m * (n - 1) / ((n - 1 - m) * (n - 2)) <= square
+
+    size, high = 0, n - 2
+    while size < high:
+        middle = (size + high + 1) // 2
+        size, high = (middle, high) if is_enough(middle) else (size, middle - 1)
+    return size
 
 
 def spread_without_each(bags: Bags, weights: np.ndarray | None, eigenvalue: float, rows: np.ndarray) -> np.ndarray:
@@ -121,7 +142,7 @@ def spread_without_each(bags: Bags, weights: np.ndarray | None, eigenvalue: floa
     """
     n = bags.n_samples
     weights = np.full(len(bags), 1 / len(bags)) if weights is None else weights
-    if 2 < n and len(rows) * float(n) ** 2 * (n + len(bags)) <= _MOST_EXACT:
+    if n > 2 and len(rows) * float(n) ** 2 * (n + len(bags)) <= _MOST_EXACT:
         inside = bags.inclusion.astype(float)
         return np.array([_of_bags_without(inside[inside[:, row] == 0], weights[inside[:, row] == 0]) for row in rows])
     without = 1 - bags.inclusion_weights(weights)
