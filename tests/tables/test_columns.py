@@ -13,15 +13,16 @@ from sklearn.tree import DecisionTreeRegressor
 from stablebag.tables.columns import (
     Columns,
     Kind,
-    almost_numeric,
     ambiguous_numbers,
     as_targets,
+    column_remarks,
     describe_columns,
     infer_kinds,
     looks_like_group_name,
     looks_like_id_name,
     plain_column,
     split_target,
+    target_remarks,
     to_text,
 )
 from stablebag.tables.text import TableError
@@ -362,36 +363,104 @@ def test_each_column_is_described():
     )) == 1 / 3  # fmt: skip
 
 
-# ----------------------------------------------------------------------------------------------------------- other ways
+# -------------------------------------------------------------------------------------------------------------- remarks
 
 
 def columns(**values):
-    frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in values.items()})
-    return frame, Columns.of(frame)
+    return pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in values.items()})
 
 
-def test_columns_that_hardly_miss_being_numbers_are_told():
+def remarks(table, **options):
+    inferred = infer_kinds(table, chosen=options.pop("kinds", None))
+    return column_remarks(table, Columns(inferred.kinds).read(table), inferred, **options)
+
+
+def test_plain_numbers_get_no_remark():
+    numbers = [str(k / 7) for k in range(N)]
+    assert remarks(columns(a=numbers, b=[*numbers[:-1], None])) == []
+    assert remarks(pd.DataFrame({"a": np.arange(9.0), "b": np.arange(9)})) == []
+    assert remarks(columns(town=["Rome", "Oslo", None] * 20)) == []
+
+
+def test_almost_numeric_column_names_a_value_that_is_not_a_number_and_the_option():
     numbers = [str(k) for k in range(20)]
-    assert almost_numeric(*columns(a=[*numbers, "n.d.", "n.d."], b=[*numbers, "x", None])) == [
-        "The column 'a' is a category because of 'n.d.' in 2 rows; kinds={'a': 'number'} takes it as numbers, and such "
-        "values as missing.",
-        "The column 'b' is a category because of 'x' in 1 row; kinds={'b': 'number'} takes it as numbers, and such "
-        "values as missing.",
+    assert remarks(columns(a=[*numbers, "n.d.", "n.d."], b=[*numbers, "x", None])) == [
+        "'a' is a category because of 'n.d.' in 2 rows. kinds={'a': 'number'} reads numbers and treats such values as "
+        "missing.",
+        "'b' is a category because of 'x' in 1 row. kinds={'b': 'number'} reads numbers and treats such values as "
+        "missing.",
     ]
-    assert almost_numeric(*columns(a=["1", "2", "x", "y"], b=["01", "02", "03", "1"])) == []
-    many = almost_numeric(*columns(**{f"x{k}": [*numbers, "?"] for k in range(9)}))
-    assert len(many) == 4
-    assert many[0].startswith("The column 'x0' is a category because of '?' in 1 row")  # and no id, though all differ
-    assert many[-1] == "So it is with 6 more columns."
+    assert remarks(columns(a=["1", "2", "x", "y"])) == []
+    *first, last = remarks(columns(**{f"x{k}": [*numbers, "?"] for k in range(9)}))
+    assert len(first) == 3
+    assert first[0].startswith("'x0' is a category because of '?' in 1 row")  # and not an ID, though all values differ
+    assert last == "The same is true of 6 more columns."
+    (sampled,) = remarks(columns(a=[*numbers, "n.d."]), n_sampled=21)
+    assert "in 1 row among the 21 rows that were looked at." in sampled
 
 
-@pytest.mark.parametrize(("texts", "said"), [
-    (["1,234", "5"], "has '1,234', where ',' was taken for a separator of thousands; decimal=',' takes it otherwise."),
-    (["1.234", "5"], "has '1.234', where '.' was taken for a decimal mark; decimal=',' takes it otherwise."),
+def test_remarks_say_which_columns_are_not_used_and_how_texts_and_dates_are():
+    table = columns(
+        code=[f"k{k}" for k in range(N)],
+        note=[f"a note about case {k}" for k in range(N)],
+        seen=["2024-01-01", "2024-01-02"] * 30,
+        when=[f"{k % 28 + 1:02d}/03/2024" for k in range(N)],
+        zip=[f"{k % 30:05d}" for k in range(N)],
+        town=[f"t{k % 55}" for k in range(N)],
+        same=["1"] * N,
+        empty=[None] * N,
+        y=[str(k / 7) for k in range(N)],
+    )
+    assert remarks(table) == [
+        "Not used, because it is empty: 'empty'.",
+        "Not used, because it is constant: 'same'.",
+        "Not used, because every value is different, as in an ID: 'code'. kinds={'code': 'text'} would use it.",
+        "Free text, turned into 64 columns of hashed words: 'note'. kinds={'note': 'category'} keeps each value whole.",
+        "Dates, turned into the day, the time of year and the weekday: 'seen', 'when' (day/month/year).",
+        "Read as categories because of leading zeros: 'zip'. kinds={'zip': 'number'} reads numbers.",
+        "Many categories: 'town'. Each bag keeps the 49 most frequent and treats the rest as one.",
+    ]
+    assert remarks(table[["note", "y"]], kinds={"note": "text"}, chosen=["note"]) == []  # the user knows
+    (many,) = remarks(pd.concat([table["same"].rename(f"x{k}") for k in range(5)], axis=1))
+    assert many == "Not used, because they are constant: 'x0', 'x1', 'x2' and 2 more."
+
+
+def test_values_that_count_as_missing_are_counted():
+    table = columns(when=[*(f"{k % 28 + 1}.3.2024" for k in range(40)), "soon"], x=["1", "n.d."] * 20 + ["?"])
+    found = remarks(table, kinds={"x": "number"}, chosen=["x"])
+    assert found[0] == "1 value of 'when' is not a date written day.month.year ('soon') and counts as missing."
+    assert found[1] == "21 values of 'x' are not numbers ('n.d.') and count as missing."
+
+
+@pytest.mark.parametrize(("texts", "remark"), [
+    (["1,234", "5"], "the ',' of '1,234' was read as a thousands separator. decimal=',' reads it the other way."),
+    (["1.234", "5"], "the '.' of '1.234' was read as a decimal mark. decimal=',' reads it the other way."),
 ])  # fmt: skip
-def test_numbers_that_can_be_read_in_two_ways_are_told(texts, said):
-    frame, _ = columns(x=texts)
-    assert ambiguous_numbers(infer_kinds(frame)) == [f"The column 'x' {said}"]
-    assert "(and so in 2 more columns)" in ambiguous_numbers(infer_kinds(frame.assign(y=frame["x"], z=frame["x"])))[0]
-    assert ambiguous_numbers(infer_kinds(frame, decimal=".")) == []
-    assert ambiguous_numbers(infer_kinds(columns(x=["1.5", "2"], y=["1", "2"])[0])) == []
+def test_numbers_with_two_readings_get_a_remark(texts, remark):
+    table = columns(x=texts)
+    assert ambiguous_numbers(infer_kinds(table)) == [f"In 'x', {remark}"]
+    (several,) = ambiguous_numbers(infer_kinds(table.assign(y=table["x"], z=table["x"])))
+    assert several.endswith("The same is true of 2 more columns.")
+    assert ambiguous_numbers(infer_kinds(table, decimal=".")) == []
+    assert ambiguous_numbers(infer_kinds(columns(x=["1.5", "2"], y=["1", "2"]))) == []
+
+
+def test_target_of_few_whole_numbers_gets_a_remark_unless_it_was_asked_for_or_warned_about():
+    def found(values, given=None, task="classification"):
+        return target_remarks(pd.Series(values, name="y"), Kind("number", "."), task, given)
+
+    assert found([0, 10, 50]) == [
+        "The target 'y' has 3 different whole numbers, read as classes. task='regression' predicts numbers instead."
+    ]
+    assert found([0, 1]) == []  # yes and no
+    assert found([1, 2, 3]) == []  # rating_warnings asks about these
+    assert found([0, 10, 50], given="classification") == []
+    assert found([0, 10, 50], task="regression") == []
+
+
+def test_target_of_numbers_with_a_word_gets_a_remark():
+    values = pd.Series([*(str(k / 7) for k in range(30)), "n.d."], dtype=object, name="y")
+    assert target_remarks(values, Kind("category"), "classification", None, values) == [
+        "The target 'y' has classes because of 'n.d.' in 1 row. kinds={'y': 'number'} predicts numbers and drops such "
+        "rows."
+    ]

@@ -8,7 +8,7 @@ columns into numbers inside each bag.
 import datetime
 import decimal
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -20,7 +20,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from stablebag._wording import option, printable
+from stablebag._wording import ROWS, option, printable
 from stablebag.models.rows import row_by_row
 from stablebag.showing.report.page import ColumnAsRead
 from stablebag.tables.text import (
@@ -31,8 +31,10 @@ from stablebag.tables.text import (
     date_formats,
     date_order,
     date_parts,
+    listed,
     parse_dates,
     parse_numbers,
+    quoted,
     spelling,
 )
 
@@ -744,7 +746,7 @@ def _remark(column: Any, kind: Kind, role: str, *, is_given: bool) -> str:
     if kind.name == "date":
         return date_order(kind.form)
     if kind.name == "category" and column.dtype.kind == "O" and role == "category":
-        if column.dropna().map(lambda text: bool(re.fullmatch(r"0\d+", text))).any():
+        if _has_leading_zeros(column):
             return "codes with leading zeros"
         if column.nunique() > FEW_VALUES:
             return "the most frequent, and others"
@@ -756,59 +758,197 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-# ---------------------------------------------------------------------------------------------------------- other ways
-# Columns that could be read in another way than they were, in one sentence each.
+# -------------------------------------------------------------------------------------------------------------- remarks
+# What was odd or decisive about how the columns were read, one short sentence each, with the option that changes it.
 
-_NEARLY = 0.8  # the share of different values that are numbers in a column that hardly misses being one
-_LISTED = 3
-
-
-def almost_numeric(frame: Any, columns: Columns) -> list[str]:
-    """Say which categories and texts would be numbers but for a few values."""
-    found = []
-    for name in (*columns.named("category"), *columns.named("text")):
-        values = frame[name].dropna()
-        if frame[name].dtype.kind != "O" or not len(values):
-            continue
-        texts = values.unique().tolist()
-        how = spelling(texts)
-        zeros = np.array([text.lstrip("+-").startswith("0") and text.isdigit() and text != "0" for text in texts])
-        numbers = np.maximum(how.point, how.comma)
-        if zeros.any() or numbers.all() or numbers.sum() < max(_NEARLY * len(texts), 2):
-            continue
-        odd = [text for text, number in zip(texts, numbers, strict=True) if not number]
-        rows = int(values.isin(odd).sum())
-        found.append((name, columns.kinds[name].name, odd[0], "1 row" if rows == 1 else f"{rows:,} rows"))
-    sentences = [
-        f"The column {name!r} is a {kind} because of {_shortened(odd)} in {rows}; {option('kinds', {name: 'number'})} "
-        "takes it as numbers, and such values as missing."
-        for name, kind, odd, rows in found[:_LISTED]
-    ]
-    if len(found) > _LISTED:
-        sentences.append(f"So it is with {len(found) - _LISTED:,} more columns.")
-    return sentences
+_ALMOST_ALL = 0.8  # share of different values that are numbers in a column that is almost numeric
+_LISTED = 3  # columns that are named in one sentence
 
 
-def ambiguous_numbers(decision: InferredKinds) -> list[str]:
-    """Say which numbers could be read in two ways, such as 1.234."""
-    if not decision.two_ways:
-        return []
-    name, text = next(iter(decision.two_ways.items()))
-    decimal, n_more = decision.kinds[name].form[:1], len(decision.two_ways) - 1
-    mark = "," if "," in text else "."
-    taken = "a decimal mark" if decimal == mark else "a separator of thousands"
-    more = (
-        "" if not n_more else " (and so in 1 more column)" if n_more == 1 else f" (and so in {n_more:,} more columns)"
-    )
+def column_remarks(
+    table: Any, X: Any, inferred: InferredKinds, *, chosen: Collection[str] = (), n_sampled: int | None = None
+) -> list[str]:
+    """Return short sentences about columns that were read in a way that a reader should know.
+
+    A table of plain numbers gets none.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The columns as the file has them.
+    X : DataFrame
+        The features, as they were parsed.
+    inferred : InferredKinds
+        What the columns were taken for.
+    chosen : collection of str, default=()
+        Columns whose kind was given by the user.
+    n_sampled : int or None, default=None
+        The number of rows that the kinds were inferred from; None if from all.
+    """
+    kinds = {name: kind for name, kind in inferred.kinds.items() if name in table.columns}
+    free = {name: kind for name, kind in kinds.items() if name not in chosen}
+    almost = [name for name, kind in free.items() if _is_almost_numeric(table[name], kind)]
+    rest = {name: kind for name, kind in free.items() if name not in almost}
+    where = "" if n_sampled is None else f" among the {n_sampled:,} rows that were looked at"
     return [
-        f"The column {name!r} has {text!r}, where {mark!r} was taken for {taken}{more}; "
-        f"{option('decimal', _other(decimal))} takes it otherwise."
+        *_almost_numeric(table, kinds, almost, where),
+        *ambiguous_numbers(inferred),
+        *_unreadable(table, X, kinds, where),
+        *_unused(table, rest, where),
+        *_texts_and_dates(rest),
+        *_categories(table, rest, where),
     ]
 
 
-def _other(decimal: str) -> str:
-    return "," if decimal == "." else "."
+def target_remarks(column: Any, kind: Kind, task: str, given: str | None, raw: Any = None) -> list[str]:
+    """Return a sentence if numbers of the target were read as classes, or if a few words made classes of numbers.
+
+    Parameters
+    ----------
+    column : Series
+        The targets, none of them missing, as they were parsed.
+    kind : Kind
+        What they were taken for.
+    task : str
+        How they were read.
+    given : str or None
+        The task that the user gave.
+    raw : Series or None, default=None
+        The targets as the file has them; None does not look for words among numbers.
+    """
+    if task != "classification" or given is not None:
+        return []
+    name = str(column.name)
+    if raw is not None and _is_almost_numeric(raw, kind):
+        odd, rows = _odd_values(raw)
+        return [
+            f"The target {quoted(name)} has classes because of {odd} in {rows}. "
+            f"{option('kinds', {name: 'number'})} predicts numbers and drops such rows."
+        ]
+    n_values = column.nunique()
+    if kind.name != "number" or n_values < _FEWEST_RATINGS or rating_warnings(column, name, task, given):
+        return []
+    return [
+        f"The target {quoted(name)} has {n_values} different whole numbers, read as classes. "
+        f"{option('task', 'regression')} predicts numbers instead."
+    ]
 
 
-def _shortened(text: str) -> str:
-    return repr(text if len(text) <= 20 else f"{text[:17]}...")
+def _is_almost_numeric(column: Any, kind: Kind) -> bool:
+    """Whether a category or a text would be a number but for a few values."""
+    values = column.dropna()
+    if kind.name not in ("category", "text") or values.dtype.kind != "O" or not len(values):
+        return False
+    texts = values.unique().tolist()
+    found = spelling(texts)
+    codes = any(text.lstrip("+-").startswith("0") and text.isdigit() and text != "0" for text in texts)
+    numbers = found.point | found.comma
+    return not codes and not numbers.all() and int(numbers.sum()) >= max(_ALMOST_ALL * len(texts), 2)
+
+
+def _odd_values(column: Any) -> tuple[str, str]:
+    """The first value of an almost numeric column that is not a number, and how many rows have such values."""
+    values = column.dropna()
+    texts = values.unique().tolist()
+    found = spelling(texts)
+    odd = [text for text, number in zip(texts, found.point | found.comma, strict=True) if not number]
+    return quoted(odd[0], 20), ROWS.count(int(values.isin(odd).sum()))
+
+
+def _almost_numeric(table: Any, kinds: Mapping[str, Kind], names: list[str], where: str) -> Iterator[str]:
+    for name in names[:_LISTED]:
+        odd, rows = _odd_values(table[name])
+        yield (
+            f"{quoted(name)} is a {kinds[name].name} because of {odd} in {rows}{where}. "
+            f"{option('kinds', {name: 'number'})} reads numbers and treats such values as missing."
+        )
+    if len(names) > _LISTED:
+        yield f"The same is true of {_count(len(names) - _LISTED, 'more column')}."
+
+
+def ambiguous_numbers(inferred: InferredKinds) -> list[str]:
+    """Return a sentence about numbers that could be read in two ways, such as 1.234."""
+    if not inferred.two_ways:
+        return []
+    name, text = next(iter(inferred.two_ways.items()))
+    decimal, n_more = inferred.kinds[name].form[:1], len(inferred.two_ways) - 1
+    mark = "," if "," in text else "."
+    taken = "a decimal mark" if decimal == mark else "a thousands separator"
+    more = f" The same is true of {_count(n_more, 'more column')}." if n_more else ""
+    return [
+        f"In {quoted(name)}, the {mark!r} of {text!r} was read as {taken}. "
+        f"{option('decimal', '.' if decimal == ',' else ',')} reads it the other way.{more}"
+    ]
+
+
+def _unreadable(table: Any, X: Any, kinds: Mapping[str, Kind], where: str) -> Iterator[str]:
+    """Values of numbers and dates that count as missing because they cannot be parsed."""
+    for name, kind in kinds.items():
+        if kind.name not in ("number", "date") or name not in X.columns:
+            continue
+        lost = table[name].notna().to_numpy() & X[name].isna().to_numpy()
+        if lost.any():
+            values, example = _count(int(lost.sum()), "value"), quoted(table[name].to_numpy()[lost.argmax()], 20)
+            form = f" written {order}" if (order := date_order(kind.form)) and kind.name == "date" else ""
+            one = lost.sum() == 1
+            yield (
+                f"{values} of {quoted(name)}{where} {'is' if one else 'are'} not {'a ' if one else ''}"
+                f"{kind.name if one else kind.plural}{form} ({example}) and {'counts' if one else 'count'} as missing."
+            )
+
+
+def _unused(table: Any, kinds: Mapping[str, Kind], where: str) -> Iterator[str]:
+    """Columns that are not used as features, though nobody asked for it."""
+    constant = [name for name, kind in kinds.items() if kind.name == "constant"]
+    empty = [name for name in constant if not table[name].notna().any()]
+    single = [name for name in constant if name not in empty]
+    for names, reason in ((empty, "empty"), (single, "constant")):
+        if names:
+            yield f"Not used, because {_they(names)} {reason}{where}: {_few(names)}."
+    if names := [name for name, kind in kinds.items() if kind.name == "id"]:
+        way = option("kinds", {names[0]: "number" if table[names[0]].dtype.kind in "iuf" else "text"})
+        yield f"Not used, because every value is different{where}, as in an ID: {_few(names)}. {way} would use it."
+
+
+def _texts_and_dates(kinds: Mapping[str, Kind]) -> Iterator[str]:
+    if names := [name for name, kind in kinds.items() if kind.name == "text"]:
+        way = option("kinds", {names[0]: "category"})
+        into = f"{_TEXT_FEATURES} columns of hashed words"
+        yield f"Free text, turned into {into}: {_few(names)}. {way} keeps each value whole."
+    if dates := {name: kind for name, kind in kinds.items() if kind.name == "date"}:
+        forms = {name: date_order(kind.form) for name, kind in dates.items()}
+        texts = [quoted(name) + (f" ({forms[name]})" if forms[name] else "") for name in dates]
+        yield f"Dates, turned into the day, the time of year and the weekday: {listed(texts, _LISTED)}."
+
+
+def _categories(table: Any, kinds: Mapping[str, Kind], where: str) -> Iterator[str]:
+    categories = [name for name, kind in kinds.items() if kind.name == "category" and table[name].dtype.kind == "O"]
+    codes = [name for name in categories if _has_leading_zeros(table[name]) and not _has_words(table[name])]
+    if codes:
+        way = option("kinds", {codes[0]: "number"})
+        yield f"Read as categories because of leading zeros{where}: {_few(codes)}. {way} reads numbers."
+    if many := [name for name in categories if table[name].nunique(dropna=False) > _MOST_CATEGORIES]:
+        most = _MOST_CATEGORIES - 1
+        yield f"Many categories: {_few(many)}. Each bag keeps the {most} most frequent and treats the rest as one."
+
+
+def _has_leading_zeros(column: Any) -> bool:
+    return bool(column.dropna().map(lambda text: bool(re.fullmatch(r"0\d+", text))).any())
+
+
+def _has_words(column: Any) -> bool:
+    return not column.dropna().map(str.isdigit).all()
+
+
+def _they(names: list[str]) -> str:
+    return "it is" if len(names) == 1 else "they are"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _few(names: list[str]) -> str:
+    """A few names of columns, and how many more there are: "'a', 'b', 'c' and 4 more"."""
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return f"{', '.join(map(quoted, names[:_LISTED]))}{more}"

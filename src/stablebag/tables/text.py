@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._wording import option
+from stablebag._wording import option, printable
 from stablebag.models.rows import row_by_row
 from stablebag.tables.files import Partitions, is_named_parquet, local_files
 
@@ -47,6 +47,15 @@ def listed(names: Iterable[str], most: int = 5) -> str:
     """Return a few names for a sentence, and "..." for more of them."""
     names = list(names)
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def quoted(value: object, most: int = 40) -> str:
+    r"""Return a name or value of the table in quotes, on one line, and cut off where it is long.
+
+    >>> quoted("dose"), quoted("a\tb" * 20, 12)
+    ("'dose'", "'a\\tba\\tba...'")
+    """
+    return f"'{printable(value, most)}'"
 
 
 # ------------------------------------------------------------------------------------------------------------ encodings
