@@ -316,7 +316,7 @@ class Evidence:
                 f"{start} {assumed}. Nothing is assumed of the learner: dependence between the losses adds at most "
                 f"{_share(self.rho)} to their variance (rho) and shifts their mean by at most {rounded_up(shift)} "
                 f"standard errors{self._given_range}. So the interval is proved to be asymptotically exact: with more "
-                f"{self.noun.plural} and bags of the same size, both vanish."
+                f"{self.noun.plural}, and more bags of the same size, both vanish."
             )
         stable = f"losses depend on single training {self.noun.plural} no more than is measured"
         if self.proved[0] is None:
