@@ -168,7 +168,7 @@ def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
     report = tmp_path / "report.html"
     result = run("measure", clinic, "--target", "pressure", *QUICK, "--output", report)
     assert result.exit_code == 0, result.output
-    told = "add --group patient_id: it holds out whole groups."
+    told = "add --group patient_id, which holds out whole groups."
     assert words(result).index(told) < words(result).index("Once the points above are settled")
     page = report.read_text()
     assert page.index(told) < page.index('id="verdict"')
@@ -191,7 +191,7 @@ def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
     frame.to_csv(tmp_path / "holes.csv", index=False)
     for path, options, sentence in (
         (clinic, ("--group", "patientid"), "There is no column 'patientid' in the table. Did you mean 'patient_id'?"),
-        (clinic, ("--group", "pressure"), "The target 'pressure' cannot be the group as well."),
+        (clinic, ("--group", "pressure"), "The column 'pressure' is the target, so it cannot be the group."),
         (tmp_path / "holes.csv", ("--group", "patient_id"), "The group 'patient_id' is missing in row 3,"),
         (clinic, ("--group", "patient_id", "--test-size", 0.98), "30 of the 30 groups are held out and none is left"),
     ):
@@ -212,7 +212,7 @@ def test_the_data_are_shown_as_they_were_read(run, table, tmp_path):
     for sentence in (
         "7 columns beside the target: 2 numbers, 1 text, 1 date; 3 left out (1 constant, 1 id, 1 dropped).",
         "The file was read with ';' between columns and with ',' for decimals.",
-        "Without any single row, every column would be read as it is, so the guarantee covers the reading as well.",
+        "No single row changes how the columns are parsed, so the guarantee covers parsing.",
         "The columns of t.csv, as they were read",
     ):
         assert sentence in words(result), sentence
@@ -296,7 +296,7 @@ def test_classes_and_units_of_a_large_table_are_measured(run, tmp_path):
     assert "other groups." in words(result)
     refused = run("measure", *about, "--drop", "y,day", "--id", "name", *few)
     assert refused.exit_code == 2
-    assert "Error: --id holds the names of all rows in memory" in words(refused)
+    assert "Error: --id cannot be used here" in words(refused)
 
 
 @pytest.mark.slow
