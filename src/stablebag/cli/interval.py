@@ -11,7 +11,7 @@ from rich.console import Console
 
 from stablebag._wording import percent
 from stablebag._writing import refuse_unwritable, whole
-from stablebag.cli.options import keep_option, save_option, table_options
+from stablebag.cli.options import DATA, FILE, OUTPUT, Command, keep_option, option, save_option, table_options
 from stablebag.cli.printing import open_console, print_warnings, progress, say
 from stablebag.tables.text import paths_of
 
@@ -19,17 +19,16 @@ METHODS = ("jackknife", "jackknife+", "jackknife-minmax", "stable-jackknife")
 _OF_RANDOM_BAGS = ("jackknife+", "jackknife-minmax")  # proved for a number of bags that is drawn at random
 
 
-@click.command()
+@click.command(cls=Command)
 @table_options
-@click.option("--test", type=click.Path(path_type=Path), required=True, help="The rows to predict.")
-@click.option("--confidence", type=float, default=0.9, show_default=True, help="The level of the intervals.")
-@click.option("--method", type=click.Choice(METHODS), default="jackknife+", show_default=True,
-              help="How intervals are made.")  # fmt: skip
-@click.option("--locally-weighted", is_flag=True, help="Make intervals as wide as the bags differ at each row.")
+@option("--test", type=click.Path(path_type=Path), metavar="FILE", group=DATA, required=True, help="Rows to predict.")
+@option("--confidence", metavar="LEVEL", type=float, default=0.9, group=OUTPUT, default_text="0.9",
+        help="Level of the intervals.")  # fmt: skip
+@option("--method", metavar="NAME", type=click.Choice(METHODS), default="jackknife+", group=OUTPUT,
+        default_text="jackknife+", help="How intervals are made, as listed above.")  # fmt: skip
+@option("--locally-weighted", is_flag=True, group=OUTPUT, help="Wider intervals where the bags differ more.")
 @keep_option
-@click.option(
-    "--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where to write them (CSV)."
-)
+@option("--output", type=FILE, metavar="FILE", group=OUTPUT, required=True, help="Write intervals to this CSV file.")
 @save_option
 def interval(
     test: Path,
@@ -41,15 +40,20 @@ def interval(
     save: Path | None,
     **options: Any,
 ) -> None:
-    """Predict the rows of a table, with intervals from the bags.
+    """Predict numbers with intervals for the rows of a table.
 
-    With --group, they are intervals for rows of new units, such as patients of whom no row was trained on.
+    Fits a bagged model to TABLE and predicts the rows of --test. With --group, the intervals are for rows of new
+    groups, such as patients without any row in TABLE.
+
+    Models: tree, forest, boosting, ridge, knn, mlp, svm, or package.module:Class.
+    Methods: jackknife+, jackknife, jackknife-minmax, stable-jackknife.
 
     \b
-    Example:
-      stablebag interval patients.csv --target outcome --test new.csv --output intervals.csv
-      stablebag interval visits.csv --target outcome --group patient_id --test new.csv --output intervals.csv
-      stablebag interval homes.csv --target price --test new.csv --locally-weighted --keep address --output i.csv
+    Examples:
+      stablebag interval patients.csv --target outcome --test new.csv \\
+        --output intervals.csv
+      stablebag interval visits.csv --target outcome --group patient_id \\
+        --test new.csv --output intervals.csv
     """
     from stablebag.cli import training
     from stablebag.cli.saving import check_can_save, save_model

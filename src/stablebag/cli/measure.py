@@ -19,7 +19,17 @@ from stablebag._wording import GROUPS, ROWS
 from stablebag._writing import refuse_ending, refuse_unwritable, write_text
 from stablebag.cli import training
 from stablebag.cli.budget import Workload, room_named, settled
-from stablebag.cli.options import number_or_auto, save_option, scheme_of, table_options
+from stablebag.cli.options import (
+    DATA,
+    FILE,
+    OUTPUT,
+    Command,
+    number_or_auto,
+    option,
+    save_option,
+    scheme_of,
+    table_options,
+)
 from stablebag.cli.printing import open_console, print_columns, print_study, print_warnings, progress, say
 from stablebag.cli.saving import check_can_save, save_model
 from stablebag.cli.training import make_learner, parse_parameters
@@ -38,55 +48,42 @@ from stablebag.tables.training import Reading
 _SPANS = (6, 20)  # of time, over which accuracy is compared: so many, one for each 100 held-out rows
 
 
-@click.command()
+@click.command(cls=Command)
 @table_options
-@click.option("--test", type=click.Path(path_type=Path), help="A table of held-out rows.")
-@click.option("--test-size", type=float, default=0.2, show_default=True, help="The share to hold out without --test.")
-@click.option("--time", metavar="COLUMN", help="Column that orders the rows in time, such as date: the latest rows are "
-              "held out instead of random ones.")  # fmt: skip
-@click.option(
-    "--points",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="Held-out rows for what is proved, for intervals and pictures.",
-)
-@click.option("--refits", default="auto", show_default=True, callback=number_or_auto(1),
-              help="The number of rows, or groups, without which the base model is refitted; auto is 200, 100, 50 or "
-              "20, by the time of the first fits.")  # fmt: skip
-@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), help="A folder of your own to keep fits in: "
-              "the same command goes on from there if it was interrupted.")  # fmt: skip
-@click.option("--matched", default="auto", show_default=True, callback=number_or_auto(0),
-              help="The number of these rows, or units, without which the bagged model is refitted, too, with the same "
-              "seed. Each takes as many fits as bags contain it; auto is 10, or more if that takes little time. With "
-              "fewer than --refits, the change without all of them is estimated.")  # fmt: skip
-@click.option("--metric", "metrics", multiple=True, help="A score by scikit-learn's name, such as r2 or roc_auc; "
-              "repeatable. [default: those that fit the task]")  # fmt: skip
-@click.option("--delta", type=click.FloatRange(0, 1), default=0.05, show_default=True,
-              help="The share of rows, or units, that may move predictions further than is said.")  # fmt: skip
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the report (HTML).")
-@click.option(
-    "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Where to write the numbers."
-)
+@option("--test", type=click.Path(path_type=Path), metavar="FILE", group=DATA, help="Table of held-out rows.")
+@option("--test-size", type=float, default=0.2, metavar="SHARE", group=DATA, default_text="0.2",
+        help="Share of rows to hold out, without --test.")  # fmt: skip
+@option("--time", metavar="COLUMN", group=DATA, help="Hold out the latest rows by this column.")
+@option("--output", type=FILE, metavar="FILE", group=OUTPUT, help="Write the report, such as report.html.")
+@option("--json", "json_path", type=FILE, metavar="FILE", group=OUTPUT, help="Write all numbers as JSON.")
 @save_option
+@option("--metric", "metrics", metavar="NAME", group=OUTPUT, multiple=True, default_text="by task",
+        help="Score, such as r2. Can be repeated.")  # fmt: skip
+@option("--verbose", is_flag=True, group=OUTPUT, help="Print every number, reason and column.")
+@option("--refits", metavar="N", default="auto", default_text="auto", callback=number_or_auto(1),
+        help="Refits of the base model.")  # fmt: skip
+@option("--matched", metavar="N", default="auto", default_text="auto", callback=number_or_auto(0),
+        help="Refits of the bagged model.")  # fmt: skip
+@option("--points", metavar="N", type=click.IntRange(1), default=20, default_text="20",
+        help="Held-out rows for guarantees and charts.")  # fmt: skip
+@option("--delta", metavar="SHARE", type=click.FloatRange(0, 1), default=0.05, default_text="0.05",
+        help="Share of rows that a guarantee does not cover.")  # fmt: skip
+@option("--cache", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+        help="Keep fits here, to resume after Ctrl-C.")  # fmt: skip
 def measure(**options: Any) -> None:
-    """Measure a learner beside its bagged version on a table: stability, guarantee, accuracy, influential rows.
+    """Measure on a table whether a model predicts and is stable.
 
-    With --group, what is left out is not a row but all rows of a unit, such as the visits of a patient.
+    Fits a model and its bagged version, leaves out single rows, and prints four lines that say what to do, with the
+    numbers behind them. With --group, it leaves out whole groups, such as all visits of a patient.
 
-    Numbers, categories, texts, dates and missing values are read by a pipeline that is fitted inside each bag, so the
-    guarantee covers it. What each column is, is decided once, from all rows; the guarantee covers that for every row
-    whose absence would not change it, and rows whose absence would are named (docs/tables.md).
+    TABLE is a CSV, TSV, Excel, Parquet or Feather file, or a folder or quoted pattern of Parquet files.
+    Models: tree, forest, boosting, logistic, ridge, knn, mlp, svm, or package.module:Class.
 
     \b
-    Example:
-      stablebag measure patients.csv --target outcome --model tree --output report.html
-      stablebag measure visits.csv --target outcome --group patient_id --output report.html
-      stablebag measure 'sales/*.parquet' --target price --max-memory 2GB --output report.html
-
-    TABLE is a file, or Parquet files: a folder, a quoted pattern, or several. If they would take more than
-    --max-memory, rows stay in the files: some are held out first, at most 10,000, columns are decided from these, and
-    the others are read once for each portion of the bags (docs/large_data.md).
+    Examples:
+      stablebag measure patients.csv --target outcome --output report.html
+      stablebag measure visits.csv --target outcome --group patient_id
+      stablebag measure 'sales/*.parquet' --target price --max-memory 2GB
     """
     table, test = options["table"], options["test"]
     refuse_ending(options["output"], "--output", ".html", ".htm")

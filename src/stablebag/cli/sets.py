@@ -10,7 +10,7 @@ from rich.table import Table
 
 from stablebag._wording import NUMBER_OF_ROW, percent, visible
 from stablebag._writing import refuse_unwritable, whole
-from stablebag.cli.options import keep_option, save_option, table_options
+from stablebag.cli.options import DATA, FILE, OUTPUT, Command, keep_option, option, save_option, table_options
 from stablebag.cli.printing import open_console, print_warnings, progress, say
 from stablebag.tables.text import paths_of
 
@@ -19,18 +19,19 @@ _CLASSES = 12
 _METHODS = ("inflated-argmax", "jackknife+")
 
 
-@click.command()
+@click.command(cls=Command)
 @table_options
-@click.option("--test", type=click.Path(path_type=Path), required=True, help="The rows to predict.")
-@click.option("--method", type=click.Choice(_METHODS), default="inflated-argmax", show_default=True,
-              help="How sets are made: inflated-argmax is stable, jackknife+ covers the true label.")  # fmt: skip
-@click.option("--delta", type=float, help="For stable sets: the share of the training rows without which a set may "
-              "have no label in common with this one.  [default: 0.05]")  # fmt: skip
-@click.option("--confidence", type=float, help="For jackknife+: the level of the sets.  [default: 0.9]")
-@click.option("--by-class/--overall", default=None, help="For jackknife+: cover each class at this level, or rows of "
-              "all classes together and perhaps none of a rare one.  [default: --by-class]")  # fmt: skip
+@option("--test", type=click.Path(path_type=Path), metavar="FILE", group=DATA, required=True, help="Rows to predict.")
+@option("--method", metavar="NAME", type=click.Choice(_METHODS), default="inflated-argmax", group=OUTPUT,
+        default_text="inflated-argmax", help="Or jackknife+ (see above).")  # fmt: skip
+@option("--delta", metavar="SHARE", type=float, group=OUTPUT, default_text="0.05",
+        help="For inflated-argmax: rows not covered.")  # fmt: skip
+@option("--confidence", metavar="LEVEL", type=float, group=OUTPUT, default_text="0.9",
+        help="For jackknife+: level of the sets.")  # fmt: skip
+@option("--by-class/--overall", default=None, group=OUTPUT,
+        help="For jackknife+: cover each class (default), or all.")  # fmt: skip
 @keep_option
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write them (CSV).")
+@option("--output", type=FILE, metavar="FILE", group=OUTPUT, help="Write sets to this CSV file.")
 @save_option
 def sets(
     test: Path,
@@ -43,17 +44,24 @@ def sets(
     save: Path | None,
     **options: Any,
 ) -> None:
-    """Predict sets of labels for the rows of a table: one label where it leads clearly, several where it does not.
+    """Predict sets of labels for the rows of a table.
 
-    Without most single training rows, the set still has a label in common with this one, and that is proved. With
-    --group, whole groups are left out in place of rows, such as all visits of a patient. With --method jackknife+, the
-    sets cover the true label instead, and each class as often as promised.
+    A row gets one label where the model is clear, and several where it is not. There are two methods:
 
     \b
-    Example:
-      stablebag sets patients.csv --target diagnosis --test new.csv --output sets.csv
-      stablebag sets visits.csv --target diagnosis --group patient_id --test new.csv
-      stablebag sets patients.csv --target diagnosis --test new.csv --method jackknife+ --confidence 0.9
+    inflated-argmax  Stable: leave out one training row, and with most rows the
+                     new set still has a label in common with this one.
+    jackknife+       Covers the true label, for each class (--by-class) or for
+                     all rows together (--overall).
+
+    With --group, both are about leaving out whole groups, such as patients. Models: tree, forest, boosting, logistic,
+    knn, mlp, svm, or package.module:Class.
+
+    \b
+    Examples:
+      stablebag sets patients.csv --target diagnosis --test new.csv
+      stablebag sets patients.csv --target diagnosis --test new.csv \\
+        --method jackknife+ --confidence 0.9 --output sets.csv
     """
     from stablebag.cli import training
     from stablebag.cli.saving import check_can_save, save_model
