@@ -66,15 +66,15 @@ def interval(
     refuse_unwritable(output, *paths_of(options["table"]), test)
     check_can_save(save, *paths_of(options["table"]), test)
     console = open_console()
-    with progress(console, "Reading"):
+    with progress("Reading"):
         tables = TwoTables.read(options, test, "regression")
     for warning in tables.table.as_read.warned:
         say(console, warning)
     new, columns = tables.new, tables.new.columns_to_write(keep)
     check_method(method, locally_weighted, confidence, tables.table.groups, len(tables.table.y))
-    model = tables.model(console, BaggedRegressor, random_number=method in _OF_RANDOM_BAGS)
+    model = tables.model(BaggedRegressor, random_number=method in _OF_RANDOM_BAGS)
     _check_stable(model, tables.table.y, confidence, method)
-    with progress(console, "Fitting"):
+    with progress("Fitting"):
         model.fit(**tables.to_fit)
     with print_warnings(console):
         found = predict_interval(

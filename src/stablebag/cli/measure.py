@@ -12,7 +12,6 @@ from typing import Any
 import click
 import numpy as np
 import pandas as pd
-from rich.console import Console
 from sklearn.model_selection import train_test_split
 
 from stablebag._wording import GROUPS, ROWS
@@ -30,7 +29,15 @@ from stablebag.cli.options import (
     scheme_of,
     table_options,
 )
-from stablebag.cli.printing import open_console, print_columns, print_study, print_warnings, progress, say
+from stablebag.cli.printing import (
+    open_console,
+    print_columns,
+    print_study,
+    print_summary,
+    print_warnings,
+    progress,
+    say,
+)
 from stablebag.cli.saving import check_can_save, save_model
 from stablebag.cli.training import make_learner, parse_parameters
 from stablebag.models.caching import keep_fits
@@ -93,9 +100,7 @@ def measure(**options: Any) -> None:
     for metric in options["metrics"]:
         checked_metric(metric)
     scheme_of(options["scheme"], options["bag_size"])  # refuses a size that cannot be read
-    rows = _read(options)
-    run_study(rows, options, "stablebag " + shlex.join(sys.argv[1:]))
-    print_columns(open_console(), rows.as_read)
+    run_study(_read(options), options, "stablebag " + shlex.join(sys.argv[1:]))
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,9 @@ class StudyRows:
     groups_test : Series or None, default=None
         The group of each held-out row.
     notes : tuple of str, default=()
-        Sentences about the data, after the results.
+        Sentences about the data, below the numbers.
+    remarks : tuple of str, default=()
+        What was odd when the table was read.
     checks : Checks, default=no checks
         What was looked for in the data, and found.
     reading : Reading or None, default=None
@@ -136,6 +143,7 @@ class StudyRows:
     groups: Any = None
     groups_test: Any = None
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     checks: Checks = NO_CHECKS
     reading: Reading | None = None
     as_read: Any = None
@@ -159,9 +167,9 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
     learner = make_learner(options["model"], rows.task, parse_parameters(options["parameters"]))
     read_as = Columns.of(rows.X) if rows.reading is None else rows.reading.columns
     pipeline = read_as.pipeline(learner)
-    load = _workload(console, pipeline, rows, options)
+    load = _workload(pipeline, rows, options)
     model = BaggedClassifier if rows.task == "classification" else BaggedRegressor
-    with print_warnings(console), _kept(options["cache"]), room_named(), progress(console, "Fitting", load.share):
+    with print_warnings(console), _kept(options["cache"]), room_named(), progress("Fitting", load.share):
         result = study(
             model(
                 pipeline,
@@ -184,7 +192,19 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
         )
     result = replace(result, checks=rows.checks)
     facts = result.facts()
-    print_study(console, facts, rows.notes, rows.warnings, rows.row_numbers)
+    print_study(
+        console,
+        facts,
+        data=rows.notes,
+        remarks=rows.remarks,
+        warnings=rows.warnings,
+        rows=rows.row_numbers,
+        verbose=options["verbose"],
+    )
+    if rows.as_read is not None and options["verbose"]:
+        console.print()
+        print_columns(console, rows.as_read)
+    console.print()
     command = " ".join([command, *load.chosen])
     colophon = Colophon.of(result, data=name_of(options["table"]), target=options["target"], command=command)
     if (path := options["json_path"]) is not None:
@@ -192,26 +212,29 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
         written = {"warnings": list(rows.warnings), **facts.to_dict(), "task": rows.task, "delta": options["delta"]}
         written |= {**colophon.to_dict(), **read, "row_numbers": rows.row_numbers}
         write_text(path, json.dumps(written, indent=1) + "\n")
-        say(console, f"The numbers are in {path}.")
+        say(console, f"Numbers: {path}")
     if (path := options["output"]) is not None:
         from stablebag.showing.report.page import write
 
-        with progress(console, f"Writing {path.name}"):
-            write(path, result, colophon=colophon, data=rows.as_read, rows=rows.X, notes=rows.notes,
+        with progress(f"Writing {path.name}"):
+            write(path, result, colophon=colophon, data=rows.as_read, rows=rows.X, notes=(*rows.notes, *rows.remarks),
                   warnings=rows.warnings)  # fmt: skip
-        say(console, f"The report is in {path}.")
+        say(console, f"Report: {path}")
     if (path := options["save"]) is not None and rows.reading is not None:
-        with progress(console, f"Saving the model to {path.name}"):
+        with progress(f"Saving the model to {path.name}"):
             saved = save_model(path, result.model, rows.reading, options["table"])
         say(console, saved)
+    if not options["verbose"]:
+        say(console, "More: --verbose prints every number, reason and column.")
+    console.print()
+    print_summary(console, facts)
 
 
-def _workload(console: Console, pipeline: Any, rows: StudyRows, options: Mapping[str, Any]) -> Workload:
+def _workload(pipeline: Any, rows: StudyRows, options: Mapping[str, Any]) -> Workload:
     """How much is fitted, chosen where it was left open."""
     groups = rows.groups
     units = {} if groups is None else {"units": groups.nunique(), "noun": GROUPS}
     return settled(
-        console,
         pipeline,
         rows.X,
         rows.y,
@@ -247,7 +270,7 @@ def _kept(cache: Path | None) -> Iterator[None]:
 def _read(options: Mapping[str, Any]) -> StudyRows:
     """Read the table, hold out rows, and collect what there is to say about both."""
     table, target, test, size, seed = (options[name] for name in ("table", "target", "test", "test_size", "seed"))
-    with progress(open_console(), f"Reading {name_of(table)}"):
+    with progress(f"Reading {name_of(table)}"):
         _check_time(options, is_large=training.is_large(options))
         data = training.read_training_table(options)
     if options["time"] is not None:
@@ -259,7 +282,7 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
     of_leaks = (data.y_test, task, data.groups_test) if data.is_in_files else (y, task, groups)
     if leakage.may_look_for_leaks(*of_leaks):
         made.add(LEAKS)
-    notes = [f"{data.n_rows:,} rows of {name_of(table)}; the target is {target!r} ({task})."]
+    notes = [f"{name_of(table)}: {data.n_rows:,} rows, target {target!r} ({task})."]
     notes[:0] = data.notes
     if data.n_without_target:
         words = (
@@ -268,7 +291,7 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
             else ""
         )
         notes.append(f"{data.n_without_target:,} rows without a target were left out{words}.")
-    notes += data.as_read.lines()
+    notes.append(data.as_read.conclusion())
     if groups is not None:
         notes.append(training.describe_group_sizes(groups))
     if test is not None:
@@ -300,10 +323,25 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
     if not data.is_in_files and y_test is not None:
         found += leakage.copy_findings(X, y, X_test, y_test)
         made.add(COPIES)
-    notes.append(data.guarantee_scope(groups if groups is not None or data.is_in_files else X.index))
+    scope = data.guarantee_scope(groups if groups is not None or data.is_in_files else X.index)
+    remarks = [*data.remarks, *([scope] if data.decisive else [])]
+    notes += [] if data.decisive else [scope]
     found.sort(key=lambda finding: CHECKS.index(finding.check) if finding.check in CHECKS else len(CHECKS))
     checks = Checks(tuple(name for name in CHECKS if name in made), tuple(found))
-    return StudyRows(X, y, X_test, y_test, task, groups, groups_test, tuple(notes), checks, data.reading, data.as_read)
+    return StudyRows(
+        X,
+        y,
+        X_test,
+        y_test,
+        task,
+        groups,
+        groups_test,
+        tuple(notes),
+        tuple(remarks),
+        checks,
+        data.reading,
+        data.as_read,
+    )
 
 
 def held_out(X: Any, y: Any, test_size: float, task: str, seed: int) -> tuple[Any, Any, Any, Any]:

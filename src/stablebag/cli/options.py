@@ -52,7 +52,7 @@ class Command(click.Command):
         formatter.write_text("Defaults are in [brackets].")
 
 
-def option(*names: str, **attributes: Any) -> Callable[[Any], Any]:
+def option(*names: str, **attributes: Any) -> Any:
     """Return a decorator that adds an option: `click.option` with a group, and a text for its default."""
     return click.option(*names, cls=Option, **attributes)
 

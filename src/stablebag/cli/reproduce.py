@@ -69,7 +69,7 @@ def reproduce(
     results = []
     try:
         for k in chosen:
-            with progress(console, f"Setting {k}: {SETTINGS[k].title}"):
+            with progress(f"Setting {k}: {SETTINGS[k].title}"):
                 results.append(experiments.run(k, **options))
     except KeyboardInterrupt as interrupt:
         where = f"What was done is kept in {output / 'cache'}; the same command continues from there."

@@ -92,13 +92,13 @@ def sets(
     refuse_unwritable(output, *paths_of(options["table"]), test)
     check_can_save(save, *paths_of(options["table"]), test)
     console = open_console()
-    with progress(console, "Reading"):
+    with progress("Reading"):
         tables = TwoTables.read(options, test, "classification")
     for warning in tables.table.as_read.warned:
         say(console, warning)
     new, columns = tables.new, tables.new.columns_to_write(keep)
-    model = tables.model(console, BaggedClassifier, random_number=covers)
-    with progress(console, "Fitting"):
+    model = tables.model(BaggedClassifier, random_number=covers)
+    with progress("Fitting"):
         model.fit(**tables.to_fit)
     with print_warnings(console, {"by_class=False": "--overall", "by_class=True": "--by-class"}):
         found = predict_set(model, new.X, method=method, **about)

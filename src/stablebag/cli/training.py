@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from sklearn.base import clone
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -312,7 +311,7 @@ class TwoTables:
         some = self.table.X_test if self.table.is_in_files else self.table.X
         return suggest_group(some) if self.table.groups is None else ""
 
-    def model(self, console: Console, kind: Any, *, random_number: bool) -> Any:
+    def model(self, kind: Any, *, random_number: bool) -> Any:
         """Return a model of a kind that is to be fitted; scheme, learner and number of bags are checked.
 
         How many bags there is time for is settled here. If a theorem is for a random number of bags, their number is
@@ -326,7 +325,7 @@ class TwoTables:
         try:
             as_law(scheme, n_units, kind.__name__)
             load = settled(
-                console, pipeline, data.X, data.y, scheme, units=n_units, noun=noun, n_bags=options["n_bags"],
+                pipeline, data.X, data.y, scheme, units=n_units, noun=noun, n_bags=options["n_bags"],
                 n_refits=0, size_is_given=options["bag_size"] is not None, jobs=options["jobs"],
                 limit=options["time_limit"], seed=options["seed"],
             )  # fmt: skip

@@ -210,7 +210,7 @@ def test_what_is_below_the_noise_is_never_written_as_zero(diabetes):
     still = replace(result.compared.bagged, left_out=np.tile(result.compared.bagged.prediction, (15, 1)))
     about = {"bagged": still, "refitted": None, "weights": None}
     quiet = replace(result, compared=replace(result.compared, spread=None, **about))
-    assert contents_of(quiet).section("changes").lines[0][2].text.startswith("below the noise (")
+    assert contents_of(quiet).section("changes").lines[0][2].text.startswith("below the noise")
 
 
 def test_suspicious_rows_stand_beside_their_noise_with_the_targets_own_name(diabetes):
@@ -220,11 +220,11 @@ def test_suspicious_rows_stand_beside_their_noise_with_the_targets_own_name(diab
     found = replace(result, suspects=Suspects(moving, far, 0.5, 1000.0))
     contents = contents_of(found, X[:200])
     table = contents.rows("worth a look", 3)
-    assert table.head[:5] == ("row", "off by", "usual size", "times the usual size", "price_eur")
+    assert table.head[:5] == ("row", "off by", "usual size", "times usual size", "price_eur")
     assert texts(table)[0][:4] == ["4", "-1,234,567", "1,000", "1,235"]
     assert table.lines[0][1].value == 1234567.0  # sorted by size, whatever its sign
     assert (table.sorted_by, table.ascending) == (3, False)
-    assert table.caption.startswith("2 training rows to look at")
+    assert table.caption.startswith("2 training rows worth a look")
     assert texts(contents.rows("moving the predictions"))[0][:3] == ["9", "2.5", "0.5"]
     none = replace(result, suspects=Suspects((), (), 0.5, 1000.0))
     assert contents_of(none).rows("worth a look") is None
@@ -235,7 +235,7 @@ def test_suspicious_rows_stand_beside_their_noise_with_the_targets_own_name(diab
 def test_rows_whose_class_is_unlikely_come_first(cancer):
     far = (UnusualRow(4, 4, 0.001, 0.99, 19.0), UnusualRow(7, 7, 0.02, 0.9, 8.0))
     table = contents_of(replace(cancer, suspects=Suspects((), far, 0.5, np.nan))).rows("worth a look", 3)
-    assert table.head[1:4] == ("probability of its class", "usual in its class", "distance")
+    assert table.head[1:4] == ("probability of its class", "usual in its class", "times below usual")
     assert (table.sorted_by, table.ascending) == (3, False)
 
 
@@ -244,7 +244,7 @@ def test_where_nothing_was_tested_rows_that_move_most_are_named_without_a_claim(
     alone = contents_of(Study.of(result.bagged, result.proved))
     most = alone.rows("most influential")
     assert [line[1].value for line in most.lines] == result.ranked(15)[1].tolist()
-    assert "move the predictions most" in most.caption
+    assert "change the predictions most" in most.caption
     assert "beyond" not in most.caption
     assert alone.rows("worth a look") is None
     quiet = replace(result.bagged, left_out=np.tile(result.bagged.prediction, (200, 1)))
