@@ -233,7 +233,7 @@ def test_a_number_of_bags_is_drawn_apart_from_the_bags(table, monkeypatch):
 def test_hardly_any_bags_may_come_out_as_none(table):
     numbers = [int(random_n_bags(Subbagging(2), 120, 2, np.random.default_rng([seed, 1]))) for seed in range(50)]
     few = read(table, seed=int(np.argmin(numbers)), n_bags=2, bag_size="2")
-    with pytest.raises(TableError, match=r"2 on average, and came out as [01]. Take more of them with --n-bags"):
+    with pytest.raises(TableError, match=r"2 on average, and was [01]. Use a larger --n-bags"):
         few.model(BaggedRegressor, random_number=True)
 
 

@@ -81,8 +81,6 @@ def interval(
             model, new.X, confidence_level=confidence, method=method, locally_weighted=locally_weighted
         )
     say_intervals(console, found, tables.table.y, locally_weighted, describe_random_bags(model))
-    for note in tables.notes:
-        say(console, note)
     if tables.table.groups is not None:
         say(
             console,
@@ -93,12 +91,14 @@ def interval(
     elif tables.suggestion:
         say(console, tables.suggestion)
     if new.y is not None:
-        say(console, f"{percent(found.coverage(new.y))} of the known targets are inside.")
+        say(console, f"{percent(found.coverage(new.y))} of the known targets are inside their intervals.")
     for noticed in copies_to_predict(tables.table.X, tables.table.y, new):
         say(console, noticed)
+    for note in tables.notes:
+        say(console, note)
     with whole(output) as partial:
         new.with_results(columns_of(found), columns, "interval").to_csv(partial, index=False)
-    say(console, f"{len(found.lower):,} intervals are in {output}.")
+    say(console, f"Intervals: {output}")
     if save is not None:
         say(console, save_model(save, model, tables.table.reading, options["table"]))
 
@@ -114,9 +114,9 @@ def say_intervals(console: Console, found: Any, y: np.ndarray, locally_weighted:
     say(console, " ".join([first, *rest, *[about_bags] * bool(about_bags)]))
     below = int((found.lower < 0).sum())
     if below and np.isfinite(found.lower).all() and y.min() >= 0:
-        begin = f"{below:,} of {len(found.lower):,} intervals begin below zero, and no target in the training table is."
-        way = "" if locally_weighted else "--locally-weighted makes them as wide as the bags differ at each row. "
-        say(console, f"{begin} {way}If none can be, cut them off at zero; no coverage is lost.")
+        begin = f"{below:,} of {len(found.lower):,} intervals begin below zero, but no training target is negative."
+        way = "" if locally_weighted else " --locally-weighted may help: it makes intervals narrower where bags agree."
+        say(console, f"{begin} If targets cannot be negative, cut the intervals off at zero; they cover as much.{way}")
 
 
 def check_method(method: str, locally_weighted: bool, confidence: float, units: Any, n_rows: int) -> None:

@@ -93,7 +93,7 @@ def predict(
         say(console, note)
     with whole(output) as partial:
         new.with_results(results, columns, "predicted").to_csv(partial, index=False)
-    say(console, f"{len(new.frame):,} predictions are in {output}.")
+    say(console, f"Predictions: {output}")
 
 
 def _numbers(
@@ -104,16 +104,15 @@ def _numbers(
     if confidence is None:
         prediction = model.predict(new.X)
         low, middle, high = np.quantile(prediction, [0, 0.5, 1])
-        said = f"{number(low)} to {number(high)}, with a median of {number(middle)}"
-        say(console, f"{target!r} is predicted as {said}.")
+        say(console, f"Predictions of {target!r}: {number(low)} to {number(high)}, median {number(middle)}.")
         if new.y is not None:
             error = number(np.abs(prediction - new.y).mean())
-            say(console, f"The mean absolute error at the known targets is {error}.")
+            say(console, f"Mean absolute error at the known targets: {error}.")
         return {"prediction": prediction}
     found = predict_interval(model, new.X, confidence_level=confidence, method=method, locally_weighted=weighted)
     say_intervals(console, found, fitted(model).y, weighted)
     if new.y is not None:
-        say(console, f"{percent(found.coverage(new.y))} of the known targets are inside.")
+        say(console, f"{percent(found.coverage(new.y))} of the known targets are inside their intervals.")
     return columns_of(found)
 
 
@@ -130,11 +129,11 @@ def _classes(console: Console, model: Any, new: Any, target: str, delta: float |
         say(console, found.guarantee)
         results |= columns_of_sets(found)
     order = np.argsort(-counts, kind="stable")[:5]
-    some = ", ".join(f"{names[k]} {counts[k]:,} times" for k in order)
+    some = ", ".join(f"{names[k]} ({counts[k]:,} rows)" for k in order)
     more = ", ..." if len(names) > len(order) else ""
-    say(console, f"{target!r} is predicted as {some}{more}.")
+    say(console, f"Predictions of {target!r}: {some}{more}.")
     if new.y is not None:
-        say(console, f"{percent((labels == new.y).mean())} of the known labels are predicted.")
+        say(console, f"{percent((labels == new.y).mean())} of the known labels are predicted correctly.")
     return results | {f"probability of {label}": probabilities[:, k] for k, label in enumerate(model.classes_)}
 
 

@@ -184,12 +184,19 @@ def _lines(console: Console, work: _Work) -> Iterator[None]:
         reporter.join()
 
 
-# -------------------------------------------------------------------------------------------------------- columns table
+# --------------------------------------------------------------------------------------------------------------- tables
+
+
+def new_table(title: str) -> Table:
+    """Return an empty table without lines, with its title on the left."""
+    style = "bold"
+    return Table(title=escape(visible(title)), title_justify="left", title_style=style, box=None, pad_edge=False,
+                 padding=(0, 2, 0, 0))  # fmt: skip
 
 
 def print_columns(console: Console, data: "DataAsRead") -> None:
     """Print a table of the columns that matter most, and how many others there are of which kind."""
-    table = Table(title=escape(visible(data.title)), title_justify="left", box=None, pad_edge=False)
+    table = new_table(data.title)
     table.add_column("column", overflow="fold")
     table.add_column("read as", no_wrap=True)
     table.add_column("missing", justify="right", no_wrap=True)

@@ -11,7 +11,7 @@ from rich.table import Table
 from stablebag._wording import NUMBER_OF_ROW, percent, visible
 from stablebag._writing import refuse_unwritable, whole
 from stablebag.cli.options import DATA, FILE, OUTPUT, Command, keep_option, option, save_option, table_options
-from stablebag.cli.printing import open_console, print_warnings, progress, say
+from stablebag.cli.printing import new_table, open_console, print_warnings, progress, say
 from stablebag.tables.text import paths_of
 
 _SHOWN = 5  # rows in the terminal
@@ -105,13 +105,11 @@ def sets(
     say(console, conclusion(found))
     say(console, f"{found.guarantee} {describe_random_bags(model)}".strip())
     if not covers and not (found.sizes == 1).any():
-        say(console, "More training rows, more bags or a larger --delta give smaller sets.")
+        say(console, "More training rows, more bags or a larger --delta may give smaller sets.")
     console.print(_table(found))
     known = new.y if new.y is not None and set(new.y) & set(tables.table.y) else None
     if found.training_coverage is not None or known is not None:
         console.print(_classes(found, known))
-    for note in tables.notes:
-        say(console, note)
     if tables.table.groups is not None:
         say(console, f"Trained on {training.count_rows(tables.table.groups)}.")
         seen = training.describe_seen_groups(tables.table.groups, new.groups)
@@ -120,14 +118,16 @@ def sets(
     elif tables.suggestion:
         say(console, tables.suggestion)
     if known is not None:
-        one = f"{percent(found.correct_singletons(known))} have it as the only one"
+        one = f"{percent(found.correct_singletons(known))} of the sets have only the known label"
         say(console, f"{percent(found.coverage(known))} of the known labels are in their sets; {one}.")
         for noticed in copies_to_predict(tables.table.X, tables.table.y, new):
             say(console, noticed)
+    for note in tables.notes:
+        say(console, note)
     if output is not None:
         with whole(output) as partial:
             new.with_results(columns_of(found), columns, "set").to_csv(partial, index=False)
-        say(console, f"{len(found):,} sets are in {output}.")
+        say(console, f"Sets: {output}")
     if save is not None:
         say(console, save_model(save, model, tables.table.reading, options["table"]))
 
@@ -141,15 +141,15 @@ def conclusion(found: Any) -> str:
         why = f"the model is too unsure to back any label, so treat {'it' if none == 1 else 'them'} as undecided"
         rest.append(f"{none:,} get{'s' if none == 1 else ''} none: {why}")
     number = "1 row" if len(found) == 1 else f"{len(found):,} rows"
-    return "; ".join([f"Of {number}, {one:,} get{'s' if one == 1 else ''} one label", *rest]) + "."
+    return "; ".join([f"{one:,} of {number} get{'s' if one == 1 else ''} one label", *rest]) + "."
 
 
 def _table(found: Any) -> Table:
     """Some sets, those of several labels first, with the probabilities of the two labels that lead."""
-    more = f", several labels first; {len(found) - _SHOWN:,} more rows are not shown" if len(found) > _SHOWN else ""
+    more = f" ({_SHOWN} of {len(found):,}, several labels first)" if len(found) > _SHOWN else ""
     shown = np.argsort(found.sizes == 1, kind="stable")[:_SHOWN] if more else range(len(found))
     listed = found.to_list()
-    table = Table(title=f"Sets of labels{more}")
+    table = new_table(f"Sets of labels{more}")
     table.add_column(NUMBER_OF_ROW, justify="right")
     table.add_column("labels")
     table.add_column("probabilities of the first two")
@@ -164,12 +164,12 @@ def _table(found: Any) -> Table:
 def _classes(found: Any, y: Any) -> Table:
     """What each class gets, the rarest first: how many sets have it, and which share of its rows is covered."""
     labels, sizes = found.labels.tolist(), [0] * len(found.labels)
-    columns = {"sets that have it": [f"{share:.1%}" for share in found.members.mean(axis=0)]}
+    columns = {"in sets": [percent(share) for share in found.members.mean(axis=0)]}
     if found.training_coverage is not None:
         sizes = found.training_rows.tolist()
         shares = zip(found.training_coverage, sizes, strict=True)
-        columns["training rows covered\n(estimate)"] = [
-            f"no estimate ({size:,})" if np.isnan(share) else f"{share:.1%} of {size:,}" for share, size in shares
+        columns["training rows covered (estimate)"] = [
+            f"no estimate ({size:,})" if np.isnan(share) else f"{percent(share)} of {size:,}" for share, size in shares
         ]
     if y is not None:
         by_class = found.coverage_by_class(y)
@@ -177,10 +177,10 @@ def _classes(found: Any, y: Any) -> Table:
         counts = [int((y == label).sum()) for label in labels]
         sizes = [*(sizes if any(sizes) else counts), *counts[len(sizes) :]]
         known = zip(labels, counts, strict=True)
-        columns["new rows covered"] = [f"{by_class[label]:.1%} of {n:,}" if n else "" for label, n in known]
+        columns["new rows covered"] = [f"{percent(by_class[label])} of {n:,}" if n else "" for label, n in known]
     order = sorted(range(len(labels)), key=lambda k: sizes[k])
-    more = f", the rarest first; {len(order) - _CLASSES:,} more are not shown" if len(order) > _CLASSES else ""
-    table = Table(title=f"What each class gets{more}")
+    more = f" (the {_CLASSES} rarest of {len(order):,})" if len(order) > _CLASSES else ""
+    table = new_table(f"Classes{more}")
     table.add_column("class")
     for name in columns:
         table.add_column(name, justify="right")

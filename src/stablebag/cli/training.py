@@ -296,7 +296,8 @@ class TwoTables:
     @property
     def notes(self) -> list[str]:
         """Sentences about how the tables were read."""
-        return [*self.table.notes, *self.table.as_read.lines(), *self.new.notes, self.table.guarantee_scope()]
+        scope = [self.table.guarantee_scope()] if self.table.decisive else []
+        return [*self.table.notes, *self.table.as_read.lines(), *self.new.notes, *scope]
 
     @property
     def to_fit(self) -> dict[str, Any]:
@@ -338,8 +339,8 @@ class TwoTables:
             n_bags = random_n_bags(load.scheme, n_units, load.n_bags, seed)
             if int(n_bags) < _FEWEST_BAGS:
                 raise TableError(
-                    f"The number of bags is drawn at random, {load.n_bags} on average, and came out as "
-                    f"{int(n_bags)}. Take more of them with --n-bags."
+                    f"The number of bags is drawn at random, {load.n_bags} on average, and was {int(n_bags)}. Use a "
+                    "larger --n-bags."
                 )
         return kind(pipeline, scheme=load.scheme, n_bags=n_bags, n_jobs=options["jobs"], random_state=options["seed"])
 
@@ -348,4 +349,4 @@ def describe_random_bags(model: Any) -> str:
     """Say in a sentence how many bags were fitted, if that was drawn at random; "" otherwise."""
     if not isinstance(model.n_bags, RandomBags):
         return ""
-    return f"{int(model.n_bags):,} bags were fitted: a number drawn at random, for which this is proved."
+    return f"{int(model.n_bags):,} bags were fitted; the guarantee needs a number of bags drawn at random."
