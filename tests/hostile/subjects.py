@@ -414,7 +414,8 @@ _add("StabilityTest.ceiling", lambda: {"true_delta": 0.05}, lambda: measuring.st
 _add("suspects", lambda: {"model": regressor(), "X": POINTS, "k": 3, "alpha": 0.05, "rows": None,
      "random_state": None},
      lambda: lambda **arguments: sb.suspects(**arguments).usual)  # fmt: skip
-_add("compare_versions", lambda: {"old": regressor(), "new": retrained(), "X": POINTS},
+_add("compare_versions", lambda: {"old": regressor(), "new": retrained(), "X": POINTS, "by": None,
+     "rows": dict.fromkeys(range(N), "all")},
      lambda: lambda **arguments: sb.compare_versions(**arguments).change)  # fmt: skip
 _add(
     "Versions.bags_for", lambda: {"share": 0.1}, lambda: sb.compare_versions(regressor(), retrained(), POINTS).bags_for
