@@ -332,7 +332,7 @@ def percentile(share: float) -> str:
 
 def _how_changes_are_read(compared: Comparison) -> str:
     """What the changes of class probabilities are, and which changes of the bagged model were estimated."""
-    parts = []
+    parts = [compared.reason] if compared.base is None and compared.reason else []
     if are_of_classes(compared.bagged):
         parts.append(
             "A change of class probabilities is a distance between two vectors, which is at most the square root of 2."
