@@ -11,6 +11,8 @@ from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
 from stablebag._wording import option, percent, printable, short
+from stablebag.showing.verdict import COPIES, LEAKS, REPEATED, TIME, Finding
+from stablebag.tables.roles import in_groups, likely_groups, suggest_group
 
 _TOO_GOOD = {"classification": 0.97, "regression": 0.99}  # balanced accuracy, or R2, of one column at held-out rows
 _WORTH_A_LOOK = 0.9  # of the same in some rows, before all are looked at
@@ -83,6 +85,11 @@ def leaks(X: Any, y: np.ndarray, task: str, groups: Any = None, skip: tuple[str,
         if best := _best_rule(column, codes, held, task, _TOO_GOOD[task]):
             found.append(best)
     return sorted(found, key=lambda leak: -leak.value)
+
+
+def may_look_for_leaks(y: np.ndarray, task: str, groups: Any = None) -> bool:
+    """Whether there are enough rows, and of each class, for `leaks` to find a column that is not good by chance."""
+    return len(_split(y, task, groups)[0]) > 0
 
 
 def leak_warnings(found: list[Leak], target: str) -> list[str]:
@@ -390,3 +397,71 @@ def _n_copies(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> int:
     rng = np.random.default_rng(0)
     mixed = pd.DataFrame({name: X_test[name].to_numpy()[rng.permutation(n)] for name in X_test.columns})
     return 0 if 10 * int(np.isin(hashed(mixed, y_test), trained).sum()) > copies else copies
+
+
+# ------------------------------------------------------------------------------------------------------------- findings
+# The same findings for the four lines that sum up a study: what was found, and what to do, in one short sentence each.
+
+
+def leak_findings(found: list[Leak], target: str) -> list[Finding]:
+    """Return that a column predicts the target almost perfectly."""
+    if not found:
+        return []
+    name = printable(found[0].column, 30)
+    text = f"{name} alone predicts {printable(target, 30)} almost perfectly."
+    action = f"Check whether you know {name} when you predict. If not: {option('drop', [found[0].column])}"
+    return [Finding(LEAKS, text, f"{action}.", tuple(leak_warnings(found, target)))]
+
+
+def time_findings(found: tuple[str, float] | None, target: str) -> list[Finding]:
+    """Return that rows follow each other in time, and were held out at random."""
+    if found is None:
+        return []
+    text = f"The rows follow each other in time ({printable(found[0], 30)}), but were held out at random."
+    way = f"add {option('time', found[0])}: it holds out the latest rows"
+    action = f"If you predict the future, {way}."
+    return [Finding(TIME, text, action, tuple(time_order_warnings(found, target, way)))]
+
+
+def group_findings(X: Any, X_test: Any = None) -> list[Finding]:
+    """Return that held-out rows belong to groups that were trained on."""
+    if not (said := suggest_group(X, X_test)):
+        return []
+    column = likely_groups(X)[0]
+    name = printable(column, 30)
+    text = f"{name} repeats: rows may belong together, but were held out one by one."
+    if X_test is not None:
+        known = int(in_groups(X[column], X_test[column]).sum())
+        text = f"{known:,} of {len(X_test):,} held-out rows have a {name} that is also in the training rows."
+    return [Finding(REPEATED, text, f"If you predict for a new {name}, add {option('group', column)}.", (said,))]
+
+
+def copy_findings(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> list[Finding]:
+    """Return that held-out rows are copies of training rows."""
+    if not (said := copy_warnings(X, y, X_test, y_test)):
+        return []
+    text = "Some held-out rows are exact copies of training rows."
+    return [Finding(COPIES, text, "Remove repeated rows from the table, or hold out other rows.", tuple(said))]
+
+
+def reading_findings(
+    ratings: list[str], repeated: list[str], dropped: list[str], target: str, ids: tuple[str, ...], gone: Any
+) -> list[Finding]:
+    """Return what was noticed while a table was read: ratings read as classes, and IDs that repeat."""
+    found = []
+    if dropped:
+        name = likely_groups(gone)[0]
+        text = f"{printable(name, 30)} repeats: rows may belong together, and it was dropped."
+        action = f"If rows with the same {printable(name, 30)} belong together, use {option('group', name)} instead."
+        found.append(Finding(REPEATED, text, action, tuple(dropped)))
+    if repeated:
+        names = printable(" and ".join(ids), 30)
+        action = f"If rows with the same ID belong together, use {option('group', ids[0])} instead of {option('ids')}."
+        if len(ids) > 1:
+            action = f"Give IDs that are different for each row ({option('ids')})."
+        found.append(Finding(REPEATED, f"Several rows have the same {names}.", action, tuple(repeated)))
+    if ratings:
+        text = f"The whole numbers of {printable(target, 30)} were read as classes without an order."
+        action = f"If they are ratings or counts, add {option('task', 'regression')}."
+        found.append(Finding("numbers as classes", text, action, tuple(ratings)))
+    return found
