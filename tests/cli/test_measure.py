@@ -210,10 +210,10 @@ def test_the_data_are_shown_as_they_were_read(run, table, tmp_path):
     result = run("measure", tmp_path / "t.csv", "--target", "cost", *arguments)
     assert result.exit_code == 0, result.output
     for sentence in (
-        "7 columns beside the target: 2 numbers, 1 text, 1 date; 3 left out (1 constant, 1 id, 1 dropped).",
+        "7 columns besides the target: 2 numbers, 1 text, 1 date; 3 not used (1 constant, 1 id, 1 dropped).",
         "The file was read with ';' between columns and with ',' for decimals.",
         "Without any single row, every column would be read as it is, so the guarantee covers the reading as well.",
-        "The columns of t.csv, as they were read",
+        "How the columns of t.csv were read",
     ):
         assert sentence in words(result), sentence
     found = json.loads(numbers.read_text())
@@ -271,7 +271,7 @@ def test_a_table_larger_than_the_memory_for_it_stays_in_its_files(run, tmp_path)
     assert "the files are read about" in said
     assert "400 rows of parts; the target is 'y' (regression). 13 rows without a target were left out." in said
     assert "Trained on 309 rows, held out 78." in said
-    assert "The columns of parts, as they were read in 78 rows drawn at random" in said
+    assert "How the columns of parts were read, from 78 rows drawn at random" in said
     written = json.loads(numbers.read_text())
     assert (written["n_samples"], written["facts"]["refits of the base model"]["value"]) == (309, 0)
     assert (written["verdict"]["case"], written["data"]["n_sampled"]) == ("not compared", 78)

@@ -118,7 +118,7 @@ def test_a_messy_table_is_read_and_it_is_said_how(office_file):
     assert data.X["price"].tolist()[:2] == [1000.5, 2000.5]
     assert data.groups.tolist()[:5] == ["000", "000", "000", "000", "001"]
     assert data.as_read.lines() == [
-        "5 columns beside the target and the group: 2 numbers, 1 category; 2 left out (1 constant, 1 id).",
+        "5 columns besides the target and the group: 2 numbers, 1 category; 2 not used (1 constant, 1 id).",
         "The file was read as Windows-1252 (Latin-1), because it is not UTF-8, with ';' between columns and with ',' "
         "for decimals.",
         "Not used, because it is constant: 'same'.",
@@ -336,7 +336,7 @@ def test_columns_that_are_not_learned_from_are_listed_too(tmp_path):
     ]  # fmt: skip
     assert (found.columns[0].n_values, found.columns[0].remark) == (None, "left out by drop, and not read")
     assert 1 <= found.columns[2].n_values < 20
-    assert "1 left out (dropped)" in found.conclusion()
+    assert "1 not used (dropped)" in found.conclusion()
 
 
 def test_targets_are_decided_by_all_rows(tmp_path):

@@ -19,6 +19,7 @@ COLOURS = (OTHER, BAGGED, "#009e73", "#cc79a7", "#b8860b", "#777777")
 LINES = ("--", "-", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), ":")
 HATCHES = ("///", "", "...", "xxx", "\\\\\\", "+++")
 CHANGE = "change of the prediction"
+_BAGGED_NAMES = {"bagged", "bagged model"}
 SCALES = ("auto", "linear", "log")
 # A histogram of 40 bars shows nothing if more than half of the changes are in its first bar.
 _BARS, _CROWD = 40, 0.5
@@ -72,13 +73,13 @@ def as_named(values: Any, name: str, owner: str) -> dict[str, Any]:
 
 
 def looks(names: Collection[str]) -> dict[str, Look]:
-    """Return the look of each name; the name "bagged" always has the same one.
+    """Return the look of each name; "bagged" and "bagged model" always have the same one.
 
-    >>> looks(["bagged"])["bagged"] == looks(["base learner", "bagged"])["bagged"]
+    >>> looks(["bagged"])["bagged"] == looks(["base model", "bagged model"])["bagged model"]
     True
     """
-    others = [place for place in range(len(COLOURS)) if place != 1 or "bagged" not in names]
-    places = dict(zip([name for name in names if name != "bagged"], others * len(names), strict=False))
+    others = [place for place in range(len(COLOURS)) if place != 1 or not _BAGGED_NAMES.intersection(names)]
+    places = dict(zip([name for name in names if name not in _BAGGED_NAMES], others * len(names), strict=False))
     return {
         name: Look(COLOURS[place], LINES[place], HATCHES[place]) for name in names for place in [places.get(name, 1)]
     }

@@ -135,9 +135,11 @@ class IntervalDisplay(Display):
             inside = self.intervals.contains(self.y)
             title += f": {inside.sum():,} of {_TARGETS.count(len(inside))} inside"
             dot = {"s": 12, "color": GUARANTEE, "zorder": 3}
-            self.covered_ = ax.scatter(self.x[inside], self.y[inside], label="target inside", **dot)
+            label = "target inside" if inside.any() else None
+            self.covered_ = ax.scatter(self.x[inside], self.y[inside], label=label, **dot)
             cross = {"s": 30, "color": OTHER, "marker": "x", "zorder": 4}
-            self.missed_ = ax.scatter(self.x[~inside], self.y[~inside], label="target outside", **cross)
+            label = None if inside.all() else "target outside"
+            self.missed_ = ax.scatter(self.x[~inside], self.y[~inside], label=label, **cross)
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel, title=title)
         for axis in (ax.xaxis, ax.yaxis):
             write_numbers(axis)

@@ -143,7 +143,7 @@ class LabelSetDisplay(Display):
             title += f"\n{total:,} decision{' flips' if total == 1 else 's flip'} without one {self.noun}"
             cross = {"marker": "x", "color": "black", "s": 30, "zorder": 3}
             beyond = "" if total == len(marked) else f" ({total - len(marked):,} more not drawn)"
-            label = f"decision flips without one {self.noun}{beyond}"
+            label = f"decision flips without one {self.noun}{beyond}" if total else None
             self.hinges_ = ax.scatter(marked, np.full(len(marked), -0.05), label=label, **cross)
         points = "test points, closest decision first"
         if n > len(lines):

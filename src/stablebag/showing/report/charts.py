@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stablebag._wording import ROWS, Noun, percent, printable, short
+from stablebag._wording import ROWS, Noun, number, percent, printable, rounded_down, short
 from stablebag.deciding.intervals import Intervals
 from stablebag.deciding.label_sets import LabelSets
 from stablebag.measuring.perturbations import Perturbations
 from stablebag.proving.certificate import StabilityCertificate
+from stablebag.proving.scope import Rerun
 from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison
 from stablebag.showing.displays.curve import StabilityCurveDisplay
 from stablebag.showing.displays.display import BAGGED, CHANGE, GUARANTEE, OTHER, Reach, as_steps, looks, noun_of
@@ -25,10 +26,10 @@ from stablebag.showing.displays.intervals import IntervalDisplay
 from stablebag.showing.displays.label_sets import LabelSetDisplay
 
 _STEPS = 200  # the most steps of a curve; more would not be visible
-_WIDTH = 62  # letters that fit above and below a picture
+_WIDTH = 60  # letters that fit above and below a picture
+_FAR = 10.0  # the scale is logarithmic if the guarantee is this many times larger than the largest measured change
 _DASHES = {"--": "dashed", "-": "solid"}  # line styles of matplotlib and of bokeh
 _INK, _PAPER = "#010203", "#010204"  # replaced by the colours of the page, which differ in light and dark
-_GUARANTEED = "guaranteed for the bagged model"
 _ALL = "all"  # the key of all test points together
 
 
@@ -51,19 +52,19 @@ def static(draw: Callable[[Any], Any], alt: str) -> Picture:
     held = io.StringIO()
     with rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
-        figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+        figure = Figure(figsize=(5.4, 3.6), layout="constrained")
         ax = figure.subplots()
         draw(ax)
         for text in (ax.title, ax.xaxis.label):
             lines = [textwrap.fill(line, _WIDTH) for line in text.get_text().splitlines()]
-            text.set(text="\n".join(lines), fontsize="medium")
+            text.set(text="\n".join(lines), fontsize=9.5)
         figure.savefig(held, format="svg", transparent=True)
     return Picture(_for_a_page(held.getvalue(), alt), alt)
 
 
 def _for_a_page(svg: str, alt: str) -> str:
-    """What a page needs of matplotlib's SVG: no header, metadata, comments and names, and the colours of the page."""
-    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    """Take the picture out of matplotlib's SVG: without header, metadata, styles, comments and IDs of groups."""
+    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.DOTALL)
     svg = re.sub(r'<g id="[^"]*">', "<g>", svg)
     box = re.search(r'viewBox="[^"]*"', svg)
     assert box is not None
@@ -109,7 +110,7 @@ class Changes:
         sizes[f"bagged model{bags}{how}"] = compared.bagged_rms, BAGGED
         largest = max(size for size, _ in sizes.values()) or 1.0
         return [
-            Bar(name, short(size) if size or not compared.noise else "below bagging noise", size / largest, colour)
+            Bar(name, number(float(f"{size:.3g}")) if size or not compared.noise else "below bagging noise", size / largest, colour)
             for name, (size, colour) in sizes.items()
         ]
 
@@ -119,7 +120,7 @@ class Changes:
 
         Empty if the changes of the bagged model were not measured one by one.
         """
-        named = zip(("base model", "bagged"), self.compared.distributions(), strict=True)
+        named = zip(("base model", "bagged model"), self.compared.distributions(), strict=True)
         measured = {name: found for name, found in named if found is not None}
         if len(measured) < 2 or (self.compared.how != REFITTED and self.compared.refitted is None):
             return {}
@@ -150,13 +151,14 @@ class Changes:
         return {10.0**power: "all" if power == 0 else f"1 in {10**-power:,}" for power in range(0, lowest - 1, -step)}
 
     def example(self) -> str:
-        """Say how to read the curves, at one of their points; "" if there are too few changes."""
-        share = next((share for share in (0.01, 0.1) if share >= 4 * self.smallest), None)
-        if share is None:
-            return ""
-        sizes = [short(_size_of_share(*curve, share)) for curve in self.curves.values()]
-        first = f"1 in {round(1 / share)} changes of the base model is {sizes[0]} or more"
-        return f"For example, {first}; of the bagged model, {sizes[1]} or more."
+        """Say how to read the curves, at one of their points; "" if both models rarely change."""
+        for share in (0.01, 0.1, 0.001, 0.0001):
+            sizes = [_size_of_share(*curve, share) for curve in self.curves.values()]
+            if share >= 4 * self.smallest and all(size > 0 for size in sizes):
+                base, bagged = (rounded_down(size, 3) for size in sizes)
+                often = f"1 in {round(1 / share):,} changes"
+                return f"For example, {often} is {base} or more for the base model, and {bagged} or more when bagged."
+        return ""
 
     def picture(self) -> Picture | None:
         """Return the static picture of all changes, largest first; None if they were not measured one by one."""
@@ -195,10 +197,13 @@ class Guarantee:
         Epsilon and delta of the guarantee for the average over all test points.
     each : list of pairs of ndarray, or None
         The same for each test point; None if every point has the same guarantee.
+    name : str, default="guaranteed for the bagged model"
+        Its name in the legend.
     """
 
     together: tuple[np.ndarray, np.ndarray]
     each: list[tuple[np.ndarray, np.ndarray]] | None = None
+    name: str = "guaranteed for the bagged model"
 
     @classmethod
     def of(cls, proved: StabilityCertificate) -> "Guarantee | None":
@@ -208,13 +213,16 @@ class Guarantee:
         if not known.any():
             return None
         together = epsilon[known], share[known]
+        name = cls.name
+        if proved.scope.rerun is Rerun.ANEW:  # the curve of a single draw of the bags may be above it
+            name += ", on average over draws of the bags"
         if np.ndim(proved.epsilon(0.5)) == 0:
-            return cls(together)
+            return cls(together, name=name)
         n = proved.n_samples
         shares = np.unique(np.geomspace(1, max(1, n - 1), _STEPS).astype(np.int64)) / n
         levels = np.array([proved.epsilon(one) for one in shares])
         levels = levels.reshape(*levels.shape[:2], -1).max(axis=2)  # over classes, the weakest
-        return cls(together, [(level[np.isfinite(level)], shares[np.isfinite(level)]) for level in levels.T])
+        return cls(together, [(level[np.isfinite(level)], shares[np.isfinite(level)]) for level in levels.T], name)
 
     def at(self, key: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the curve of all points together, or of one, with no more steps than are visible."""
@@ -256,12 +264,14 @@ class ChangeCurves:
         """The ends of the axis of changes: it shows all measured changes, and the guarantee for few rows."""
         guaranteed = 0.0 if self.guarantee is None else 1.2 * self.guarantee.epsilon(self.delta)
         measured = [moved.distribution()[0] for moved in self.named.values()]  # rows in the same bags count once
-        return Reach.of(measured, guarantee=guaranteed)
+        largest = max(float(each.max(initial=0.0)) for each in measured)
+        scale = "log" if guaranteed > _FAR * largest else "linear"
+        return Reach.of(measured, guarantee=guaranteed, scale=scale)
 
     def legend(self) -> list[tuple[str, str, str]]:
         """Return name, colour and line style of all curves."""
         shown = _legend(self.named)
-        return shown if self.guarantee is None else [*shown, (_GUARANTEED, GUARANTEE, "dotted")]
+        return shown if self.guarantee is None else [*shown, (self.guarantee.name, GUARANTEE, "dotted")]
 
     def picture(self) -> Picture:
         """Return the static picture."""
@@ -272,8 +282,8 @@ class ChangeCurves:
 
         def curves(ax: Any) -> None:
             shown = {name: moved.curve("mean") for name, moved in self.named.items()}
-            guarantee = None if self.guarantee is None else self.guarantee.at(_ALL)
-            display = StabilityCurveDisplay(shown, guarantee, None, _GUARANTEED, noun, self.xlabel)
+            guarantee = () if self.guarantee is None else (self.guarantee.at(_ALL), None, self.guarantee.name)
+            display = StabilityCurveDisplay(shown, *guarantee, noun=noun, xlabel=self.xlabel)
             display.plot(ax=ax, scale="log" if self.reach.log else "linear")
             ax.set_xlim(self.reach.low, 1.05 * self.reach.high)
 
@@ -285,7 +295,7 @@ class ChangeCurves:
         """Return all curves, of all points together or of one, as steps for bokeh."""
         found = {name: _measured(moved, key, self.reach) for name, moved in self.named.items()}
         if self.guarantee is not None:
-            found[_GUARANTEED] = _steps(*as_steps(*self.guarantee.at(key)), self.reach)
+            found[self.guarantee.name] = _steps(*as_steps(*self.guarantee.at(key)), self.reach)
         return found
 
 
@@ -387,7 +397,7 @@ def interactive(moves: ChangeCurves, changes: Changes | None = None) -> Interact
         curves.line("moves", "share", source=source, line_width=2, color=colour, name=name, line_dash=dash)
     curves.xaxis.formatter, curves.yaxis.formatter = _number_format(reach), _percent()
     by_more = ("change it by more than", "@moves" + _hover_format(reach))
-    tooltips = [("", "$name"), (f"share of {noun.plural}", "@share{0.0%}"), by_more]
+    tooltips = [("line", "$name"), (f"share of {noun.plural}", "@share{0.0%}"), by_more]
     curves.add_tools(HoverTool(tooltips=tooltips, formatters={"@moves": _formatter(reach)}, mode="vline"))
     drawn = [curves]
     if changes is not None and changes.curves:
@@ -407,7 +417,7 @@ def interactive(moves: ChangeCurves, changes: Changes | None = None) -> Interact
         sorted_ones.xaxis.ticker = list(changes.ticks)
         sorted_ones.xaxis.major_label_overrides = dict(changes.ticks)
         sorted_ones.yaxis.formatter = _number_format(of_changes)
-        read = [("", "$name"), ("this many changes", "@often"), ("are at least", "@change{%.3g}")]
+        read = [("line", "$name"), ("this many changes", "@often"), ("are at least", "@change{%.3g}")]
         sorted_ones.add_tools(HoverTool(tooltips=read, formatters={"@change": "printf"}, mode="vline"))
         drawn.append(sorted_ones)
     for plot in drawn:
@@ -467,6 +477,8 @@ def _with_names_in_order(*texts: str) -> list[str]:
 
 def _spread(length: int) -> np.ndarray:
     """Places of an array, evenly spread, with its ends: no more than there are visible steps."""
+    if not length:
+        return np.empty(0, dtype=int)
     return np.unique(np.linspace(0, length - 1, _STEPS).round().astype(int))
 
 
