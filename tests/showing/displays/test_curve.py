@@ -29,7 +29,7 @@ def test_curves_equal_those_of_the_perturbations_and_the_certificate(measured):
     assert len(corners) > 50
     for epsilon, delta in corners:
         assert certificate.epsilon(delta) == epsilon
-    assert display.ax_.get_xlim()[1] > certificate.curve()[0].max() >= certificate.epsilon(0.01)  # the whole guarantee is visible
+    assert display.ax_.get_xlim()[1] > certificate.curve()[0].max() >= certificate.epsilon(0.01)  # all is visible
     assert display.noise == {"bagged": pytest.approx(np.sqrt(1 / 400))}
 
 

@@ -15,10 +15,10 @@ from stablebag.showing import PhaseDiagramDisplay
 from stablebag.showing.displays.display import (
     BAGGED,
     COLOURS,
+    GUARANTEE,
     HATCHES,
     LINES,
     OTHER,
-    GUARANTEE,
     Display,
     Reach,
     as_steps,

@@ -10,7 +10,8 @@ def test_intervals_are_drawn_with_targets_inside_and_outside():
     lower, upper = np.array([0.0, 1.0, -np.inf]), np.array([2.0, 3.0, np.inf])
     intervals = Intervals(lower, upper, np.array([1.0, 2.0, 5.0]), 0.8, "jackknife+", "none")
     display = IntervalDisplay.from_intervals(intervals, [1.5, 3.5, 0.0])
-    assert display.ax_.get_title() == "80% prediction intervals (jackknife+), 1 infinite and not drawn: 2 of 3 targets inside"
+    title = "80% prediction intervals (jackknife+), 1 infinite and not drawn: 2 of 3 targets inside"
+    assert display.ax_.get_title() == title
     assert len(display.bars_.get_segments()) == 2
     np.testing.assert_allclose(display.missed_.get_offsets(), [[2.0, 3.5]])
     np.testing.assert_allclose(display.covered_.get_offsets(), [[1.0, 1.5], [5.0, 0.0]])

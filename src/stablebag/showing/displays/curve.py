@@ -208,10 +208,11 @@ def _as_curve(curve: Any, name: str, owner: str, *, finite: bool = True) -> tupl
 
 def _covered_by(certificate: StabilityCertificate, named: dict[str, Perturbations], owner: str) -> str:
     """The name of the measurement that the certificate covers; ValueError if it covers none."""
-    covered = [name for name, moved in named.items() if moved.scope is None or not moved.scope.mismatch(certificate.scope)]
+    scope = certificate.scope
+    covered = [name for name, moved in named.items() if moved.scope is None or not moved.scope.mismatch(scope)]
     if not covered:
         last = list(named.values())[-1]  # usually the bagged model
-        refuse_mismatch(last.scope, certificate.scope, owner)
+        refuse_mismatch(last.scope, scope, owner)
     return covered[-1]
 
 

@@ -61,7 +61,8 @@ def as_line(values: Any, name: str, owner: str, *, finite: bool = True) -> np.nd
     """Return numbers as a one-dimensional array; with `finite`, infinite ones raise an error."""
     line = as_reals(values, name, owner, "numbers in one dimension")
     if line.ndim != 1 or np.isnan(line).any() or (finite and not np.isfinite(line).all()):
-        raise refuse_value(name, owner, "finite numbers in one dimension" if finite else "numbers in one dimension", values)
+        expected = "finite numbers in one dimension" if finite else "numbers in one dimension"
+        raise refuse_value(name, owner, expected, values)
     return line
 
 

@@ -107,7 +107,8 @@ class IntervalDisplay(Display):
         if not isinstance(intervals, Intervals):
             raise refuse_type("intervals", cls.__name__, "Intervals, as predict_interval returns them", intervals)
         xlabel = xlabel or ("prediction" if x is None else _name_of(x, "feature"))
-        return cls(intervals, intervals.prediction if x is None else x, y, xlabel, ylabel or _name_of(y, "target")).plot(ax)
+        places = intervals.prediction if x is None else x
+        return cls(intervals, places, y, xlabel, ylabel or _name_of(y, "target")).plot(ax=ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw the intervals.

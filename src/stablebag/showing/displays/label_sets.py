@@ -81,7 +81,7 @@ class LabelSetDisplay(Display):
         sets : LabelSets
             The sets to draw.
         stability : SelectionStability or None, default=None
-            Which rows flip the decision at the same points, as `selection_stability` measures it; None draws no crosses.
+            Which rows flip the decision at the same points, as `selection_stability` finds them; None draws no crosses.
         most : int, default=80
             The largest number of points to draw: those with the closest decisions.
         ax : Axes or None, default=None
@@ -127,7 +127,8 @@ class LabelSetDisplay(Display):
         ax.vlines(lines, likely[:, 1], likely[:, 0], color="tab:gray", alpha=0.3, linewidth=1.0, zorder=1)
         size = float(np.clip(2000 / max(1, len(lines)), 12, 36))
         drawn = []
-        for place, colour, marker, name in ((0, "tab:blue", "o", "likeliest label"), (1, "tab:red", "s", "second label")):
+        marks = ((0, "tab:blue", "o", "likeliest label"), (1, "tab:red", "s", "second label"))
+        for place, colour, marker, name in marks:
             face = np.where(inside[:, place], colour, "white")
             style = {"s": size, "marker": marker, "facecolors": face, "edgecolors": colour, "linewidths": 0.8}
             drawn.append(ax.scatter(lines, likely[:, place], zorder=2, **style))
@@ -143,8 +144,8 @@ class LabelSetDisplay(Display):
             title += f"\n{total:,} decision{' flips' if total == 1 else 's flip'} without one {self.noun}"
             cross = {"marker": "x", "color": "black", "s": 30, "zorder": 3}
             beyond = "" if total == len(marked) else f" ({total - len(marked):,} more not drawn)"
-            label = f"decision flips without one {self.noun}{beyond}" if total else None
-            self.hinges_ = ax.scatter(marked, np.full(len(marked), -0.05), label=label, **cross)
+            named = f"decision flips without one {self.noun}{beyond}" if total else None
+            self.hinges_ = ax.scatter(marked, np.full(len(marked), -0.05), label=named, **cross)
         points = "test points, closest decision first"
         if n > len(lines):
             points = f"the {len(lines):,} closest decisions (in the others, the likeliest label leads by "

@@ -172,7 +172,8 @@ class PhaseDiagramDisplay(Display):
         area = {"color": BAGGED, "alpha": 0.25, "step": "post", "label": "guaranteed for every learner"}
         ax.fill_between(delta, guaranteed, top, **area)
         if self.impossible is not None:
-            (self.impossible_,) = ax.plot(delta, self.impossible[shown], "--", color=OTHER, label="impossible below (Theorem 10)", **steps)
+            dashed = {"color": OTHER, "label": "impossible below (Theorem 10)", **steps}
+            (self.impossible_,) = ax.plot(delta, self.impossible[shown], "--", **dashed)
         border = self.impossible if self.exact is None else self.exact
         if border is not None:
             style = {"facecolor": "none", "edgecolor": OTHER, "alpha": 0.6, "hatch": "///", "linewidth": 0}

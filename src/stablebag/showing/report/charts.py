@@ -64,7 +64,8 @@ def static(draw: Callable[[Any], Any], alt: str) -> Picture:
 
 def _for_a_page(svg: str, alt: str) -> str:
     """Take the picture out of matplotlib's SVG: without header, metadata, styles, comments and IDs of groups."""
-    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", svg[svg.index("<svg") :], flags=re.DOTALL)
+    unused = r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->"
+    svg = re.sub(unused, "", svg[svg.index("<svg") :], flags=re.DOTALL)
     svg = re.sub(r'<g id="[^"]*">', "<g>", svg)
     box = re.search(r'viewBox="[^"]*"', svg)
     assert box is not None
@@ -109,8 +110,9 @@ class Changes:
         sizes = {} if compared.base is None else {"base model": (compared.base_rms, OTHER)}
         sizes[f"bagged model{bags}{how}"] = compared.bagged_rms, BAGGED
         largest = max(size for size, _ in sizes.values()) or 1.0
+        zero = "below bagging noise" if compared.noise else "0"
         return [
-            Bar(name, number(float(f"{size:.3g}")) if size or not compared.noise else "below bagging noise", size / largest, colour)
+            Bar(name, number(float(f"{size:.3g}")) if size else zero, size / largest, colour)
             for name, (size, colour) in sizes.items()
         ]
 
@@ -282,8 +284,9 @@ class ChangeCurves:
 
         def curves(ax: Any) -> None:
             shown = {name: moved.curve("mean") for name, moved in self.named.items()}
-            guarantee = () if self.guarantee is None else (self.guarantee.at(_ALL), None, self.guarantee.name)
-            display = StabilityCurveDisplay(shown, *guarantee, noun=noun, xlabel=self.xlabel)
+            display = StabilityCurveDisplay(shown, noun=noun, xlabel=self.xlabel)
+            if self.guarantee is not None:
+                display.guarantee, display.guarantee_label = self.guarantee.at(_ALL), self.guarantee.name
             display.plot(ax=ax, scale="log" if self.reach.log else "linear")
             ax.set_xlim(self.reach.low, 1.05 * self.reach.high)
 

@@ -622,6 +622,12 @@ class Contents:
         heads = (_FIRST_HEADS.get(name, name), *(section.columns[column] for column in columns))
         return Table.of(f"{name}-table", _capital(section.caption), heads, lines) if lines else None
 
+    def note(self, name: str) -> str:
+        """How to read a table of facts."""
+        section, table = self.facts.section(name), self.section(name)
+        has_errors = table is not None and any("±" in cell.text for line in table.lines for cell in line)
+        return section.note if has_errors else section.note.replace("± is a standard error.", "").strip()
+
     def _is_comparable(self, fact: Fact) -> bool:
         """Whether a bound covers the measurement next to it: a bound for all rows does not cover a sample of them."""
         refits = self.study.refitted
@@ -857,13 +863,14 @@ def _changes(study: Study, colophon: Colophon) -> Changes:
 
 def _curves(study: Study, colophon: Colophon) -> ChangeCurves:
     """The changes by the drawn bags, with the guarantee about them."""
-    return ChangeCurves({"bagged model": study.bagged}, Guarantee.of(study.proved), _change_of(study, colophon), study.delta)
+    measured, guarantee = {"bagged model": study.bagged}, Guarantee.of(study.proved)
+    return ChangeCurves(measured, guarantee, _change_of(study, colophon), study.delta)
 
 
 def _change_of(study: Study, colophon: Colophon) -> str:
     """What changes, for an axis."""
     if study.task != "regression":
-        return "change of the class probabilities (at most 1.41)"
+        return "change of the class probabilities"
     return CHANGE.replace("prediction", f"predicted {colophon.target_name}")
 
 
