@@ -168,7 +168,7 @@ def test_repeated_identities_are_suggested_as_a_group(run, clinic, tmp_path):
     report = tmp_path / "report.html"
     result = run("measure", clinic, "--target", "pressure", *QUICK, "--output", report)
     assert result.exit_code == 0, result.output
-    told = "add --group patient_id: it holds out whole groups."
+    told = "add --group patient_id, which holds out whole groups."
     assert words(result).index(told) < words(result).index("Once the points above are settled")
     page = report.read_text()
     assert page.index(told) < page.index('id="verdict"')
@@ -191,7 +191,7 @@ def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
     frame.to_csv(tmp_path / "holes.csv", index=False)
     for path, options, sentence in (
         (clinic, ("--group", "patientid"), "There is no column 'patientid' in the table. Did you mean 'patient_id'?"),
-        (clinic, ("--group", "pressure"), "The target 'pressure' cannot be the group as well."),
+        (clinic, ("--group", "pressure"), "The column 'pressure' is the target, so it cannot be the group."),
         (tmp_path / "holes.csv", ("--group", "patient_id"), "The group 'patient_id' is missing in row 3,"),
         (clinic, ("--group", "patient_id", "--test-size", 0.98), "30 of the 30 groups are held out and none is left"),
     ):
