@@ -13,7 +13,7 @@ from stablebag._wording import number, percent, printable
 from stablebag._writing import write_text
 from stablebag.measuring.versions import Versions
 from stablebag.showing.displays.display import BAGGED, OTHER
-from stablebag.showing.report.charts import static
+from stablebag.showing.report.charts import Picture, static
 from stablebag.showing.report.page import versions
 
 _MOST_DRAWN = 5000  # points in the chart
@@ -121,7 +121,7 @@ def _cell(value: Any) -> str:
     return value if isinstance(value, str) else number(value)
 
 
-def _picture(found: Versions, target: str) -> dict[str, str] | None:
+def _picture(found: Versions, target: str) -> Picture | None:
     """The new predictions against the old ones; None of several classes or outputs."""
     if found.columns is not None:
         return None
