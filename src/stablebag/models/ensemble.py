@@ -1074,8 +1074,8 @@ def _around(model: Any, kind: type) -> str:
 
 
 _PIPELINE = (
-    "Pass it rows transformed by {0}[:-1].transform(X). The results are then about the last step only, because the "
+    "Pass it the rows that {0}[:-1].transform(X) returns. The results are then about the last step only, because the "
     "steps before it have seen all rows. To include them, bag the whole pipeline."
 )
-_SEARCH = "The results then take the chosen parameters as given; choosing them has used all rows."
+_SEARCH = "The results then take the chosen parameters as given, although all rows were used to choose them."
 _TARGETS = "The results are then about the transformed targets."

@@ -180,10 +180,9 @@ def _training_data(model: Any, X: Any = None, **fit_params: Any) -> tuple[Any, d
     now, before = model._fit_settings(params), model._settings
     changed = [name for name in now | before if "fit parameter" in name and now.get(name) != before.get(name)]
     if fingerprint(X) != model._table or changed:
-        what = "rows" if not changed else ", ".join(name.removeprefix("the fit parameter ") for name in changed)
+        names = ", ".join(name.removeprefix("the fit parameter ") for name in changed) or "The training rows"
         raise ValueError(
-            f"The {what} passed now differ from those in fit. Pass the same {what} in the same order, without rows "
-            "that the model already forgot."
+            f"{names} must be the same as in fit, in the same order. Leave out rows that the model already forgot."
         )
     return X, params
 
