@@ -304,7 +304,7 @@ def test_what_makes_no_sense_with_several_outputs_is_refused_with_a_way_out(peop
     with pytest.raises(ValueError, match=r"predicted an array of shape \(20,\) instead of \(20, 3\)"):
         BaggedRegressor(flat, n_bags=2).fit(X, y).predict(X)
     wide = FunctionRegressor(lambda X, y, seed: lambda points: np.zeros((len(points), 2)))
-    with pytest.raises(ValueError, match=r"predicted an array of shape \(20, 2\) for 20 points"):
+    with pytest.raises(ValueError, match=r"predicted an array of shape \(20, 2\) instead of \(20,\)"):
         BaggedRegressor(wide, n_bags=2).fit(X, y.Waist).predict(X)
     spoiled = y.astype(float).copy()
     spoiled.iloc[3, 1] = np.nan

@@ -124,7 +124,7 @@ def test_too_few_targets_are_refused():
         TrimmedRange(2).delta([1, 2, 3])
     with pytest.raises(ValueError, match="got 0"):
         ObservedRange().interval([])
-    with pytest.raises(ValueError, match="Got 1"):
+    with pytest.raises(ValueError, match="got 1"):
         FixedRange(0, 1).delta([1.0])
 
 
