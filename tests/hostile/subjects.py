@@ -58,6 +58,12 @@ def regressor(**options: Any) -> Any:
 
 
 @functools.cache
+def retrained() -> Any:
+    """The regressor fitted to other targets, the same for all."""
+    return sb.BaggedRegressor(Ridge(), n_bags=20, random_state=0).fit(X, Y + 1)
+
+
+@functools.cache
 def of_outputs() -> Any:
     """A fitted regressor of two outputs, the same for all."""
     return sb.BaggedRegressor(Ridge(), n_bags=20, random_state=0).fit(X, BOTH)
@@ -404,6 +410,14 @@ _add("StabilityTest.ceiling", lambda: {"true_delta": 0.05}, lambda: measuring.st
 _add("suspects", lambda: {"model": regressor(), "X": POINTS, "k": 3, "alpha": 0.05, "rows": None,
      "random_state": None},
      lambda: lambda **arguments: sb.suspects(**arguments).usual)  # fmt: skip
+_add("compare_versions", lambda: {"old": regressor(), "new": retrained(), "X": POINTS},
+     lambda: lambda **arguments: sb.compare_versions(**arguments).change)  # fmt: skip
+_add(
+    "Versions.bags_for", lambda: {"share": 0.1}, lambda: sb.compare_versions(regressor(), retrained(), POINTS).bags_for
+)
+for _name in ("epsilon", "epsilon_of_any_rows", "explain"):
+    _add(f"VersionsCertificate.{_name}", lambda: {"delta": 0.1}, lambda _name=_name: getattr(
+        measuring.VersionsCertificate(sb.Subbagging(5).resolve(50), 3, 2, n_bags=100), _name))  # fmt: skip
 _add("Perturbations.flips", lambda: {"rule": None}, lambda: sb.leave_one_out(classifier(), POINTS).flips)
 _add("Perturbations", lambda: {"prediction": np.array([1.0, 2.0]), "left_out": np.array([[1.0, 2.5], [0.5, 2.0]]),
      "rows": np.array([0, 1]), "distances": None, "bags": None, "noise_known": True, "scope": None},
@@ -566,5 +580,7 @@ MADE_BY = {
     "StableRanking": "stable_ranking",
     "Study": "study",
     "Suspects": "suspects",
+    "Versions": "compare_versions",
+    "VersionsCertificate": "compare_versions",
     "read_table": "the command measure (test_tables.py)",
 }

@@ -13,16 +13,17 @@ from sklearn.tree import DecisionTreeRegressor
 from stablebag.tables.columns import (
     Columns,
     Kind,
-    about_two_ways,
-    decide,
-    described,
-    is_called_like_an_id,
-    is_called_like_units,
-    nearly_numbers,
+    ambiguous_numbers,
+    as_targets,
+    column_remarks,
+    describe_columns,
+    infer_kinds,
+    looks_like_group_name,
+    looks_like_id_name,
     plain_column,
     split_target,
-    targets_of,
-    written,
+    target_remarks,
+    to_text,
 )
 from stablebag.tables.text import TableError
 
@@ -31,19 +32,19 @@ from stablebag.tables.text import TableError
 
 @pytest.mark.parametrize("name", ["patient_id", "PatientID", "Patient No", "id_patient", "user", "group", "stop_id"])
 def test_units_are_called_so(name):
-    assert is_called_like_units(name)
-    assert is_called_like_an_id(name)
+    assert looks_like_group_name(name)
+    assert looks_like_id_name(name)
 
 
 @pytest.mark.parametrize("name", ["index", "Unnamed: 0", "row", "RowNumber", "row_id"])
 def test_rows_are_called_so(name):
-    assert is_called_like_an_id(name)
+    assert looks_like_id_name(name)
 
 
 @pytest.mark.parametrize("name", ["age", "n_patient", "age_group", "zip_code", "paid", "hospital_beds", "", "room no"])
 def test_others_are_not(name):
-    assert not is_called_like_units(name)
-    assert not is_called_like_an_id(name)
+    assert not looks_like_group_name(name)
+    assert not looks_like_id_name(name)
 
 
 # ---------------------------------------------------------------------------------------------------------------- kinds
@@ -54,7 +55,7 @@ def column(values, name="x"):
 
 
 def kind(values, name="x", **options):
-    return decide(column(values, name), **options).kinds[name]
+    return infer_kinds(column(values, name), **options).kinds[name]
 
 
 N = 60
@@ -84,7 +85,7 @@ def test_columns_are_told_apart_by_their_values(values, found):
 def test_whole_numbers_that_all_differ_are_ids_if_they_are_called_so():
     for name in ("patient_id", "Unnamed: 0"):
         assert kind(COUNTED, name) == Kind("id")
-        assert decide(pd.DataFrame({name: np.arange(N)})).kinds[name] == Kind("id")
+        assert infer_kinds(pd.DataFrame({name: np.arange(N)})).kinds[name] == Kind("id")
         assert kind([*COUNTED, "0"], name) == Kind("number", ".")
         assert kind([f"{k}.5" for k in range(N)], name) == Kind("number", ".")
 
@@ -97,7 +98,7 @@ def test_numbers_that_can_be_read_in_two_ways_go_with_the_others():
     assert kind(["1,234"], decimal=".") == Kind("constant")
     for others, separator, form in ((["1,5", "2"], ",", ","), (["1.5", "2"], ";", ".")):
         table = pd.DataFrame({"x": twice, "other": others}, dtype=object)
-        assert decide(table, separator=separator).kinds["x"].form == form
+        assert infer_kinds(table, separator=separator).kinds["x"].form == form
 
 
 def test_kinds_can_be_chosen():
@@ -110,7 +111,7 @@ def test_kinds_can_be_chosen():
     with pytest.raises(TableError, match="No value of the column 'x' is a date"):
         kind(["a", "b"], chosen={"x": "date"})
     with pytest.raises(TableError, match="has numbers, and kinds cannot make dates of them"):
-        decide(pd.DataFrame({"x": [1.0, 2.0]}), chosen={"x": "date"})
+        infer_kinds(pd.DataFrame({"x": [1.0, 2.0]}), chosen={"x": "date"})
 
 
 @pytest.mark.parametrize(("values", "classes"), [
@@ -118,11 +119,11 @@ def test_kinds_can_be_chosen():
     ([str(k / 9) for k in range(9)], False), (COUNTED, False), (["0.5", "1.5"], False),
 ])  # fmt: skip
 def test_classes_are_texts_or_few_whole_numbers(values, classes):
-    assert decide(column(values), target="x").has_classes == classes
+    assert infer_kinds(column(values), target="x").has_classes == classes
 
 
 def decisive(values, units=None, **options):
-    return {name: rows.tolist() for name, rows in decide(column(values), units, **options).decisive.items()}
+    return {name: rows.tolist() for name, rows in infer_kinds(column(values), units, **options).decisive.items()}
 
 
 def test_a_row_that_alone_decides_is_known():
@@ -162,11 +163,11 @@ def test_without_any_other_row_every_column_is_read_as_it_is(seed):
     units = pd.factorize(groups)[0]
     if units.max() == 0:
         return
-    decision = decide(table, units, separator=";")
+    decision = infer_kinds(table, units, separator=";")
     whole = Columns(decision.kinds)
     for unit in range(units.max() + 1):
         left = table[units != unit].reset_index(drop=True)
-        alone = Columns(decide(left, separator=";").kinds)
+        alone = Columns(infer_kinds(left, separator=";").kinds)
         decides = {name for name, which in decision.decisive.items() if unit in which}
         if not decides:
             pd.testing.assert_frame_equal(
@@ -274,8 +275,8 @@ def test_another_table_is_read_as_the_training_table_was():
 
 
 def test_whole_numbers_are_written_without_a_point():
-    assert written(pd.Series([2.0, np.nan])).iloc[0] == "2"
-    assert written(pd.Series([2.5, 1.0])).tolist() == ["2.5", "1.0"]
+    assert to_text(pd.Series([2.0, np.nan])).iloc[0] == "2"
+    assert to_text(pd.Series([2.5, 1.0])).tolist() == ["2.5", "1.0"]
 
 
 # -------------------------------------------------------------------------------------------------------------- targets
@@ -314,7 +315,7 @@ def test_targets_that_are_none_are_refused(values, task, words):
 
 
 def test_large_whole_classes_are_told_apart():
-    assert targets_of(pd.Series([1e19, 2e19]), "classification", "y").tolist() == [
+    assert as_targets(pd.Series([1e19, 2e19]), "classification", "y").tolist() == [
         "10000000000000000000", "20000000000000000000",
     ]  # fmt: skip
 
@@ -340,9 +341,9 @@ def test_each_column_is_described():
         },
         dtype=object,
     )
-    kinds = decide(frame.drop(columns=["who", "out"]), target="y").kinds
+    kinds = infer_kinds(frame.drop(columns=["who", "out"]), target="y").kinds
     X = Columns(kinds).read(frame)
-    found = described(frame, X, kinds, target="y", group="who", ids=(), drop=("out",), leaking=["many"])
+    found = describe_columns(frame, X, kinds, target="y", group="who", ids=(), drop=("out",), leaking=["many"])
     told = {column.name: (column.kind, column.n_values, column.example, column.remark) for column in found}
     assert told == {
         "y": ("target", 60, "0 to 8.429", ""),
@@ -357,41 +358,109 @@ def test_each_column_is_described():
         "out": ("dropped", 1, "1", "left out by drop"),
         "many": ("category", 55, "m0, m1, m2, ...", "predicts the target alone"),
     }
-    assert next(column.missing for column in described(
+    assert next(column.missing for column in describe_columns(
         frame[["city"]], X, kinds, target="y", group=None, ids=(), drop=(), leaking=[]
     )) == 1 / 3  # fmt: skip
 
 
-# ----------------------------------------------------------------------------------------------------------- other ways
+# -------------------------------------------------------------------------------------------------------------- remarks
 
 
 def columns(**values):
-    frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in values.items()})
-    return frame, Columns.of(frame)
+    return pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in values.items()})
 
 
-def test_columns_that_hardly_miss_being_numbers_are_told():
+def remarks(table, **options):
+    inferred = infer_kinds(table, chosen=options.pop("kinds", None))
+    return column_remarks(table, Columns(inferred.kinds).read(table), inferred, **options)
+
+
+def test_plain_numbers_get_no_remark():
+    numbers = [str(k / 7) for k in range(N)]
+    assert remarks(columns(a=numbers, b=[*numbers[:-1], None])) == []
+    assert remarks(pd.DataFrame({"a": np.arange(9.0), "b": np.arange(9)})) == []
+    assert remarks(columns(town=["Rome", "Oslo", None] * 20)) == []
+
+
+def test_almost_numeric_column_names_a_value_that_is_not_a_number_and_the_option():
     numbers = [str(k) for k in range(20)]
-    assert nearly_numbers(*columns(a=[*numbers, "n.d.", "n.d."], b=[*numbers, "x", None])) == [
-        "The column 'a' is a category because of 'n.d.' in 2 rows; kinds={'a': 'number'} takes it as numbers, and such "
-        "values as missing.",
-        "The column 'b' is a category because of 'x' in 1 row; kinds={'b': 'number'} takes it as numbers, and such "
-        "values as missing.",
+    assert remarks(columns(a=[*numbers, "n.d.", "n.d."], b=[*numbers, "x", None])) == [
+        "'a' is a category because of 'n.d.' in 2 rows. kinds={'a': 'number'} reads numbers and treats such values as "
+        "missing.",
+        "'b' is a category because of 'x' in 1 row. kinds={'b': 'number'} reads numbers and treats such values as "
+        "missing.",
     ]
-    assert nearly_numbers(*columns(a=["1", "2", "x", "y"], b=["01", "02", "03", "1"])) == []
-    many = nearly_numbers(*columns(**{f"x{k}": [*numbers, "?"] for k in range(9)}))
-    assert len(many) == 4
-    assert many[0].startswith("The column 'x0' is a category because of '?' in 1 row")  # and no id, though all differ
-    assert many[-1] == "So it is with 6 more columns."
+    assert remarks(columns(a=["1", "2", "x", "y"])) == []
+    *first, last = remarks(columns(**{f"x{k}": [*numbers, "?"] for k in range(9)}))
+    assert len(first) == 3
+    assert first[0].startswith("'x0' is a category because of '?' in 1 row")  # and not an ID, though all values differ
+    assert last == "The same is true of 6 more columns."
+    (sampled,) = remarks(columns(a=[*numbers, "n.d."]), n_sampled=21)
+    assert "in 1 row among the 21 rows that were looked at." in sampled
 
 
-@pytest.mark.parametrize(("texts", "said"), [
-    (["1,234", "5"], "has '1,234', where ',' was taken for a separator of thousands; decimal=',' takes it otherwise."),
-    (["1.234", "5"], "has '1.234', where '.' was taken for a decimal mark; decimal=',' takes it otherwise."),
+def test_remarks_say_which_columns_are_not_used_and_how_texts_and_dates_are():
+    table = columns(
+        code=[f"k{k}" for k in range(N)],
+        note=[f"a note about case {k}" for k in range(N)],
+        seen=["2024-01-01", "2024-01-02"] * 30,
+        when=[f"{k % 28 + 1:02d}/03/2024" for k in range(N)],
+        zip=[f"{k % 30:05d}" for k in range(N)],
+        town=[f"t{k % 55}" for k in range(N)],
+        same=["1"] * N,
+        empty=[None] * N,
+        y=[str(k / 7) for k in range(N)],
+    )
+    assert remarks(table) == [
+        "Not used, because it is empty: 'empty'.",
+        "Not used, because it is constant: 'same'.",
+        "Not used, because every value is different, as in an ID: 'code'. kinds={'code': 'text'} would use it.",
+        "Free text, turned into 64 columns of hashed words: 'note'. kinds={'note': 'category'} keeps each value whole.",
+        "Dates, turned into the day, the time of year and the weekday: 'seen', 'when' (day/month/year).",
+        "Read as categories because of leading zeros: 'zip'. kinds={'zip': 'number'} reads numbers.",
+        "Many categories: 'town'. Each bag keeps the 49 most frequent and treats the rest as one.",
+    ]
+    assert remarks(table[["note", "y"]], kinds={"note": "text"}, chosen=["note"]) == []  # the user knows
+    (many,) = remarks(pd.concat([table["same"].rename(f"x{k}") for k in range(5)], axis=1))
+    assert many == "Not used, because they are constant: 'x0', 'x1', 'x2' and 2 more."
+
+
+def test_values_that_count_as_missing_are_counted():
+    table = columns(when=[*(f"{k % 28 + 1}.3.2024" for k in range(40)), "soon"], x=["1", "n.d."] * 20 + ["?"])
+    found = remarks(table, kinds={"x": "number"}, chosen=["x"])
+    assert found[0] == "1 value of 'when' is not a date written day.month.year ('soon') and counts as missing."
+    assert found[1] == "21 values of 'x' are not numbers ('n.d.') and count as missing."
+
+
+@pytest.mark.parametrize(("texts", "remark"), [
+    (["1,234", "5"], "the ',' of '1,234' was read as a thousands separator. decimal=',' reads it the other way."),
+    (["1.234", "5"], "the '.' of '1.234' was read as a decimal mark. decimal=',' reads it the other way."),
 ])  # fmt: skip
-def test_numbers_that_can_be_read_in_two_ways_are_told(texts, said):
-    frame, _ = columns(x=texts)
-    assert about_two_ways(decide(frame)) == [f"The column 'x' {said}"]
-    assert "(and so in 2 more columns)" in about_two_ways(decide(frame.assign(y=frame["x"], z=frame["x"])))[0]
-    assert about_two_ways(decide(frame, decimal=".")) == []
-    assert about_two_ways(decide(columns(x=["1.5", "2"], y=["1", "2"])[0])) == []
+def test_numbers_with_two_readings_get_a_remark(texts, remark):
+    table = columns(x=texts)
+    assert ambiguous_numbers(infer_kinds(table)) == [f"In 'x', {remark}"]
+    (several,) = ambiguous_numbers(infer_kinds(table.assign(y=table["x"], z=table["x"])))
+    assert several.endswith("The same is true of 2 more columns.")
+    assert ambiguous_numbers(infer_kinds(table, decimal=".")) == []
+    assert ambiguous_numbers(infer_kinds(columns(x=["1.5", "2"], y=["1", "2"]))) == []
+
+
+def test_target_of_few_whole_numbers_gets_a_remark_unless_it_was_asked_for_or_warned_about():
+    def found(values, given=None, task="classification"):
+        return target_remarks(pd.Series(values, name="y"), Kind("number", "."), task, given)
+
+    assert found([0, 10, 50]) == [
+        "The target 'y' has 3 different whole numbers, read as classes. task='regression' predicts numbers instead."
+    ]
+    assert found([0, 1]) == []  # yes and no
+    assert found([1, 2, 3]) == []  # rating_warnings asks about these
+    assert found([0, 10, 50], given="classification") == []
+    assert found([0, 10, 50], task="regression") == []
+
+
+def test_target_of_numbers_with_a_word_gets_a_remark():
+    values = pd.Series([*(str(k / 7) for k in range(30)), "n.d."], dtype=object, name="y")
+    assert target_remarks(values, Kind("category"), "classification", None, values) == [
+        "The target 'y' has classes because of 'n.d.' in 1 row. kinds={'y': 'number'} predicts numbers and drops such "
+        "rows."
+    ]

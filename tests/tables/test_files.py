@@ -12,7 +12,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import BaggedRegressor, ParquetTable, Subbagging
-from stablebag.tables.files import Files, Footer, Kind, Partitions, kinds_of, matrix_type
+from stablebag.tables.files import ColumnType, Files, Footer, Partitions, column_types, matrix_type
 from stablebag.tables.text import (
     Parts,
     TableError,
@@ -297,7 +297,7 @@ def test_numbers_have_one_type_that_depends_on_whether_any_is_missing(name):
     arrow, full, with_gaps = TYPES[name]
     schema = pa.schema([("c", arrow)])
     for nulls, dtype in (([0, 0], full), ([0, 1], with_gaps)):
-        (kind,) = kinds_of(["c"], [schema, schema], [{"c": count} for count in nulls], ("a", "b"))
+        (kind,) = column_types(["c"], [schema, schema], [{"c": count} for count in nulls], ("a", "b"))
         assert (kind.form, kind.dtype) == ("number", dtype)
     assert kind.with_nulls().dtype == with_gaps
 
@@ -305,12 +305,12 @@ def test_numbers_have_one_type_that_depends_on_whether_any_is_missing(name):
 def test_sizes_of_offsets_and_codes_make_no_difference():
     one = pa.schema([("t", pa.string()), ("c", pa.dictionary(pa.int8(), pa.string()))])
     other = pa.schema([("t", pa.large_string()), ("c", pa.dictionary(pa.int32(), pa.large_string()))])
-    kinds = kinds_of(["t", "c"], [one, other], [{"t": 0, "c": 0}] * 2, ("a", "b"))
+    kinds = column_types(["t", "c"], [one, other], [{"t": 0, "c": 0}] * 2, ("a", "b"))
     assert [kind.form for kind in kinds] == ["other", "category"]
 
 
 def test_categories_are_sorted_whatever_the_order_of_the_dictionaries():
-    kind = Kind("c", "category", arrow=pa.large_string())
+    kind = ColumnType("c", "category", arrow=pa.large_string())
     some = [("a", pa.array(["z", "b"])), ("b", pa.array(["c", None, "b"]))]
     for dictionaries in (some, some[::-1]):
         assert kind.with_categories(dictionaries).categories.to_pylist() == ["b", "c", "z"]
@@ -320,13 +320,13 @@ def test_categories_are_sorted_whatever_the_order_of_the_dictionaries():
 def test_categories_that_are_neither_texts_nor_whole_numbers_are_refused():
     schema = pa.schema([("c", pa.dictionary(pa.int8(), pa.float64()))])
     with pytest.raises(ValueError, match=r"columns of categories that are texts or whole numbers. Got 'c'"):
-        kinds_of(["c"], [schema], [{"c": 0}], ("a",))
+        column_types(["c"], [schema], [{"c": 0}], ("a",))
 
 
 def test_two_columns_of_one_name_are_refused():
     schema = pa.schema([("c", pa.int64()), ("c", pa.int64())])
     with pytest.raises(ValueError, match="a has two columns of this name"):
-        kinds_of(["c"], [schema], [{"c": 0}], ("a",))
+        column_types(["c"], [schema], [{"c": 0}], ("a",))
 
 
 @pytest.mark.parametrize(
@@ -340,12 +340,12 @@ def test_two_columns_of_one_name_are_refused():
     ],
 )
 def test_a_matrix_has_the_smaller_type_that_is_exact(dtypes, expected):
-    assert matrix_type([Kind(str(k), "number", dtype) for k, dtype in enumerate(dtypes)]) == np.dtype(expected)
+    assert matrix_type([ColumnType(str(k), "number", dtype) for k, dtype in enumerate(dtypes)]) == np.dtype(expected)
 
 
 def test_bytes_of_a_row_are_about_what_it_takes():
-    assert Kind("c", "number", "int16").bytes_per_row == 2
-    assert Kind("c", "category", arrow=pa.large_string()).bytes_per_row >= pd.Categorical(["a"]).codes.itemsize
+    assert ColumnType("c", "number", "int16").bytes_per_row == 2
+    assert ColumnType("c", "category", arrow=pa.large_string()).bytes_per_row >= pd.Categorical(["a"]).codes.itemsize
 
 
 # -------------------------------------------------------------------------------------------------------------- footers
@@ -386,8 +386,8 @@ def test_the_largest_group_is_that_of_the_columns(tmp_path):
 def test_texts_take_the_bytes_that_they_have_in_the_file(tmp_path):
     texts = [f"{k:0100d}" for k in range(200)]
     found = footer(tmp_path, {"t": texts, "x": range(200)})
-    assert 20_000 < found.text_bytes([Kind("t", "other"), Kind("x", "number")]) < 30_000
-    assert found.text_bytes([Kind("x", "number")]) == 0
+    assert 20_000 < found.text_bytes([ColumnType("t", "other"), ColumnType("x", "number")]) < 30_000
+    assert found.text_bytes([ColumnType("x", "number")]) == 0
 
 
 @pytest.mark.parametrize("length", [10, 100, 1000])
@@ -395,5 +395,5 @@ def test_texts_take_the_bytes_that_they_have_in_the_file(tmp_path):
 def test_headers_of_small_row_groups_are_no_texts(tmp_path, length, size):
     texts = [f"{k:0{length}d}" for k in range(200)]
     found = footer(tmp_path, {"t": texts}, row_group_size=size)
-    assert found.text_bytes([Kind("t", "other")]) <= 200 * (length + 4) + 1000
+    assert found.text_bytes([ColumnType("t", "other")]) <= 200 * (length + 4) + 1000
     assert Footer.sampled_bytes(Files.of(tmp_path), 0, ["t"])[0] >= length

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from stablebag.tables.leakage import Leak, about_leaks, leaks
+from stablebag.tables.leakage import Leak, leak_warnings, leaks
 
 RNG = np.random.default_rng(0)
 
@@ -36,12 +36,12 @@ def test_a_column_that_leaks_in_the_first_rows_alone_is_not_named():
 
 
 def test_the_option_that_helps_is_said():
-    assert about_leaks([], "y") == []
+    assert leak_warnings([], "y") == []
     rule = Leak("outcome code", "outcome code > 0", "accuracy 1.000 on 10 held-out rows", 1.0)
-    assert about_leaks([rule], "y") == [
+    assert leak_warnings([rule], "y") == [
         "outcome code alone predicts y almost perfectly (outcome code > 0: accuracy 1.000 on 10 held-out rows). That "
         "is often too good to be true: is it known at the time of prediction? If not, add drop=['outcome code']."
     ]
-    first, others = about_leaks([rule._replace(column=f"x{k}") for k in range(9)], "y")
+    first, others = leak_warnings([rule._replace(column=f"x{k}") for k in range(9)], "y")
     assert first.startswith("x0 alone")
     assert others == "The same question goes for x1, x2, x3 and 5 more (drop=['x1', 'x2', 'x3'])."

@@ -34,7 +34,7 @@ from stablebag import (
 )
 from stablebag.models.fitted import Fitted
 from stablebag.models.fitting import cuts
-from stablebag.tables.files import Kind
+from stablebag.tables.files import ColumnType
 from stablebag.tables.parquet import Frame, Matrix, Survey, numbers
 
 # -------------------------------------------------------------------------------------------------------------- filling
@@ -58,7 +58,7 @@ def test_numbers_are_taken_with_nan_for_missing_ones(array, expected):
 
 
 def test_a_matrix_is_filled_row_by_row():
-    filling = Matrix([Kind("a", "number"), Kind("b", "number")], np.dtype(np.float32), 3)
+    filling = Matrix([ColumnType("a", "number"), ColumnType("b", "number")], np.dtype(np.float32), 3)
     filling.put(pa.record_batch({"a": [1, 2], "b": [3.0, None]}), np.array([1]), 0)
     filling.put(pa.record_batch({"a": [4, 5], "b": [6.0, 7.0]}), np.array([0, 1]), 1)
     np.testing.assert_array_equal(filling.table(), np.array([[2, np.nan], [4, 6], [5, 7]], dtype=np.float32))
@@ -66,8 +66,10 @@ def test_a_matrix_is_filled_row_by_row():
 
 
 def test_a_frame_is_filled_from_batches_with_different_dictionaries():
-    towns = Kind("c", "category", arrow=pa.large_string(), categories=pa.array(["a", "b", "z"], pa.large_string()))
-    filling = Frame([towns, Kind("t", "other", arrow=pa.large_string())], np.array([5, 8, 9, 11]))
+    towns = ColumnType(
+        "c", "category", arrow=pa.large_string(), categories=pa.array(["a", "b", "z"], pa.large_string())
+    )
+    filling = Frame([towns, ColumnType("t", "other", arrow=pa.large_string())], np.array([5, 8, 9, 11]))
     filling.put(_batch(["z", None, "a"], ["p", "q", None]), np.array([0, 1]), 0)
     filling.put(_batch(["b", "a"], ["r", "s"]), np.array([0]), 2)
     filling.put(_batch([None], ["u"]), np.array([0]), 3)
@@ -80,7 +82,7 @@ def test_a_frame_is_filled_from_batches_with_different_dictionaries():
 
 
 def test_a_frame_of_a_range_counts_its_rows():
-    filling = Frame([Kind("a", "number", "int16")], range(3, 5))
+    filling = Frame([ColumnType("a", "number", "int16")], range(3, 5))
     filling.put(pa.record_batch({"a": [1, 2]}), np.array([0, 1]), 0)
     pd.testing.assert_frame_equal(
         filling.table(), pd.DataFrame({"a": np.array([1, 2], "i2")}, index=pd.RangeIndex(3, 5))

@@ -11,16 +11,16 @@ import pytest
 
 from stablebag.tables.text import (
     TableError,
+    check_column_name,
     date_formats,
+    date_order,
     date_parts,
-    decoded,
-    parsed,
-    parsed_dates,
+    decode,
+    decompress,
+    parse_dates,
+    parse_numbers,
     read_file,
-    refuse_unknown,
-    said_of,
     spelling,
-    unpacked,
 )
 
 # ----------------------------------------------------------------------------------------------------- names of columns
@@ -34,13 +34,13 @@ from stablebag.tables.text import (
 ])  # fmt: skip
 def test_a_name_that_is_not_there_gets_the_one_that_is_meant(name, words):
     with pytest.raises(TableError, match=words):
-        refuse_unknown(["Outcome", "age"], name)
-    refuse_unknown(["Outcome", "age"], "age")
+        check_column_name(["Outcome", "age"], name)
+    check_column_name(["Outcome", "age"], "age")
 
 
 def test_not_all_of_many_names_are_listed():
     with pytest.raises(TableError, match=r"it has 'a0', .*'a7', \.\.\.\.$"):
-        refuse_unknown([f"a{k}" for k in range(10_000)], "zzz")
+        check_column_name([f"a{k}" for k in range(10_000)], "zzz")
 
 
 # ------------------------------------------------------------------------------------------------------------ encodings
@@ -55,29 +55,29 @@ PATH = Path("t.csv")
     ("latin-1", "as Windows-1252 (Latin-1), because it is not UTF-8"),
 ])  # fmt: skip
 def test_encodings_are_recognised_and_said_where_they_are_not_usual(encoding, said):
-    assert decoded("stadt\nKöln".encode(encoding), PATH) == ("stadt\nKöln", said)
+    assert decode("stadt\nKöln".encode(encoding), PATH) == ("stadt\nKöln", said)
 
 
 def test_encodings_that_cannot_be_told_are_refused_with_the_option_that_helps():
     with pytest.raises(TableError, match="Give encoding='utf-16-le'"):
-        decoded("a,b\n1,2\n".encode("utf-16-le"), PATH)
+        decode("a,b\n1,2\n".encode("utf-16-le"), PATH)
     with pytest.raises(TableError, match="Give encoding='utf-16-be'"):
-        decoded("a,b\n1,2\n".encode("utf-16-be"), PATH)
+        decode("a,b\n1,2\n".encode("utf-16-be"), PATH)
     with pytest.raises(TableError, match="zero bytes in it, so it is no table of text"):
-        decoded(b"abc,\x00 def, ghi", PATH)
+        decode(b"abc,\x00 def, ghi", PATH)
     with pytest.raises(TableError, match=r"neither UTF-8 nor Windows-1252\. Give its encoding"):
-        decoded(b"a,\x81\n", PATH)
+        decode(b"a,\x81\n", PATH)
     with pytest.raises(TableError, match="begins as UTF-16 and cannot be read so"):
-        decoded("ab".encode("utf-16") + b"\x00", PATH)
+        decode("ab".encode("utf-16") + b"\x00", PATH)
 
 
 def test_an_encoding_can_be_given():
-    assert decoded("Köln".encode("utf-16-le"), PATH, "utf-16-le") == ("Köln", "")
-    assert decoded("Köln".encode("cp850"), PATH, "cp850")[0] == "Köln"
+    assert decode("Köln".encode("utf-16-le"), PATH, "utf-16-le") == ("Köln", "")
+    assert decode("Köln".encode("cp850"), PATH, "cp850")[0] == "Köln"
     with pytest.raises(TableError, match="There is no encoding 'utf-9'"):
-        decoded(b"a", PATH, "utf-9")
+        decode(b"a", PATH, "utf-9")
     with pytest.raises(TableError, match=r"is not in ascii. Leave encoding out"):
-        decoded("ö".encode(), PATH, "ascii")
+        decode("ö".encode(), PATH, "ascii")
 
 
 def test_files_are_unpacked_by_their_ending(tmp_path):
@@ -85,11 +85,13 @@ def test_files_are_unpacked_by_their_ending(tmp_path):
     with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
         archive.writestr("t.csv", "a,b")
     (tmp_path / "t.csv").write_bytes(b"a,b")
-    assert unpacked(tmp_path / "t.csv.gz") == unpacked(tmp_path / "t.zip") == unpacked(tmp_path / "t.csv") == b"a,b"
+    assert (
+        decompress(tmp_path / "t.csv.gz") == decompress(tmp_path / "t.zip") == decompress(tmp_path / "t.csv") == b"a,b"
+    )
     with zipfile.ZipFile(tmp_path / "t.zip", "a") as archive:
         archive.writestr("u.csv", "a,b")
     with pytest.raises(TableError, match="has 2 files in it and must have one"):
-        unpacked(tmp_path / "t.zip")
+        decompress(tmp_path / "t.zip")
 
 
 # ------------------------------------------------------------------------------------------------------ written numbers
@@ -111,13 +113,13 @@ def test_numbers_are_what_people_write(text, sign, point, comma):
         assert (found.point[0], found.comma[0]) == (point is not None, comma is not None)
         assert found.sign[0] == sign
         for decimal, value in ((".", point), (",", comma)):
-            number = parsed(texts, decimal)[0]
+            number = parse_numbers(texts, decimal)[0]
             assert math.isnan(number) if value is None else number == value
 
 
 def test_codes_with_leading_zeros_are_numbers_only_if_they_must_be():
     assert not spelling(["00012", "7"]).point[0]
-    assert parsed(["00012", "7", "000", "00,5"], ",").tolist() == [12, 7, 0, 0.5]
+    assert parse_numbers(["00012", "7", "000", "00,5"], ",").tolist() == [12, 7, 0, 0.5]
 
 
 def test_lines_in_texts_do_not_count_as_texts():
@@ -137,7 +139,7 @@ def test_the_last_format_is_one_of_all(texts, form, said):
     *_, (last, found) = date_formats(texts)
     assert last == form
     assert found.all()
-    assert said_of(form) == said
+    assert date_order(form) == said
 
 
 def test_texts_that_are_no_dates_have_no_formats():
@@ -147,14 +149,14 @@ def test_texts_that_are_no_dates_have_no_formats():
 
 def test_a_date_means_the_same_in_every_bag_and_call():
     texts = pd.Series(["13/02/2020", "02/03/2020", "05/06/2020"])
-    together = parsed_dates(texts, "%d/%m/%Y")
-    one_by_one = [parsed_dates(texts[[row]], "%d/%m/%Y").iloc[0] for row in range(3)]
+    together = parse_dates(texts, "%d/%m/%Y")
+    one_by_one = [parse_dates(texts[[row]], "%d/%m/%Y").iloc[0] for row in range(3)]
     assert together.tolist() == one_by_one
     assert together[1] == pd.Timestamp("2020-03-02")
 
 
 def test_parts_of_dates_are_days_and_places_in_year_and_week():
-    dates = parsed_dates(pd.Series(["2000-01-02", "2001-01-01", None]), "ISO8601")
+    dates = parse_dates(pd.Series(["2000-01-02", "2001-01-01", None]), "ISO8601")
     parts = date_parts(pd.DataFrame({"when": dates}))
     assert parts[:2, 0].tolist() == [1, 366]
     np.testing.assert_allclose(parts[0, 1:3], [np.sin(4 * np.pi / 365.25), np.cos(4 * np.pi / 365.25)])

@@ -121,7 +121,9 @@ def test_a_messy_table_is_read_and_it_is_said_how(office_file):
         "5 columns beside the target and the group: 2 numbers, 1 category; 2 left out (1 constant, 1 id).",
         "The file was read as Windows-1252 (Latin-1), because it is not UTF-8, with ';' between columns and with ',' "
         "for decimals.",
+        "Not used, because it is constant: 'same'.",
     ]
+    assert data.remarks == tuple(data.as_read.lines()[1:])
     assert data.guarantee_scope().startswith("Without any single group, every column would be read as it is")
 
 
@@ -192,7 +194,7 @@ def test_rows_that_decide_how_a_column_is_read_are_named(tmp_path):
         "drop or task decides how it is read. Row 0 is the first row below the header."
     )
     assert data.guarantee_scope(data.X.index[:50]).startswith("Without any single row")  # it is held out
-    assert "kinds={'a': 'number'}" in data.as_read.noticed[0]
+    assert "kinds={'a': 'number'}" in data.remarks[0]
     assert read_in_memory(path, "y", kinds={"a": "number"}).decisive == ()
 
 

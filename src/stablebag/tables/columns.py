@@ -1,13 +1,14 @@
-"""Columns of a table: what kind each is, how it is read, the target, and what people are told about them.
+"""Columns of a table: their kinds, how they are parsed, the target, and remarks about them.
 
-`decide` looks at counts of values, so that it is known which single rows (or groups) would change what a column is.
-`Columns` reads any table in that way, and makes the pipeline that turns columns into numbers inside each bag.
+`infer_kinds` uses only counts of different values. So it knows for which single rows (or groups) a column would get
+another kind if that row were missing. `Columns` parses any table by these kinds, and builds the pipeline that turns
+columns into numbers inside each bag.
 """
 
 import datetime
 import decimal
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -19,19 +20,21 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from stablebag._wording import option, printable
+from stablebag._wording import ROWS, option, printable
 from stablebag.models.rows import row_by_row
 from stablebag.showing.report.page import ColumnAsRead
 from stablebag.tables.text import (
     NEARLY_ALL,
     Spelling,
     TableError,
+    check_column_name,
     date_formats,
+    date_order,
     date_parts,
-    parsed,
-    parsed_dates,
-    refuse_unknown,
-    said_of,
+    listed,
+    parse_dates,
+    parse_numbers,
+    quoted,
     spelling,
 )
 
@@ -52,7 +55,7 @@ _COUNTS = {"n", "num", "number", "count", "per", "of", "mean", "total"}  # n_pat
 _ROWS = {"index", "row", "rownames", "rowname", "rownumber", "rowid", "unnamed"}
 
 
-def is_called_like_units(name: str) -> bool:
+def looks_like_group_name(name: str) -> bool:
     """Whether a column is called like one that says whose rows are whose."""
     parts = _parts(name)
     if not parts or set(parts[:-1]) & _COUNTS:
@@ -64,9 +67,9 @@ def is_called_like_units(name: str) -> bool:
     return parts[-1] in _UNITS or (len(parts) > 1 and parts[-1] in _ENDINGS and parts[-2] in _UNITS)
 
 
-def is_called_like_an_id(name: str) -> bool:
+def looks_like_id_name(name: str) -> bool:
     """Whether a column is called like one that names rows: id, patient_no, index, or nothing at all."""
-    return is_called_like_units(name) or "".join(_parts(name)) in _ROWS
+    return looks_like_group_name(name) or "".join(_parts(name)) in _ROWS
 
 
 def _parts(name: str) -> list[str]:
@@ -111,7 +114,7 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Decision:
+class InferredKinds:
     """What the columns of a table are, and whose absence would change it.
 
     Attributes
@@ -132,7 +135,7 @@ class Decision:
     two_ways: dict[str, str] = field(default_factory=dict)
 
 
-def decide(
+def infer_kinds(
     frame: Any,
     units: np.ndarray | None = None,
     *,
@@ -141,7 +144,7 @@ def decide(
     separator: str | None = None,
     target: str | None = None,
     task: str | None = None,
-) -> Decision:
+) -> InferredKinds:
     """Decide what columns are.
 
     Parameters
@@ -167,15 +170,15 @@ def decide(
     kinds, decisive, has_classes = {}, {}, False
     for name, column in columns.items():
         if name == target:
-            kinds[name], has_classes, changed = column.decide_target(comma, decimal)
+            kinds[name], has_classes, changed = column.infer_target(comma, decimal)
             changed = changed[0] if task is not None else changed[0] | changed[1]
         else:
-            kinds[name], changed = column.decide(comma, decimal)
+            kinds[name], changed = column.infer_kind(comma, decimal)
         if changed.any():
             decisive[name] = np.flatnonzero(changed)
     ways = {name: column.two_ways() for name, column in columns.items() if kinds[name].name == "number"}
     two_ways = {} if decimal is not None else {name: text for name, text in ways.items() if text is not None}
-    return Decision(kinds, decisive, has_classes, two_ways)
+    return InferredKinds(kinds, decisive, has_classes, two_ways)
 
 
 def _has_commas(columns: list["_Column"], decimal: str | None, separator: str | None, n_units: int) -> np.ndarray:
@@ -199,13 +202,13 @@ class _Column:
 
     def __init__(self, name: str, column: Any, units: np.ndarray, chosen: str | None) -> None:
         self.name, self.chosen, self.type = name, chosen, column.dtype.kind
-        codes, values = factorized(column)
+        codes, values = factorize(column)
         there, n_units = codes >= 0, 1 + units.max(initial=-1)
         first, last = np.full(len(values), n_units), np.full(len(values), -1)
         np.minimum.at(first, codes[there], units[there])
         np.maximum.at(last, codes[there], units[there])
         self._owners, self._n_units = np.where(first == last, first, -1), n_units
-        self.n_rows, self.n_missing = _without(units[there], n_units), _without(units[~there], n_units)
+        self.n_rows, self.n_missing = _counts_without(units[there], n_units), _counts_without(units[~there], n_units)
         self.n_values = self.count(np.ones(len(values), dtype=bool))
         self.values = values
         self.texts: list[str] = values.tolist() if self.type == "O" else []
@@ -238,10 +241,10 @@ class _Column:
             return None
         return self.texts[int(how.parted.argmax())]
 
-    def decide(self, has_commas: np.ndarray, decimal: str | None) -> tuple[Kind, np.ndarray]:
+    def infer_kind(self, has_commas: np.ndarray, decimal: str | None) -> tuple[Kind, np.ndarray]:
         """The kind in the table, and without which units it is another one."""
         if self.chosen is not None:
-            return self._given(bool(has_commas[0])), np.zeros(self._n_units, dtype=bool)
+            return self._chosen_kind(bool(has_commas[0])), np.zeros(self._n_units, dtype=bool)
         options: list[tuple[Kind, np.ndarray]] = []
         plain = np.zeros(1 + self._n_units, dtype=bool)
         unique = (self.n_rows == self.n_values) & (self.n_missing == 0) & (self.n_rows >= FEWEST_IDS)
@@ -253,14 +256,14 @@ class _Column:
         else:
             values = np.asarray(self.values, dtype=float)
             whole = self.count(values == np.round(values)) == self.n_values
-            options.append((Kind("id"), unique & whole & is_called_like_an_id(self.name)))
+            options.append((Kind("id"), unique & whole & looks_like_id_name(self.name)))
             options.append((Kind("number", "."), plain | True))
         which = np.argmax([holds for _, holds in options], axis=0)
         kinds = [kind for kind, _ in options]
         same = np.array([_reads_alike(kinds[which[0]], kind) for kind in kinds])
         return kinds[which[0]], ((which != which[0]) & ~(same[which] & plain))[1:]
 
-    def decide_target(self, has_commas: np.ndarray, decimal: str | None) -> tuple[Kind, bool, np.ndarray]:
+    def infer_target(self, has_commas: np.ndarray, decimal: str | None) -> tuple[Kind, bool, np.ndarray]:
         """How the target is read, whether it has classes, and without which units either is otherwise (two rows)."""
         never = np.zeros(1 + self._n_units, dtype=bool)
         if self.chosen is not None and self.chosen != "number":
@@ -270,13 +273,17 @@ class _Column:
         options: list[tuple[Kind, np.ndarray]] = [(Kind("number", "."), ~never)]
         plain = never
         if self.type == "O":
-            given = [] if self.chosen is None else [(self._given(bool(has_commas[0])), ~never)]
+            given = [] if self.chosen is None else [(self._chosen_kind(bool(has_commas[0])), ~never)]
             plain = self.count(self.spelling.parted) == 0 if self.spelling is not None else never
             options = given or [*self._numbers(plain, has_commas, decimal), (Kind("category"), ~never)]
         kinds = [kind for kind, _ in options]
         which = np.argmax([holds for _, holds in options], axis=0)
         kind = kinds[which[0]]
-        values = parsed(self.texts, kind.form[:1] or ".") if self.type == "O" else np.asarray(self.values, dtype=float)
+        values = (
+            parse_numbers(self.texts, kind.form[:1] or ".")
+            if self.type == "O"
+            else np.asarray(self.values, dtype=float)
+        )
         few = (self.n_values <= FEW_CLASSES) & (self.count(values != np.round(values)) == 0)
         classes = few | np.array([kind.name == "category" for kind in kinds])[which]
         same = np.array([_reads_alike(kind, other) for other in kinds])
@@ -299,7 +306,7 @@ class _Column:
         assert self.spelling is not None
         plain = self.count(self.spelling.parted) == 0
         numbers = self._numbers(plain, has_commas, decimal)
-        if is_called_like_an_id(self.name):
+        if looks_like_id_name(self.name):
             fractions = reduce(np.logical_or, [holds for _, holds in numbers], np.zeros_like(plain)) & ~plain
             options.append((Kind("id"), unique & ~fractions))
         options += numbers
@@ -319,10 +326,10 @@ class _Column:
         options.append((Kind("category"), plain | True))
         return np.asarray(plain)
 
-    def _given(self, has_commas: bool) -> Kind:
+    def _chosen_kind(self, has_commas: bool) -> Kind:
         """The kind that was chosen; what cannot be read so is refused."""
         if self.chosen == "number" and self.type == "O":
-            readable = {decimal: int(np.isfinite(parsed(self.texts, decimal)).sum()) for decimal in ".,"}
+            readable = {decimal: int(np.isfinite(parse_numbers(self.texts, decimal)).sum()) for decimal in ".,"}
             if not any(readable.values()):
                 raise TableError(
                     f"No value of the column {self.name!r} is a number, so {option('kinds')} cannot make it one."
@@ -342,7 +349,7 @@ class _Column:
         return Kind(self.chosen or "")
 
 
-def factorized(column: Any) -> tuple[np.ndarray, np.ndarray]:
+def factorize(column: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return which of its different values each row has, -1 if it is missing, and the values."""
     import pandas as pd
 
@@ -350,7 +357,7 @@ def factorized(column: Any) -> tuple[np.ndarray, np.ndarray]:
     return codes, values
 
 
-def _without(units: np.ndarray, n_units: int) -> np.ndarray:
+def _counts_without(units: np.ndarray, n_units: int) -> np.ndarray:
     """How many rows there are: in the table, and without each unit."""
     return len(units) - np.append(0, np.bincount(units, minlength=n_units))
 
@@ -385,7 +392,7 @@ class Columns:
     @classmethod
     def of(cls, frame: Any) -> "Columns":
         """Decide what the columns of the training table, without its target, are."""
-        return cls(decide(plain_frame(frame)).kinds)
+        return cls(infer_kinds(plain_frame(frame)).kinds)
 
     @classmethod
     def from_dict(cls, kinds: Mapping[str, list[str]]) -> "Columns":
@@ -415,7 +422,7 @@ class Columns:
         found = {}
         for name in self.used:
             if name not in frame.columns:
-                _refuse_missing(frame, name, called)
+                _check_present(frame, name, called)
             kind, column = self.kinds[name], plain_column(frame[name])
             found[name] = read = self.column(column, kind)
             if column.notna().any() and not read.notna().any():
@@ -517,7 +524,7 @@ def _of_objects(column: Any) -> Any:
     return pd.Series(texts, column.index, object, column.name)
 
 
-def written(column: Any) -> Any:
+def to_text(column: Any) -> Any:
     """Return values as text, whole numbers without a point: a missing value among them turns them into floats."""
     whole = column.dtype.kind == "f" and bool((column.dropna() == column.dropna().round()).all())
     text = column.map(lambda value: str(int(value)) if whole else str(value), na_action="ignore")
@@ -529,8 +536,8 @@ def _read_number(column: Any, form: str) -> Any:
 
     if column.dtype.kind != "O":
         return column if column.dtype.kind in "iuf" else pd.Series(np.nan, index=column.index)
-    codes, texts = factorized(column)
-    values = np.append(parsed(texts.tolist(), form[:1] or "."), np.nan)[codes]
+    codes, texts = factorize(column)
+    values = np.append(parse_numbers(texts.tolist(), form[:1] or "."), np.nan)[codes]
     whole = np.isfinite(values).all() and bool((values == np.round(values)).all()) and bool((abs(values) < 2**53).all())
     return pd.Series(values.astype(np.int64) if whole else values, index=column.index)
 
@@ -545,19 +552,19 @@ def _read_date(column: Any, form: str) -> Any:
         form = max(forms, key=lambda form: forms[form], default="ISO8601")
     if column.dtype.kind in "iuf":
         return pd.Series(pd.NaT, index=column.index, dtype="datetime64[ns]")
-    return parsed_dates(column, form)
+    return parse_dates(column, form)
 
 
 def _read_text(column: Any, form: str) -> Any:
-    return column if column.dtype.kind == "O" else written(column)
+    return column if column.dtype.kind == "O" else to_text(column)
 
 
 _READERS = {"number": _read_number, "date": _read_date, "category": _read_text, "text": _read_text}
 
 
-def _refuse_missing(frame: Any, name: str, called: str) -> None:
+def _check_present(frame: Any, name: str, called: str) -> None:
     try:
-        refuse_unknown(frame.columns, name)
+        check_column_name(frame.columns, name)
     except TableError as error:
         meant = f" Did{str(error).split('. Did')[1]}" if ". Did" in str(error) else ""
         raise TableError(
@@ -578,7 +585,7 @@ def split_target(
 
     If the task is None, it is inferred: strings, truth values and few different whole numbers are classes.
     """
-    refuse_unknown(frame, target)
+    check_column_name(frame, target)
     known = frame[target].notna()
     column = frame.loc[known, target]
     if not len(column):
@@ -586,7 +593,7 @@ def split_target(
     numeric = column.dtype.kind in "iuf"
     if task is None:
         if has_classes is None:
-            has_classes = decide(plain_frame(column.to_frame()), target=target).has_classes
+            has_classes = infer_kinds(plain_frame(column.to_frame()), target=target).has_classes
         task = "classification" if has_classes or not numeric else "regression"
     if task == "regression" and not numeric:
         raise TableError(f"The target {target!r} is not a number, so it cannot be regressed on: use classification.")
@@ -602,11 +609,11 @@ def split_target(
         )
     if numeric and not np.isfinite(column.astype(float)).all():
         raise TableError(f"The target {target!r} has infinite values.")
-    y = targets_of(column, task, target)
+    y = as_targets(column, task, target)
     return frame.loc[known].drop(columns=target), y, task, int((~known).sum())
 
 
-def targets_of(column: Any, task: str, name: str) -> np.ndarray:
+def as_targets(column: Any, task: str, name: str) -> np.ndarray:
     """Return targets, none of them missing, as numbers or as names of classes, in which 1 and 1.0 are the same."""
     if task == "regression":
         try:
@@ -618,7 +625,7 @@ def targets_of(column: Any, task: str, name: str) -> np.ndarray:
     return np.asarray(column.astype(str).to_numpy(dtype=str))
 
 
-def about_ratings(column: Any, name: str, task: str, given: str | None) -> list[str]:
+def rating_warnings(column: Any, name: str, task: str, given: str | None) -> list[str]:
     """Say that consecutive whole numbers, such as 1 to 5 stars, were read as classes, unless that was asked for.
 
     Parameters
@@ -653,7 +660,7 @@ _SHOWN = 3  # values of a category
 _LONGEST = 18  # letters of a value
 
 
-def described(
+def describe_columns(
     table: Any,
     X: Any,
     kinds: Mapping[str, Kind],
@@ -737,9 +744,9 @@ def _remark(column: Any, kind: Kind, role: str, *, is_given: bool) -> str:
     if kind.name == "number" and len(kind.form) > 1:
         return f"written with {kind.form[1:]}"
     if kind.name == "date":
-        return said_of(kind.form)
+        return date_order(kind.form)
     if kind.name == "category" and column.dtype.kind == "O" and role == "category":
-        if column.dropna().map(lambda text: bool(re.fullmatch(r"0\d+", text))).any():
+        if _has_leading_zeros(column):
             return "codes with leading zeros"
         if column.nunique() > FEW_VALUES:
             return "the most frequent, and others"
@@ -751,59 +758,197 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-# ---------------------------------------------------------------------------------------------------------- other ways
-# Columns that could be read in another way than they were, in one sentence each.
+# -------------------------------------------------------------------------------------------------------------- remarks
+# What was odd or decisive about how the columns were read, one short sentence each, with the option that changes it.
 
-_NEARLY = 0.8  # the share of different values that are numbers in a column that hardly misses being one
-_LISTED = 3
-
-
-def nearly_numbers(frame: Any, columns: Columns) -> list[str]:
-    """Say which categories and texts would be numbers but for a few values."""
-    found = []
-    for name in (*columns.named("category"), *columns.named("text")):
-        values = frame[name].dropna()
-        if frame[name].dtype.kind != "O" or not len(values):
-            continue
-        texts = values.unique().tolist()
-        how = spelling(texts)
-        zeros = np.array([text.lstrip("+-").startswith("0") and text.isdigit() and text != "0" for text in texts])
-        numbers = np.maximum(how.point, how.comma)
-        if zeros.any() or numbers.all() or numbers.sum() < max(_NEARLY * len(texts), 2):
-            continue
-        odd = [text for text, number in zip(texts, numbers, strict=True) if not number]
-        rows = int(values.isin(odd).sum())
-        found.append((name, columns.kinds[name].name, odd[0], "1 row" if rows == 1 else f"{rows:,} rows"))
-    sentences = [
-        f"The column {name!r} is a {kind} because of {_shortened(odd)} in {rows}; {option('kinds', {name: 'number'})} "
-        "takes it as numbers, and such values as missing."
-        for name, kind, odd, rows in found[:_LISTED]
-    ]
-    if len(found) > _LISTED:
-        sentences.append(f"So it is with {len(found) - _LISTED:,} more columns.")
-    return sentences
+_ALMOST_ALL = 0.8  # share of different values that are numbers in a column that is almost numeric
+_LISTED = 3  # columns that are named in one sentence
 
 
-def about_two_ways(decision: Decision) -> list[str]:
-    """Say which numbers could be read in two ways, such as 1.234."""
-    if not decision.two_ways:
-        return []
-    name, text = next(iter(decision.two_ways.items()))
-    decimal, n_more = decision.kinds[name].form[:1], len(decision.two_ways) - 1
-    mark = "," if "," in text else "."
-    taken = "a decimal mark" if decimal == mark else "a separator of thousands"
-    more = (
-        "" if not n_more else " (and so in 1 more column)" if n_more == 1 else f" (and so in {n_more:,} more columns)"
-    )
+def column_remarks(
+    table: Any, X: Any, inferred: InferredKinds, *, chosen: Collection[str] = (), n_sampled: int | None = None
+) -> list[str]:
+    """Return short sentences about columns that were read in a way that a reader should know.
+
+    A table of plain numbers gets none.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The columns as the file has them.
+    X : DataFrame
+        The features, as they were parsed.
+    inferred : InferredKinds
+        What the columns were taken for.
+    chosen : collection of str, default=()
+        Columns whose kind was given by the user.
+    n_sampled : int or None, default=None
+        The number of rows that the kinds were inferred from; None if from all.
+    """
+    kinds = {name: kind for name, kind in inferred.kinds.items() if name in table.columns}
+    free = {name: kind for name, kind in kinds.items() if name not in chosen}
+    almost = [name for name, kind in free.items() if _is_almost_numeric(table[name], kind)]
+    rest = {name: kind for name, kind in free.items() if name not in almost}
+    where = "" if n_sampled is None else f" among the {n_sampled:,} rows that were looked at"
     return [
-        f"The column {name!r} has {text!r}, where {mark!r} was taken for {taken}{more}; "
-        f"{option('decimal', _other(decimal))} takes it otherwise."
+        *_almost_numeric(table, kinds, almost, where),
+        *ambiguous_numbers(inferred),
+        *_unreadable(table, X, kinds, where),
+        *_unused(table, rest, where),
+        *_texts_and_dates(rest),
+        *_categories(table, rest, where),
     ]
 
 
-def _other(decimal: str) -> str:
-    return "," if decimal == "." else "."
+def target_remarks(column: Any, kind: Kind, task: str, given: str | None, raw: Any = None) -> list[str]:
+    """Return a sentence if numbers of the target were read as classes, or if a few words made classes of numbers.
+
+    Parameters
+    ----------
+    column : Series
+        The targets, none of them missing, as they were parsed.
+    kind : Kind
+        What they were taken for.
+    task : str
+        How they were read.
+    given : str or None
+        The task that the user gave.
+    raw : Series or None, default=None
+        The targets as the file has them; None does not look for words among numbers.
+    """
+    if task != "classification" or given is not None:
+        return []
+    name = str(column.name)
+    if raw is not None and _is_almost_numeric(raw, kind):
+        odd, rows = _odd_values(raw)
+        return [
+            f"The target {quoted(name)} has classes because of {odd} in {rows}. "
+            f"{option('kinds', {name: 'number'})} predicts numbers and drops such rows."
+        ]
+    n_values = column.nunique()
+    if kind.name != "number" or n_values < _FEWEST_RATINGS or rating_warnings(column, name, task, given):
+        return []
+    return [
+        f"The target {quoted(name)} has {n_values} different whole numbers, read as classes. "
+        f"{option('task', 'regression')} predicts numbers instead."
+    ]
 
 
-def _shortened(text: str) -> str:
-    return repr(text if len(text) <= 20 else f"{text[:17]}...")
+def _is_almost_numeric(column: Any, kind: Kind) -> bool:
+    """Whether a category or a text would be a number but for a few values."""
+    values = column.dropna()
+    if kind.name not in ("category", "text") or values.dtype.kind != "O" or not len(values):
+        return False
+    texts = values.unique().tolist()
+    found = spelling(texts)
+    codes = any(text.lstrip("+-").startswith("0") and text.isdigit() and text != "0" for text in texts)
+    numbers = found.point | found.comma
+    return not codes and not numbers.all() and int(numbers.sum()) >= max(_ALMOST_ALL * len(texts), 2)
+
+
+def _odd_values(column: Any) -> tuple[str, str]:
+    """The first value of an almost numeric column that is not a number, and how many rows have such values."""
+    values = column.dropna()
+    texts = values.unique().tolist()
+    found = spelling(texts)
+    odd = [text for text, number in zip(texts, found.point | found.comma, strict=True) if not number]
+    return quoted(odd[0], 20), ROWS.count(int(values.isin(odd).sum()))
+
+
+def _almost_numeric(table: Any, kinds: Mapping[str, Kind], names: list[str], where: str) -> Iterator[str]:
+    for name in names[:_LISTED]:
+        odd, rows = _odd_values(table[name])
+        yield (
+            f"{quoted(name)} is a {kinds[name].name} because of {odd} in {rows}{where}. "
+            f"{option('kinds', {name: 'number'})} reads numbers and treats such values as missing."
+        )
+    if len(names) > _LISTED:
+        yield f"The same is true of {_count(len(names) - _LISTED, 'more column')}."
+
+
+def ambiguous_numbers(inferred: InferredKinds) -> list[str]:
+    """Return a sentence about numbers that could be read in two ways, such as 1.234."""
+    if not inferred.two_ways:
+        return []
+    name, text = next(iter(inferred.two_ways.items()))
+    decimal, n_more = inferred.kinds[name].form[:1], len(inferred.two_ways) - 1
+    mark = "," if "," in text else "."
+    taken = "a decimal mark" if decimal == mark else "a thousands separator"
+    more = f" The same is true of {_count(n_more, 'more column')}." if n_more else ""
+    return [
+        f"In {quoted(name)}, the {mark!r} of {text!r} was read as {taken}. "
+        f"{option('decimal', '.' if decimal == ',' else ',')} reads it the other way.{more}"
+    ]
+
+
+def _unreadable(table: Any, X: Any, kinds: Mapping[str, Kind], where: str) -> Iterator[str]:
+    """Values of numbers and dates that count as missing because they cannot be parsed."""
+    for name, kind in kinds.items():
+        if kind.name not in ("number", "date") or name not in X.columns:
+            continue
+        lost = table[name].notna().to_numpy() & X[name].isna().to_numpy()
+        if lost.any():
+            values, example = _count(int(lost.sum()), "value"), quoted(table[name].to_numpy()[lost.argmax()], 20)
+            form = f" written {order}" if (order := date_order(kind.form)) and kind.name == "date" else ""
+            one = lost.sum() == 1
+            yield (
+                f"{values} of {quoted(name)}{where} {'is' if one else 'are'} not {'a ' if one else ''}"
+                f"{kind.name if one else kind.plural}{form} ({example}) and {'counts' if one else 'count'} as missing."
+            )
+
+
+def _unused(table: Any, kinds: Mapping[str, Kind], where: str) -> Iterator[str]:
+    """Columns that are not used as features, though nobody asked for it."""
+    constant = [name for name, kind in kinds.items() if kind.name == "constant"]
+    empty = [name for name in constant if not table[name].notna().any()]
+    single = [name for name in constant if name not in empty]
+    for names, reason in ((empty, "empty"), (single, "constant")):
+        if names:
+            yield f"Not used, because {_they(names)} {reason}{where}: {_few(names)}."
+    if names := [name for name, kind in kinds.items() if kind.name == "id"]:
+        way = option("kinds", {names[0]: "number" if table[names[0]].dtype.kind in "iuf" else "text"})
+        yield f"Not used, because every value is different{where}, as in an ID: {_few(names)}. {way} would use it."
+
+
+def _texts_and_dates(kinds: Mapping[str, Kind]) -> Iterator[str]:
+    if names := [name for name, kind in kinds.items() if kind.name == "text"]:
+        way = option("kinds", {names[0]: "category"})
+        into = f"{_TEXT_FEATURES} columns of hashed words"
+        yield f"Free text, turned into {into}: {_few(names)}. {way} keeps each value whole."
+    if dates := {name: kind for name, kind in kinds.items() if kind.name == "date"}:
+        forms = {name: date_order(kind.form) for name, kind in dates.items()}
+        texts = [quoted(name) + (f" ({forms[name]})" if forms[name] else "") for name in dates]
+        yield f"Dates, turned into the day, the time of year and the weekday: {listed(texts, _LISTED)}."
+
+
+def _categories(table: Any, kinds: Mapping[str, Kind], where: str) -> Iterator[str]:
+    categories = [name for name, kind in kinds.items() if kind.name == "category" and table[name].dtype.kind == "O"]
+    codes = [name for name in categories if _has_leading_zeros(table[name]) and not _has_words(table[name])]
+    if codes:
+        way = option("kinds", {codes[0]: "number"})
+        yield f"Read as categories because of leading zeros{where}: {_few(codes)}. {way} reads numbers."
+    if many := [name for name in categories if table[name].nunique(dropna=False) > _MOST_CATEGORIES]:
+        most = _MOST_CATEGORIES - 1
+        yield f"Many categories: {_few(many)}. Each bag keeps the {most} most frequent and treats the rest as one."
+
+
+def _has_leading_zeros(column: Any) -> bool:
+    return bool(column.dropna().map(lambda text: bool(re.fullmatch(r"0\d+", text))).any())
+
+
+def _has_words(column: Any) -> bool:
+    return not column.dropna().map(str.isdigit).all()
+
+
+def _they(names: list[str]) -> str:
+    return "it is" if len(names) == 1 else "they are"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _few(names: list[str]) -> str:
+    """A few names of columns, and how many more there are: "'a', 'b', 'c' and 4 more"."""
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return f"{', '.join(map(quoted, names[:_LISTED]))}{more}"

@@ -49,10 +49,10 @@ class Files:
     @classmethod
     def of(cls, source: Any) -> "Files":
         """Return the files that the first parameter of a table names."""
-        filesystem, paths, url = _found(source)
+        filesystem, paths, url = _find_files(source)
         if not paths:
             reason = "no file is there. Look at the path, and at the pattern's *."
-            raise refuse_value("source", _OWNER, "files that exist", _shown(source), reason)
+            raise refuse_value("source", _OWNER, "files that exist", _without_credentials(source), reason)
         twice = sorted(path for path in set(paths) if paths.count(path) > 1)
         if twice:
             raise refuse_value("source", _OWNER, "each file once", twice[0], "its rows would be counted twice.")
@@ -65,23 +65,23 @@ class Files:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
-    def opened(self, number: int) -> Any:
+    def open(self, number: int) -> Any:
         """Return one of the files, open."""
-        return self.reached().open_input_file(self.paths[number])
+        return self.get_filesystem().open_input_file(self.paths[number])
 
     def check(self) -> None:
         """Refuse a file that is gone, or that has another size or time than it had."""
-        now = _stamps(self.reached(), self.paths)
+        now = _stamps(self.get_filesystem(), self.paths)
         for path, before, after in zip(self.paths, self.stamps, now, strict=True):
             if before != after:
                 what = f"it had {before[0]:,} bytes and has {after[0]:,}" if before[0] != after[0] else "its time did"
-                raise changed(path, what)
+                raise file_changed_error(path, what)
 
     def fingerprint(self) -> str:
         """Return a hash that identifies the files."""
         return hashlib.blake2b(repr((self.paths, self.stamps)).encode(), digest_size=16).hexdigest()
 
-    def reached(self) -> Any:
+    def get_filesystem(self) -> Any:
         """Return the filesystem, made anew after a journey."""
         if self.filesystem is None:
             from pyarrow import fs
@@ -96,7 +96,7 @@ class Files:
         return self.filesystem
 
 
-def changed(path: str, what: str) -> ValueError:
+def file_changed_error(path: str, what: str) -> ValueError:
     """Build the error for a file that is no longer what it was."""
     return ValueError(
         f"The file {path} has changed since the table was made: {what}. Its rows may have other numbers now. "
@@ -104,7 +104,7 @@ def changed(path: str, what: str) -> ValueError:
     )
 
 
-def _found(source: Any) -> tuple[Any, list[str], str | None]:
+def _find_files(source: Any) -> tuple[Any, list[str], str | None]:
     """The filesystem, the paths, and the URL by which it is reached again."""
     from pyarrow import dataset, fs
 
@@ -122,7 +122,7 @@ def _found(source: Any) -> tuple[Any, list[str], str | None]:
         return fs.LocalFileSystem(), found, None
     if not isinstance(source, list | tuple | Set | Iterator):
         raise refuse_type("source", _OWNER, _EXPECTED, source)
-    parts = [_found(part) for part in source]
+    parts = [_find_files(part) for part in source]
     if len({part[2] for part in parts}) > 1:
         raise refuse_value("source", _OWNER, "files of one place", "several", "copy them to one machine or bucket.")
     filesystem, _, url = parts[0] if parts else (fs.LocalFileSystem(), [], None)
@@ -161,7 +161,7 @@ def _of_url(url: str) -> tuple[Any, list[str], str | None]:
     if user or secret:
         what = "a user or a password" if user else f"the option {secret[0]!r}"
         reason = f"it has {what}. Credentials come from the environment, or with a pyarrow Dataset; none are kept."
-        raise refuse_value("source", _OWNER, "a URL without credentials", _shown(url), reason)
+        raise refuse_value("source", _OWNER, "a URL without credentials", _without_credentials(url), reason)
     query = f"?{parts.query}" if parts.query else ""
     place = f"{parts.scheme}://{parts.netloc}"
     magic = glob.has_magic(parts.path)
@@ -174,7 +174,7 @@ def _of_url(url: str) -> tuple[Any, list[str], str | None]:
         inside = filesystem.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True))
     except (OSError, ValueError, TypeError, NotImplementedError) as error:
         reason = f"it could not be looked at ({type(error).__name__}). Is it a URL that pyarrow.fs understands?"
-        raise refuse_value("source", _OWNER, _EXPECTED, _shown(url), reason) from error
+        raise refuse_value("source", _OWNER, _EXPECTED, _without_credentials(url), reason) from error
     found = [info.path for info in inside if info.type == fs.FileType.File and not info.base_name.startswith(".")]
     if not magic:
         return filesystem, _parquet(found, path), f"{place}/{query}"
@@ -226,7 +226,7 @@ def _stamps(filesystem: Any, paths: tuple[str, ...]) -> tuple[tuple[int, int], .
     return tuple((int(info.size or 0), int(info.mtime_ns or 0)) for info in infos)
 
 
-def _shown(source: Any) -> Any:
+def _without_credentials(source: Any) -> Any:
     """What was given, without what might be a secret."""
     if not isinstance(source, str) or "://" not in source:
         return source
@@ -261,12 +261,12 @@ class Partitions:
 
     def __init__(self, paths: tuple[str, ...]) -> None:
         self.paths = paths
-        found = [_named(path) for path in paths]
+        found = [_folder_values(path) for path in paths]
         self.partial = {name for names in found for name, _ in names if any(name not in dict(other) for other in found)}
         self.twice = {name for names in found for name, _ in names if [key for key, _ in names].count(name) > 1}
         names = [name for name, _ in found[0]] if found else []
         whole = [name for name in dict.fromkeys(names) if name not in self.partial]
-        self.values = {name: _typed([dict(names)[name] for names in found]) for name in whole}
+        self.values = {name: _as_numbers([dict(names)[name] for names in found]) for name in whole}
 
     def fields(self) -> list[Any]:
         """Return the columns, as fields of Arrow."""
@@ -275,7 +275,7 @@ class Partitions:
         numbers = {name: any(isinstance(value, int) for value in values) for name, values in self.values.items()}
         return [pa.field(name, pa.int32() if number else pa.string()) for name, number in numbers.items()]
 
-    def added(self, schema: Any) -> Any:
+    def extend_schema(self, schema: Any) -> Any:
         """Return the schema of a file with these columns, unless it has a column of the name."""
         for column in self.fields():
             schema = schema if column.name in schema.names else schema.append(column)
@@ -284,13 +284,13 @@ class Partitions:
     def check(self, columns: Iterable[str], schemas: list[Any]) -> None:
         """Refuse columns of which it is not clear what they are: `schemas` are those of the files themselves."""
         for name in columns:
-            if fault := self.fault(name, schemas):
-                reason = f"{fault} Leave it out of columns, or rename one of them."
+            if problem := self.problem(name, schemas):
+                reason = f"{problem} Leave it out of columns, or rename one of them."
                 raise refuse_value(
                     "columns", _PARTITIONS_OWNER, "columns that are in all files or in all folders", name, reason
                 )
 
-    def fault(self, column: str, schemas: list[Any]) -> str | None:
+    def problem(self, column: str, schemas: list[Any]) -> str | None:
         """Say why it is not clear what a column is, if it is not."""
         if column in self.twice:
             return "two folders on the way to a file are called so."
@@ -305,7 +305,7 @@ class Partitions:
         """Return how many values of each column are missing in one of the files."""
         return {name: n_rows if values[number] is None else 0 for name, values in self.values.items()}
 
-    def beside(self, table: Any, number: int) -> Any:
+    def add_to(self, table: Any, number: int) -> Any:
         """Return a table that is one of the files with these columns beside its own."""
         import pyarrow as pa
 
@@ -314,7 +314,7 @@ class Partitions:
             table = table.append_column(column, pa.repeat(value, table.num_rows))
         return table
 
-    def completed(self, batch: Any, columns: list[str], number: int) -> Any:
+    def complete(self, batch: Any, columns: list[str], number: int) -> Any:
         """Return a batch of one of the files with these columns, in this order, be they in the file or not."""
         import pyarrow as pa
 
@@ -330,13 +330,13 @@ class Partitions:
         return pa.RecordBatch.from_arrays(arrays, names=columns)
 
 
-def _named(path: str) -> list[tuple[str, str]]:
+def _folder_values(path: str) -> list[tuple[str, str]]:
     """The names and values of the folders of a path."""
     pairs = [folder.partition("=") for folder in path.replace(os.sep, "/").split("/")[:-1]]
     return [(unquote(name), unquote(value)) for name, equals, value in pairs if name and equals]
 
 
-def _typed(texts: list[str]) -> list[Any]:
+def _as_numbers(texts: list[str]) -> list[Any]:
     """Values as whole numbers, if all that are there are some that pyarrow takes for such, or else as they are."""
     there = [text for text in texts if text != _MISSING]
     digits = all(text.removeprefix("-").isascii() and text.removeprefix("-").isdigit() for text in there)
@@ -356,7 +356,7 @@ _TEXT = 24  # bytes of a text in memory, where nothing else is known
 
 
 @dataclass(frozen=True)
-class Kind:
+class ColumnType:
     """How one column is held in memory.
 
     Parameters
@@ -389,11 +389,11 @@ class Kind:
             return 4
         return np.dtype(self.dtype).itemsize if self.form == "number" else _TEXT
 
-    def with_nulls(self) -> "Kind":
+    def with_nulls(self) -> "ColumnType":
         """Return the kind of the same column if values are missing."""
         return replace(self, dtype="float64") if np.dtype(self.dtype).kind in "biu" else self
 
-    def with_categories(self, dictionaries: list[tuple[str, Any]]) -> "Kind":
+    def with_categories(self, dictionaries: list[tuple[str, Any]]) -> "ColumnType":
         """Return the kind with the categories of all files, from their dictionaries, which are Arrow arrays."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -404,17 +404,20 @@ class Kind:
         if self.ordered:  # then the order has a meaning, and there is no telling how two would be merged
             for path, other in dictionaries[1:]:
                 if not other.equals(first):
-                    raise _differs(self.name, path, "other ordered categories", where, "its own")
+                    raise _type_mismatch(self.name, path, "other ordered categories", where, "its own")
             return replace(self, categories=first.cast(self.arrow))
         union = pa.concat_arrays([values.cast(self.arrow) for _, values in dictionaries]).unique().drop_null()
         return replace(self, categories=union.take(pc.array_sort_indices(union)))
 
 
-def kinds_of(
+def column_types(
     columns: list[str], schemas: list[Any], nulls: list[dict[str, int | None]], paths: tuple[str, ...]
-) -> list[Kind]:
+) -> list[ColumnType]:
     """Return how each column is held, from the schema of each file and its counts of missing values."""
-    return [_kind(name, _common(name, schemas, paths), any(counts[name] for counts in nulls)) for name in columns]
+    return [
+        _column_type(name, _common_type(name, schemas, paths), any(counts[name] for counts in nulls))
+        for name in columns
+    ]
 
 
 def check_columns(columns: list[str], schemas: list[Any], paths: tuple[str, ...], what: str) -> None:
@@ -427,7 +430,7 @@ def check_columns(columns: list[str], schemas: list[Any], paths: tuple[str, ...]
             raise refuse_value(what, _KINDS_OWNER, "columns of all files", lost, reason)
 
 
-def matrix_type(kinds: list[Kind]) -> np.dtype:
+def matrix_type(kinds: list[ColumnType]) -> np.dtype:
     """Return the type of a matrix of these columns: float32 if that holds all of their values exactly, or float64."""
     strange = next((kind.name for kind in kinds if kind.form != "number"), None)
     if strange is not None:
@@ -443,7 +446,7 @@ def needs_count(kind: Any) -> bool:
     return bool(pt.is_integer(kind) or pt.is_boolean(kind))
 
 
-def _common(name: str, schemas: list[Any], paths: tuple[str, ...]) -> Any:
+def _common_type(name: str, schemas: list[Any], paths: tuple[str, ...]) -> Any:
     """The type of a column in all files; where all values of a file are missing, it may have none."""
     import pyarrow as pa
 
@@ -452,33 +455,33 @@ def _common(name: str, schemas: list[Any], paths: tuple[str, ...]) -> Any:
         if schema.names.count(name) > 1:
             reason = f"{path} has two columns of this name."
             raise refuse_value("columns", _KINDS_OWNER, "columns with a name of their own", name, reason)
-        own = _plain(schema.field(name).type)
+        own = _simplified(schema.field(name).type)
         if pa.types.is_null(found):
             found, where = own, path
         elif not pa.types.is_null(own) and own != found:
-            raise _differs(name, path, f"type {own}", where, f"type {found}")
+            raise _type_mismatch(name, path, f"type {own}", where, f"type {found}")
     return found
 
 
-def _differs(name: str, path: str, has: str, other: str, theirs: str) -> ValueError:
+def _type_mismatch(name: str, path: str, has: str, other: str, theirs: str) -> ValueError:
     return ValueError(
         f"Column {name!r} has {has} in {path}, and {theirs} in {other}. All files of a table have the same columns of "
         "the same types: write one of them anew, or leave the column out."
     )
 
 
-def _plain(kind: Any) -> Any:
+def _simplified(kind: Any) -> Any:
     """A type without what does not matter in memory: the size of offsets and of codes."""
     import pyarrow as pa
     import pyarrow.types as pt
 
     if pt.is_dictionary(kind):
-        return pa.dictionary(pa.int32(), _plain(kind.value_type), kind.ordered)
+        return pa.dictionary(pa.int32(), _simplified(kind.value_type), kind.ordered)
     view = getattr(pt, "is_string_view", lambda kind: False)
     return pa.large_string() if pt.is_string(kind) or view(kind) else kind
 
 
-def _kind(name: str, kind: Any, has_nulls: bool) -> Kind:
+def _column_type(name: str, kind: Any, has_nulls: bool) -> ColumnType:
     import pyarrow.types as pt
 
     if pt.is_dictionary(kind):
@@ -487,17 +490,17 @@ def _kind(name: str, kind: Any, has_nulls: bool) -> Kind:
             raise refuse_value(
                 "columns", _KINDS_OWNER, "columns of categories that are texts or whole numbers", name, reason
             )
-        return Kind(name, "category", arrow=kind.value_type, ordered=kind.ordered)
+        return ColumnType(name, "category", arrow=kind.value_type, ordered=kind.ordered)
     if pt.is_nested(kind):
         reason = f"its type is {kind}. Leave it out of columns, or write its fields as columns of their own."
         raise refuse_value("columns", _KINDS_OWNER, "columns with one value per row", name, reason)
     if pt.is_integer(kind) or pt.is_boolean(kind):
-        return Kind(name, "number", "float64" if has_nulls else kind.to_pandas_dtype()().dtype.name)
+        return ColumnType(name, "number", "float64" if has_nulls else kind.to_pandas_dtype()().dtype.name)
     if pt.is_floating(kind):
-        return Kind(name, "number", "float64" if pt.is_float64(kind) else "float32")
+        return ColumnType(name, "number", "float64" if pt.is_float64(kind) else "float32")
     if pt.is_decimal(kind) or pt.is_null(kind):
-        return Kind(name, "number", "float64")
-    return Kind(name, "other", arrow=kind)
+        return ColumnType(name, "number", "float64")
+    return ColumnType(name, "other", arrow=kind)
 
 
 # -------------------------------------------------------------------------------------------------------------- footers
@@ -526,11 +529,11 @@ class Footer:
     @classmethod
     def of(cls, files: Files, number: int) -> "Footer":
         """Return the footer of one of the files."""
-        with cls.opened(files, number) as file:
+        with cls.open(files, number) as file:
             return cls(file.schema_arrow, file.metadata)
 
     @staticmethod
-    def opened(files: Files, number: int) -> Any:
+    def open(files: Files, number: int) -> Any:
         """Return one of the files as pyarrow's ParquetFile, open."""
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -538,7 +541,7 @@ class Footer:
         try:
             # Far away, it is faster to ask for all columns of a row group at once.
             how = {"buffer_size": _BUFFER} if files.url is None else {"pre_buffer": True}
-            return pq.ParquetFile(files.opened(number), page_checksum_verification=True, **how)
+            return pq.ParquetFile(files.open(number), page_checksum_verification=True, **how)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise _unreadable(files.paths[number], "as a Parquet file", error) from error
 
@@ -576,7 +579,7 @@ class Footer:
         place = self._places()[column]
         return any(group.num_rows and not group.column(place).has_dictionary_page for group in groups)
 
-    def text_bytes(self, kinds: list[Kind]) -> float:
+    def text_bytes(self, kinds: list[ColumnType]) -> float:
         """Return how many bytes the values at least take of columns that are neither numbers nor categories.
 
         Headers are not counted, which are most of a file whose row groups have a row each.
@@ -592,7 +595,7 @@ class Footer:
 
         A dictionary has each text once, so that the footer does not tell.
         """
-        with cls.opened(files, number) as file:
+        with cls.open(files, number) as file:
             groups = [group for group in range(file.num_row_groups) if file.metadata.row_group(group).num_rows]
             step, total, rows = max(1, len(groups) // _SAMPLED_GROUPS), 0, 0
             for group in groups[::step]:
@@ -601,7 +604,7 @@ class Footer:
         return total, rows
 
     def largest_group(self, columns: list[str]) -> int:
-        """Return how many bytes these columns take, unpacked, in the largest row group."""
+        """Return how many bytes these columns take, decompressed, in the largest row group."""
         places = [place for name, place in self._places().items() if name in set(columns)]
         groups = [self.metadata.row_group(number) for number in range(self.metadata.num_row_groups)]
         sizes = [sum(group.column(place).total_uncompressed_size for place in places) for group in groups]
@@ -625,7 +628,7 @@ class Footer:
         return total
 
 
-def check_orders(kinds: list[Kind], footers: list[Footer], paths: tuple[str, ...]) -> None:
+def check_orders(kinds: list[ColumnType], footers: list[Footer], paths: tuple[str, ...]) -> None:
     """Refuse ordered categories without dictionaries: their order would be that of the rows that are read first."""
     for name in (kind.name for kind in kinds if kind.ordered):
         path = next((path for path, footer in zip(paths, footers, strict=True) if footer.lacks_dictionary(name)), None)

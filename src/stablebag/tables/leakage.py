@@ -11,6 +11,8 @@ from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
 from stablebag._wording import option, percent, printable, short
+from stablebag.showing.verdict import COPIES, LEAKS, REPEATED, TIME, Finding
+from stablebag.tables.roles import in_groups, likely_groups, suggest_group
 
 _TOO_GOOD = {"classification": 0.97, "regression": 0.99}  # balanced accuracy, or R2, of one column at held-out rows
 _WORTH_A_LOOK = 0.9  # of the same in some rows, before all are looked at
@@ -78,14 +80,19 @@ def leaks(X: Any, y: np.ndarray, task: str, groups: Any = None, skip: tuple[str,
         if column.dtype.kind == "M" and task == "regression":
             continue  # a series in time is looked at as one
         few = column.iloc[number]
-        if len(number) < len(rows) and not _best(few, codes[number], held[number], task, _WORTH_A_LOOK):
+        if len(number) < len(rows) and not _best_rule(few, codes[number], held[number], task, _WORTH_A_LOOK):
             continue
-        if best := _best(column, codes, held, task, _TOO_GOOD[task]):
+        if best := _best_rule(column, codes, held, task, _TOO_GOOD[task]):
             found.append(best)
     return sorted(found, key=lambda leak: -leak.value)
 
 
-def about_leaks(found: list[Leak], target: str) -> list[str]:
+def may_look_for_leaks(y: np.ndarray, task: str, groups: Any = None) -> bool:
+    """Whether there are enough rows, and of each class, for `leaks` to find a column that is not good by chance."""
+    return len(_split(y, task, groups)[0]) > 0
+
+
+def leak_warnings(found: list[Leak], target: str) -> list[str]:
     """Ask in a sentence whether the best of these columns is known at the time of prediction, and name the others."""
     if not found:
         return []
@@ -147,7 +154,7 @@ def _first_of_each(y: np.ndarray, most: int) -> np.ndarray:
     return np.asarray(order[np.argsort(place, kind="stable")[:most]])
 
 
-def _best(column: Any, y: np.ndarray, held: np.ndarray, task: str, least: float) -> Leak | None:
+def _best_rule(column: Any, y: np.ndarray, held: np.ndarray, task: str, least: float) -> Leak | None:
     """The best rule of one column, if it is good enough in the rows it was found in and in those held out."""
     name, missing = str(column.name), column.isna().to_numpy()
     if missing.all():
@@ -157,7 +164,7 @@ def _best(column: Any, y: np.ndarray, held: np.ndarray, task: str, least: float)
         values = column.to_numpy().astype("datetime64[s]").astype(float) if column.dtype.kind == "M" else (
             column.to_numpy(dtype=float))  # fmt: skip
         values = np.where(missing, np.nan, values)
-    rules = _numbers_by if task == "regression" else _classes_by
+    rules = _number_rules if task == "regression" else _class_rules
     found = max(rules(name, column, values, missing, y, held), key=lambda rule: min(rule[1:3]), default=None)
     if found is None or min(found[1:3]) < least:
         return None
@@ -166,7 +173,7 @@ def _best(column: Any, y: np.ndarray, held: np.ndarray, task: str, least: float)
     return Leak(name, rule, score, value)
 
 
-def _classes_by(name: str, column: Any, values: Any, missing: np.ndarray, y: np.ndarray, held: np.ndarray) -> Any:
+def _class_rules(name: str, column: Any, values: Any, missing: np.ndarray, y: np.ndarray, held: np.ndarray) -> Any:
     """Rules that tell classes: what they say, and their balanced accuracy in training rows and in those held out."""
     k, train = int(y.max()) + 1, ~held
     counts = np.bincount(y[train], minlength=k)
@@ -196,7 +203,7 @@ def _classes_by(name: str, column: Any, values: Any, missing: np.ndarray, y: np.
     codes, levels = _codes(column)
     if values is None or len(levels) <= _FEW_VALUES:
         of_values = majority(codes, len(levels) + 1)
-        rule = _in_words(shown, levels, of_values, bool(missing.any())) if k == 2 else ""
+        rule = _value_rule(shown, levels, of_values, bool(missing.any())) if k == 2 else ""
         yield scored(rule or f"one class for each value of {shown}", of_values[codes])
     if values is None or k == 2:
         return
@@ -220,10 +227,10 @@ def _one_split(values: np.ndarray, missing: np.ndarray, y: np.ndarray, train: np
     above = int(weight.sum() - 2 * left[at] > 0)
     gone = y[train & missing]
     if_missing = int((gone == 1).sum() / counts[1] > (gone == 0).sum() / counts[0])
-    return _simplest(float(sorted_[at]), float(sorted_[at + 1])), above, if_missing
+    return _shortest_number_between(float(sorted_[at]), float(sorted_[at + 1])), above, if_missing
 
 
-def _simplest(low: float, high: float) -> float:
+def _shortest_number_between(low: float, high: float) -> float:
     """A number between two, not below the first and below the second, with as few digits as possible."""
     if low <= 0 < high:
         return 0.0
@@ -241,7 +248,7 @@ def _codes(column: Any) -> tuple[np.ndarray, Any]:
     return np.where(codes < 0, len(levels), codes), levels
 
 
-def _in_words(name: str, levels: Any, of_values: np.ndarray, has_missing: bool) -> str:
+def _value_rule(name: str, levels: Any, of_values: np.ndarray, has_missing: bool) -> str:
     """A rule that gives each value a class: by the one value that has it alone, if there is one."""
     known = [*range(len(levels)), *([len(levels)] if has_missing else [])]
     for label in (1, 0):
@@ -251,7 +258,7 @@ def _in_words(name: str, levels: Any, of_values: np.ndarray, has_missing: bool) 
     return ""
 
 
-def _numbers_by(name: str, column: Any, values: Any, missing: np.ndarray, y: np.ndarray, held: np.ndarray) -> Any:
+def _number_rules(name: str, column: Any, values: Any, missing: np.ndarray, y: np.ndarray, held: np.ndarray) -> Any:
     """Rules that tell numbers: what they say, and their R2 in training rows and in those held out."""
     ranks, shown = stats.rankdata(y), printable(name)
     known = ~missing
@@ -301,7 +308,7 @@ def _r2(target: np.ndarray, predicted: np.ndarray) -> float:
     return 1 - float(((target - predicted) ** 2).sum()) / total if total > 0 else -np.inf
 
 
-def in_time(X: Any, y: np.ndarray, task: str) -> tuple[str, float] | None:
+def time_order(X: Any, y: np.ndarray, task: str) -> tuple[str, float] | None:
     """Return the column by which rows follow each other in time, and how alike the targets of neighbours are.
 
     It is a date, or a number that is called like a time; in the order of the file, or at regular steps; and the targets
@@ -324,13 +331,13 @@ def in_time(X: Any, y: np.ndarray, task: str) -> tuple[str, float] | None:
             continue
         mixed = np.random.default_rng(0).permutation(len(times))  # rows of one time in any order
         order = mixed[np.argsort(times[mixed], kind="stable")]
-        alike = _neighbours(y[known][order], task)
+        alike = _autocorrelation(y[known][order], task)
         if alike >= max(_ALIKE, 4 / np.sqrt(len(times))):
             found[str(name)] = alike
     return max(found.items(), key=lambda pair: pair[1]) if found else None
 
 
-def _neighbours(y: np.ndarray, task: str) -> float:
+def _autocorrelation(y: np.ndarray, task: str) -> float:
     """The correlation of each target with the next."""
     of = stats.rankdata(y)[:, None] if task == "regression" else (y[:, None] == np.unique(y)).astype(float)
     of = of - of.mean(axis=0)
@@ -338,7 +345,9 @@ def _neighbours(y: np.ndarray, task: str) -> float:
     return float((of[1:] * of[:-1]).sum()) / total if total > 0 else 0.0
 
 
-def about_time(found: tuple[str, float] | None, target: str, way: str = "hold out the latest rows") -> list[str]:
+def time_order_warnings(
+    found: tuple[str, float] | None, target: str, way: str = "hold out the latest rows"
+) -> list[str]:
     """Say that scores on rows held out at random flatter a forecast."""
     if found is None:
         return []
@@ -350,7 +359,7 @@ def about_time(found: tuple[str, float] | None, target: str, way: str = "hold ou
     ]
 
 
-def about_copies(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> list[str]:
+def copy_warnings(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> list[str]:
     """Say that held-out rows are copies of training rows, if that is not by chance, as in tables of few values."""
     n, copies = len(y_test), _n_copies(X, y, X_test, y_test)
     if not copies:
@@ -361,7 +370,7 @@ def about_copies(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> list
     ]
 
 
-def about_copies_to_predict(X: Any, y: Any, new: Any) -> list[str]:
+def copies_to_predict(X: Any, y: Any, new: Any) -> list[str]:
     """Say that rows to predict whose targets are known are copies of training rows, if that is not by chance."""
     if new.y is None or y is None:
         return []
@@ -388,3 +397,71 @@ def _n_copies(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> int:
     rng = np.random.default_rng(0)
     mixed = pd.DataFrame({name: X_test[name].to_numpy()[rng.permutation(n)] for name in X_test.columns})
     return 0 if 10 * int(np.isin(hashed(mixed, y_test), trained).sum()) > copies else copies
+
+
+# ------------------------------------------------------------------------------------------------------------- findings
+# The same findings for the four lines that sum up a study: what was found, and what to do, in one short sentence each.
+
+
+def leak_findings(found: list[Leak], target: str) -> list[Finding]:
+    """Return that a column predicts the target almost perfectly."""
+    if not found:
+        return []
+    name = printable(found[0].column, 30)
+    text = f"{name} alone predicts {printable(target, 30)} almost perfectly."
+    action = f"Check whether you know {name} when you predict. If not: {option('drop', [found[0].column])}"
+    return [Finding(LEAKS, text, f"{action}.", tuple(leak_warnings(found, target)))]
+
+
+def time_findings(found: tuple[str, float] | None, target: str) -> list[Finding]:
+    """Return that rows follow each other in time, and were held out at random."""
+    if found is None:
+        return []
+    text = f"The rows follow each other in time ({printable(found[0], 30)}), but were held out at random."
+    way = f"add {option('time', found[0])}: it holds out the latest rows"
+    action = f"If you predict the future, {way}."
+    return [Finding(TIME, text, action, tuple(time_order_warnings(found, target, way)))]
+
+
+def group_findings(X: Any, X_test: Any = None) -> list[Finding]:
+    """Return that held-out rows belong to groups that were trained on."""
+    if not (said := suggest_group(X, X_test)):
+        return []
+    column = likely_groups(X)[0]
+    name = printable(column, 30)
+    text = f"{name} repeats: rows may belong together, but were held out one by one."
+    if X_test is not None:
+        known = int(in_groups(X[column], X_test[column]).sum())
+        text = f"{known:,} of {len(X_test):,} held-out rows have a {name} that is also in the training rows."
+    return [Finding(REPEATED, text, f"If you predict for a new {name}, add {option('group', column)}.", (said,))]
+
+
+def copy_findings(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> list[Finding]:
+    """Return that held-out rows are copies of training rows."""
+    if not (said := copy_warnings(X, y, X_test, y_test)):
+        return []
+    text = "Some held-out rows are exact copies of training rows."
+    return [Finding(COPIES, text, "Remove repeated rows from the table, or hold out other rows.", tuple(said))]
+
+
+def reading_findings(
+    ratings: list[str], repeated: list[str], dropped: list[str], target: str, ids: tuple[str, ...], gone: Any
+) -> list[Finding]:
+    """Return what was noticed while a table was read: ratings read as classes, and IDs that repeat."""
+    found = []
+    if dropped:
+        name = likely_groups(gone)[0]
+        text = f"{printable(name, 30)} repeats: rows may belong together, and it was dropped."
+        action = f"If rows with the same {printable(name, 30)} belong together, use {option('group', name)} instead."
+        found.append(Finding(REPEATED, text, action, tuple(dropped)))
+    if repeated:
+        names = printable(" and ".join(ids), 30)
+        action = f"If rows with the same ID belong together, use {option('group', ids[0])} instead of {option('ids')}."
+        if len(ids) > 1:
+            action = f"Give IDs that are different for each row ({option('ids')})."
+        found.append(Finding(REPEATED, f"Several rows have the same {names}.", action, tuple(repeated)))
+    if ratings:
+        text = f"The whole numbers of {printable(target, 30)} were read as classes without an order."
+        action = f"If they are ratings or counts, add {option('task', 'regression')}."
+        found.append(Finding("numbers as classes", text, action, tuple(ratings)))
+    return found

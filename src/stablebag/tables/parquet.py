@@ -10,14 +10,14 @@ import numpy as np
 from stablebag._checks import as_array, as_positions, read_only, refuse_type, refuse_value
 from stablebag.models.rows import RowSource, as_bytes
 from stablebag.tables.files import (
+    ColumnType,
     Files,
     Footer,
-    Kind,
     Partitions,
-    changed,
     check_columns,
     check_orders,
-    kinds_of,
+    column_types,
+    file_changed_error,
     matrix_type,
 )
 
@@ -40,7 +40,7 @@ class Matrix:
 
     Parameters
     ----------
-    kinds : sequence of Kind
+    kinds : sequence of ColumnType
         The columns.
     dtype : dtype
         The type of the matrix.
@@ -48,7 +48,7 @@ class Matrix:
         The number of rows.
     """
 
-    def __init__(self, kinds: Sequence[Kind], dtype: np.dtype, n_rows: int) -> None:
+    def __init__(self, kinds: Sequence[ColumnType], dtype: np.dtype, n_rows: int) -> None:
         self.kinds, self.out = kinds, np.empty((n_rows, len(kinds)), dtype)
 
     def put(self, batch: Any, local: np.ndarray, place: int) -> None:
@@ -66,13 +66,13 @@ class Frame:
 
     Parameters
     ----------
-    kinds : sequence of Kind
+    kinds : sequence of ColumnType
         The columns.
     rows : ndarray of int, or range
         The numbers of the rows.
     """
 
-    def __init__(self, kinds: Sequence[Kind], rows: Any) -> None:
+    def __init__(self, kinds: Sequence[ColumnType], rows: Any) -> None:
         self.rows = rows
         columns: dict[str, Any] = {"number": _Numbers, "category": _Codes, "other": _Others}
         self.columns = [columns[kind.form](kind, len(rows)) for kind in kinds]
@@ -92,7 +92,7 @@ class Frame:
 
 
 class _Numbers:
-    def __init__(self, kind: Kind, n_rows: int) -> None:
+    def __init__(self, kind: ColumnType, n_rows: int) -> None:
         self.kind, self.out = kind, np.empty(n_rows, kind.dtype)
 
     def put(self, array: Any, local: np.ndarray, place: int) -> None:
@@ -103,7 +103,7 @@ class _Numbers:
 
 
 class _Codes:
-    def __init__(self, kind: Kind, n_rows: int) -> None:
+    def __init__(self, kind: ColumnType, n_rows: int) -> None:
         n_categories = len(kind.categories)
         smallest = next(t for t in (np.int8, np.int16, np.int32) if n_categories <= np.iinfo(t).max)
         self.kind, self.out = kind, np.full(n_rows, -1, smallest)
@@ -135,7 +135,7 @@ class _Codes:
 
 
 class _Others:
-    def __init__(self, kind: Kind, n_rows: int) -> None:
+    def __init__(self, kind: ColumnType, n_rows: int) -> None:
         self.kind, self.chunks = kind, list[Any]()
 
     def put(self, array: Any, local: np.ndarray, place: int) -> None:
@@ -419,7 +419,7 @@ class ParquetTable(RowSource):
         paths = self.files.paths
         footers = [Footer.of(self.files, number) for number in range(len(paths))]
         self._folders = Partitions(paths)
-        schemas = [self._folders.added(footer.schema) for footer in footers]
+        schemas = [self._folders.extend_schema(footer.schema) for footer in footers]
         self.target, self._groups, self._row_ids = target, groups, row_ids
         given = {"target": target, "groups": groups, "row_ids": row_ids}
         for name, column in given.items():
@@ -435,9 +435,9 @@ class ParquetTable(RowSource):
         self.row_counts = tuple(footer.n_rows for footer in footers)
         outside = [self._folders.nulls(number, count) for number, count in enumerate(self.row_counts)]
         nulls = [footer.nulls(self.columns) | more for footer, more in zip(footers, outside, strict=True)]
-        self._kinds = kinds_of(self.columns, schemas, nulls, paths)
+        self._kinds = column_types(self.columns, schemas, nulls, paths)
         check_orders(self._kinds, footers, paths)
-        kinds_of(sorted(special), schemas, [dict.fromkeys(special, 0)], paths)  # of one type in all files
+        column_types(sorted(special), schemas, [dict.fromkeys(special, 0)], paths)  # of one type in all files
         self._uncounted = tuple(name for name in self.columns if any(counts[name] is None for counts in nulls))
         self._group_bytes = max(footer.largest_group(self.columns) for footer in footers)
         self._text_bytes = sum(footer.text_bytes(self._kinds) for footer in footers)
@@ -469,7 +469,7 @@ class ParquetTable(RowSource):
     @property
     def bytes_per_row(self) -> float:
         """About how many bytes a row takes in memory, without its target."""
-        kinds = self._pinned
+        kinds = self._final_types
         if not self.as_frame:
             return len(kinds) * matrix_type(kinds).itemsize
         return sum(kind.bytes_per_row for kind in kinds) + self._text_width + 8  # and the index
@@ -522,7 +522,9 @@ class ParquetTable(RowSource):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what a pass over the files tells again."""
-        return {name: value for name, value in vars(self).items() if name not in ("_survey", "_pinned", "_text_width")}
+        return {
+            name: value for name, value in vars(self).items() if name not in ("_survey", "_final_types", "_text_width")
+        }
 
     # ------------------------------------------------------------------------------------------------------------- rows
 
@@ -610,7 +612,7 @@ class ParquetTable(RowSource):
                     filling, first = None, first + size
 
     def _filling(self, rows: Any) -> Filling:
-        kinds = self._pinned
+        kinds = self._final_types
         return Frame(kinds, rows) if self.as_frame else Matrix(kinds, matrix_type(kinds), len(rows))
 
     # ---------------------------------------------------------------------------------------------------------- reading
@@ -624,9 +626,9 @@ class ParquetTable(RowSource):
         return Survey(batches, self.files.paths, self.target, named, categories, self._uncounted)
 
     @cached_property
-    def _pinned(self) -> list[Kind]:
+    def _final_types(self) -> list[ColumnType]:
         """The columns, with all that the survey tells of them."""
-        survey, pinned = self._survey, list[Kind]()
+        survey, pinned = self._survey, list[ColumnType]()
         for kind in self._kinds:
             if kind.form == "category":
                 kind = kind.with_categories(survey.dictionaries[kind.name])
@@ -667,10 +669,10 @@ class ParquetTable(RowSource):
     def _of_file(
         self, number: int, place: int, columns: list[str], wanted: np.ndarray | None
     ) -> Iterator[tuple[int, int, Any]]:
-        with Footer.opened(self.files, number) as file:
+        with Footer.open(self.files, number) as file:
             if file.metadata.num_rows != self.row_counts[number]:
                 found = f"it had {self.row_counts[number]:,} rows and has {file.metadata.num_rows:,}"
-                raise changed(self.files.paths[number], found)
+                raise file_changed_error(self.files.paths[number], found)
             sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
             starts = place + np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
             needed = np.ones(len(sizes), bool) if wanted is None else np.diff(np.searchsorted(wanted, starts)) > 0
@@ -683,7 +685,7 @@ class ParquetTable(RowSource):
                     continue
                 place = int(starts[groups[0]])
                 for batch in Footer.batches(file, self.files.paths[number], self._batch_rows, groups, inside):
-                    yield number, place, self._folders.completed(batch, columns, number)
+                    yield number, place, self._folders.complete(batch, columns, number)
                     place += batch.num_rows
 
     @property

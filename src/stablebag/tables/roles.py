@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stablebag._wording import ROW_NUMBERS, ROWS, option
-from stablebag.tables.columns import KINDS, Columns, Kind, decide, is_called_like_units, written
-from stablebag.tables.text import TableError, listed, paths_of, refuse_unknown
+from stablebag.tables.columns import KINDS, Columns, Kind, infer_kinds, looks_like_group_name, to_text
+from stablebag.tables.text import TableError, check_column_name, listed, paths_of
 
 # ---------------------------------------------------------------------------------------------------------------- roles
 # What each column is for: the target, the group, names of rows, left out, or learned from.
@@ -46,7 +46,7 @@ class Roles:
         """Return the roles; an unknown column, or one with two roles, is refused."""
         for name in (target, group):
             if name is not None:
-                refuse_unknown(columns, name)
+                check_column_name(columns, name)
         ids, drop = named_columns(columns, ids), named_columns(columns, drop)
         for name, role in ((target, "target"), (group, "group")):
             if name is not None and name in drop:
@@ -61,7 +61,7 @@ class Roles:
         for name, kind in (kinds or {}).items():
             if kind not in KINDS:
                 raise TableError(f"The kind of column {name!r} must be one of {', '.join(KINDS)}. Got {kind!r}.")
-            refuse_unknown(columns, name)
+            check_column_name(columns, name)
         return cls(target, group, ids, drop, dict(kinds or {}), task, decimal)
 
     def features(self, columns: Any) -> list[str]:
@@ -76,7 +76,7 @@ def named_columns(columns: Any, given: Any) -> tuple[str, ...]:
     for text in [given] if isinstance(given, str) else given:
         names = [text] if text in columns else [name.strip() for name in text.split(",") if name.strip()]
         for name in names:
-            refuse_unknown(columns, name)
+            check_column_name(columns, name)
             found[name] = None
     return tuple(found)
 
@@ -101,7 +101,7 @@ def row_index(table: Any, ids: tuple[str, ...]) -> Any:
 
 def read_names(column: Any) -> Any:
     """Return names as they are written; whole numbers without leading zeros are numbers."""
-    kind = decide(column.to_frame(), target=column.name).kinds[column.name]
+    kind = infer_kinds(column.to_frame(), target=column.name).kinds[column.name]
     if column.dtype.kind == "O" and kind == Kind("number", "."):
         read = Columns({column.name: kind}).read(column.to_frame())[column.name]
         return read if read.dtype.kind in "iu" else column
@@ -149,7 +149,7 @@ def split_group(X: Any, group: str, target: str) -> tuple[Any, Any]:
             f"The target {target!r} cannot be the group as well. Give {option('group')} the column that identifies "
             "the group each row belongs to."
         )
-    refuse_unknown(X, group)
+    check_column_name(X, group)
     column = X[group]
     missing = column.index[column.isna()].tolist()
     if missing:
@@ -174,7 +174,7 @@ def likely_groups(X: Any) -> tuple[str, ...]:
     with "no", "code" or the like behind it; if its values are whole numbers or texts, at least 10 different ones; and
     if there are 1.5 to 50 rows for each.
     """
-    found = {name: X[name].nunique() for name in X.columns if is_called_like_units(name) and _repeats(X[name])}
+    found = {name: X[name].nunique() for name in X.columns if looks_like_group_name(name) and _repeats(X[name])}
     return tuple(sorted(found, key=lambda column: -found[column]))
 
 
@@ -216,7 +216,7 @@ def dropped_groups(dropped: Any) -> list[str]:
 
 def in_groups(groups: Any, others: Any) -> Any:
     """Return whether each row of another table is in one of these groups; numbers and texts compare as written."""
-    return written(others).isin(set(written(groups))) & others.notna()
+    return to_text(others).isin(set(to_text(groups))) & others.notna()
 
 
 def _repeats(column: Any) -> bool:

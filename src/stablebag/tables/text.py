@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._wording import option
+from stablebag._wording import option, printable
 from stablebag.models.rows import row_by_row
 from stablebag.tables.files import Partitions, is_named_parquet, local_files
 
@@ -30,7 +30,7 @@ class TableError(ValueError):
     """What is wrong with a table, a column or a model's name, in one sentence."""
 
 
-def refuse_unknown(names: Iterable[str], name: str) -> None:
+def check_column_name(names: Iterable[str], name: str) -> None:
     """Refuse the name of a column that is not among these, with the one that is meant or with those that there are."""
     columns = list(names)
     if name in columns:
@@ -49,6 +49,15 @@ def listed(names: Iterable[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
+def quoted(value: object, most: int = 40) -> str:
+    r"""Return a name or value of the table in quotes, on one line, and cut off where it is long.
+
+    >>> quoted("dose"), quoted("a\tb" * 20, 12)
+    ("'dose'", "'a\\tba\\tba...'")
+    """
+    return f"'{printable(value, most)}'"
+
+
 # ------------------------------------------------------------------------------------------------------------ encodings
 # The bytes of a file as text: packed or not, and in which encoding.
 
@@ -64,7 +73,7 @@ _OPENERS: dict[str, Callable[..., object]] = {".gz": gzip.open, ".bz2": bz2.open
 PACKED = {*_OPENERS, ".zip", ".zst"}
 
 
-def unpacked(path: Path) -> bytes:
+def decompress(path: Path) -> bytes:
     """Return the bytes of a file, unpacked if its name ends so."""
     ending = path.suffix.lower()
     if ending in _OPENERS:
@@ -84,14 +93,14 @@ def unpacked(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def decoded(content: bytes, path: Path, encoding: str | None = None) -> tuple[str, str]:
+def decode(content: bytes, path: Path, encoding: str | None = None) -> tuple[str, str]:
     """Return the text of a file, and what must be said of its encoding.
 
     A mark at the beginning decides (UTF-8, UTF-16, UTF-32). Without one it is UTF-8; if it cannot be that, it is
     Windows-1252, of which Latin-1 is nearly a part, and this is said.
     """
     if encoding is not None:
-        return _given(content, path, encoding), ""
+        return _decode_as(content, path, encoding), ""
     for mark, name, called in _MARKS:
         if content.startswith(mark):
             try:
@@ -120,7 +129,7 @@ def decoded(content: bytes, path: Path, encoding: str | None = None) -> tuple[st
         ) from None
 
 
-def _given(content: bytes, path: Path, encoding: str) -> str:
+def _decode_as(content: bytes, path: Path, encoding: str) -> str:
     try:
         return content.decode(encoding).removeprefix("\ufeff")
     except LookupError:
@@ -143,13 +152,13 @@ _PARTS = re.compile(
 _PLAIN = re.compile(r"^[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?$", re.MULTILINE)
 
 
-def _exactly(mark: str, other: str) -> re.Pattern[str]:
+def _number_pattern(mark: str, other: str) -> re.Pattern[str]:
     """A number with this decimal mark, with or without separators of thousands; 00012 is none, because it is a code."""
     usual = rf"(?:(?:0|[1-9]\d*)(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d{{1,2}})?"
     return re.compile(rf"{usual}|[1-9]\d{{0,2}}(?:[{other}{_BLANKS}]\d{{3}})+(?:{mark}\d*)?")
 
 
-_EXACT = {".": _exactly(r"\.", ","), ",": _exactly(",", ".")}
+_EXACT = {".": _number_pattern(r"\.", ","), ",": _number_pattern(",", ".")}
 _THOUSANDS = {".": str.maketrans("", "", f",{_BLANKS}"), ",": str.maketrans(",", ".", f".{_BLANKS}")}
 
 
@@ -196,10 +205,10 @@ def _is_number(text: str, decimal: str) -> bool:
     return bool(found and _EXACT[decimal].fullmatch(found[4].strip()))
 
 
-def parsed(texts: list[str], decimal: str) -> np.ndarray:
+def parse_numbers(texts: list[str], decimal: str) -> np.ndarray:
     """Return texts as numbers, with this decimal mark; NaN for those that are none.
 
-    >>> parsed(["€ 1.234,50", "12 %", "-3", "n.d."], ",").tolist()
+    >>> parse_numbers(["€ 1.234,50", "12 %", "-3", "n.d."], ",").tolist()
     [1234.5, 12.0, -3.0, nan]
     """
     import pandas as pd
@@ -253,7 +262,7 @@ def date_formats(texts: list[str], n_spare: int = 0) -> Iterator[tuple[str, np.n
             return
 
 
-def parsed_dates(column: Any, form: str) -> Any:
+def parse_dates(column: Any, form: str) -> Any:
     """Return a column as dates without time zones, in this format; what is none is missing."""
     import pandas as pd
 
@@ -261,7 +270,7 @@ def parsed_dates(column: Any, form: str) -> Any:
     return pd.to_datetime(column, errors="coerce", utc=True, **options).dt.tz_localize(None)
 
 
-def said_of(form: str) -> str:
+def date_order(form: str) -> str:
     """Say how a date is written, where that could be taken otherwise."""
     words = {"Y": "year", "y": "year", "m": "month", "d": "day"}
     day = form.split(" ")[0]
@@ -313,7 +322,7 @@ class Parts:
         for text in given:
             found = [Path(path) for path in local_files(text)]
             if not found:
-                raise TableError(_nothing_there(text))
+                raise TableError(_not_found(text))
             others = [path for path in found if not is_named_parquet(path)]
             if others:
                 raise TableError(
@@ -328,7 +337,7 @@ class Parts:
         return cls(tuple(in_order), called if len(given) == 1 else f"{len(in_order):,} files")
 
 
-def _nothing_there(text: str) -> str:
+def _not_found(text: str) -> str:
     if Path(text).is_dir():
         return f"There is no Parquet file in the folder {text}."
     if glob.has_magic(text):
@@ -382,11 +391,11 @@ def footers(table: Any) -> list[Any]:
     return found
 
 
-def refuse_uneven(table: Any, dropped: Collection[str]) -> None:
+def check_same_columns(table: Any, dropped: Collection[str]) -> None:
     """Refuse a column that some files of a table lack, or that is both in a file and in the name of a folder."""
     folders, schemas = folders_of(table), [footer.schema.to_arrow_schema() for footer in footers(table)]
     columns = {name for schema in schemas for name in schema.names}.difference(dropped)
-    refuse_unclear(table, columns | folders.partial, schemas)
+    check_folder_columns(table, columns | folders.partial, schemas)
     for name in sorted(columns):
         for path, schema in zip(paths_of(table), schemas, strict=True):
             if name not in schema.names:
@@ -396,12 +405,12 @@ def refuse_uneven(table: Any, dropped: Collection[str]) -> None:
                 )
 
 
-def refuse_unclear(table: Any, columns: set[str], schemas: list[Any]) -> None:
+def check_folder_columns(table: Any, columns: set[str], schemas: list[Any]) -> None:
     """Refuse a column that is called as a folder is, unless all files are in such a folder and none has the column."""
     folders = folders_of(table)
     for name in sorted(columns) if folders.paths else ():
-        if fault := folders.fault(name, schemas):
-            raise TableError(f"It is not clear what {name!r} is in {name_of(table)}: {fault} Rename one of them.")
+        if problem := folders.problem(name, schemas):
+            raise TableError(f"It is not clear what {name!r} is in {name_of(table)}: {problem} Rename one of them.")
 
 
 def size_in_memory(table: Any) -> int:
@@ -412,10 +421,10 @@ def size_in_memory(table: Any) -> int:
 # ---------------------------------------------------------------------------------------------------------------- files
 # A table from a file, as it is written there: what is between columns, which rows there are, and what is missing.
 
-_USUAL = {".csv": ",", ".tsv": "\t", ".txt": "\t"}  # what is between columns, by the ending
+_DEFAULT_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}  # what is between columns, by the ending
 _SEPARATORS = ",;\t|"
-_CALLED = {"\t": "tabs", " ": "spaces"}
-_NAMED = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
+_SEPARATOR_NAMES = {"\t": "tabs", " ": "spaces"}
+_NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
 # What is missing: the values that pandas takes for missing, and no others.
 MISSING = frozenset(
     ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
@@ -455,17 +464,19 @@ def read_file(
     table in several parts are read one after the other.
     """
     if isinstance(path, Parts):
-        return FileAsRead(_stacked(path))
+        return FileAsRead(_read_parts(path))
     path = Path(path)
     if not path.is_file():
         raise TableError(f"There is no file {path}.")
     endings = [ending.lower() for ending in path.suffixes if ending.lower() not in PACKED]
     ending = endings[-1] if endings else ""
-    if ending not in (*_USUAL, ".parquet", ".feather"):
+    if ending not in (*_DEFAULT_SEPARATORS, ".parquet", ".feather"):
         raise TableError(f"The file {path} must end in .csv, .tsv, .txt, .parquet or .feather.")
     try:
-        text = ending in _USUAL
-        read = _read_text(path, ending, separator, encoding, as_written) if text else FileAsRead(_typed(path, ending))
+        text = ending in _DEFAULT_SEPARATORS
+        read = (
+            _read_text(path, ending, separator, encoding, as_written) if text else FileAsRead(_read_typed(path, ending))
+        )
     except TableError:
         raise
     except ImportError as error:
@@ -479,7 +490,7 @@ def read_file(
     return read
 
 
-def _stacked(parts: Parts) -> Any:
+def _read_parts(parts: Parts) -> Any:
     """The rows of several Parquet files, in the order of their paths; columns must have one type."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -488,13 +499,13 @@ def _stacked(parts: Parts) -> Any:
     folders = folders_of(parts)
     tables = [pq.read_table(path, partitioning=None) for path in parts.paths]
     schemas = [table.schema for table in tables]
-    refuse_unclear(parts, folders.partial | folders.values.keys(), schemas)
+    check_folder_columns(parts, folders.partial | folders.values.keys(), schemas)
     names = schemas[0].names
     for path, schema in zip(parts.paths, schemas, strict=True):
         if sorted(schema.names) != sorted(names):
             odd = sorted(set(names) ^ set(schema.names))[0]
             raise TableError(f"The column {odd!r} is not in all files of {parts}: {path} differs from the first.")
-    tables = [folders.beside(table.select(names), number) for number, table in enumerate(tables)]
+    tables = [folders.add_to(table.select(names), number) for number, table in enumerate(tables)]
     try:
         together = pa.concat_tables(tables, promote_options="default")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -502,21 +513,21 @@ def _stacked(parts: Parts) -> Any:
         raise TableError(f"The files of {parts} have columns of different types: {why}.") from error
     if not len(together):
         raise TableError(f"The table {parts} has no rows.")
-    return _checked(together.to_pandas(), parts)
+    return _check_frame(together.to_pandas(), parts)
 
 
-def _typed(path: Path, ending: str) -> Any:
+def _read_typed(path: Path, ending: str) -> Any:
     import pandas as pd
 
-    return _checked(pd.read_parquet(path) if ending == ".parquet" else pd.read_feather(path), path)
+    return _check_frame(pd.read_parquet(path) if ending == ".parquet" else pd.read_feather(path), path)
 
 
-def _checked(frame: Any, path: Any) -> Any:
+def _check_frame(frame: Any, path: Any) -> Any:
     """A frame from a file with types, with texts for names; cells with lists are refused."""
     if frame.index.name is not None:  # a column that pandas had put aside
         frame = frame.reset_index()
     frame.columns = [str(name) for name in frame.columns]
-    _refuse_twice(list(frame.columns), path)
+    _check_unique_names(list(frame.columns), path)
     for name in frame.columns:
         if frame[name].dtype.kind == "O" and any(isinstance(value, _NESTED) for value in frame[name]):
             raise TableError(f"The column {name!r} of {path} has lists or the like in it. Leave it out, or split it.")
@@ -526,24 +537,24 @@ def _checked(frame: Any, path: Any) -> Any:
 def _read_text(
     path: Path, ending: str, separator: str | None, encoding: str | None, as_written: Collection[str]
 ) -> FileAsRead:
-    text, said = decoded(unpacked(path), path, encoding)
+    text, said = decode(decompress(path), path, encoding)
     first, _, rest = text.partition("\n")
     if told := re.fullmatch(r"sep=(.)\r?", first):  # as spreadsheets write it
         separator, text = separator or told[1], rest
     if not text.strip():
         raise TableError(f"The file {path} is empty.")
-    given = None if separator is None else _NAMED.get(separator, separator)
+    given = None if separator is None else _NAMED_SEPARATORS.get(separator, separator)
     if given is not None and len(given) != 1:
         raise TableError(f"{option('separator')} is one character, or tab. Got {separator!r}.")
-    between = given or _between(text, _USUAL[ending])
+    between = given or _find_separator(text, _DEFAULT_SEPARATORS[ending])
     frame = _frame(text, between, path, as_written)
     notes = [said] * bool(said)
-    if between != _USUAL[ending] and given is None and len(frame.columns) > 1:
-        notes.append(f"with {_CALLED.get(between, repr(between))} between columns")
+    if between != _DEFAULT_SEPARATORS[ending] and given is None and len(frame.columns) > 1:
+        notes.append(f"with {_SEPARATOR_NAMES.get(between, repr(between))} between columns")
     return FileAsRead(frame, between, tuple(notes))
 
 
-def _between(text: str, usual: str) -> str:
+def _find_separator(text: str, usual: str) -> str:
     """What is between columns, told by the header."""
     start = len(text) - len(text.lstrip("\r\n"))
     header, quoted, counts = [], False, dict.fromkeys(_SEPARATORS, 0)
@@ -574,26 +585,26 @@ def _frame(text: str, separator: str, path: Path, as_written: Collection[str]) -
         if len(fields) > len(names) and not any(fields[len(names) :]):  # a separator at the end of the line
             fields = fields[: len(names)]
         if len(fields) != len(names):
-            _refuse_ragged(reader.line_num, len(fields), len(names), path)
+            _raise_ragged(reader.line_num, len(fields), len(names), path)
         rows.append(fields)
-    _refuse_twice([name for name in names if name], path)
+    _check_unique_names([name for name in names if name], path)
     names = [name or f"Unnamed: {place}" for place, name in enumerate(names)]
     columns = zip(*rows, strict=True) if rows else ([] for _ in names)
     # One object for each different text: most of a table is repeated.
     usual: dict[str, str | None] = dict.fromkeys(MISSING)
     literal: dict[str, str | None] = {"": None}
-    read = {name: _texts(values, literal if name in as_written else usual)
+    read = {name: _as_series(values, literal if name in as_written else usual)
             for name, values in zip(names, columns, strict=True)}  # fmt: skip
     return pd.DataFrame(read)
 
 
-def _texts(values: Any, known: dict[str, str | None]) -> Any:
+def _as_series(values: Any, known: dict[str, str | None]) -> Any:
     import pandas as pd
 
     return pd.Series([known.setdefault(text, text) for text in map(str.strip, values)], dtype=object)
 
 
-def _refuse_ragged(line: int, n_fields: int, n_names: int, path: Path) -> None:
+def _raise_ragged(line: int, n_fields: int, n_names: int, path: Path) -> None:
     if n_fields == n_names + 1:
         help_ = (
             "If the first one is the name of the row, give it a name in the header; else check "
@@ -606,7 +617,7 @@ def _refuse_ragged(line: int, n_fields: int, n_names: int, path: Path) -> None:
     raise TableError(f"The table {path} has {more}, which has {n_names:,}: line {line:,} has {fields}. {help_}.")
 
 
-def _refuse_twice(names: list[str], path: Any) -> None:
+def _check_unique_names(names: list[str], path: Any) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:

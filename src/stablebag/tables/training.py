@@ -11,20 +11,21 @@ import numpy as np
 from stablebag._wording import GROUPS, ROWS, option
 from stablebag.models.rows import as_bytes
 from stablebag.showing.report.page import ColumnAsRead, DataAsRead
+from stablebag.showing.verdict import Finding
 from stablebag.tables.columns import (
     Columns,
-    Decision,
+    InferredKinds,
     Kind,
-    about_ratings,
-    about_two_ways,
-    decide,
-    described,
-    nearly_numbers,
+    as_targets,
+    column_remarks,
+    describe_columns,
+    infer_kinds,
     plain_frame,
+    rating_warnings,
     split_target,
-    targets_of,
+    target_remarks,
 )
-from stablebag.tables.leakage import Leak, about_leaks, leaks
+from stablebag.tables.leakage import Leak, leak_findings, leaks, reading_findings
 from stablebag.tables.parquet import ParquetTable
 from stablebag.tables.roles import (
     Roles,
@@ -40,6 +41,8 @@ from stablebag.tables.subsets import Remainder, TypedRows, plain_columns, read_r
 from stablebag.tables.text import (
     Parts,
     TableError,
+    check_column_name,
+    check_same_columns,
     folders_of,
     footers,
     is_parquet,
@@ -47,8 +50,6 @@ from stablebag.tables.text import (
     name_of,
     paths_of,
     read_file,
-    refuse_uneven,
-    refuse_unknown,
     size_in_memory,
     table_of,
 )
@@ -91,7 +92,7 @@ class NewRows:
         """Return the columns to write beside results: all, or those named and those taken for ids."""
         names = [name for some in keep for name in ([some] if some in self.frame.columns else some.split(","))]
         for name in names:
-            refuse_unknown(self.frame.columns, name.strip())
+            check_column_name(self.frame.columns, name.strip())
         named = [*self.recognised_ids, *(name.strip() for name in names)]
         return list(dict.fromkeys(named)) if keep else list(self.frame.columns)
 
@@ -226,7 +227,7 @@ class Reading:
                 f"The target {self.target!r} in {path} is not a number: {found!r} in row {row}, counted "
                 "from 0 below the header. Leave it empty, or leave the column out."
             )
-        return targets_of(read, self.task, self.target)
+        return as_targets(read, self.task, self.target)
 
 
 # ------------------------------------------------------------------------------------------------------ training tables
@@ -267,6 +268,8 @@ class TrainingTable:
         decided from them alone. None if the rows are in memory.
     notes : tuple of str
         What is to be said of where the rows are, and which of their values were met later.
+    findings : tuple of Finding
+        What is suspicious about the table, for the four lines that sum up a study.
     """
 
     X: Any
@@ -281,6 +284,7 @@ class TrainingTable:
     y_test: Any = None
     groups_test: Any = None
     notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     @property
     def is_in_files(self) -> bool:
@@ -291,6 +295,11 @@ class TrainingTable:
     def task(self) -> str:
         """Whether it is "regression" or "classification"."""
         return self.reading.task
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Short sentences about what was odd or decisive when the table was read; none for plain numbers."""
+        return tuple(self.as_read.lines()[1:])
 
     def guarantee_scope(self, trained: Any = None) -> str:
         """Say in a sentence whether the guarantee covers also what the columns were taken for.
@@ -441,7 +450,7 @@ def _read_in_memory(
     groups = None if group is None else read_names(split_group(rows.drop(columns=target), group, target)[1])
     X = rows[[name for name in rows.columns if name == target or name in roles.features(rows.columns)]]
     codes = None if groups is None else groups.factorize()[0]
-    decision = decide(
+    decision = infer_kinds(
         X, codes, chosen=roles.kinds, decimal=roles.decimal, separator=read.separator, target=target, task=roles.task
     )
     columns = Columns({name: kind for name, kind in decision.kinds.items() if name != target})
@@ -451,20 +460,30 @@ def _read_in_memory(
     typed = columns.read(X.drop(columns=target)).set_axis(index)
     names = index if groups is None else groups.drop_duplicates()
     leaking = _leaks(typed, y, task, groups)
+    gone = rows[list(roles.drop)]
+    findings = (
+        *leak_findings(leaking, target),
+        *reading_findings(
+            rating_warnings(known[target], target, task, roles.task),
+            repeated_ids(index, roles.ids),
+            dropped_groups(gone) if groups is None else [],
+            target,
+            roles.ids,
+            gone,
+        ),
+    )
     as_read = DataAsRead(
         name=name_of(table),
         n_rows=len(y),
-        columns=_described(
+        columns=_describe(
             rows, typed.assign(**{target: known[target].to_numpy()}), decision.kinds, roles, leaking, list(rows.columns)
         ),
         said=(*read.said, *_decimal_comma(decision, roles.decimal)),
-        noticed=(*nearly_numbers(X, columns), *about_two_ways(decision)),
-        warned=(
-            *about_leaks(leaking, target),
-            *about_ratings(known[target], target, task, roles.task),
-            *repeated_ids(index, roles.ids),
-            *(dropped_groups(rows[list(roles.drop)]) if groups is None else []),
+        noticed=(
+            *target_remarks(known[target], decision.kinds[target], task, roles.task, rows[target]),
+            *column_remarks(X.drop(columns=target), typed, decision, chosen=roles.kinds),
         ),
+        warned=tuple(sentence for finding in findings for sentence in finding.details),
         row_numbers="" if roles.ids or group is not None else first_row(table),
     )
     categories = {name: sorted(typed[name].dropna().astype(str).unique()) for name in columns.named("category")}
@@ -474,12 +493,15 @@ def _read_in_memory(
     notes = () if memory is None else _larger_text_file(table, memory)
     n_gone = len(raw) - len(y)
     return TrainingTable(
-        typed, y, groups, reading, as_read, len(raw), n_gone, decisive=_decisive(decision, names), notes=notes
-    )
+        typed, y, groups, reading, as_read, len(raw), n_gone, decisive=_decisive(decision, names), notes=notes,
+        findings=findings,
+    )  # fmt: skip
 
 
 def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float, seed: int) -> TrainingTable:
     """Read what has to be known of a table that stays in its files; columns are decided from rows that are held out."""
+    import pandas as pd
+
     if not 0 < share < 1:
         raise ValueError(f"{option('test_size')} is a share of the rows between 0 and 1. Got {share:g}.")
     if given[2]:
@@ -494,7 +516,7 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
     _refuse_nested(schema, features, target, paths_of(table)[0])
     if not features:
         raise TableError("The table has no column to learn from: all are left out.")
-    refuse_uneven(table, roles.drop)
+    check_same_columns(table, roles.drop)
     files = [str(path) for path in paths_of(table)]
     whole = ParquetTable(files, target, columns=features, groups=group, max_memory=memory)
     _check_enough(target, whole.n_samples)
@@ -506,7 +528,7 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
     flags = tuple(name for name in features if str(schema.field(name).type) == "bool")
     plain = _frame(plain_columns({name: sample[name] for name in features}, flags), sample.index)
     chosen = {name: kind for name, kind in roles.kinds.items() if name != target}
-    decision = decide(plain, chosen=chosen, decimal=roles.decimal)
+    decision = infer_kinds(plain, chosen=chosen, decimal=roles.decimal)
     columns = Columns(decision.kinds)
     if not columns.used:
         raise TableError("The table has no column to learn from: all are constant, empty, ids or left out.")
@@ -517,7 +539,7 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
     gone = np.union1d(held_out, strange)
     categories = {name: set(typed[name].dropna()) for name in columns.named("category")}
     texts = [name for name in columns.used if plain[name].dtype.kind == "O"]
-    met_later = _look_through(files, target, texts, gone, columns, flags, categories, memory)
+    met_later = _scan_texts(files, target, texts, gone, columns, flags, categories, memory)
     shuffled = np.random.default_rng([seed, 3]).permutation(len(held_out))
     shuffled = shuffled[~np.isin(held_out[shuffled], strange)]
     X_test, y_test = typed.iloc[shuffled], y[held_out[shuffled]]
@@ -526,15 +548,20 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
     groups_test = None if groups is None else groups.iloc[held_out[shuffled]].set_axis(X_test.index)
     others = {} if groups is None else {str(groups.name): groups.iloc[held_out].to_numpy()}
     leaking = _leaks(X_test, y_test, task, groups_test)
+    ratings = rating_warnings(y_test, target, task, roles.task)
+    findings = (*leak_findings(leaking, target), *reading_findings(ratings, [], [], target, (), None))
     as_read = DataAsRead(
         name=name_of(table),
         n_rows=len(y) - len(strange),
-        columns=_described(
+        columns=_describe(
             plain.assign(**{target: y[held_out]}, **others), typed.assign(**{target: y[held_out]}),
             {**decision.kinds, target: kind}, roles, leaking, schema.names,
         ),
-        noticed=(*nearly_numbers(plain, columns), *about_two_ways(decision)),
-        warned=(*about_leaks(leaking, target), *about_ratings(y_test, target, task, roles.task)),
+        noticed=(
+            *target_remarks(pd.Series(y_test, name=target), kind, task, roles.task),
+            *column_remarks(plain, typed, decision, chosen=roles.kinds, n_sampled=len(held_out)),
+        ),
+        warned=tuple(sentence for finding in findings for sentence in finding.details),
         row_numbers="" if group is not None else first_row(table),
         n_sampled=len(held_out),
     )  # fmt: skip
@@ -543,7 +570,9 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
     X = TypedRows(used, gone, columns, y, flags)
     return TrainingTable(
         X, X.targets(), X.groups(), reading, as_read, sum(whole.row_counts), whole.n_missing_targets_ + len(strange),
-        X_test=X_test, y_test=y_test, groups_test=groups_test, notes=(_stays(table, memory, len(held_out)), *met_later),
+        X_test=X_test, y_test=y_test, groups_test=groups_test,
+        notes=(_stays_in_files(table, memory, len(held_out)), *met_later),
+        findings=findings,
     )  # fmt: skip
 
 
@@ -558,10 +587,10 @@ def _leaks(X: Any, y: np.ndarray, task: str, groups: Any) -> list[Leak]:
     return leaks(X, y, task, groups, skip=likely_groups(X)[:1] if groups is None else ())
 
 
-def _described(
+def _describe(
     table: Any, X: Any, kinds: Mapping[str, Kind], roles: Roles, leaking: list[Leak], names: list[str]
 ) -> tuple[ColumnAsRead, ...]:
-    found = described(
+    found = describe_columns(
         table, X, kinds, names=names, target=roles.target, group=roles.group, ids=roles.ids, drop=roles.drop,
         leaking=[leak.column for leak in leaking],
     )  # fmt: skip
@@ -574,11 +603,11 @@ def _has_target(raw: Any, roles: Roles) -> Any:
     there = raw[target].notna()
     if roles.kinds.get(target) != "number" or not there.any():
         return there
-    kinds = decide(raw[[target]], chosen=roles.kinds, decimal=roles.decimal).kinds
+    kinds = infer_kinds(raw[[target]], chosen=roles.kinds, decimal=roles.decimal).kinds
     return Columns(kinds).read(raw)[target].notna()
 
 
-def _decisive(decision: Decision, names: Any) -> tuple[Any, ...]:
+def _decisive(decision: InferredKinds, names: Any) -> tuple[Any, ...]:
     """The names of the rows or groups without which something would be read otherwise."""
     found = list(decision.decisive.values())
     if not found:
@@ -586,7 +615,7 @@ def _decisive(decision: Decision, names: Any) -> tuple[Any, ...]:
     return tuple(np.asarray(names, dtype=object)[np.unique(np.concatenate(found))].tolist())
 
 
-def _decimal_comma(decision: Decision, decimal: str | None) -> list[str]:
+def _decimal_comma(decision: InferredKinds, decimal: str | None) -> list[str]:
     """What is to be said of decimal commas, if they were recognised."""
     forms = [kind.form for kind in decision.kinds.values() if kind.name == "number"]
     return ["with ',' for decimals"] if decimal is None and any(form.startswith(",") for form in forms) else []
@@ -626,7 +655,7 @@ def _schema(table: Any) -> Any:
     for footer in footers(table)[1:]:  # columns that the first file lacks are refused, unless they are left out
         for column in footer.schema.to_arrow_schema():
             schema = schema if column.name in schema.names else schema.append(column)
-    return folders_of(table).added(schema)
+    return folders_of(table).extend_schema(schema)
 
 
 def _refuse_nested(schema: Any, features: list[str], target: str, path: Any) -> None:
@@ -658,12 +687,12 @@ def _targets_in_files(found: np.ndarray, roles: Roles) -> tuple[np.ndarray, Kind
     numeric = found.dtype.kind in "iuf"
     if numeric and not np.isfinite(found).all():
         raise TableError(f"The target {target!r} has infinite values.")
-    if numeric and not kinds and (task == "regression" or (task is None and _are_many(found))):
+    if numeric and not kinds and (task == "regression" or (task is None and _has_many_values(found))):
         # As they are: a list of different values would take several times their memory.
         return found.astype(float, copy=False), Kind("number", "."), "regression", np.empty(0, np.int64)
     codes, values = pd.factorize(found)
     plain = plain_frame(pd.DataFrame({target: values}))
-    decision = decide(plain, chosen=kinds, decimal=roles.decimal, target=target, task=task)
+    decision = infer_kinds(plain, chosen=kinds, decimal=roles.decimal, target=target, task=task)
     read = Columns({target: decision.kinds[target]}).read(plain)
     _, typed_values, task, _ = split_target(read, target, task, has_classes=decision.has_classes)
     is_known = read[target].notna().to_numpy()
@@ -672,7 +701,7 @@ def _targets_in_files(found: np.ndarray, roles: Roles) -> tuple[np.ndarray, Kind
     return typed_values[places[codes]], decision.kinds[target], task, strange
 
 
-def _are_many(numbers: np.ndarray) -> bool:
+def _has_many_values(numbers: np.ndarray) -> bool:
     """Whether there are so many different numbers that they are no classes; few blocks tell it of most targets."""
     seen: np.ndarray = numbers[:0]
     for start in range(0, len(numbers), _BLOCK):
@@ -705,7 +734,7 @@ def _held_out(table: ParquetTable, share: float, seed: int) -> np.ndarray:
     return np.flatnonzero(np.isin(codes, order[:last]))
 
 
-def _look_through(
+def _scan_texts(
     files: list[str], target: str, texts: list[str], gone: np.ndarray, columns: Columns, flags: tuple[str, ...],
     known: dict[str, set[str]], max_memory: int,
 ) -> list[str]:  # fmt: skip
@@ -744,7 +773,7 @@ def _look_through(
     return notes
 
 
-def _stays(table: Any, max_memory: int, n_held_out: int) -> str:
+def _stays_in_files(table: Any, max_memory: int, n_held_out: int) -> str:
     """What it means that the table is not in memory."""
     size = format_bytes(size_in_memory(table))
     where = "its file, which is" if len(paths_of(table)) == 1 else "its files, which are"
