@@ -114,7 +114,9 @@ def test_a_bagged_model_has_to_be_fitted():
 def test_functions_of_one_output_ask_for_it():
     both = BaggedRegressor(Ridge(), n_bags=5, random_state=0).fit(X, np.column_stack([y, -y]))
     for function in (predict_interval, suspects):
-        with pytest.raises(ValueError, match=r"needs a model of one output, and this one has 2\. Pass model\.output\(0\)"):
+        with pytest.raises(
+            ValueError, match=r"needs a model of one output, and this one has 2\. Pass model\.output\(0\)"
+        ):
             function(both, X)
     with pytest.raises(TypeError, match="a fitted BaggedClassifier"):
         predict_set(both, X)

@@ -155,7 +155,10 @@ def test_a_function_without_a_name_is_fitted_but_not_kept(data, tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="permissions")
 def test_a_folder_to_which_others_may_write_is_refused(tmp_path):
     tmp_path.chmod(0o777)
-    with pytest.raises(PermissionError, match=r"^Other users can write to the folder .* chmod go-w"), keep_fits(tmp_path):
+    with (
+        pytest.raises(PermissionError, match=r"^Other users can write to the folder .* chmod go-w"),
+        keep_fits(tmp_path),
+    ):
         pytest.fail("not refused")
     with keep_fits(tmp_path / "new"):
         assert Path(tmp_path / "new").stat().st_mode & 0o777 == 0o700

@@ -312,7 +312,7 @@ def test_what_makes_no_sense_with_several_outputs_is_refused_with_a_way_out(peop
         BaggedRegressor(n_bags=2).fit(X, spoiled)
     with pytest.raises(ValueError, match="missing values"):
         BaggedRegressor(n_bags=2).fit(X, spoiled.astype(object).where(spoiled.notna(), None))
-    with pytest.raises(ValueError, match="must be numbers"):
+    with pytest.raises(ValueError, match="needs numbers as targets"):
         BaggedRegressor(n_bags=2).fit(X, y.astype(str).to_numpy(dtype=str))
     with pytest.raises(ValueError, match="inconsistent numbers"):
         BaggedRegressor(n_bags=2).fit(X, y[:7])

@@ -150,7 +150,9 @@ def test_a_row_in_every_bag_is_refused_before_anything_is_fitted():
 
 @pytest.mark.parametrize("given", ["r2", 1, None, 0.5, [True]])
 def test_what_is_no_metric_is_refused(given):
-    with pytest.raises(TypeError, match="The 'oob_score' parameter of BaggedRegressor must be True, False or a function"):
+    with pytest.raises(
+        TypeError, match="The 'oob_score' parameter of BaggedRegressor must be True, False or a function"
+    ):
         BaggedRegressor(oob_score=given).fit(*DIABETES)
 
 

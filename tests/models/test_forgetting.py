@@ -323,7 +323,9 @@ def test_a_model_that_keeps_no_rows_asks_for_them():
         keeping = model_of("regressor", Subbagging(0.3))[0].fit(X, Y, **given)
         model = model_of("regressor", Subbagging(0.3), keep_rows=False)[0].fit(X, Y, **given)
         assert Fitted(model).X is None
-        with pytest.raises(ValueError, match=r"did not store its training rows \(keep_rows=False\). Pass the same rows again"):
+        with pytest.raises(
+            ValueError, match=r"did not store its training rows \(keep_rows=False\). Pass the same rows again"
+        ):
             forget(model, [3])
         without = forget(model, [3], X=X, **given)
         assert Fitted(without).X is None
@@ -509,7 +511,7 @@ def test_a_solver_that_is_no_longer_used_leaves_no_forgotten_row_behind():
     assert str(model.solver_) == "neighbours"
     without = forget(model.set_params(solver="scikit-learn"), [5])
     assert without.estimators_.structure is None
-    assert str(without.solver_) == "scikit-learn, because of solver=\"scikit-learn\""
+    assert str(without.solver_) == 'scikit-learn, because of solver="scikit-learn"'
     assert X[5].tobytes() in pickle.dumps(model)
     assert X[5].tobytes() not in pickle.dumps(without)
     expected = forget(model.set_params(solver="auto"), [5])

@@ -170,7 +170,11 @@ def test_new_rows_come_with_their_strata():
     model = regressor().fit(X, TARGETS, strata=STRATA)
     more = learn(model, X[:2], TARGETS[:2], strata=[2, 0])
     assert more.scheme_.scheme.strata.values[-2:].tolist() == [2, 0]
-    for strata, words in ((None, "a label for each of the new rows"), ([1], "2 new rows, got 1"), ([1, 7], "there already")):
+    for strata, words in (
+        (None, "a label for each of the new rows"),
+        ([1], "2 new rows, got 1"),
+        ([1, 7], "there already"),
+    ):
         with pytest.raises(ValueError, match=words):
             learn(model, X[:2], TARGETS[:2], strata=strata)
     with pytest.raises(ValueError, match="None for Subbagging"):
@@ -213,7 +217,9 @@ def test_refits_of_stratified_bags_are_matched_or_refused():
     with pytest.raises(ValueError, match=r"Pass them to the scheme: StratifiedSubbagging\(bag_size, strata=...\)"):
         leave_one_out_refit(regressor(), X, TARGETS, X[:2])
     for estimator in (classifier(n_bags="all"), make_pipeline(StandardScaler(), classifier())):
-        with pytest.raises(ValueError, match=r"depends on which row it was. Draw matched bags, .* or use leave_one_out"):
+        with pytest.raises(
+            ValueError, match=r"depends on which row it was. Draw matched bags, .* or use leave_one_out"
+        ):
             leave_one_out_refit(estimator, X[:8], list("aabbaabb"), X[:2])
     with pytest.raises(ValueError, match=r"treats all rows alike.*Use predict_interval\(model, X\)"):
         jackknife_intervals_refit(regressor(scheme=StratifiedSubbagging(0.5, STRATA)), X, TARGETS, X[:2])

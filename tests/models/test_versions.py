@@ -30,7 +30,9 @@ def test_a_model_of_another_version_says_so(model, made_by, monkeypatch):
     monkeypatch.setattr(versions, "__version__", made_by)
     text = pickle.dumps(model)
     monkeypatch.undo()
-    words = f"This BaggedRegressor was saved by stablebag {made_by}, and you are using stablebag {stablebag.__version__}"
+    words = (
+        f"This BaggedRegressor was saved by stablebag {made_by}, and you are using stablebag {stablebag.__version__}"
+    )
     with pytest.warns(OtherVersionWarning, match=words.replace(".", "[.]")) as caught:
         again = pickle.loads(text)
     np.testing.assert_array_equal(again.predict(X), model.predict(X))

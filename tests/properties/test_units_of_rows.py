@@ -145,11 +145,11 @@ def test_what_learn_needs_of_groups_is_said():
     model, rows = bagged().fit(X, Y, groups=GROUPS), bagged().fit(X, Y)
     with pytest.raises(ValueError, match=r"fitted with groups, so learn needs the group of each new row"):
         learn(model, X[:1], Y[:1])
-    with pytest.raises(ValueError, match=r"'groups' parameter of learn must be None.*fitted without groups"):
+    with pytest.raises(ValueError, match=r"learn got groups, but the model was fitted without"):
         learn(rows, X[:1], Y[:1], groups=["a"])
-    with pytest.raises(ValueError, match="None beside groups"):
+    with pytest.raises(ValueError, match="got both groups and row_ids"):
         learn(model, X[:1], Y[:1], row_ids=["a"], groups=["a"])
-    with pytest.raises(ValueError, match="at most 12 of the 14 groups"):
+    with pytest.raises(ValueError, match="Cannot forget 13 of 14 groups"):
         forget(model, NAMES[:13])
 
 
@@ -248,7 +248,7 @@ def test_a_refused_fit_leaves_the_model_as_it_was():
     model = bagged().fit(X, Y, groups=GROUPS)
     before = model.predict(X)
     for bad in ({"groups": GROUPS[:3]}, {"groups": GROUPS, "row_ids": np.arange(len(Y))}):
-        with pytest.raises(ValueError, match=r"'(groups|row_ids)' parameter of BaggedRegressor"):
+        with pytest.raises(ValueError, match="'groups' parameter of BaggedRegressor|got both groups and row_ids"):
             model.fit(X, Y, **bad)
         np.testing.assert_array_equal(model.predict(X), before)
 

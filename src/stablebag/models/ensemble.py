@@ -815,9 +815,11 @@ class BaggedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, Routing, ModelSeq
         if size <= _MOST_BAGS:
             size = law.count_support(ordered=ordered, limit=_MOST_BAGS)
         if size > _MOST_BAGS:
+            exact = size == math.inf or (law.n_samples <= _MOST_BAGS and not ordered)
+            least = "" if exact else "at least "
             raise ValueError(
-                f'n_bags="all" fits at most {_MOST_BAGS:,} bags, but there are {_many(size)} ({law}). Draw some of '
-                "them instead, for example n_bags=10000."
+                f'n_bags="all" fits at most {_MOST_BAGS:,} bags, but there are {least}{_many(size)} ({law}). Draw some '
+                "of them instead, for example n_bags=10000."
             )
         sequences, probabilities = zip(*law.support(ordered=ordered), strict=True)
         bags = Bags(sequences, law.n_samples).called(self.units_.noun)

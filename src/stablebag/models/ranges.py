@@ -274,9 +274,7 @@ def _check_targets(y: Any, minimum: int, why: str = "") -> np.ndarray:
     array = array.astype(float)
     if len(array) < minimum:
         smaller = " or a smaller rank" if why else ""
-        raise ValueError(
-            f"Too few targets{why}: need at least {minimum}, got {len(array)}. Use more rows{smaller}."
-        )
+        raise ValueError(f"Too few targets{why}: need at least {minimum}, got {len(array)}. Use more rows{smaller}.")
     if not np.isfinite(array).all():
         raise ValueError(f"Target {np.flatnonzero(~np.isfinite(array))[0]} is NaN or infinite. Remove its row.")
     return array

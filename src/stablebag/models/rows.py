@@ -130,11 +130,11 @@ class RowSource(ABC):
     def all_of_fit(self, y: Any, row_ids: Any, groups: Any, owner: str) -> tuple[np.ndarray, Any, Any]:
         """Return the targets, the row IDs and the groups for `fit`, from its arguments or from this table."""
         if y is not None:
-            raise ValueError(f"{owner}.fit got y, but a {type(self).__name__} has its own targets. Use fit(table).")
+            raise ValueError(f"{owner} got y, but a {type(self).__name__} has its own targets. Leave y out.")
         own_ids, own_groups = self.row_ids(), self.groups()
         for name, given, own in (("row_ids", row_ids, own_ids), ("groups", groups, own_groups)):
             if given is not None and own is not None:
-                raise ValueError(f"{owner}.fit got {name}, but the {type(self).__name__} has its own. Use only one.")
+                raise ValueError(f"{owner} got {name}, but the {type(self).__name__} has its own. Use only one.")
         row_ids, groups = own_ids if row_ids is None else row_ids, own_groups if groups is None else groups
         return self.targets(), row_ids, groups
 
