@@ -37,7 +37,7 @@ def test_a_fee_that_only_defaulters_pay_is_asked_about(rng):
     found = asked({"income": rng.normal(size=500), "collections_fee": fee}, np.where(default, "yes", "no"), "default")
     assert found == [
         "collections_fee alone predicts default almost perfectly (collections_fee > 0: balanced accuracy 1.000 on 100 "
-        "held-out rows). That is often too good to be true: is it known at the time of prediction? If not, add "
+        "held-out rows). Is it known at the time of prediction? If not, it leaks the target: add "
         "drop=['collections_fee']."
     ]
 
@@ -134,7 +134,7 @@ def daily(rng, n=300):
 def test_daily_sales_follow_each_other_in_time(rng):
     X, sales = daily(rng)
     (said,) = time_order_warnings(time_order(X, sales, "regression"), "sales")
-    assert said.startswith("The rows follow each other in time (date), and sales is alike in neighbouring rows")
+    assert said.startswith("The rows are a time series (by date), and sales is similar in neighbouring rows")
     assert said.endswith("If you predict the future, hold out the latest rows.")
     mixed = rng.permutation(300)
     assert time_order(X.iloc[mixed], sales[mixed], "regression")  # in any order of the file
@@ -165,8 +165,8 @@ def test_held_out_visits_of_patients_that_were_trained_on_are_counted(rng):
     visits = pd.DataFrame({"patient_id": np.repeat(np.arange(60), 5), "bmi": rng.normal(size=300)})
     mixed = visits.iloc[rng.permutation(300)]
     said = suggest_group(mixed[:240], mixed[240:])
-    assert said.startswith("60 of 60 rows held out belong to groups that were trained on (patient_id)")
-    assert said.endswith("add group='patient_id': it holds out whole groups.")
+    assert said.startswith("60 of 60 held-out rows belong to groups in the training rows (patient_id)")
+    assert said.endswith("add group='patient_id', which holds out whole groups.")
     assert suggest_group(visits[:240], visits[240:]) == ""  # other patients are held out
     assert suggest_group(mixed.rename(columns={"patient_id": "dose"})[:240], mixed[240:]) == ""
 
@@ -181,7 +181,7 @@ def test_a_column_of_groups_that_is_dropped_or_names_rows_is_still_one(rng, tmp_
         return read_table(tmp_path / "t.csv", "y", **options).as_read.warned
 
     (said,) = warned(drop=("patient_id",))
-    assert said.startswith("The column patient_id, which is left out, has 40 values in 120 rows.")
+    assert said.startswith("The dropped column patient_id has 40 values in 120 rows.")
     assert "use group='patient_id' instead of drop=['patient_id']" in said
     assert "use group='patient_id' instead of ids" in warned(ids=("patient_id",))[0]
     assert warned(group="patient_id") == warned(drop=("x",)) == ()
@@ -209,7 +209,7 @@ def test_ratings_that_were_read_as_classes_are_named(values, is_said):
     if said:
         low, high = min(values), max(values)
         assert said[0].startswith(f"The numbers {low} to {high} of stars were read as classes without an order.")
-        assert "task='regression' treats them as numbers" in said[0]
+        assert "If they are ratings or counts, use task='regression'." in said[0]
 
 
 # ------------------------------------------------------------------------------- before the verdict, in the same order
@@ -264,7 +264,7 @@ def test_the_latest_rows_are_held_out_on_request(rng, tmp_path):
     text = " ".join(result.stdout.split())
     assert "The latest rows are held out: those with date from 2022-04-07 on." in text
     assert "Trained on 96 rows, held out 24." in text
-    assert "follow each other in time" not in text
+    assert "are a time series" not in text
     assert "both decide which rows are held out" in run("--time", "date", "--group", "promo").output
     assert "There is no column 'dat' in the table. Did you mean 'date'?" in " ".join(
         run("--time", "dat").output.split()

@@ -401,6 +401,10 @@ _add("leave_one_out_error of rows", lambda: {"rows": np.array([0, 3]), "random_s
      lambda: functools.partial(sb.leave_one_out_error, regressor()))  # fmt: skip
 _add("leave_one_out_error of one output", lambda: {"model": of_outputs().output(1), "loss": "absolute"},
      lambda: sb.leave_one_out_error)  # fmt: skip
+_add("BoundedLoss", lambda: {"function": lambda prediction, y: abs(prediction - y), "lipschitz": 1.0, "upper": 400.0},
+     lambda: measuring.BoundedLoss)  # fmt: skip
+_add("LeaveOneOutError.interval", lambda: {"confidence_level": 0.9, "kind": "asymptotic"},
+     lambda: sb.leave_one_out_error(regressor()).interval)  # fmt: skip
 _add("stability_test", lambda: {**_REFIT, "epsilon": 0.5, "delta": 0.1, "n_samples": 4, "alpha": 0.05,
      "X_unlabelled": None, "n_jobs": 1, "random_state": 0})  # fmt: skip
 _add("StabilityTest.power", lambda: {"true_delta": 0.05}, lambda: measuring.stability_test(
@@ -410,7 +414,8 @@ _add("StabilityTest.ceiling", lambda: {"true_delta": 0.05}, lambda: measuring.st
 _add("suspects", lambda: {"model": regressor(), "X": POINTS, "k": 3, "alpha": 0.05, "rows": None,
      "random_state": None},
      lambda: lambda **arguments: sb.suspects(**arguments).usual)  # fmt: skip
-_add("compare_versions", lambda: {"old": regressor(), "new": retrained(), "X": POINTS},
+_add("compare_versions", lambda: {"old": regressor(), "new": retrained(), "X": POINTS, "by": None,
+     "rows": dict.fromkeys(range(N), "all")},
      lambda: lambda **arguments: sb.compare_versions(**arguments).change)  # fmt: skip
 _add(
     "Versions.bags_for", lambda: {"share": 0.1}, lambda: sb.compare_versions(regressor(), retrained(), POINTS).bags_for
@@ -562,6 +567,7 @@ _add(
 
 MADE_BY = {
     "BagPredictions": "predict_once",
+    "ErrorInterval": "LeaveOneOutError.interval",
     "Intervals": "predict_interval",
     "LabelSets": "predict_set",
     "LeaveOneOutError": "leave_one_out_error",

@@ -296,7 +296,7 @@ def test_the_tag_of_several_outputs_is_that_of_the_learner():
 
 def test_what_makes_no_sense_with_several_outputs_is_refused_with_a_way_out(people):
     X, y = people
-    with pytest.raises(ValueError, match="with 3 outputs; .* wrap it in MultiOutputRegressor"):
+    with pytest.raises(ValueError, match=r"with 3 outputs; .* wrap it in MultiOutputRegressor"):
         BaggedRegressor(SVR(), n_bags=2).fit(X, y)
     with pytest.raises(ValueError, match="fit one model per column"):
         BaggedClassifier(n_bags=2).fit(X, y > y.median())

@@ -248,7 +248,7 @@ def test_a_refused_fit_leaves_the_model_as_it_was():
     model = bagged().fit(X, Y, groups=GROUPS)
     before = model.predict(X)
     for bad in ({"groups": GROUPS[:3]}, {"groups": GROUPS, "row_ids": np.arange(len(Y))}):
-        with pytest.raises(ValueError, match="'groups' parameter of BaggedRegressor|got both groups and row_ids"):
+        with pytest.raises(ValueError, match=r"'groups' parameter of BaggedRegressor|got both groups and row_ids"):
             model.fit(X, Y, **bad)
         np.testing.assert_array_equal(model.predict(X), before)
 

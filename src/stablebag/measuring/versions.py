@@ -3,13 +3,13 @@
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_delta, check_real, hold_read_only, refuse_type
+from stablebag._checks import check_delta, check_real, hold_read_only, refuse_type, refuse_value
 from stablebag._seeds import Seeds
 from stablebag._wording import (
     ROUNDING,
@@ -24,6 +24,16 @@ from stablebag._wording import (
     preformatted,
     printable,
     rounded_up,
+)
+from stablebag.measuring.causes import (
+    BlockEffect,
+    Blocks,
+    Kinds,
+    Part,
+    count_fits,
+    kinds_of_points,
+    some_points,
+    steps,
 )
 from stablebag.models.ensemble import check_bagged
 from stablebag.models.fitted import BagPredictions, fitted
@@ -40,6 +50,7 @@ _FLIPS = 199, 999  # the fewest and the most sign flips
 _TIES = 1e-4  # relative: sums of 32-bit floats that differ by less are equal
 _RESAMPLED = 20  # pairs of redrawn bags, from which decisions by another seed are estimated
 _TENTH = 0.1
+_MOST_COLUMNS = 100  # of the points, by which they are described without being asked
 
 
 # ------------------------------------------------------------------------------------------------------ what is proved
@@ -379,7 +390,9 @@ def _settings_that_differ(old: Any, new: Any) -> list[str]:
     free = ("keep_rows", "solver", "random_state")
     names = [name for name in (before | after) if name not in free and not name.startswith("prediction_range")]
     differ = [name for name in names if not _equal(before.get(name), after.get(name))]
-    return sorted(name for name in differ if not any(other.startswith(f"{name}__") for other in differ))
+    whole = [name for name in differ if any(other.startswith(f"{name}__") for other in differ)]
+    named = [name for name in differ if name not in whole and not name.endswith(("__steps", "__transformers"))]
+    return sorted(name.removeprefix("estimator__") for name in named or differ)
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -408,15 +421,15 @@ class Differences:
         How the laws of the bags, or their numbers, differ; "" if they do not.
     columns : str
         How the columns of the training tables differ; "" if they do not.
-    interval : bool
-        Whether predictions are clipped to other ranges.
+    ranges : str
+        How the rules for the range of predictions differ; "" if they do not.
     """
 
     learner: str
     seed: bool
     bags: str
     columns: str
-    interval: bool
+    ranges: str
 
     @classmethod
     def between(cls, old: Any, new: Any) -> "Differences":
@@ -443,14 +456,19 @@ class Differences:
             columns = ", ".join(parts) or ("in another order" if before != after else "")
         elif old.n_features_in_ != new.n_features_in_:
             columns = f"{new.n_features_in_} in place of {old.n_features_in_}"
-        ends = [fitted(model).average.interval for model in (old, new)]
-        same = np.array_equal(*ends) if None not in [type(end) and end for end in ends] else ends[0] is ends[1]
-        return cls(learner, old._seeds.root != new._seeds.root, bags, columns, not same)
+        rules = [getattr(model, "prediction_range_", None) for model in (old, new)]
+        ranges = "" if rules[0] == rules[1] else f"{rules[0]}, and {rules[1]}"
+        return cls(learner, old._seeds.root != new._seeds.root, bags, columns, ranges)
 
     @property
     def is_more_than_rows(self) -> bool:
-        """Whether anything but the rows, and the range that follows from them, differs."""
-        return bool(self.learner or self.seed or self.bags or self.columns)
+        """Whether anything but the rows differs."""
+        return bool(self.learner or self.seed or self.bags or self.columns or self.ranges)
+
+    @property
+    def is_learner_alone(self) -> bool:
+        """Whether nothing but the rows and the learner differs."""
+        return bool(self.learner) and not (self.seed or self.bags or self.columns or self.ranges)
 
     def sentences(self) -> list[str]:
         """Say what differs."""
@@ -461,6 +479,8 @@ class Differences:
             found.append(f"The columns differ: the new version is {self.columns}.")
         if self.bags:
             found.append(f"The bags differ: {self.bags}.")
+        if self.ranges:
+            found.append(f"The ranges of predictions differ: {self.ranges}.")
         if self.seed:
             found.append(
                 "The seeds differ, so the bags are independent draws and their noise does not cancel. Fit both with "
@@ -474,15 +494,17 @@ def _guarantee(
 ) -> tuple[VersionsCertificate | None, str]:
     """What is proved about these two versions, or why nothing is."""
     way = ""
-    law, ranges = old.scheme_, [getattr(model, "prediction_range_", None) for model in (old, new)]
+    law, ranges = old.scheme_, getattr(old, "prediction_range_", None)
     regression = fitted(old).average.classes is None
-    if differences.is_more_than_rows:
+    if differences.ranges:
+        way = "fit both versions with the same range, such as prediction_range=FixedRange(low, high)"
+    elif differences.is_more_than_rows:
         way = "both versions must have the same learner, columns, bag size, number of bags and random_state"
     elif not law.is_symmetric or not law.is_matched or not new.scheme_.is_matched:
         way = "it is known only for bags that treat all rows alike, such as Subbagging(1000)"
     elif regression and fitted(old).y.ndim > 1:
         way = "compare one output at a time: model.output(name)"
-    elif regression and not (isinstance(ranges[0], FixedRange) and ranges[0] == ranges[1]):
+    elif regression and not isinstance(ranges, FixedRange):
         way = "fit both versions with the same range, such as prediction_range=FixedRange(low, high)"
     elif not rows.values_known:
         way = "both models must keep their rows: keep_rows=True"
@@ -611,6 +633,14 @@ def _deviation(values: np.ndarray) -> np.ndarray:
     return np.where((values == values[0]).all(axis=0), 0.0, deviation)
 
 
+def _looked_at(differences: np.ndarray, points: slice, looked_at: np.ndarray) -> np.ndarray:
+    """The differences at those numbers of these points at which blocks of rows are looked at."""
+    flat = differences.reshape(len(differences), -1)
+    width = flat.shape[1] // (points.stop - points.start)
+    here = looked_at[(looked_at >= points.start * width) & (looked_at < points.stop * width)]
+    return np.asarray(flat[:, here - points.start * width])
+
+
 class _Redrawn:
     """How many decisions another seed alone would change, estimated by drawing the bags of one model again."""
 
@@ -671,6 +701,13 @@ class Versions(Result):
         For two classes, the one whose probability is compared.
     index : pandas Index or None
         The index of the frame of points, if it names them.
+    kinds : Kinds or None
+        Which kinds of points changed by how much; None if nothing changed beyond noise, or the columns explain nothing.
+    blocks : tuple of BlockEffect, or None
+        What the changed rows of each block did to the predictions; None if no blocks were asked for.
+    parts : tuple of Part, or None
+        The parts of the change that are due to rows that left, to rows that came, and to what else differs; None before
+        `with_parts`.
     """
 
     old: np.ndarray
@@ -689,6 +726,10 @@ class Versions(Result):
     columns: np.ndarray | None = None
     positive: Any = None
     index: Any = None
+    kinds: Kinds | None = None
+    blocks: tuple[BlockEffect, ...] | None = None
+    parts: tuple[Part, ...] | None = None
+    _compared: tuple[Any, Any, Any, Any] | None = None  # both models, the points and the blocks of rows
 
     alpha = ALPHA
 
@@ -744,12 +785,88 @@ class Versions(Result):
         int or None
             None if the change cannot be told from noise, so that no number is known, or if there is no noise.
         """
-        share = check_real(share, "share", "Versions.bags_for", open_low=True, finite=True, reason="a tenth is 0.1.")
+        share = check_real(share, "share", "Versions.bags_for", low=1e-6, finite=True, reason="a tenth is 0.1.")
         noise, total = _root_mean_square(self.noise), _root_mean_square(self.change)
         if noise == 0 or not self.n_beyond_noise or total <= noise:
             return None
         actual = math.sqrt(1 - (noise / total) ** 2) * total
         return max(2, math.ceil(min(self.n_bags) * (noise / actual / share) ** 2 - 1e-9))
+
+    # ----------------------------------------------------------------------------------------- which rows are behind it
+
+    @property
+    def n_fits(self) -> int:
+        """How many bags `with_parts` fits: those that have a changed row. If the learners differ, about how many."""
+        old, new, *_ = self._models()
+        return count_fits(old, new, self.rows, self.differences.is_more_than_rows)
+
+    def with_parts(self) -> "Versions":
+        """Split the change of every prediction into what is due to rows that left and to rows that came.
+
+        The model of the rows that both versions have lies between them: forgetting the rows that left gives the first
+        part, learning the rows that came the second. Values that were corrected left and came. If the learners differ,
+        the old one is fitted to the new rows, and the third part, "learner", is what the new learner changes. It is
+        called "other" if bags, seeds, ranges or columns differ. The parts add up to the change, to rounding.
+
+        Only bags with a changed row are fitted, `n_fits` of them; with many changed rows that is every bag. Use
+        `on_progress` to follow the fits. Effects of blocks of rows, if asked for, are estimated again from the fitted
+        bags, which makes them sharper.
+
+        Returns
+        -------
+        Versions
+            The same comparison with `parts`, which `to_frame` and `summary` show.
+        """
+        old, new, X, blocks = self._models()
+        n_numbers = self.old.size
+        looked_at = some_points(n_numbers)
+        n_pairs = min(self.n_bags)
+        kept: dict[str, list[np.ndarray]] = {"left": [], "came": []}
+        way = steps(old, new, self.rows, self.differences.is_more_than_rows)
+        parts, before, start = [], old, self.old
+        for place, (name, after) in enumerate(way):
+            if after is before:
+                end, noise = start, np.zeros_like(start)
+                if name in kept:
+                    kept[name].append(np.zeros((n_pairs, len(looked_at))))
+            else:
+                pairs, ends, noises = _Pairs(before, after), [], []
+                for some, *raws in _blocks(before, after, X):
+                    both = (raws[0], raws[1])
+                    outputs = pairs.outputs(both)
+                    differences = pairs.differences(outputs)
+                    noises.append(pairs.noise(outputs, differences)[0])
+                    if blocks is not None and name in kept:
+                        kept[name].append(_looked_at(differences[:n_pairs], some, looked_at))
+                    prediction = pairs.predictions(both)[1]
+                    ends.append(prediction[:, 1] if pairs.binary else prediction)
+                end, noise = np.concatenate(ends), np.concatenate(noises)
+            if place == len(way) - 1:
+                end = self.new
+            name = "learner" if name == "other" and self.differences.is_learner_alone else name
+            parts.append(Part(name, end - start, noise))
+            before, start = after, end
+        found = self.blocks
+        if blocks is not None:
+            found = blocks.apart(*(np.concatenate(each, axis=1) for each in kept.values()))
+        return replace(self, parts=tuple(parts), blocks=found)
+
+    def _models(self) -> tuple[Any, Any, Any, Any]:
+        if self._compared is None:
+            raise ValueError("This comparison was made by hand and has no models. Use compare_versions.")
+        return self._compared
+
+    def blocks_to_frame(self) -> Any:
+        """Return a pandas DataFrame with the effect of each block of rows, the largest first.
+
+        Its columns are the attributes of `BlockEffect`.
+        """
+        import pandas as pd
+
+        if self.blocks is None:
+            raise ValueError("No blocks were asked for. Compare with rows=..., such as rows='month'.")
+        order = sorted(self.blocks, key=lambda block: -block.size)
+        return pd.DataFrame(order, columns=list(BlockEffect._fields)).set_index("name").rename_axis("block")
 
     # ----------------------------------------------------------------------------------------------------- in sentences
 
@@ -757,6 +874,7 @@ class Versions(Result):
         """Explain in plain sentences what changed, how much of it is noise, and what is guaranteed."""
         sentences = [self._headline(), self._claim(), self._decided(), self._floor()]
         sentences += [self.rows.explain(), self._position_hint(), *self.differences.sentences()]
+        sentences += [self._in_parts(), self._in_blocks(), self.kinds.explain() if self.kinds is not None else ""]
         if self.guarantee is None:
             sentences.append(self.why_no_guarantee)
         return paragraphs([sentence for sentence in sentences if sentence])
@@ -820,6 +938,44 @@ class Versions(Result):
             more = f" {wanted:,} bags in each version would make the noise a tenth of the change."
         return f"{floor} (root mean square, with {counts}).{more}"
 
+    def _in_parts(self) -> str:
+        if self.parts is None:
+            return ""
+        names = {
+            "left": f"{self.rows.noun.plural} that left",
+            "came": f"{self.rows.noun.plural} that came",
+            "learner": "the new learner",
+            "other": "what else differs",
+        }
+        sizes = [
+            f"{names[part.name]} {number(_root_mean_square(part.change))}"
+            + (f" (noise {number(noise)})" if (noise := _root_mean_square(part.noise)) else "")
+            for part in self.parts
+        ]
+        listed = f"{', '.join(sizes[:-1])} and {sizes[-1]}"
+        return f"Typical parts of the change: {listed}. At every point they add up to the change."
+
+    def _in_blocks(self) -> str:
+        if self.blocks is None:
+            return ""
+        clear = sorted(
+            (each for each in self.blocks if each.beyond_noise), key=lambda each: -each.size / (each.noise or 1)
+        )
+        total = (
+            f"{len(self.blocks):,} {'block' if len(self.blocks) == 1 else 'blocks'} of changed {self.rows.noun.plural}"
+        )
+        if not clear:
+            return f"No effect of {total} is beyond noise." if self.blocks else "No block has changed rows."
+        first = "; ".join(
+            f"{printable(block.name)} ({block.effect:+.3g} on average, {number(block.size)} typically, noise "
+            f"{number(block.noise)})"
+            for block in clear[:3]
+        )
+        more = f", and {len(clear) - 3:,} more" if len(clear) > 3 else ""
+        return (
+            f"Of {total}, {len(clear):,} {'has' if len(clear) == 1 else 'have'} an effect beyond noise: {first}{more}."
+        )
+
     def _position_hint(self) -> str:
         if not self.rows.by_position or not len(self.rows.corrected) or not self.rows.n_common:
             return ""
@@ -836,12 +992,13 @@ class Versions(Result):
         """Return a pandas DataFrame with one line per point, and per class or output if there are several.
 
         Its columns are `old`, `new`, `change`, `noise` and `beyond_noise`; for a classifier also `old_decision` and
-        `new_decision`.
+        `new_decision`; and after `with_parts` the parts of the change, such as `left` and `came`.
         """
         import pandas as pd
 
         index = pd.RangeIndex(self.n_points, name="point") if self.index is None else self.index
         values: dict[str, Any] = {name: getattr(self, name) for name in _FRAME}
+        values |= {part.name: part.change for part in self.parts or ()}
         decided = (
             {} if self.decisions is None else dict(zip(("old_decision", "new_decision"), self.decisions, strict=True))
         )
@@ -869,6 +1026,24 @@ class Versions(Result):
         return "point", names, columns
 
 
+def _described(X: Any, by: Any, owner: str) -> Any:
+    """The table whose columns describe the points; None if there is none."""
+    if by is None:
+        few = not isinstance(X, RowSource) and getattr(X, "ndim", 2) == 2
+        few = few and hasattr(X, "shape") and X.shape[1] <= _MOST_COLUMNS
+        return X if few and (hasattr(X, "columns") or isinstance(X, np.ndarray)) else None
+    if isinstance(by, str) or (isinstance(by, list | tuple) and all(isinstance(name, str) for name in by)):
+        names = [by] if isinstance(by, str) else list(by)
+        there = [str(name) for name in getattr(X, "columns", ())]
+        missing = [name for name in names if name not in there]
+        if missing or not names:
+            raise refuse_value("by", owner, "columns of X, or a table of the points", by, "X has no such column.")
+        return X[names]
+    if isinstance(by, RowSource | BagPredictions) or not (hasattr(by, "columns") or isinstance(by, np.ndarray | list)):
+        raise refuse_type("by", owner, "columns of X, or a table of the points", by)
+    return by
+
+
 _FRAME = ("old", "new", "change", "noise", "beyond_noise")
 
 
@@ -877,7 +1052,7 @@ def _root_mean_square(values: np.ndarray) -> float:
     return unit * math.sqrt(float(((values / unit) ** 2).mean())) if unit else 0.0
 
 
-def compare_versions(old: Any, new: Any, X: Any) -> Versions:
+def compare_versions(old: Any, new: Any, X: Any, *, by: Any = None, rows: Any = None) -> Versions:
     """Compare the predictions of two versions of a bagged model: which changed, by how much, and how much is noise.
 
     The versions are two fitted models of the same target, for example before and after a retraining. Nothing is
@@ -904,6 +1079,13 @@ def compare_versions(old: Any, new: Any, X: Any) -> Versions:
         The fitted model of the new version.
     X : array-like, sparse array, data frame or RowSource of shape (n_points, n_features)
         The points at which to compare. A frame may have more columns than the models use.
+    by : list of str, array-like, data frame or None, default=None
+        What describes the kinds of points that changed: columns of X by name, or another table of the same points. None
+        takes all columns of X, unless there are more than 100.
+    rows : str, mapping or None, default=None
+        Blocks of training rows whose effects are estimated, without refitting: a column of both training tables, such
+        as "month", or the label of each changed row by its ID, as a dict or a pandas Series. It needs versions with the
+        same `random_state`.
 
     Returns
     -------
@@ -936,8 +1118,11 @@ def compare_versions(old: Any, new: Any, X: Any) -> Versions:
     if isinstance(X, BagPredictions):
         raise refuse_type("X", owner, "a table of points", X, "both models predict there, each with its own bags.")
     _refuse_other_targets(old, new, owner)
+    labels_of_rows = rows
     differences, rows = Differences.between(old, new), changed_rows(old, new)
     guarantee, why_not = _guarantee(old, new, rows, differences)
+    blocks = None if labels_of_rows is None else Blocks(old, new, rows, labels_of_rows, owner)
+    described = _described(X, by, owner)
     pairs = _Pairs(old, new)
     found: dict[str, list[np.ndarray]] = {name: [] for name in ("old", "new", "noise", "seed_noise", "statistic")}
     labels: list[list[np.ndarray]] = [[], []]
@@ -947,7 +1132,8 @@ def compare_versions(old: Any, new: Any, X: Any) -> Versions:
     classes = pairs.averages[0].classes
     redrawn = _Redrawn(pairs.n_bags) if pairs.drawn and classes is not None else None
     carried = np.zeros(pairs.n_pairs, dtype=bool)
-    for _, *raws in _blocks(old, new, X):
+    looked_at, kept_pairs = some_points(n_numbers), []
+    for place, *raws in _blocks(old, new, X):
         both = (raws[0], raws[1])
         predictions, outputs = pairs.predictions(both), pairs.outputs(both)
         if classes is not None:
@@ -960,6 +1146,8 @@ def compare_versions(old: Any, new: Any, X: Any) -> Versions:
         found["noise"].append(noise)
         found["seed_noise"].append(apart)
         flat = differences_of_bags.reshape(pairs.n_pairs, -1)
+        if blocks is not None:
+            kept_pairs.append(_looked_at(differences_of_bags, place, looked_at))
         if flips is not None:
             found["statistic"].append(flips.add(flat).reshape(noise.shape))
             carried |= (flat != 0).any(axis=1)
@@ -969,13 +1157,19 @@ def compare_versions(old: Any, new: Any, X: Any) -> Versions:
             found["statistic"].append(np.where(moved > 1e-9 * size, np.inf, 0.0))
         if redrawn is not None:
             redrawn.add(both[1])
-    parts = {name: np.concatenate(each) for name, each in found.items()}
+    parts: dict[str, Any] = {name: np.concatenate(each) for name, each in found.items()}
     beyond = parts.pop("statistic") > (flips.threshold if flips is not None else 0.0)
     average = pairs.averages[0]
     several = None if pairs.binary or average.n_numbers == 1 else average.output_names if classes is None else classes
+    kinds = None
+    if described is not None and several is None and beyond.any():
+        kinds = kinds_of_points(parts["new"] - parts["old"], described, owner)
     return Versions(
         **parts,
         beyond_noise=beyond,
+        kinds=kinds,
+        blocks=None if blocks is None else blocks.together(np.concatenate(kept_pairs, axis=1)),
+        _compared=(old, new, X, blocks),
         rows=rows,
         differences=differences,
         n_bags=pairs.n_bags,

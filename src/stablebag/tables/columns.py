@@ -38,8 +38,8 @@ from stablebag.tables.text import (
     spelling,
 )
 
-# ----------------------------------------------------------------------------------------------------------- identities
-# Columns that are called like identities: patient_id, user, site, and numbers of rows.
+# ---------------------------------------------------------------------------------------------------------------- names
+# Names that IDs and groups usually have: patient_id, user, site, or the number of a row.
 
 _IDENTITIES = {"id", "ids", "uid", "uuid", "guid", "identifier"}
 _UNITS = {
@@ -49,14 +49,14 @@ _UNITS = {
     "physician", "doctor", "site", "centre", "center", "lab", "company", "firm", "store", "shop", "account", "card",
     "device", "sensor", "machine", "vehicle", "station", "farm", "plot", "village",
 }  # fmt: skip
-_ALONE = {"group", "groups", "cluster"}  # age_group is none
-_ENDINGS = {"no", "nr", "number", "code", "key", "name"}  # after a unit: patient_no
-_COUNTS = {"n", "num", "number", "count", "per", "of", "mean", "total"}  # n_patient is no patient
+_ALONE = {"group", "groups", "cluster"}  # but not age_group
+_ENDINGS = {"no", "nr", "number", "code", "key", "name"}  # as in patient_no
+_COUNTS = {"n", "num", "number", "count", "per", "of", "mean", "total"}  # n_patient is a number
 _ROWS = {"index", "row", "rownames", "rowname", "rownumber", "rowid", "unnamed"}
 
 
 def looks_like_group_name(name: str) -> bool:
-    """Whether a column is called like one that says whose rows are whose."""
+    """Whether a column has a name that columns of groups usually have, such as patient_id."""
     parts = _parts(name)
     if not parts or set(parts[:-1]) & _COUNTS:
         return False
@@ -68,7 +68,7 @@ def looks_like_group_name(name: str) -> bool:
 
 
 def looks_like_id_name(name: str) -> bool:
-    """Whether a column is called like one that names rows: id, patient_no, index, or nothing at all."""
+    """Whether a column has a name that row IDs usually have: id, patient_no, index, or none."""
     return looks_like_group_name(name) or "".join(_parts(name)) in _ROWS
 
 
@@ -78,25 +78,25 @@ def _parts(name: str) -> list[str]:
 
 
 # ---------------------------------------------------------------------------------------------------------------- kinds
-# What each column is, decided by counts of its values; and which single rows would change that by their absence.
+# The kind of each column, inferred from counts of its values, and the single rows that matter for it.
 
-FEW_CLASSES = 10  # whole numbers with at most this many values are taken for classes
+FEW_CLASSES = 10  # a target of whole numbers with at most this many values has classes
 FEW_VALUES = 50  # texts with at most this many values are categories
-TEXT_WORDS = 4  # texts with at least this many words on average are text
-FEWEST_IDS = 10  # rows of a table in which values that are all different are names of rows
+TEXT_WORDS = 4  # texts with at least this many words on average are free text
+FEWEST_IDS = 10  # a column of different values is an ID if the table has at least this many rows
 KINDS = ("number", "category", "text", "date")
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a column is: a number, a category, a text or a date; or constant or an id, and left out.
+    """The kind of a column: number, category, text or date; or constant or id, which are not used as features.
 
     Attributes
     ----------
     name : str
         The kind.
     form : str
-        How values are written: of a number, the decimal mark and the sign; of a date, its format.
+        How the values are written: the decimal mark and sign of a number, or the format of a date.
     """
 
     name: str
@@ -104,29 +104,29 @@ class Kind:
 
     @property
     def plural(self) -> str:
-        """What several values of the kind are called."""
+        """The plural, for sentences about values."""
         return "categories" if self.name == "category" else f"{self.name}s"
 
     @property
     def is_left_out(self) -> bool:
-        """Whether nothing is learned from the column."""
+        """Whether the column is not used as a feature."""
         return self.name in ("constant", "id")
 
 
 @dataclass(frozen=True)
 class InferredKinds:
-    """What the columns of a table are, and whose absence would change it.
+    """The kinds of the columns of a table, and the rows or groups that they depend on.
 
     Attributes
     ----------
     kinds : dict of str to Kind
         The kind of each column.
     decisive : dict of str to ndarray
-        For columns that are read otherwise without some single unit (a row, or all rows of a group), which units.
+        For each column that would be parsed differently without some single unit (a row or a group): these units.
     has_classes : bool
         Whether the target has classes: texts, or few different whole numbers.
     two_ways : dict of str to str
-        For numbers that can be read with a decimal point and with a decimal comma, a value that would be another.
+        For each column that could have decimal points or decimal commas: a value that would then be another number.
     """
 
     kinds: dict[str, Kind]
@@ -145,24 +145,24 @@ def infer_kinds(
     target: str | None = None,
     task: str | None = None,
 ) -> InferredKinds:
-    """Decide what columns are.
+    """Infer the kinds of columns from their values.
 
     Parameters
     ----------
     frame : DataFrame
-        The columns, as a file has them.
+        The columns, as the file has them.
     units : ndarray of int or None, default=None
-        The unit of each row, counted from 0; None if each row is one.
+        The group of each row, counted from 0; None if each row is its own group.
     chosen : mapping of str to str or None, default=None
-        Kinds that are given, by the names of columns.
+        Kinds that the user gave, by column.
     decimal : str or None, default=None
-        The decimal mark; None if it is to be recognised.
+        The decimal mark; None infers it.
     separator : str or None, default=None
-        What is between the columns of the file: with semicolons, decimal commas are likelier.
+        The separator of the file. With semicolons, decimal commas are more likely.
     target : str or None, default=None
-        The column to predict: numbers or classes.
+        The column to predict.
     task : str or None, default=None
-        The task; None if it is to be recognised by the target.
+        The task; None infers it from the target.
     """
     units = np.arange(len(frame)) if units is None else units
     columns = {name: _Column(name, frame[name], units, (chosen or {}).get(name)) for name in frame.columns}
@@ -182,10 +182,10 @@ def infer_kinds(
 
 
 def _has_commas(columns: list["_Column"], decimal: str | None, separator: str | None, n_units: int) -> np.ndarray:
-    """Whether numbers that can be read in two ways have decimal commas: in the table, and without each unit.
+    """Whether ambiguous numbers have decimal commas: in the table, and in the table without each unit.
 
-    More columns must be numbers with decimal commas alone than with decimal points alone; if there are as many, it
-    hangs on the separator.
+    They do if more columns can only be read with decimal commas than only with decimal points. In a tie, the separator
+    decides.
     """
     none = np.zeros(1 + n_units, dtype=int)
     if decimal is not None:
@@ -198,7 +198,7 @@ def _has_commas(columns: list["_Column"], decimal: str | None, separator: str | 
 
 
 class _Column:
-    """The different values of a column, and how many have a property: in the table, and without each unit."""
+    """The different values of a column; counts are arrays: for the table, and for the table without each unit."""
 
     def __init__(self, name: str, column: Any, units: np.ndarray, chosen: str | None) -> None:
         self.name, self.chosen, self.type = name, chosen, column.dtype.kind
@@ -215,13 +215,13 @@ class _Column:
         self.spelling: Spelling | None = spelling(self.texts) if self.type == "O" else None
 
     def count(self, has: np.ndarray) -> np.ndarray:
-        """How many of the different values have a property."""
+        """How many of the different values are in a mask."""
         return int(has.sum()) - np.append(
             0, np.bincount(self._owners[has & (self._owners >= 0)], minlength=self._n_units)
         )
 
     def ways(self) -> list[tuple[str, np.ndarray, np.ndarray]]:
-        """The signs that there are; with each, whether all values are numbers with it and a point, or a comma."""
+        """The signs in the column; for each, whether all values are numbers with it and a point, or a comma."""
         assert self.spelling is not None
         found = []
         for sign in dict.fromkeys(self.spelling.sign.tolist()):
@@ -235,14 +235,14 @@ class _Column:
         return found
 
     def two_ways(self) -> str | None:
-        """A value that would be another number with another decimal mark, if all values are numbers with both."""
+        """A value that would be another number with the other decimal mark, if all values can be read with both."""
         how = self.spelling
         if how is None or not how.parted.any() or not (how.point & how.comma).all():
             return None
         return self.texts[int(how.parted.argmax())]
 
     def infer_kind(self, has_commas: np.ndarray, decimal: str | None) -> tuple[Kind, np.ndarray]:
-        """The kind in the table, and without which units it is another one."""
+        """The kind, and a mask of the units without which it would be another one."""
         if self.chosen is not None:
             return self._chosen_kind(bool(has_commas[0])), np.zeros(self._n_units, dtype=bool)
         options: list[tuple[Kind, np.ndarray]] = []
@@ -264,7 +264,7 @@ class _Column:
         return kinds[which[0]], ((which != which[0]) & ~(same[which] & plain))[1:]
 
     def infer_target(self, has_commas: np.ndarray, decimal: str | None) -> tuple[Kind, bool, np.ndarray]:
-        """How the target is read, whether it has classes, and without which units either is otherwise (two rows)."""
+        """The kind of the target, whether it has classes, and for both, the units without which they would change."""
         never = np.zeros(1 + self._n_units, dtype=bool)
         if self.chosen is not None and self.chosen != "number":
             return Kind("category"), True, np.array([never[1:], never[1:]])
@@ -291,7 +291,7 @@ class _Column:
         return kind, bool(classes[0]), changed[:, 1:]
 
     def _numbers(self, plain: np.ndarray, has_commas: np.ndarray, decimal: str | None) -> list[tuple[Kind, np.ndarray]]:
-        """The ways in which texts are numbers."""
+        """The ways in which all texts are numbers."""
         found: list[tuple[Kind, np.ndarray]] = []
         for sign, point, comma in self.ways():
             point, comma = point & (decimal != ","), comma & (decimal != ".")
@@ -302,7 +302,7 @@ class _Column:
     def _of_texts(
         self, options: list[tuple[Kind, np.ndarray]], unique: np.ndarray, has_commas: np.ndarray, decimal: str | None
     ) -> np.ndarray:
-        """Add what texts can be; return whether the values are without points and commas."""
+        """Append the kinds that texts can have; return whether the values have neither points nor commas."""
         assert self.spelling is not None
         plain = self.count(self.spelling.parted) == 0
         numbers = self._numbers(plain, has_commas, decimal)
@@ -311,10 +311,10 @@ class _Column:
             options.append((Kind("id"), unique & ~fractions))
         options += numbers
         if options and np.logical_or.reduce([holds for _, holds in options]).all():
-            return np.asarray(plain)  # whoever is left out, it is one of these
+            return np.asarray(plain)  # one of these fits, whichever unit is left out
         most_lost = int((self.n_values[0] - self.n_values).max())
         dates = [(Kind("date", form), self.count(found)) for form, found in date_formats(self.texts, most_lost)]
-        for share in (1, NEARLY_ALL):  # 05/06/2023 goes with 23/06/2023, though that is one of many
+        for share in (1, NEARLY_ALL):  # a single 23/06/2023 decides how 05/06/2023 is read
             options += [(form, number >= share * np.maximum(self.n_values, 1)) for form, number in dates]
         words = np.array([len(text.split()) for text in self.texts], dtype=int)
         n_words = words.sum() - np.append(0, np.bincount(self._owners[self._owners >= 0],
@@ -327,30 +327,32 @@ class _Column:
         return np.asarray(plain)
 
     def _chosen_kind(self, has_commas: bool) -> Kind:
-        """The kind that was chosen; what cannot be read so is refused."""
+        """The kind that the user gave, if the values can be parsed so."""
         if self.chosen == "number" and self.type == "O":
             readable = {decimal: int(np.isfinite(parse_numbers(self.texts, decimal)).sum()) for decimal in ".,"}
             if not any(readable.values()):
                 raise TableError(
-                    f"No value of the column {self.name!r} is a number, so {option('kinds')} cannot make it one."
+                    f"No value of the column {self.name!r} is a number. Give it another kind, or leave out "
+                    f"{option('kinds')}."
                 )
             return Kind("number", max(",." if has_commas else ".,", key=lambda decimal: readable[decimal]))
         if self.chosen == "date" and self.type == "O":
             forms = {form: found.sum() for form, found in date_formats(self.texts, len(self.texts))}
             if not forms:
                 raise TableError(
-                    f"No value of the column {self.name!r} is a date, so {option('kinds')} cannot make it one."
+                    f"No value of the column {self.name!r} is a date in a format that stablebag knows. Give it another "
+                    f"kind, or leave out {option('kinds')}."
                 )
             return Kind("date", max(forms, key=lambda form: forms[form]))
         if self.chosen == "date" and self.type != "M":
-            raise TableError(f"The column {self.name!r} has numbers, and {option('kinds')} cannot make dates of them.")
+            raise TableError(f"The column {self.name!r} has numbers, which cannot be read as dates: change its kind.")
         if self.chosen == "number" and self.type == "M":
-            raise TableError(f"The column {self.name!r} has dates, and {option('kinds')} cannot make numbers of them.")
+            raise TableError(f"The column {self.name!r} has dates, which cannot be read as numbers: change its kind.")
         return Kind(self.chosen or "")
 
 
 def factorize(column: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return which of its different values each row has, -1 if it is missing, and the values."""
+    """Return a code for each row (-1 if missing), and the different values that the codes stand for."""
     import pandas as pd
 
     codes, values = pd.factorize(column.to_numpy())
@@ -358,28 +360,30 @@ def factorize(column: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _counts_without(units: np.ndarray, n_units: int) -> np.ndarray:
-    """How many rows there are: in the table, and without each unit."""
+    """The number of rows: in the table, and in the table without each unit."""
     return len(units) - np.append(0, np.bincount(units, minlength=n_units))
 
 
 def _reads_alike(one: Kind, other: Kind) -> bool:
-    """Whether two kinds read values without points and commas alike."""
+    """Whether two kinds parse values without points and commas in the same way."""
     return one.name == other.name == "number" and one.form[1:] == other.form[1:]
 
 
 # -------------------------------------------------------------------------------------------------------------- columns
-# The columns of a table: read as the training table was, and the pipeline that makes numbers of them in every bag.
+# The columns of a table, parsed by the kinds of the training table, and the pipeline that turns them into numbers.
 
 _MOST_CATEGORIES = 50
+_NESTED = (list, dict, tuple, set, np.ndarray)
 _TEXT_FEATURES = 64
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a table are, decided once from the training table.
+    """The kinds of the columns, inferred once from the training table.
 
-    Numbers that are missing are replaced by the median, and marked. Of categories, missing is one, and rare or unknown
-    ones are put together. Texts are read as hashed words; dates as days and as places in the year and in the week.
+    In the pipeline, a missing number becomes the median, with a column that marks it. Missing is a category,
+    and rare and unknown categories are merged. A text becomes hashed words. A date becomes the day, the time of year
+    and the weekday.
 
     Attributes
     ----------
@@ -391,31 +395,32 @@ class Columns:
 
     @classmethod
     def of(cls, frame: Any) -> "Columns":
-        """Decide what the columns of the training table, without its target, are."""
+        """Infer the kinds from the training table without its target."""
         return cls(infer_kinds(plain_frame(frame)).kinds)
 
     @classmethod
     def from_dict(cls, kinds: Mapping[str, list[str]]) -> "Columns":
-        """Return the columns that `to_dict` has written."""
+        """Return the columns from what `to_dict` returned."""
         return cls({name: Kind(*kind) for name, kind in kinds.items()})
 
     def to_dict(self) -> dict[str, list[str]]:
-        """Return the kind of each column, and how its values are written, as JSON takes them."""
+        """Return the kind of each column, and how its values are written, for JSON."""
         return {name: [kind.name, kind.form] for name, kind in self.kinds.items()}
 
     def named(self, kind: str) -> list[str]:
-        """Return the names of the columns of a kind."""
+        """Return the names of the columns of this kind."""
         return [name for name, its in self.kinds.items() if its.name == kind]
 
     @property
     def used(self) -> list[str]:
-        """The columns that are learned from."""
+        """The names of the features."""
         return [name for name, kind in self.kinds.items() if not kind.is_left_out]
 
     def read(self, frame: Any, called: str = "the table") -> Any:
-        """Return the columns that are learned from as numbers, dates and texts; what cannot be read so is missing.
+        """Return the features as numbers, dates and texts; values that cannot be parsed become missing.
 
-        A table that lacks one of them, or has one with no value that can be read, is refused.
+        Raises an error if the table lacks a feature, or if no value of a feature can be parsed. `called` is the name of
+        the table in this error.
         """
         import pandas as pd
 
@@ -426,16 +431,18 @@ class Columns:
             kind, column = self.kinds[name], plain_column(frame[name])
             found[name] = read = self.column(column, kind)
             if column.notna().any() and not read.notna().any():
-                raise TableError(f"The column {name!r} has {kind.name}s in the training table and none in {called}.")
+                raise TableError(
+                    f"The column {name!r} has {kind.plural} in the training table, but no value in {called} is one."
+                )
         return pd.DataFrame(found, index=frame.index)
 
     @staticmethod
     def column(column: Any, kind: Kind) -> Any:
-        """Return one column, of numpy's own types, as numbers, dates or texts; what cannot be read so is missing."""
+        """Return a column of numpy's types as numbers, dates or texts; values that cannot be parsed become missing."""
         return _READERS[kind.name](column, kind.form)
 
     def pipeline(self, learner: Any) -> Pipeline:
-        """Return the learner behind a reader of these columns; all of it is fitted inside each bag."""
+        """Return a pipeline that turns these columns into numbers for the learner; each bag fits all of it."""
         numbers = make_pipeline(
             SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True), StandardScaler()
         )
@@ -458,32 +465,42 @@ class Columns:
             steps.append((f"text {name}".replace("__", "_"), texts, name))
         used = [step for step in steps if len(step[2])]
         if not used:
-            raise TableError("The table has no column to learn from: all are constant, empty, ids or left out.")
+            raise TableError("The table has no column to learn from: all are constant, empty, IDs or left out.")
         reader = ColumnTransformer(used, sparse_threshold=0.0)
         return Pipeline([("columns", reader), ("learner", learner)])
 
 
 @row_by_row
 def as_categories(frame: Any) -> Any:
-    """Return texts of which "missing" is one."""
+    """Return texts, with "missing" for missing values."""
     return frame.astype(object).where(frame.notna(), "missing").astype(str)
 
 
 @row_by_row
 def as_text(column: Any) -> Any:
-    """Return texts, empty where they are missing."""
+    """Return texts, empty for missing values."""
     return column.astype(object).where(column.notna(), "").astype(str)
 
 
-def plain_frame(frame: Any) -> Any:
-    """Return a table whose columns are numbers, dates or texts, of numpy's own types."""
+def plain_frame(frame: Any, optional: Collection[str] = ()) -> Any:
+    """Return a table whose columns are numbers, dates or texts of numpy's types.
+
+    Columns that cannot be converted raise an error, unless they are optional: then they are left out.
+    """
     import pandas as pd
 
-    return pd.DataFrame({name: plain_column(frame[name]) for name in frame.columns}, index=frame.index)
+    found = {}
+    for name in frame.columns:
+        try:
+            found[name] = plain_column(frame[name])
+        except TableError:
+            if name not in optional:
+                raise
+    return pd.DataFrame(found, index=frame.index)
 
 
 def plain_column(column: Any) -> Any:
-    """Return a column of whichever type as numbers, dates or texts; missing texts are None."""
+    """Return a column of any type as numbers, dates or texts; missing texts are None, infinite numbers missing."""
     import pandas as pd
 
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -494,12 +511,13 @@ def plain_column(column: Any) -> Any:
     if kind == "m":
         return column / pd.Timedelta(days=1)
     if kind in "iuf":
-        if not isinstance(column.dtype, np.dtype):  # a type that has missing values of its own
+        if not isinstance(column.dtype, np.dtype):  # one of pandas' types with missing values
             column = column.astype(float) if kind == "f" or column.isna().any() else column.astype(np.int64)
         return column.where(~np.isinf(column)) if kind == "f" and np.isinf(column).any() else column
     if kind == "c":
         raise TableError(
-            f"The column {column.name!r} has complex numbers. Leave it out with {option('drop')}, or split it."
+            f"The column {column.name!r} has complex numbers. Leave it out with {option('drop')}, or write their parts "
+            "as two columns."
         )
     if isinstance(column.dtype, pd.StringDtype):
         return pd.Series(column.to_numpy(dtype=object, na_value=None), column.index, object, column.name)
@@ -507,7 +525,7 @@ def plain_column(column: Any) -> Any:
 
 
 def _of_objects(column: Any) -> Any:
-    """A column of Python's numbers, dates or decimals as one of numpy's types; else as texts."""
+    """Convert a column of Python's numbers, dates or decimals to one of numpy's types; anything else to texts."""
     import pandas as pd
 
     types = set(map(type, column.to_numpy())) - {type(None)}
@@ -519,13 +537,18 @@ def _of_objects(column: Any) -> Any:
     if types and types <= {datetime.date, datetime.datetime, pd.Timestamp}:
         return plain_column(pd.to_datetime(column, errors="coerce", utc=True))
     if bytes in types:
-        raise TableError(f"The column {column.name!r} has bytes in it. Leave it out with {option('drop')}.")
+        raise TableError(f"The column {column.name!r} contains bytes. Leave it out with {option('drop')}.")
+    if any(issubclass(type_, _NESTED) for type_ in types):
+        raise TableError(
+            f"The column {column.name!r} contains lists or other nested values. Leave it out with {option('drop')}, or "
+            "write their parts as columns."
+        )
     texts = [None if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]
     return pd.Series(texts, column.index, object, column.name)
 
 
 def to_text(column: Any) -> Any:
-    """Return values as text, whole numbers without a point: a missing value among them turns them into floats."""
+    """Return values as texts; whole numbers without ".0", which they have if another value of the column is missing."""
     whole = column.dtype.kind == "f" and bool((column.dropna() == column.dropna().round()).all())
     text = column.map(lambda value: str(int(value)) if whole else str(value), na_action="ignore")
     return text.astype(object)
@@ -545,9 +568,7 @@ def _read_number(column: Any, form: str) -> Any:
 def _read_date(column: Any, form: str) -> Any:
     import pandas as pd
 
-    if (
-        column.dtype.kind == "O" and not form
-    ):  # the training table's file knew that they are dates, and this one does not
+    if column.dtype.kind == "O" and not form:  # the training table had a column of dates, and this table has texts
         forms = {form: found.sum() for form, found in date_formats(list(column.dropna().unique()))}
         form = max(forms, key=lambda form: forms[form], default="ISO8601")
     if column.dtype.kind in "iuf":
@@ -566,9 +587,9 @@ def _check_present(frame: Any, name: str, called: str) -> None:
     try:
         check_column_name(frame.columns, name)
     except TableError as error:
-        meant = f" Did{str(error).split('. Did')[1]}" if ". Did" in str(error) else ""
+        similar = f" Did{str(error).split('. Did')[1]}" if ". Did" in str(error) else ""
         raise TableError(
-            f"{called[0].upper()}{called[1:]} has no column {name!r}, which the training table has.{meant}"
+            f"{called[0].upper()}{called[1:]} has no column {name!r}, which the training table has.{similar}"
         ) from None
 
 
@@ -581,9 +602,9 @@ _FEWEST_RATINGS = 3  # two are yes and no
 def split_target(
     frame: Any, target: str, task: str | None = None, *, has_classes: bool | None = None
 ) -> tuple[Any, np.ndarray, str, int]:
-    """Split a table into X and y; also return the task and the number of rows without a target, which are dropped.
+    """Return X and y, the task, and the number of rows that are dropped because they have no target.
 
-    If the task is None, it is inferred: strings, truth values and few different whole numbers are classes.
+    If the task is None, it is inferred: texts, booleans and few different whole numbers are classes.
     """
     check_column_name(frame, target)
     known = frame[target].notna()
@@ -596,25 +617,33 @@ def split_target(
             has_classes = infer_kinds(plain_frame(column.to_frame()), target=target).has_classes
         task = "classification" if has_classes or not numeric else "regression"
     if task == "regression" and not numeric:
-        raise TableError(f"The target {target!r} is not a number, so it cannot be regressed on: use classification.")
+        raise TableError(
+            f"The target {target!r} is not a number. Use {option('task', 'classification')}, or "
+            f"{option('kinds', {target: 'number'})} to drop rows whose target is not a number."
+        )
     if task == "classification" and column.nunique() < 2:
         if numeric:
             raise TableError(
-                f"The target {target!r} is {column.iloc[0]:g} in every row: there is nothing to predict. Use another "
-                "column, or add rows with other values."
+                f"The target {target!r} is {column.iloc[0]:g} in every row, so there is nothing to predict. Use "
+                "another column, or add rows with other values."
             )
         raise TableError(
-            f"The target {target!r} has one class only, {str(column.iloc[0])!r}: there is nothing to predict. Words "
-            f"such as None and NA are missing values; {option('kinds', {target: 'category'})} makes them classes."
+            f"The target {target!r} has one class only, {quoted(column.iloc[0])}, so there is nothing to predict. "
+            f"Words such as None and NA count as missing; {option('kinds', {target: 'category'})} makes them classes."
         )
     if numeric and not np.isfinite(column.astype(float)).all():
-        raise TableError(f"The target {target!r} has infinite values.")
+        raise infinite_target(target)
     y = as_targets(column, task, target)
     return frame.loc[known].drop(columns=target), y, task, int((~known).sum())
 
 
+def infinite_target(name: str) -> TableError:
+    """Build the error for a target that is infinite, or too large for a number."""
+    return TableError(f"The target {name!r} has infinite values, or numbers above 1e308. Correct or remove these rows.")
+
+
 def as_targets(column: Any, task: str, name: str) -> np.ndarray:
-    """Return targets, none of them missing, as numbers or as names of classes, in which 1 and 1.0 are the same."""
+    """Return targets without missing values as numbers, or as names of classes; 1 and 1.0 are the same class."""
     if task == "regression":
         try:
             return np.asarray(column.to_numpy(dtype=float))
@@ -626,18 +655,18 @@ def as_targets(column: Any, task: str, name: str) -> np.ndarray:
 
 
 def rating_warnings(column: Any, name: str, task: str, given: str | None) -> list[str]:
-    """Say that consecutive whole numbers, such as 1 to 5 stars, were read as classes, unless that was asked for.
+    """Warn that consecutive whole numbers, such as 1 to 5 stars, were read as classes, unless the user gave the task.
 
     Parameters
     ----------
     column : Series or ndarray
         The targets.
     name : str
-        What the target is called.
+        The name of the target.
     task : str
         How they were read.
     given : str or None
-        The task that was asked for.
+        The task that the user gave.
     """
     try:
         numbers = np.unique(np.asarray(column, dtype=float))
@@ -648,13 +677,13 @@ def rating_warnings(column: Any, name: str, task: str, given: str | None) -> lis
         return []
     return [
         f"The numbers {numbers[0]:.0f} to {numbers[-1]:.0f} of {printable(name)} were read as classes without an "
-        f"order. If they are ratings or counts, {option('task', 'regression')} treats them as numbers; if they are "
-        f"classes, {option('task', 'classification')} says so."
+        f"order. If they are ratings or counts, use {option('task', 'regression')}. If they are classes, use "
+        f"{option('task', 'classification')}, and this warning goes away."
     ]
 
 
 # ----------------------------------------------------------------------------------------------------------- describing
-# What is said of each column of a table that was read: its kind, its values, and why it was left out.
+# A line for each column of a table that was read: its kind, its values, and why it is not used.
 
 _SHOWN = 3  # values of a category
 _LONGEST = 18  # letters of a value
@@ -672,34 +701,34 @@ def describe_columns(
     drop: tuple[str, ...],
     leaking: list[str],
 ) -> Iterator[ColumnAsRead]:
-    """Give out what there is to say of each column.
+    """Yield a description of each column.
 
     Parameters
     ----------
     table : DataFrame
         The columns as the file has them.
     X : DataFrame
-        Those that are learned from, as they were read, and the target.
+        The features and the target, as they were parsed.
     kinds : mapping of str to Kind
         Their kinds.
     names : list of str or None, default=None
-        The columns of the file, in order; of those that are not in `table`, no value was read. None is those of it.
+        The columns of the file, in order. Columns that are not in `table` were not read. None: those of `table`.
     target : str
         The column to predict.
     group : str or None
-        The column that says whose rows are whose.
+        The column that identifies the group of each row.
     ids : tuple of str
-        The columns that name rows.
+        The columns with row IDs.
     drop : tuple of str
-        The columns that were to be left out.
+        The columns that the user left out.
     leaking : list of str
-        The columns that predict the target almost perfectly by themselves.
+        The columns that alone predict the target almost perfectly.
     """
     given: dict[str | None, str] = {target: "target", group: "group"}
     given.update({**dict.fromkeys(ids, "id"), **dict.fromkeys(drop, "dropped")})
     for name in table.columns if names is None else names:
         if name not in table:
-            yield ColumnAsRead(name, given[name], 0.0, None, "", f"left out by {option('drop')}, and not read")
+            yield ColumnAsRead(name, given[name], 0.0, None, "", f"left out by {option('drop')}, not read")
             continue
         column, read = table[name], X.get(name, table[name])
         kind = kinds.get(name, Kind("category"))
@@ -725,7 +754,7 @@ def _example(column: Any) -> str:
         return low if low == high else f"{low} to {high}"
     if values.dtype.kind == "M":
         return f"{values.min():%Y-%m-%d} to {values.max():%Y-%m-%d}"
-    counts = values.value_counts()  # the most frequent ones, in a fixed order
+    counts = values.value_counts()  # the most frequent ones; ties in a fixed order
     most = sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))[:_SHOWN]
     some = [_short(str(value)) for value, _ in most]
     some = some[:1] if counts.iloc[0] == 1 or some[0].endswith("...") else some
@@ -736,11 +765,11 @@ def _remark(column: Any, kind: Kind, role: str, *, is_given: bool) -> str:
     if role == "dropped":
         return f"left out by {option('drop')}"
     if role == "group":
-        return "says whose rows are whose"
+        return "identifies groups"
     if role == "id":
-        return "names rows" if is_given else "left out: all values differ"
+        return "row ID" if is_given else "not used: all values differ"
     if role == "constant":
-        return "left out: one value only" if column.notna().any() else "left out: empty"
+        return "not used: constant" if column.notna().any() else "not used: empty"
     if kind.name == "number" and len(kind.form) > 1:
         return f"written with {kind.form[1:]}"
     if kind.name == "date":
@@ -749,7 +778,7 @@ def _remark(column: Any, kind: Kind, role: str, *, is_given: bool) -> str:
         if _has_leading_zeros(column):
             return "codes with leading zeros"
         if column.nunique() > FEW_VALUES:
-            return "the most frequent, and others"
+            return f"{_MOST_CATEGORIES - 1} most frequent, others merged"
     return ""
 
 
@@ -888,13 +917,18 @@ def _unreadable(table: Any, X: Any, kinds: Mapping[str, Kind], where: str) -> It
             continue
         lost = table[name].notna().to_numpy() & X[name].isna().to_numpy()
         if lost.any():
-            values, example = _count(int(lost.sum()), "value"), quoted(table[name].to_numpy()[lost.argmax()], 20)
-            form = f" written {order}" if (order := date_order(kind.form)) and kind.name == "date" else ""
-            one = lost.sum() == 1
-            yield (
-                f"{values} of {quoted(name)}{where} {'is' if one else 'are'} not {'a ' if one else ''}"
-                f"{kind.name if one else kind.plural}{form} ({example}) and {'counts' if one else 'count'} as missing."
-            )
+            example = quoted(table[name].to_numpy()[lost.argmax()], 20)
+            yield count_as_missing(int(lost.sum()), name, kind, where.strip(), example)
+
+
+def count_as_missing(number: int, name: str, kind: Kind, where: str = "", example: str = "") -> str:
+    """Return a sentence about values that count as missing, because they are not numbers or not dates."""
+    form = f" written {order}" if kind.name == "date" and (order := date_order(kind.form)) else ""
+    where, example = f" {where}" * bool(where), f" ({example})" * bool(example)
+    values, what, count = "1 value", f"a {kind.name}", "counts"
+    if number > 1:
+        values, what, count = f"{number:,} values", kind.plural, "count"
+    return f"{values} of {quoted(name)}{where} cannot be read as {what}{form}{example} and {count} as missing."
 
 
 def _unused(table: Any, kinds: Mapping[str, Kind], where: str) -> Iterator[str]:
