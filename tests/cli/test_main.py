@@ -17,7 +17,7 @@ def words(result):
 
 @pytest.mark.parametrize(("arguments", "sentence"), [
     (("certify", "--n-samples", 500, "--bag-size", "1.5"), "write 1"),
-    (("certify", "--n-samples", 500, "--bag-size", "half"), "--bag-size is a number of rows"),
+    (("certify", "--n-samples", 500, "--bag-size", "half"), "--bag-size must be a number of rows"),
     (("certify", "--n-samples", 1), "n_samples"),
     (("certify", "--n-samples", 500, "--n-bags", "many"), "--n-bags is a whole number"),
     (("plan", "--n-samples", 100, "--epsilon", 0.001, "--delta", 0.05), "No plan with at most"),
@@ -52,7 +52,7 @@ def test_debug_shows_the_traceback(run):
     assert "Traceback" in run("--debug", "measure", "none.csv", "--target", "y").output
 
 
-@pytest.mark.parametrize("command", ["certify", "plan", "measure", "interval", "sets", "demo", "reproduce"])
+@pytest.mark.parametrize("command", ["certify", "plan", "measure", "interval", "sets", "compare", "demo", "reproduce"])
 def test_every_command_has_an_example(run, command):
     result = run(command, "--help")
     assert result.exit_code == 0

@@ -424,7 +424,7 @@ _add("compare_versions", lambda: {"old": regressor(), "new": retrained(), "X": P
 _add(
     "Versions.bags_for", lambda: {"share": 0.1}, lambda: sb.compare_versions(regressor(), retrained(), POINTS).bags_for
 )
-for _name in ("epsilon", "epsilon_of_any_rows", "explain"):
+for _name in ("epsilon", "epsilon_of_any_rows", "explain", "in_short"):
     _add(f"VersionsCertificate.{_name}", lambda: {"delta": 0.1}, lambda _name=_name: getattr(
         measuring.VersionsCertificate(sb.Subbagging(5).resolve(50), 3, 2, n_bags=100), _name))  # fmt: skip
 _add("Perturbations.flips", lambda: {"rule": None}, lambda: sb.leave_one_out(classifier(), POINTS).flips)
