@@ -72,5 +72,5 @@ print(compare_errors(models[size], stumps, "brier"))
 print(compare_errors({"trees": models[size], "stumps": stumps, "constant": constant}, loss="zero_one"))
 
 # %%
-# **Next:** :doc:`How good is it, really? <../../errors>` says which losses have a proved interval, how often intervals cover in
-# simulations, and what is not promised.
+# **Next:** :doc:`How good is it, really? <../../errors>` says which losses have a proved interval, how often intervals
+# cover in simulations, and what is not promised.
