@@ -118,7 +118,7 @@ def test_messy_table_is_read_with_remarks(office_file):
     assert data.X["price"].tolist()[:2] == [1000.5, 2000.5]
     assert data.groups.tolist()[:5] == ["000", "000", "000", "000", "001"]
     assert data.as_read.lines() == [
-        "5 columns beside the target and the group: 2 numbers, 1 category; 2 left out (1 constant, 1 id).",
+        "5 columns besides the target and the group: 2 numbers, 1 category; 2 not used (1 constant, 1 id).",
         "The file was read as Windows-1252 (Latin-1), because it is not UTF-8, with ';' between columns and with ',' "
         "for decimals.",
         "Not used, because it is constant: 'same'.",
@@ -336,7 +336,7 @@ def test_unused_columns_are_described(tmp_path):
     ]  # fmt: skip
     assert (found.columns[0].n_values, found.columns[0].remark) == (None, "left out by drop, not read")
     assert 1 <= found.columns[2].n_values < 20
-    assert "1 left out (dropped)" in found.conclusion()
+    assert "1 not used (dropped)" in found.conclusion()
 
 
 def test_task_of_a_large_table_follows_from_the_targets_of_all_rows(tmp_path):

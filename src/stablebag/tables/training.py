@@ -422,7 +422,7 @@ def read_table(
     >>> _ = path.write_text("\n".join(["size;town;price", *rows]))
     >>> table = read_table(path, "price")
     >>> print(table.as_read.conclusion())
-    2 columns beside the target: 1 number, 1 category.
+    2 columns besides the target: 1 number, 1 category.
     >>> table.task, table.y[:2].tolist()
     ('regression', [100.5, 103.5])
     >>> model = BaggedRegressor(table.pipeline(DecisionTreeRegressor()), n_bags=20, random_state=0)
