@@ -349,7 +349,9 @@ class TrainingTable:
         new = self.reading.read_new(path, needs_target=needs_target)
         if needs_target and self.task == "classification" and new.y is not None and not set(new.y) & set(self.y):
             theirs, ours = (listed(sorted(set(map(printable, y)))) for y in (new.y, self.y))
-            raise TableError(f"The classes in {path} ({theirs}) are not those of the training table ({ours}).")
+            raise TableError(
+                f"The classes in {path} ({theirs}) are not those of the training table ({ours}). Check their spelling."
+            )
         return new
 
 
@@ -638,8 +640,9 @@ def _infinite_values(frame: Any, names: Any) -> Iterator[str]:
 
 def _check_enough(target: str, n_rows: int) -> None:
     if n_rows < 2:
-        how_many = "is missing in every row" if not n_rows else "has a value in one row only. At least two are needed"
-        raise TableError(f"The target {target!r} {how_many}.")
+        if n_rows:
+            raise TableError(f"The target {target!r} has a value in one row only. At least two are needed.")
+        raise TableError(f"The target {target!r} is missing in every row. Choose another target.")
 
 
 def _leaks(X: Any, y: np.ndarray, task: str, groups: Any) -> list[Leak]:
