@@ -888,8 +888,8 @@ def _check_formulas(sheet: Any, path: Path) -> None:
     with get_source() as content:
         while chunk := content.read(_CHUNK):
             for match in _NO_RESULT.finditer(tail + chunk):
-                if b't="str"' not in match[1]:
-                    cell = re.search(rb'\br="([A-Z]+\d+)"', match[1])
+                if not re.search(rb"""\bt=["']str["']""", match[1]):
+                    cell = re.search(rb"""\br=["']([A-Z]+\d+)["']""", match[1])
                     where = f" in cell {cell[1].decode()}" if cell else ""
                     raise TableError(
                         f"The sheet {quoted(sheet.title)} of {path} has a formula without a stored result{where}. Open "
