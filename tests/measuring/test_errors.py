@@ -24,6 +24,7 @@ from stablebag import (
 )
 from stablebag.measuring import BoundedLoss
 from stablebag.measuring.losses import LARGEST, declared, loss_function
+from stablebag.proving.error_bounds import expected_spread
 
 X, Y = load_diabetes(return_X_y=True)
 X, Y = X[:120], Y[:120]
@@ -185,7 +186,10 @@ def test_the_proved_interval_holds_what_the_certificates_say():
     assert error.rho == pytest.approx(120 * bound.remainder**2 / error.losses.var(ddof=1))
     assert error.measured_rho < error.rho
     said = error.interval(kind="proved").guarantee
-    assert said.startswith("Proved for every learner: with probability 95% over the draw of independent rows, this")
+    assert said.startswith(
+        "Proved for every learner: with probability 95% over the draw of independent rows and of the bags, this fitted"
+    )
+    assert bound.remainder == pytest.approx(200 * math.sqrt(2 * expected_spread(120, 10, 400) / 120))
     assert "if all targets are from 0 to 400" in said
     wide = leave_one_out_error(regressor().fit(X, Y), "absolute")
     assert wide.rho > error.rho
@@ -212,6 +216,16 @@ def test_where_nothing_is_proved_it_says_why_and_the_asymptotic_interval_is_an_a
     said = error.interval().guarantee
     assert "That is assumed, not proved." in said
     assert "proved to be" not in said
+
+
+def test_of_other_schemes_the_bags_as_they_are_bound_the_remainder():
+    model = regressor(scheme=BernoulliSubbagging(10)).fit(X, Y)
+    error = leave_one_out_error(model, "absolute")
+    said = error.interval(kind="proved").guarantee
+    assert "over the draw of independent rows, this fitted" in said
+    assert error.rho > leave_one_out_error(regressor(scheme=Subbagging(10)).fit(X, Y), "absolute").rho
+    every = regressor(scheme=Subbagging(2), n_bags="all").fit(X[:9], Y[:9])
+    assert "independent rows, this" in leave_one_out_error(every, "absolute").interval(kind="proved").guarantee
 
 
 def test_small_bags_of_many_rows_prove_the_asymptotic_interval():

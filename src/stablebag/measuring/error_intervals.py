@@ -25,8 +25,9 @@ from stablebag.measuring.losses import LARGEST, BoundedLoss, Declared, declared
 from stablebag.models.average import BagAverage
 from stablebag.models.fitted import fitted
 from stablebag.models.rows import RowSource, take_rows
-from stablebag.proving.error_bounds import ErrorBound, largest_proving_size, spread_without_each
+from stablebag.proving.error_bounds import ErrorBound, expected_spread, largest_proving_size, spread_without_each
 from stablebag.resampling.covariance import largest_eigenvalue
+from stablebag.resampling.schemes import Subbagging
 from stablebag.resampling.unequal import ClusterSubbagging, StratifiedSubbagging
 
 # docs/proofs.md, 17: what is proved of the distance between the two, and what is measured.
@@ -91,17 +92,31 @@ class LossSource:
         average.refuse_units_in_every_bag()
         kept, n = np.unique(self.of_rows), average.law.n_samples
         scale = proved.lipschitz * proved.scale
-        if not average.drawn and average.law.is_symmetric and len(kept) == n:
-            return ErrorBound.of_all_bags(average.law, proved.upper, proved.lipschitz, proved.scale)
         eigenvalue, inclusion = fitted(self.model).cached(
             "eigenvalue", lambda: largest_eigenvalue(average.bags, weights)
         )
-        spread = fitted(self.model).cached(
-            "spread without each", lambda: spread_without_each(average.bags, weights, eigenvalue, np.arange(n))
-        )
-        remainder = scale * math.sqrt(2 * float(spread[kept].sum())) / len(kept)
+        if self.holds_over_draws:
+            n_bags = len(average.bags) if average.drawn else math.inf
+            spread = n * fitted(self.model).cached(
+                "expected spread", lambda: expected_spread(n, int(average.law.bag_size), n_bags)
+            )
+        else:
+            all_spreads = fitted(self.model).cached(
+                "spread without each", lambda: spread_without_each(average.bags, weights, eigenvalue, np.arange(n))
+            )
+            spread = float(all_spreads[kept].sum())
+        remainder = scale * math.sqrt(2 * spread) / len(kept)
         drift = min(scale * math.sqrt(eigenvalue * n / len(kept)), 2 * scale * inclusion)
         return ErrorBound(len(kept), proved.upper, remainder, drift)
+
+    @property
+    def holds_over_draws(self) -> bool:
+        """Whether the remainder is bounded on average over the draw of bags, and not for the bags as they are.
+
+        So it is for bags of a fixed size if all rows are predicted: it is smaller then.
+        """
+        law, n = self.average.law, self.average.law.n_samples
+        return type(law.scheme) is Subbagging and len(np.unique(self.of_rows)) == n
 
     def _refuse_bags_that_look(self) -> None:
         if isinstance(self.average.law.scheme, StratifiedSubbagging | ClusterSubbagging):
@@ -312,8 +327,8 @@ class Evidence:
         share = f"{100 * level:g}%"
         if kind == "proved":
             return (
-                f"Proved for every learner: with probability {share} over the draw of independent {self.noun.plural}, "
-                f"{what} is in this interval{self._given_range}."
+                f"Proved for every learner: with probability {share} over the draw of independent {self.noun.plural}"
+                f"{self._and_bags}, {what} is in this interval{self._given_range}."
             )
         losses = "losses" if len(self.sources) == 1 else "differences of losses"
         assumed = f"the mean of {len(self.losses):,} {losses} is nearly normal, which rare large ones can spoil"
@@ -338,6 +353,12 @@ class Evidence:
         )
 
     @property
+    def _and_bags(self) -> str:
+        """Whether the probability is also over the draw of bags."""
+        drawn = any(source.average.drawn and source.holds_over_draws for source in self.sources)
+        return " and of the bags" if drawn else ""
+
+    @property
     def _way_to_a_proof(self) -> str:
         """Which bag size would make rho small, at the same spread of the losses."""
         n = self.sources[0].average.law.n_samples
@@ -351,8 +372,13 @@ class Evidence:
 
     @property
     def _given_range(self) -> str:
+        """What has to be true of new rows."""
         first = self.sources[0]
-        if first.average.classes is not None or not first.name:
+        if first.average.classes is not None:
+            return (
+                "" if first.name == "probability" else f", if there are only these {len(first.average.classes)} classes"
+            )
+        if not first.name:
             return ""
         low, high = first.average.interval
         return f", if all targets are from {low:g} to {high:g}"

@@ -2,13 +2,14 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy import stats
 from scipy.optimize import minimize_scalar
 
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.covariance import dense_eigenvalue
-from stablebag.resampling.law import ResolvedScheme
 
 # docs/proofs.md, 17: the mean loss at the training rows, each predicted by the bags without it, minus the expected loss
 # of the fitted model at a new row, is a mean of independent centred terms, plus a remainder, plus a drift.
@@ -16,6 +17,8 @@ from stablebag.resampling.law import ResolvedScheme
 _MOST_EXACT = 2e8  # operations for the eigenvalues of the bags without each row
 _MOST_PAIRS = 1e11  # operations to count the bags without each two rows
 _BLOCK_BYTES = 2**26
+_TAIL = 1e-12  # of how many bags are without a row
+_MOST_BAGS_LISTED = 2000  # beyond which a moment of their number is bounded in closed form
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,7 @@ class ErrorBound:
     --------
     All bags of 100 of 1,000 rows, and a loss in [0, 1] with Lipschitz constant 1:
 
-    >>> from stablebag import Subbagging
-    >>> bound = ErrorBound.of_all_bags(Subbagging(100).resolve(1000), upper=1, lipschitz=1, scale=0.5)
+    >>> bound = ErrorBound.of_subbags(1000, 100, math.inf, upper=1, lipschitz=1, scale=0.5)
     >>> round(bound.half_width(0.95), 4)
     0.094
     """
@@ -49,17 +51,16 @@ class ErrorBound:
     drift: float
 
     @classmethod
-    def of_all_bags(cls, law: ResolvedScheme, upper: float, lipschitz: float, scale: float) -> "ErrorBound":
-        """Return the bound for all bags of a law under which all rows are alike.
+    def of_subbags(
+        cls, n: int, bag_size: int, n_bags: float, upper: float, lipschitz: float, scale: float
+    ) -> "ErrorBound":
+        """Return the bound before any bag is drawn: for so many bags of a size, or infinitely many, and their draw.
 
-        `scale` is the largest possible standard deviation of outputs over bags: half the range of the predictions.
+        `scale` is the largest possible standard deviation of outputs over bags: half the range of the predictions. The
+        drift is bounded in root mean square over the draw.
         """
-        n = law.n_samples
-        if n < 3:
-            return cls(n, upper, math.inf, lipschitz * scale * math.sqrt(law.constant))
-        squares = (n - 1) * law.without_one().constant
-        remainder = lipschitz * scale * math.sqrt(2 * squares / n)
-        return cls(n, upper, remainder, lipschitz * scale * math.sqrt(law.constant))
+        remainder = lipschitz * scale * math.sqrt(2 * expected_spread(n, bag_size, n_bags) / n)
+        return cls(n, upper, remainder, lipschitz * scale * math.sqrt(_expected_square(n, bag_size, n_bags)))
 
     def half_width(self, confidence_level: float, *, differs: bool = False) -> float:
         """Return half the length of an interval that holds with this probability, for every learner.
@@ -107,6 +108,55 @@ def largest_proving_size(n: int, scale: float, square: float) -> int:
         middle = (size + high + 1) // 2
         size, high = (middle, high) if is_enough(middle) else (size, middle - 1)
     return size
+
+
+def expected_spread(n: int, bag_size: int, n_bags: float) -> float:
+    """Return the `spread_without_each` of drawn bags of a size, on average over their draw; at most, for any row.
+
+    Of k bags without a row, some are without a second one, too. What they predict differs because the law differs, and
+    because other bags are averaged (docs/proofs.md, 17). It does not grow with the number of bags.
+
+    >>> round(expected_spread(1000, 100, math.inf), 6)  # (100 / 899) (999 / 998) where all bags are averaged
+    0.111346
+    >>> round(expected_spread(1000, 100, n_bags=1000), 2)
+    0.24
+    """
+    if n < 3 or bag_size > n - 2:
+        return math.inf
+    if math.isinf(n_bags):
+        return float((n - 1) * _expected_square(n - 1, bag_size, n_bags))
+    law = stats.binom(n_bags, 1 - bag_size / n)  # of the bags without a row
+    counts = np.arange(max(1, law.ppf(_TAIL)), law.isf(_TAIL) + 1)
+    squares = _expected_square(n - 1, bag_size, counts)
+    return (n - 1) * (float(law.pmf(counts) @ squares) + 8 * _TAIL)  # no square is above 4
+
+
+def _expected_square(n: int, bag_size: int, n_bags: Any) -> Any:
+    """The mean over rows of (f - f_i)^2 in units of the variance over bags, on average over the draw of the bags.
+
+    A row in every bag has the middle of the range in place of an average over no bags.
+    """
+    p = bag_size / n
+    counts = np.asarray(n_bags, dtype=float)
+    with np.errstate(under="ignore"):
+        of_law = p / (1 - p) / (n - 1) * (1 + (1 - p) / (p * counts))
+        found = of_law + p / counts + _noise_outside(counts, p) + p**counts
+    return float(found) if counts.ndim == 0 else found
+
+
+def _noise_outside(n_bags: np.ndarray, p: float) -> Any:
+    """E (1 - K / B)^2 / K over K > 0, for the number K of B bags without a row."""
+    # E 1/K is at most E 1/(K+1) + E 3/((K+1)(K+2)), with equality in the limit.
+    inverse = 1 / ((n_bags + 1) * (1 - p)) + 3 / ((n_bags + 1) * (n_bags + 2) * (1 - p) ** 2)
+    bound = np.where(np.isinf(n_bags), 0.0, inverse - (1 + p) / n_bags + 2 * p**n_bags / n_bags)
+    listed = np.atleast_1d(n_bags)
+    if listed.max() > _MOST_BAGS_LISTED:
+        return bound
+    exact = np.empty(len(listed))
+    for place, number in enumerate(listed):
+        counts = np.arange(1, number + 1)
+        exact[place] = stats.binom.pmf(counts, number, 1 - p) @ ((1 - counts / number) ** 2 / counts)
+    return np.minimum(bound, exact.reshape(np.shape(n_bags)))
 
 
 def spread_without_each(bags: Bags, weights: np.ndarray | None, eigenvalue: float, rows: np.ndarray) -> np.ndarray:
