@@ -779,13 +779,14 @@ def write(
     except ImportError as error:
         raise ImportError("Reports need jinja2, matplotlib and bokeh: pip install 'stablebag[report]'.") from error
     colophon = Colophon.of(study) if colophon is None else colophon
-    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(_part("page.html.jinja"))
+    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(part("page.html.jinja"))
     curves, changes = _curves(study, colophon), _changes(study, colophon)
     contents = Contents(study, colophon, Values.of(study, rows), data)
     chart = interactive(curves, changes)
-    scripts = [chart.library, chart.script, _part("page.js")]
+    scripts = [chart.library, chart.script, part("page.js")]
     n_points, n_compared = len(study.bagged.prediction), study.compared.n_points
     page = template.render(
+        style=part("page.css"),
         colophon=colophon,
         study=study,
         facts=contents.facts,
@@ -846,7 +847,8 @@ def _guaranteed(facts: Facts, study: Study) -> str:
     )
 
 
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """Return the text of a file of this room: a template, styles or a script."""
     return files("stablebag.showing.report").joinpath(name).read_text(encoding="utf-8")
 
 
