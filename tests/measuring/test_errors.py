@@ -7,6 +7,7 @@ from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_linnerud
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from stablebag import (
@@ -16,6 +17,7 @@ from stablebag import (
     ClassicalBagging,
     FixedRange,
     ObservedRange,
+    ParquetTable,
     StratifiedSubbagging,
     Subbagging,
     certify,
@@ -321,3 +323,37 @@ def test_an_error_keeps_its_interval_when_saved_and_not_when_its_model_is_fitted
     model.fit(X[:60], Y[:60])
     with pytest.raises(ValueError, match="The model was fitted again since"):
         fresh.interval()
+
+
+def test_intervals_of_extreme_targets_are_those_of_usual_ones_in_another_unit():
+    models = [
+        regressor(estimator=KNeighborsRegressor(3), prediction_range=FixedRange(0, 400 * unit)).fit(X, Y * unit)
+        for unit in (1.0, 2.0**600)
+    ]
+    usual, error = (leave_one_out_error(model, "absolute") for model in models)
+    for kind in ("asymptotic", "proved"):
+        ends = np.array(tuple(usual.interval(kind=kind)))
+        np.testing.assert_allclose(tuple(error.interval(kind=kind)), ends * 2.0**600, rtol=1e-6)
+    assert error.rho == pytest.approx(usual.rho)
+    assert error.measured_rho == pytest.approx(usual.measured_rho, rel=1e-4)
+    assert len(repr(error.interval())) < 90
+
+
+def test_tables_larger_than_memory_have_intervals(tmp_path):
+    table = pytest.importorskip("pandas").DataFrame(X, columns=[f"x{k}" for k in range(10)])
+    pytest.importorskip("pyarrow")
+    table.assign(y=Y).to_parquet(tmp_path / "rows.parquet", row_group_size=50)
+    there = regressor().fit(ParquetTable(tmp_path / "rows.parquet", target="y"))
+    here = regressor().fit(table, Y)
+    found = [leave_one_out_error(model, "absolute").interval() for model in (there, here)]
+    np.testing.assert_allclose(tuple(found[0]), tuple(found[1]))
+
+
+def test_of_several_outputs_a_loss_of_all_has_a_proved_interval():
+    rows, targets = load_linnerud(return_X_y=True)
+    model = regressor(estimator=LinearRegression(), scheme=Subbagging(3)).fit(rows, targets)
+    loss = BoundedLoss(lambda f, y: np.minimum(np.linalg.norm(f - y, axis=1), 100), 1.0, 100)
+    error = leave_one_out_error(model, loss)
+    assert error._source.declared.scale == pytest.approx(200 * math.sqrt(3))
+    assert 0 < error.measured_rho < error.rho
+    assert error.value in error.interval(kind="proved")

@@ -11,6 +11,7 @@ from scipy import stats
 
 from stablebag._checks import check_real, refuse_value
 from stablebag._wording import (
+    ROUNDING,
     ROWS,
     Noun,
     count_bags,
@@ -200,7 +201,11 @@ class Evidence:
     @classmethod
     def of(cls, sources: list[LossSource], losses: list[np.ndarray]) -> "Evidence":
         """Return it for one model, or for the difference of the first and the second."""
-        difference = losses[0] - losses[1] if len(losses) == 2 else losses[0]
+        difference = losses[0]
+        if len(losses) == 2:
+            largest = max(float(np.abs(each).max()) for each in losses)
+            difference = losses[0] - losses[1]
+            difference[np.abs(difference) <= ROUNDING * largest] = 0.0
         if not sources[0].average.units.are_rows:
             of_units = np.unique(sources[0].of_rows, return_inverse=True)[1]
             difference = np.bincount(of_units, weights=difference) / np.bincount(of_units)
@@ -213,12 +218,17 @@ class Evidence:
 
     @property
     def value(self) -> float:
-        return float(self.losses.mean())
+        return self.unit * float((self.losses / self.unit).mean())
+
+    @cached_property
+    def unit(self) -> float:
+        """The largest loss in size: squares in this unit stay floats."""
+        return float(np.abs(self.losses).max()) or 1.0
 
     @cached_property
     def variance(self) -> float:
-        """The variance of the mean, if losses were independent."""
-        return float(self.losses.var(ddof=1)) / len(self.losses) if len(self.losses) > 1 else math.nan
+        """The variance of the mean in squared units, if losses were independent."""
+        return float((self.losses / self.unit).var(ddof=1)) / len(self.losses) if len(self.losses) > 1 else math.nan
 
     @cached_property
     def proved(self) -> tuple[ErrorBound | None, str]:
@@ -235,14 +245,15 @@ class Evidence:
         bound = self.proved[0]
         if bound is None:
             return math.inf
-        with np.errstate(divide="ignore"):
-            return float(np.float64(bound.remainder) ** 2 / self.variance)
+        with np.errstate(divide="ignore", over="ignore"):
+            return float(np.float64(bound.remainder / self.unit) ** 2 / self.variance)
 
     @cached_property
     def measured(self) -> float:
-        """An estimate of a bound on the mean square of the remainder, without bagging noise; NaN from too few bags.
+        """An estimate of a bound on the remainder's mean square in squared units, without bagging noise.
 
-        Each factor is from one half of the bags, so that their noise is independent and has no part in the product.
+        Each factor is from one half of the bags, so that their noise is independent and has no part in the product. It
+        is NaN where too few bags are without any two rows.
         """
         first = self.sources[0]
         kept, n = np.unique(first.of_rows), first.average.law.n_samples
@@ -252,6 +263,7 @@ class Evidence:
         changes = first.changes(units, others)
         if len(self.sources) == 2:
             changes = changes - self.sources[1].changes(units, others)
+        changes /= self.unit
         changes[:, units[:, None] == others] = np.nan
         products = changes[0] * changes[1]
         known = np.isfinite(products)
@@ -302,7 +314,7 @@ class Evidence:
                 f"With {count_bags(len(self.sources[0].average.bags))}, too few are without any two "
                 f"{self.noun.plural} to measure how much losses depend on the same ones. Use more or smaller bags."
             )
-        return float(stats.t.isf(tail, n - 1)) * math.sqrt(self.variance + self.measured)
+        return self.unit * float(stats.t.isf(tail, n - 1)) * math.sqrt(self.variance + self.measured)
 
     @property
     def _measured_or_nan(self) -> float:
@@ -334,7 +346,7 @@ class Evidence:
         assumed = f"the mean of {len(self.losses):,} {losses} is nearly normal, which rare large ones can spoil"
         start = f"About {share} of such intervals contain {what}, if"
         if self.rho <= SMALL_RHO and (bound := self.proved[0]) is not None:
-            shift = bound.drift / math.sqrt(self.variance)
+            shift = bound.drift / self.unit / math.sqrt(self.variance)
             return (
                 f"{start} {assumed}. Nothing is assumed of the learner: dependence between the losses adds at most "
                 f"{_share(self.rho)} to their variance (rho) and shifts their mean by at most {rounded_up(shift)} "
@@ -364,7 +376,7 @@ class Evidence:
         n = self.sources[0].average.law.n_samples
         strengths = [source.declared for source in self.sources]
         scale = sum(each.lipschitz * each.scale for each in strengths)
-        size = largest_proving_size(n, scale, SMALL_RHO * self.variance * n)
+        size = largest_proving_size(n, scale / self.unit, SMALL_RHO * self.variance * n)
         if size < 1:
             return f"With {n:,} {self.noun.plural}, no bag size would prove it."
         are = f"1 {self.noun.singular}" if size == 1 else f"at most {size:,} {self.noun.plural}"
@@ -466,7 +478,7 @@ def signed_up(value: float) -> str:
 
 def signed_down(value: float) -> str:
     """Return a lower end, which may be negative, rounded down."""
-    if value >= 1000:
+    if 1000 <= value < 1e15:
         return f"{math.floor(value):,}"
     return rounded_down(value) if value >= 0 else f"-{rounded_up(-value)}"
 
