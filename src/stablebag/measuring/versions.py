@@ -22,10 +22,12 @@ from stablebag._wording import (
 from stablebag.measuring.causes import (
     BlockEffect,
     Blocks,
+    ChangedRow,
     Kinds,
     Part,
     count_fits,
     kinds_of_points,
+    single_rows,
     some_points,
     steps,
 )
@@ -270,6 +272,9 @@ class Versions(Result):
     parts : tuple of Part, or None
         The parts of the change that are due to rows that left, to rows that came, and to what else differs; None before
         `with_parts`.
+    single_rows : tuple of ChangedRow, or None
+        The rows, or groups, that left or came and whose own part of the change is beyond bagging noise; None before
+        `with_parts`.
     """
 
     old: np.ndarray
@@ -291,6 +296,7 @@ class Versions(Result):
     kinds: Kinds | None = None
     blocks: tuple[BlockEffect, ...] | None = None
     parts: tuple[Part, ...] | None = None
+    single_rows: tuple[ChangedRow, ...] | None = None
     _compared: tuple[Any, Any, Any, Any] | None = None  # both models, the points and the blocks of rows
 
     alpha = ALPHA
@@ -398,7 +404,7 @@ class Versions(Result):
                     outputs = pairs.outputs(both)
                     differences = pairs.differences(outputs)
                     noises.append(pairs.noise(outputs, differences)[0])
-                    if blocks is not None and name in kept:
+                    if pairs.drawn and name in kept:
                         kept[name].append(_looked_at(differences[:n_pairs], some, looked_at))
                     prediction = pairs.predictions(both)[1]
                     ends.append(prediction[:, 1] if pairs.binary else prediction)
@@ -408,10 +414,15 @@ class Versions(Result):
             name = "learner" if name == "other" and self.differences.is_learner_alone else name
             parts.append(Part(name, end - start, noise))
             before, start = after, end
-        found = self.blocks
-        if blocks is not None:
-            found = blocks.apart(*(np.concatenate(each, axis=1) for each in kept.values()))
-        return replace(self, parts=tuple(parts), blocks=found)
+        found, single = self.blocks, None
+        if not old.derandomized_:
+            left, came = (np.concatenate(each, axis=1) for each in kept.values())
+            single = single_rows(old, self.rows.gone, left, came=False)
+            if not self.differences.bags:  # then the bags with the new rows are those of the new version
+                single += single_rows(new, self.rows.new, came, came=True)
+                found = None if blocks is None else blocks.apart(left, came)
+        ranked = None if single is None else tuple(sorted(single, key=lambda row: -row.change))
+        return replace(self, parts=tuple(parts), blocks=found, single_rows=ranked)
 
     def _models(self) -> tuple[Any, Any, Any, Any]:
         if self._compared is None:
@@ -530,7 +541,18 @@ class Versions(Result):
             for part in self.parts
         ]
         listed = f"{', '.join(sizes[:-1])} and {sizes[-1]}"
-        return f"Typical parts of the change: {listed}. At every point they add up to the change."
+        return f"Typical parts of the change: {listed}. At every point they add up to the change.{self._singly()}"
+
+    def _singly(self) -> str:
+        """Name the single rows whose own part is beyond noise; "" if there are none."""
+        rows = self.single_rows or ()
+        if not rows:
+            return ""
+        named = [f"{printable(row.name)} ({'came' if row.came else 'left'}, {number(row.change)})" for row in rows[:3]]
+        more = f", and {len(rows) - 3:,} more" if len(rows) > 3 else ""
+        noun = self.rows.noun
+        which = f"{noun.count(len(rows))} alone {'has' if len(rows) == 1 else 'have'} a part beyond noise"
+        return f" {which}: {', '.join(named)}{more}."
 
     def _in_blocks(self) -> str:
         if self.blocks is None:
@@ -617,6 +639,7 @@ class Versions(Result):
             "differences": asdict(self.differences),
             "parts": parts or None,
             "blocks": blocks if self.blocks is not None else None,
+            "single_rows": [{**row._asdict(), "name": str(row.name)} for row in self.single_rows or ()],
             "kinds": kinds,
             "guarantee": None if self.guarantee is None else self.guarantee.to_dict(),
             "summary": self.topics,
