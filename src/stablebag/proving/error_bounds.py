@@ -252,7 +252,7 @@ def _largest_ratio(bags: Bags, weights: np.ndarray, without: np.ndarray, rows: n
 # ----------------------------------------------------------------------------------------------------------------- plan
 # How large bags may be, and how many rows it takes, for a proved interval of a wished width.
 
-_SPARED = 1.01  # the part of the width that is left for fewer bags
+_SIZE = 0.95  # of the largest bags that are proved: the last 5 % would take most of the bags
 _SHARES = (0.5, 0.1, 0.01)  # of the rows in a bag, for which the plan says how many rows it takes
 _MOST_ROWS = 10**9
 
@@ -331,7 +331,7 @@ def plan_error(
     max_bags: int | float = 10_000,
     max_bag_size: int | None = None,
 ) -> ErrorPlan:
-    """Find the largest subbags, and then the fewest of them, for a proved interval of the wished width."""
+    """Find large subbags, and then the fewest of them, for a proved interval of the wished width."""
     about = {"upper": upper, "lipschitz": lipschitz, "scale": range_length / 2}
 
     def width(n: int, size: int, n_bags: int | float) -> float:
@@ -361,13 +361,12 @@ def plan_error(
             f"No bags of {n_samples:,} rows, at most {count_bags(max_bags)}, prove an interval of width "
             f"{error_width:g} for the error. Possible: {', or '.join(ways) or 'nothing; use a larger error_width'}."
         )
-    most = n_samples - 2 if max_bag_size is None else min(n_samples - 2, max_bag_size)
-    spared = _SPARED if math.isfinite(max_bags) and width(n_samples, 1, max_bags) * _SPARED <= error_width else 1.0
-    low, high = 1, most
+    low, high = 1, n_samples - 2
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if width(n_samples, middle, max_bags) * spared <= error_width else (low, middle - 1)
-    size, n_bags = low, max_bags
+        low, high = (middle, high) if width(n_samples, middle, max_bags) <= error_width else (low, middle - 1)
+    size, n_bags = max(1, low if math.isinf(max_bags) else math.floor(_SIZE * low)), max_bags
+    size = size if max_bag_size is None else min(size, max_bag_size)
     if isinstance(max_bags, int):
         few, many = 1, max_bags
         while few < many:
