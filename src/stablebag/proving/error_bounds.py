@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 from scipy.optimize import minimize_scalar
 
+from stablebag._checks import check_real, refuse_value
 from stablebag._wording import count_bags, paragraphs, preformatted, rounded_up
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.covariance import dense_eigenvalue
@@ -23,6 +24,14 @@ _MOST_PAIRS = 1e11  # operations to count the bags without each two rows
 _BLOCK_BYTES = 2**26
 _TAIL = 1e-12  # of how many bags are without a row
 _MOST_BAGS_LISTED = 2000  # beyond which a moment of their number is bounded in closed form
+
+
+def check_confidence_level(value: Any, owner: str) -> float:
+    """Return a confidence level as a float in (0, 1)."""
+    level = check_real(value, "confidence_level", owner, high=1.0, open_low=True)
+    if level == 1:
+        raise refuse_value("confidence_level", owner, "below 1", level, "no finite interval is certain.")
+    return level
 
 
 @dataclass(frozen=True)
