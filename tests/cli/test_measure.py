@@ -195,7 +195,7 @@ def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
     for path, options, sentence in (
         (clinic, ("--group", "patientid"), "There is no column 'patientid' in the table. Did you mean 'patient_id'?"),
         (clinic, ("--group", "pressure"), "The column 'pressure' is the target, so it cannot be the group."),
-        (tmp_path / "holes.csv", ("--group", "patient_id"), "The group 'patient_id' is missing in row 3,"),
+        (tmp_path / "holes.csv", ("--group", "patient_id"), "The group 'patient_id' is missing in row 3;"),
         (clinic, ("--group", "patient_id", "--test-size", 0.98), "30 of the 30 groups are held out and none is left"),
     ):
         result = run("measure", path, "--target", "pressure", *options, *QUICK)
