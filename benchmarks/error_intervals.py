@@ -117,6 +117,8 @@ def _of_mean(losses: np.ndarray) -> tuple[float, float]:
 def _splits(design: Design, X: np.ndarray, y: np.ndarray, splits: Any) -> np.ndarray:
     means = []
     for train, test in splits.split(X):
+        if design.targets is imbalanced and len(np.unique(y[train])) < 2:
+            continue
         means.append(design.losses(design.fit(X[train], y[train]), X[test], y[test]).mean())
     return np.array(means)
 
@@ -157,9 +159,10 @@ def simulate(name: str, n: int, repetitions: int, seed: int = 0) -> dict[str, tu
         found = intervals(design, model, X, y)
         risk = float(design.losses(model, points, targets, places).mean())
         risks = dict.fromkeys(found, risk)
-        kept = design.fit(X[n // 5 :], y[n // 5 :])
-        found["held out"] = _of_mean(design.losses(kept, X[: n // 5], y[: n // 5]))
-        risks["held out"] = float(design.losses(kept, points, targets, places).mean())
+        if design.targets is not imbalanced or len(np.unique(y[n // 5 :])) == 2:
+            kept = design.fit(X[n // 5 :], y[n // 5 :])
+            found["held out"] = _of_mean(design.losses(kept, X[: n // 5], y[: n // 5]))
+            risks["held out"] = float(design.losses(kept, points, targets, places).mean())
         for method, (low, high) in found.items():
             covered.setdefault(method, []).append(low <= risks[method] <= high)
             widths.setdefault(method, []).append(high - low)
