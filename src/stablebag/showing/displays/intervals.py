@@ -144,7 +144,9 @@ class IntervalDisplay(Display):
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel, title=title)
         for axis in (ax.xaxis, ax.yaxis):
             write_numbers(axis)
-        ax.legend()
+        low, high = ax.get_ylim()
+        ax.set_ylim(low, high + 0.15 * (high - low))  # room for the legend, which hides no interval there
+        ax.legend(loc="upper center", ncols=3)
         return self
 
 
