@@ -126,7 +126,7 @@ class IntervalDisplay(Display):
         lower, upper, level = self.intervals.lower, self.intervals.upper, self.intervals.confidence_level
         title = f"{percent(level)} prediction intervals ({self.intervals.method})"
         bounded = np.isfinite(lower) & np.isfinite(upper)
-        style = {"color": BAGGED, "alpha": 0.35, "linewidth": 2, "label": "interval"}
+        style = {"color": BAGGED, "alpha": 0.55, "linewidth": 2, "label": "interval"}
         self.bars_ = ax.vlines(self.x[bounded], lower[bounded], upper[bounded], **style)
         if not bounded.all():
             title += f", {(~bounded).sum():,} infinite and not drawn"
