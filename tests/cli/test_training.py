@@ -68,7 +68,8 @@ def test_models_are_imported_and_take_parameters():
     for name, words in (("oak", "There is no model 'oak'"), ("sklearn.tree:Oak", "has no 'Oak'"),
                         ("no.such:Thing", "cannot be imported"), ("math:sqrt", "is not a scikit-learn estimator"),
                         ("os:abort", "is not a scikit-learn estimator"), ("forrest", "Did you mean 'forest'"),
-                        ("sklearn.svm.SVR", "Did you mean 'sklearn.svm:SVR'"), ("sklearn.svm:SVRR", "Did you mean sklearn.svm:SVR"),
+                        ("sklearn.svm.SVR", "Did you mean 'sklearn.svm:SVR'"),
+                        ("sklearn.svm:SVRR", "Did you mean sklearn.svm:SVR"),
                         ("sklearn.cluster:KMeans", "KMeans is a clusterer. Pass a regressor."),
                         ("sklearn.svm:SVC", "SVC is a classifier, but the target has numbers. Pass a regressor, or"),
                         ("logistic", "is not for regression")):  # fmt: skip

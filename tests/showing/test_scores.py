@@ -120,7 +120,7 @@ def test_short_names_of_metrics_are_understood(short, name):
 
 
 def test_nothing_is_suggested_for_an_unlike_name():
-    with pytest.raises(ValueError, match="There is no metric 'foo'. Common ones are r2"):
+    with pytest.raises(ValueError, match=r"There is no metric 'foo'\. Common ones are r2"):
         checked_metric("foo")
 
 
