@@ -195,7 +195,7 @@ def test_what_is_no_group_is_said_in_a_sentence(run, clinic, tmp_path):
     for path, options, sentence in (
         (clinic, ("--group", "patientid"), "There is no column 'patientid' in the table. Did you mean 'patient_id'?"),
         (clinic, ("--group", "pressure"), "The column 'pressure' is the target, so it cannot be the group."),
-        (tmp_path / "holes.csv", ("--group", "patient_id"), "The group 'patient_id' is missing in row 3,"),
+        (tmp_path / "holes.csv", ("--group", "patient_id"), "The group 'patient_id' is missing in row 3;"),
         (clinic, ("--group", "patient_id", "--test-size", 0.98), "30 of the 30 groups are held out and none is left"),
     ):
         result = run("measure", path, "--target", "pressure", *options, *QUICK)
@@ -412,9 +412,9 @@ def test_what_was_chosen_is_in_the_command_of_the_report_and_chooses_it_again(ru
 def test_with_a_cache_nothing_is_fitted_twice_and_the_numbers_are_the_same(run, table, tmp_path):
     given = ["measure", table, "--target", "ill", *QUICK, "--cache", tmp_path / "kept"]
     outputs = [run(*given, "--json", tmp_path / f"{k}.json").output for k in range(2)]
-    assert "fits are taken from" not in outputs[0]
-    assert "20 of 20 fits are taken from" in outputs[1]
-    assert "5 of 5 fits are taken from" in outputs[1]
+    assert "fits were loaded from" not in outputs[0]
+    assert "20 of 20 fits were loaded from" in outputs[1]
+    assert "5 of 5 fits were loaded from" in outputs[1]
     assert (tmp_path / "0.json").read_text() == (tmp_path / "1.json").read_text()
 
 
