@@ -93,6 +93,11 @@ def measure(**options: Any) -> None:
       stablebag measure visits.csv --target outcome --group patient_id
       stablebag measure 'sales/*.parquet' --target price --max-memory 2GB
     """
+    measure_table(options, "stablebag " + shlex.join(sys.argv[1:]))
+
+
+def measure_table(options: Mapping[str, Any], command: str) -> None:
+    """Do what `stablebag measure` does with these options; the report has the command that makes it again."""
     table, test = options["table"], options["test"]
     refuse_ending(options["output"], "--output", ".html", ".htm")
     for path in (options["output"], options["json_path"]):
@@ -104,7 +109,7 @@ def measure(**options: Any) -> None:
     rows = _read(options)
     for metric in options["metrics"]:
         checked_metric(metric, rows.task)
-    run_study(rows, options, "stablebag " + shlex.join(sys.argv[1:]))
+    run_study(rows, options, command)
 
 
 @dataclass(frozen=True)

@@ -680,8 +680,8 @@ def _predicts(
         return f"Unclear until the next line is settled. {text}", UNKNOWN
     text = f"{'Yes' if found.is_smaller else 'It seems so'}. {text}"
     if COSTS_ACCURACY in cases:
-        worse = next(loss for loss in losses if loss.base is not None and _is_worse(loss))
-        return f"{text} But bagging costs accuracy: its {worse.name} is {_next_to_base(worse)}.", WARNING
+        larger = next(loss for loss in losses if loss.base is not None and _is_worse(loss))
+        return f"{text} But bagging costs accuracy: its {larger.name} is {_next_to_base(larger)}.", WARNING
     if any(loss.name == "log loss" and _is_too_sure(loss) for loss in losses[1:]):
         return f"{text} But it is too sure where it is wrong.", WARNING
     return text, GOOD
