@@ -274,9 +274,9 @@ def test_sentences_are_about_groups():
     with pytest.raises(ValueError, match=r"With 2 bags, \d+ groups, such as group 'p\d+', are never left out"):
         leave_one_out(many, X[:1])
     moved = leave_one_out(bagged(n_bags=50).fit(X, Y, groups=pd.Series(GROUPS, name="patient_id")), X[:2])
-    assert repr(moved).startswith("Perturbations by 14 groups at 2 points")
+    assert repr(moved).startswith("Perturbations: 14 groups left out one at a time, 2 points")
     assert moved.to_frame().columns[0] == "group"
-    with pytest.raises(ValueError, match="What is left out here are groups"):
+    with pytest.raises(ValueError, match="here groups of several rows were left out"):
         moved.in_sample()
 
 

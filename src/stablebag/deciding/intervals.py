@@ -344,7 +344,7 @@ def jackknife_intervals_refit(
     method = _check_method(method, (*METHODS, CVPlus.name), owner, delta)
     if not hasattr(estimator, "fit") or isinstance(estimator, type) or is_classifier(estimator):
         raise refuse_type("estimator", owner, "an unfitted regressor", estimator, "intervals are about numbers.")
-    column = one_column(y, owner, "take one column at a time.", warn=False)
+    column = one_column(y, owner, "pass one column at a time.", warn=False)
     X, y = as_table(X, "X", owner), as_reals(column, "y", owner, "numbers")
     check_consistent_length(X, y)
     n, units = len(y), units_for(estimator, X, len(y), None, groups, owner)
