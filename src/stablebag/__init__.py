@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from stablebag.measuring.leave_one_out import leave_one_out as leave_one_out
     from stablebag.measuring.refits import leave_one_out_refit as leave_one_out_refit
     from stablebag.measuring.suspects import suspects as suspects
+    from stablebag.measuring.versions import compare_versions as compare_versions
     from stablebag.models.estimators import BaggedClassifier as BaggedClassifier
     from stablebag.models.estimators import BaggedRegressor as BaggedRegressor
     from stablebag.models.forgetting import forget as forget
@@ -73,6 +74,7 @@ else:
             "measuring.leave_one_out": ["leave_one_out"],
             "measuring.refits": ["leave_one_out_refit"],
             "measuring.suspects": ["suspects"],
+            "measuring.versions": ["compare_versions"],
             "models.estimators": ["BaggedClassifier", "BaggedRegressor"],
             "models.forgetting": ["forget", "learn"],
             "models.functions": ["FunctionClassifier", "FunctionRegressor"],

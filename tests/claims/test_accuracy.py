@@ -117,9 +117,9 @@ def test_a_loss_that_is_larger_by_chance_is_told_as_what_was_seen(rng):
 def test_few_held_out_rows_are_too_few_to_say_and_nothing_is_recommended(rng, n):
     verdict = of_classes(rng.random(n), np.resize([1, 0, 0, 0], n))
     assert verdict.headline == (
-        f"{n} held-out rows are too few to say whether the bagged model beats a constant ({n // 4} of class 'yes')."
+        f"{n} held-out rows ({n // 4} of class 'yes') are too few to say whether the bagged model beats a constant."
     )
-    assert verdict.advice.startswith("Hold out more rows (--test-size, --test)")
+    assert verdict.advice.startswith("Hold out more rows (test_size)")
     assert "Use the bagged model" not in everything(verdict)
 
 
@@ -127,7 +127,7 @@ def test_many_rows_with_few_of_a_class_are_too_few_as_well(rng):
     y = np.zeros(300, dtype=int)
     y[:3] = 1
     verdict = of_classes(rng.random(300), y, 0.01)
-    assert "300 held-out rows are too few" in verdict.headline
+    assert "300 held-out rows (3 of class 'yes') are too few" in verdict.headline
     assert "(3 of class 'yes')" in verdict.headline
     y[:60] = 1
     assert "too few" not in everything(of_classes(rng.random(300), y, 0.2))
@@ -135,7 +135,7 @@ def test_many_rows_with_few_of_a_class_are_too_few_as_well(rng):
 
 def test_held_out_rows_of_one_class_cannot_show_a_ranking(rng):
     verdict = of_classes(rng.random(50), np.zeros(50, dtype=int), 0.02)
-    assert "50 held-out rows are too few" in verdict.headline
+    assert "50 held-out rows (0 of class 'yes') are too few" in verdict.headline
     assert "All 50 held-out rows have the same target" in verdict.reasons[0]
 
 
@@ -292,9 +292,9 @@ def test_rows_of_one_group_count_once(rng):
     y, x = level[groups] + 0.1 * rng.normal(size=300), guess[groups] + 0.1 * rng.normal(size=300)
     assert "too few" not in of_numbers(0.3 * x, y).headline
     said = of_numbers(0.3 * x, y, groups=groups).headline
-    assert said == ("300 held-out rows are too few to say whether the bagged model beats a constant (of 6 groups).")
+    assert said == ("300 held-out rows (of 6 groups) are too few to say whether the bagged model beats a constant.")
     in_time = of_numbers(0.3 * x, y, groups=pd.Series(groups, name="span of time")).headline
-    assert in_time.endswith("beats a constant (of 6 spans of time).")
+    assert in_time.startswith("300 held-out rows (of 6 spans of time) are too few")
     many = np.repeat(np.arange(100), 3)
     level = rng.normal(size=100)[many]
     assert of_numbers(level, level + rng.normal(size=300), groups=many).case == "stabilized"

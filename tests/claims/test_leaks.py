@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 
 from stablebag.cli.main import main
-from stablebag.tables.columns import about_ratings
-from stablebag.tables.leakage import about_copies, about_leaks, about_time, in_time, leaks
+from stablebag.tables.columns import rating_warnings
+from stablebag.tables.leakage import copy_warnings, leak_warnings, leaks, time_order, time_order_warnings
 from stablebag.tables.roles import suggest_group
 from stablebag.tables.training import read_table
 
@@ -25,7 +25,7 @@ def rng():
 def asked(X, y, target="y"):
     """What is asked about the columns of a table."""
     task = "regression" if np.asarray(y).dtype.kind == "f" else "classification"
-    return about_leaks(leaks(pd.DataFrame(X), np.asarray(y), task), target)
+    return leak_warnings(leaks(pd.DataFrame(X), np.asarray(y), task), target)
 
 
 # ----------------------------------------------------------------------------------- one column predicts the target
@@ -37,7 +37,7 @@ def test_a_fee_that_only_defaulters_pay_is_asked_about(rng):
     found = asked({"income": rng.normal(size=500), "collections_fee": fee}, np.where(default, "yes", "no"), "default")
     assert found == [
         "collections_fee alone predicts default almost perfectly (collections_fee > 0: balanced accuracy 1.000 on 100 "
-        "held-out rows). That is often too good to be true: is it known at the time of prediction? If not, add "
+        "held-out rows). Is it known at the time of prediction? If not, it leaks the target: add "
         "drop=['collections_fee']."
     ]
 
@@ -133,29 +133,29 @@ def daily(rng, n=300):
 
 def test_daily_sales_follow_each_other_in_time(rng):
     X, sales = daily(rng)
-    (said,) = about_time(in_time(X, sales, "regression"), "sales")
-    assert said.startswith("The rows follow each other in time (date), and sales is alike in neighbouring rows")
+    (said,) = time_order_warnings(time_order(X, sales, "regression"), "sales")
+    assert said.startswith("The rows are a time series (by date), and sales is similar in neighbouring rows")
     assert said.endswith("If you predict the future, hold out the latest rows.")
     mixed = rng.permutation(300)
-    assert in_time(X.iloc[mixed], sales[mixed], "regression")  # in any order of the file
-    assert in_time(X.assign(date=np.arange(300)).rename(columns={"date": "day"}), sales, "regression")
-    assert in_time(X, np.where(sales > np.median(sales), "high", "low"), "classification")
+    assert time_order(X.iloc[mixed], sales[mixed], "regression")  # in any order of the file
+    assert time_order(X.assign(date=np.arange(300)).rename(columns={"date": "day"}), sales, "regression")
+    assert time_order(X, np.where(sales > np.median(sales), "high", "low"), "classification")
 
 
 def test_dates_without_a_memory_are_not_a_series(rng):
     X, _ = daily(rng)
-    assert in_time(X, rng.normal(size=300), "regression") is None
-    assert about_time(None, "sales") == []
-    assert in_time(X, rng.choice(["a", "b"], 300), "classification") is None
+    assert time_order(X, rng.normal(size=300), "regression") is None
+    assert time_order_warnings(None, "sales") == []
+    assert time_order(X, rng.choice(["a", "b"], 300), "classification") is None
 
 
 def test_dates_of_birth_and_rows_sorted_by_class_are_not_a_series(rng):
     born = pd.to_datetime("1950-01-01") + pd.to_timedelta(rng.integers(0, 20_000, 300), unit="D")
     age = (pd.Timestamp("2024-01-01") - born).days.to_numpy() / 365
-    assert in_time(pd.DataFrame({"date_of_birth": born}), age, "regression") is None
-    assert in_time(pd.DataFrame({"joined": born}), age, "regression") is None  # neither regular nor in order
+    assert time_order(pd.DataFrame({"date_of_birth": born}), age, "regression") is None
+    assert time_order(pd.DataFrame({"joined": born}), age, "regression") is None  # neither regular nor in order
     iris = load_iris(as_frame=True)
-    assert in_time(iris.data.assign(number=np.arange(150)), iris.target.to_numpy(), "classification") is None
+    assert time_order(iris.data.assign(number=np.arange(150)), iris.target.to_numpy(), "classification") is None
 
 
 # --------------------------------------------------------------------------------- groups, copies and ratings
@@ -165,8 +165,8 @@ def test_held_out_visits_of_patients_that_were_trained_on_are_counted(rng):
     visits = pd.DataFrame({"patient_id": np.repeat(np.arange(60), 5), "bmi": rng.normal(size=300)})
     mixed = visits.iloc[rng.permutation(300)]
     said = suggest_group(mixed[:240], mixed[240:])
-    assert said.startswith("60 of 60 rows held out belong to groups that were trained on (patient_id)")
-    assert said.endswith("add group='patient_id': it holds out whole groups.")
+    assert said.startswith("60 of 60 held-out rows belong to groups in the training rows (patient_id)")
+    assert said.endswith("add group='patient_id', which holds out whole groups.")
     assert suggest_group(visits[:240], visits[240:]) == ""  # other patients are held out
     assert suggest_group(mixed.rename(columns={"patient_id": "dose"})[:240], mixed[240:]) == ""
 
@@ -181,7 +181,7 @@ def test_a_column_of_groups_that_is_dropped_or_names_rows_is_still_one(rng, tmp_
         return read_table(tmp_path / "t.csv", "y", **options).as_read.warned
 
     (said,) = warned(drop=("patient_id",))
-    assert said.startswith("The column patient_id, which is left out, has 40 values in 120 rows.")
+    assert said.startswith("The dropped column patient_id has 40 values in 120 rows.")
     assert "use group='patient_id' instead of drop=['patient_id']" in said
     assert "use group='patient_id' instead of ids" in warned(ids=("patient_id",))[0]
     assert warned(group="patient_id") == warned(drop=("x",)) == ()
@@ -189,12 +189,12 @@ def test_a_column_of_groups_that_is_dropped_or_names_rows_is_still_one(rng, tmp_
 
 def test_copies_of_training_rows_are_counted_unless_chance_makes_them(rng):
     X, y = pd.DataFrame({"a": rng.normal(size=100), "b": rng.choice(list("xy"), 100)}), rng.normal(size=100)
-    (said,) = about_copies(X, y, X[:20], y[:20])
+    (said,) = copy_warnings(X, y, X[:20], y[:20])
     assert said.startswith("20 of 20 held-out rows (100%) are exact copies of training rows")
-    assert about_copies(X[:80], y[:80], X[80:], y[80:]) == []
+    assert copy_warnings(X[:80], y[:80], X[80:], y[80:]) == []
     few = pd.DataFrame({"a": rng.integers(0, 3, 200), "b": rng.integers(0, 2, 200)})
     yes = rng.integers(0, 2, 200)
-    assert about_copies(few[:150], yes[:150], few[150:], yes[150:]) == []  # there are 12 different rows
+    assert copy_warnings(few[:150], yes[:150], few[150:], yes[150:]) == []  # there are 12 different rows
 
 
 @pytest.mark.parametrize(("values", "is_said"), [
@@ -203,13 +203,13 @@ def test_copies_of_training_rows_are_counted_unless_chance_makes_them(rng):
 ])  # fmt: skip
 def test_ratings_that_were_read_as_classes_are_named(values, is_said):
     column = pd.Series(values * 10)
-    said = about_ratings(column, "stars", "classification", None)
+    said = rating_warnings(column, "stars", "classification", None)
     assert bool(said) == is_said
-    assert about_ratings(column, "stars", "classification", "classification") == []  # as was asked for
+    assert rating_warnings(column, "stars", "classification", "classification") == []  # as was asked for
     if said:
         low, high = min(values), max(values)
         assert said[0].startswith(f"The numbers {low} to {high} of stars were read as classes without an order.")
-        assert "task='regression' treats them as numbers" in said[0]
+        assert "If they are ratings or counts, use task='regression'." in said[0]
 
 
 # ------------------------------------------------------------------------------- before the verdict, in the same order
@@ -264,7 +264,7 @@ def test_the_latest_rows_are_held_out_on_request(rng, tmp_path):
     text = " ".join(result.stdout.split())
     assert "The latest rows are held out: those with date from 2022-04-07 on." in text
     assert "Trained on 96 rows, held out 24." in text
-    assert "follow each other in time" not in text
+    assert "are a time series" not in text
     assert "both decide which rows are held out" in run("--time", "date", "--group", "promo").output
     assert "There is no column 'dat' in the table. Did you mean 'date'?" in " ".join(
         run("--time", "dat").output.split()

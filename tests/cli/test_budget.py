@@ -64,6 +64,20 @@ def test_the_first_pair_that_there_is_time_for_is_taken():
     assert (load_of(4000, limit=seconds[-1] / 2).n_bags) == budget.LADDER[-1][0]  # and no fewer
 
 
+def test_more_than_500_bags_are_used_only_where_they_take_little_time_and_memory():
+    each = 1.15 * (0.2 / 2)  # seconds that a bag of 2,000 rows takes on two workers
+    others = 1.15 * (200 * 0.6 / 2 + 0.8)
+    assert load_of(4000, limit=12 * (2000 * each + others) + 1e-6).n_bags == 2000
+    assert load_of(4000, limit=12 * (2000 * each + others) - 1e-3).n_bags == 1000
+    assert load_of(4000, limit=12 * (1000 * each + others) - 1e-3).n_bags == 500
+    assert load_of(4000, limit=10**6, n_bags=300).n_bags == 300
+    # 2,000 bags of 2,501 rows have more rows in all than 500 bags of 10,000.
+    assert [load_of(n, limit=10**6).n_bags for n in (5_000, 5_002, 10_000, 10_002)] == [2000, 1000, 1000, 500]
+    load = load_of(4000, limit=10**6)
+    assert "usual" not in load.sentence
+    assert load.chosen[:2] == ("--n-bags", "2000")
+
+
 def test_the_bagged_model_is_refitted_without_10_rows_if_there_is_time_and_more_if_that_takes_little():
     each = 1.15 * 250 * 0.2 / 2 + 0.03  # half of the bags contain a row
     others = 1.15 * ((500 * 0.2 + 200 * 0.6) / 2 + 0.8)

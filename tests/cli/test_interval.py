@@ -34,7 +34,7 @@ def test_known_targets_are_held_against_the_intervals(run, table, tmp_path):
     inside = known["cost"].between(frame["lower"], frame["upper"]).mean()
     assert f"{percent(inside)} of the known targets are inside." in words(result)
     assert "9 jackknife intervals at level 0.9" in words(result)
-    assert "9 of these 9 rows are exact copies of training rows: the model has seen their targets." in words(result)
+    assert "9 of these 9 rows are exact copies of training rows, so the model has seen their targets." in words(result)
     known.assign(cost=known["cost"] + 1).to_csv(tmp_path / "known.csv", index=False)
     result = run("interval", table, *arguments, "--n-bags", 20, "--jobs", 1)
     assert "of the known targets are inside." in words(result)

@@ -11,7 +11,7 @@ pytest.importorskip("skops.io")
 QUICK = ("--n-bags", 20, "--jobs", 1)
 
 
-SEEN = "120 of these 120 rows are exact copies of training rows: the model has seen their targets."
+SEEN = "120 of these 120 rows are exact copies of training rows, so the model has seen their targets."
 
 
 def words(result):

@@ -58,6 +58,12 @@ def regressor(**options: Any) -> Any:
 
 
 @functools.cache
+def retrained() -> Any:
+    """The regressor fitted to other targets, the same for all."""
+    return sb.BaggedRegressor(Ridge(), n_bags=20, random_state=0).fit(X, Y + 1)
+
+
+@functools.cache
 def of_outputs() -> Any:
     """A fitted regressor of two outputs, the same for all."""
     return sb.BaggedRegressor(Ridge(), n_bags=20, random_state=0).fit(X, BOTH)
@@ -395,6 +401,10 @@ _add("leave_one_out_error of rows", lambda: {"rows": np.array([0, 3]), "random_s
      lambda: functools.partial(sb.leave_one_out_error, regressor()))  # fmt: skip
 _add("leave_one_out_error of one output", lambda: {"model": of_outputs().output(1), "loss": "absolute"},
      lambda: sb.leave_one_out_error)  # fmt: skip
+_add("BoundedLoss", lambda: {"function": lambda prediction, y: abs(prediction - y), "lipschitz": 1.0, "upper": 400.0},
+     lambda: measuring.BoundedLoss)  # fmt: skip
+_add("LeaveOneOutError.interval", lambda: {"confidence_level": 0.9, "kind": "asymptotic"},
+     lambda: sb.leave_one_out_error(regressor()).interval)  # fmt: skip
 _add("stability_test", lambda: {**_REFIT, "epsilon": 0.5, "delta": 0.1, "n_samples": 4, "alpha": 0.05,
      "X_unlabelled": None, "n_jobs": 1, "random_state": 0})  # fmt: skip
 _add("StabilityTest.power", lambda: {"true_delta": 0.05}, lambda: measuring.stability_test(
@@ -404,6 +414,15 @@ _add("StabilityTest.ceiling", lambda: {"true_delta": 0.05}, lambda: measuring.st
 _add("suspects", lambda: {"model": regressor(), "X": POINTS, "k": 3, "alpha": 0.05, "rows": None,
      "random_state": None},
      lambda: lambda **arguments: sb.suspects(**arguments).usual)  # fmt: skip
+_add("compare_versions", lambda: {"old": regressor(), "new": retrained(), "X": POINTS, "by": None,
+     "rows": dict.fromkeys(range(N), "all")},
+     lambda: lambda **arguments: sb.compare_versions(**arguments).change)  # fmt: skip
+_add(
+    "Versions.bags_for", lambda: {"share": 0.1}, lambda: sb.compare_versions(regressor(), retrained(), POINTS).bags_for
+)
+for _name in ("epsilon", "epsilon_of_any_rows", "explain"):
+    _add(f"VersionsCertificate.{_name}", lambda: {"delta": 0.1}, lambda _name=_name: getattr(
+        measuring.VersionsCertificate(sb.Subbagging(5).resolve(50), 3, 2, n_bags=100), _name))  # fmt: skip
 _add("Perturbations.flips", lambda: {"rule": None}, lambda: sb.leave_one_out(classifier(), POINTS).flips)
 _add("Perturbations", lambda: {"prediction": np.array([1.0, 2.0]), "left_out": np.array([[1.0, 2.5], [0.5, 2.0]]),
      "rows": np.array([0, 1]), "distances": None, "bags": None, "noise_known": True, "scope": None},
@@ -548,6 +567,7 @@ _add(
 
 MADE_BY = {
     "BagPredictions": "predict_once",
+    "ErrorInterval": "LeaveOneOutError.interval",
     "Intervals": "predict_interval",
     "LabelSets": "predict_set",
     "LeaveOneOutError": "leave_one_out_error",
@@ -566,5 +586,7 @@ MADE_BY = {
     "StableRanking": "stable_ranking",
     "Study": "study",
     "Suspects": "suspects",
+    "Versions": "compare_versions",
+    "VersionsCertificate": "compare_versions",
     "read_table": "the command measure (test_tables.py)",
 }

@@ -1,5 +1,9 @@
+import math
+import pickle
+
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_linnerud
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
@@ -10,10 +14,16 @@ from stablebag import (
     BaggedRegressor,
     BernoulliSubbagging,
     ClassicalBagging,
+    FixedRange,
+    ObservedRange,
+    StratifiedSubbagging,
     Subbagging,
+    certify,
     leave_one_out,
     leave_one_out_error,
 )
+from stablebag.measuring import BoundedLoss
+from stablebag.measuring.losses import LARGEST, declared, loss_function
 
 X, Y = load_diabetes(return_X_y=True)
 X, Y = X[:120], Y[:120]
@@ -111,3 +121,190 @@ def test_the_error_at_some_rows_uses_their_losses(seed):
     drawn = leave_one_out_error(model, rows=50, random_state=seed)
     np.testing.assert_allclose(drawn.losses, whole.losses[drawn.rows], rtol=1e-12)
     assert len(drawn.rows) == 50
+
+
+# ------------------------------------------------------------------------------------------------------------ intervals
+
+RANGE = FixedRange(0, 400)
+
+
+def regressor(**changed):
+    settings = {"estimator": DecisionTreeRegressor(max_depth=3), "n_bags": 200, "prediction_range": RANGE}
+    return BaggedRegressor(**(settings | {"random_state": 0} | changed))
+
+
+def classifier(**changed):
+    rows = np.arange(40)
+    settings = {"estimator": DecisionTreeClassifier(max_depth=1), "n_bags": 100, "random_state": 0}
+    return BaggedClassifier(**(settings | changed)).fit(np.cos(rows)[:, None], (rows % 3 == 0).astype(int))
+
+
+def squared_changes(model, loss, y):
+    """The loss at each row without another one, less that with it: all pairs, one half of the bags each."""
+    inside, outputs = model.bags_.inclusion, model.bag_predictions(model._X)
+    halves = [slice(None)] * 2 if model.derandomized_ else [slice(0, None, 2), slice(1, None, 2)]
+    found = np.full((2, len(y), len(y)), np.nan)
+    for half, bags in enumerate(halves):
+        for i in range(len(y)):
+            for j in range(len(y)):
+                with_j, without_j = ~inside[bags, i], ~inside[bags, i] & ~inside[bags, j]
+                if i != j and without_j.any():
+                    one, two = (np.average(outputs[bags][some, i], weights=model._average.weights[bags][some])
+                                for some in (with_j, without_j))  # fmt: skip
+                    found[half, i, j] = loss(two, y[i]) - loss(one, y[i])
+    return found
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_bags": "all", "scheme": BernoulliSubbagging(3)}], ids=["drawn", "all"])
+def test_the_interval_is_widened_by_what_leaving_out_a_second_row_changes(settings):
+    n = 8
+    model = regressor(**settings).fit(X[:n], Y[:n])
+    error = leave_one_out_error(model, "absolute")
+    first, second = squared_changes(model, lambda f, y: abs(f - y), Y[:n])
+    known = ~np.isnan(first * second)
+    added = max(0.0, 2 * (n - 1) / n * np.mean((first * second)[known]))
+    variance = error.losses.var(ddof=1) / n
+    assert error.measured_rho == pytest.approx(added / variance)
+    found = error.interval(0.9)
+    half = stats.t.ppf(0.95, n - 1) * math.sqrt(variance + added)
+    assert tuple(found) == pytest.approx((max(0, error.value - half), error.value + half))
+    assert error.value in found
+    assert found.width == pytest.approx(found.high - found.low)
+    assert found.to_frame()["low"][0] == found.low
+    assert repr(found).endswith("(asymptotic)")
+
+
+def test_the_proved_interval_holds_what_the_certificates_say():
+    model = regressor(scheme=Subbagging(10), n_bags=400).fit(X, Y)
+    error = leave_one_out_error(model, "absolute")
+    low, high = error.interval(kind="proved")
+    bound = error._evidence.proved[0]
+    assert bound.drift == pytest.approx(certify(model, reused=True).mean())
+    assert bound.upper == 400
+    assert high == pytest.approx(min(400, error.value + bound.half_width(0.95)))
+    assert low == pytest.approx(max(0, error.value - bound.half_width(0.95)))
+    assert error.rho == pytest.approx(120 * bound.remainder**2 / error.losses.var(ddof=1))
+    assert error.measured_rho < error.rho
+    said = error.interval(kind="proved").guarantee
+    assert said.startswith("Proved for every learner: with probability 95% over the draw of independent rows, this")
+    assert "if all targets are from 0 to 400" in said
+    wide = leave_one_out_error(regressor().fit(X, Y), "absolute")
+    assert wide.rho > error.rho
+    some = leave_one_out_error(model, "absolute", rows=np.arange(60))
+    assert some._evidence.proved[0].remainder > bound.remainder
+    assert some._evidence.proved[0].drift > bound.drift
+
+
+@pytest.mark.parametrize(("make", "loss", "words"), [
+    (lambda: regressor(prediction_range=ObservedRange()).fit(X, Y), "absolute", "depends on the data, ObservedRange"),
+    (lambda: regressor(prediction_range=None).fit(X, Y), "absolute", "not clipped to a range"),
+    (lambda: regressor(prediction_range=FixedRange(100, 400)).fit(X, Y), "squared", "row 1 has the target 75, outside"),
+    (lambda: regressor().fit(X, Y), lambda f, y: abs(f - y), "Nothing is known of a loss of your own"),
+    (classifier, "zero_one", "which jumps. Use \"ramp\""),
+    (classifier, "log", "which has no bound"),
+    (lambda: classifier(scheme=StratifiedSubbagging(0.5)), "brier", "bags that do not depend on the data"),
+    (lambda: classifier(scheme=BernoulliSubbagging(2)), "brier", "is empty, and what it predicts depends on the class"),
+])  # fmt: skip
+def test_where_nothing_is_proved_it_says_why_and_the_asymptotic_interval_is_an_assumption(make, loss, words):
+    error = leave_one_out_error(make(), loss)
+    with pytest.raises(ValueError, match=words):
+        error.interval(kind="proved")
+    assert error.rho == math.inf
+    said = error.interval().guarantee
+    assert "That is assumed, not proved." in said
+    assert "proved to be" not in said
+
+
+def test_small_bags_of_many_rows_prove_the_asymptotic_interval():
+    rows = np.arange(1500)
+    model = BaggedClassifier(DecisionTreeClassifier(), scheme=Subbagging(1), n_bags=1500, random_state=0)
+    error = leave_one_out_error(model.fit(np.cos(rows)[:, None], rows % 3 == 0), "probability")
+    assert error.measured_rho < error.rho < 0.1
+    assert "So the interval is proved to be asymptotically exact" in error.interval().guarantee
+    some = leave_one_out_error(model, "probability", rows=20)
+    assert "Very many bags of at most" in some.interval().guarantee or some.rho < 0.1
+
+
+@pytest.mark.parametrize("name", ["absolute", "squared"])
+def test_declared_constants_of_losses_of_numbers_hold(name, seed):
+    model = regressor().fit(X, Y)
+    stated = declared(name, name, model._average, Y, np.arange(len(Y)))
+    f, g, y = np.random.default_rng(seed).uniform(0, 400, (3, 5000))
+    loss = loss_function(name, False, "")[1]
+    assert (np.abs(loss(f, y) - loss(g, y)) <= stated.lipschitz * np.abs(f - g) + 1e-6).all()
+    assert loss(f, y).max() <= stated.upper
+    assert stated.scale == 200
+
+
+@pytest.mark.parametrize("name", ["brier", "probability", "ramp"])
+def test_declared_constants_of_losses_of_probabilities_hold(name, seed):
+    rng = np.random.default_rng(seed)
+    truth = np.eye(3)[rng.integers(0, 3, 5000)]
+    f = rng.dirichlet(np.full(3, 0.3), 5000)
+    g = np.where(rng.random((5000, 1)) < 0.5, rng.dirichlet(np.full(3, 0.3), 5000), 0.98 * f + 0.02 / 3)
+    lipschitz = declared(name, name, classifier()._average, truth, np.arange(5000)).lipschitz
+    loss = loss_function(name, True, "")[1]
+    change = np.abs(((f - g) * truth).sum(axis=1)) if name == "probability" else np.linalg.norm(f - g, axis=1)
+    assert (np.abs(loss(f, truth) - loss(g, truth)) <= lipschitz * change + 1e-12).all()
+    assert 0 <= loss(f, truth).min() <= loss(f, truth).max() <= LARGEST[name]
+    if name == "ramp":
+        assert (loss(f, truth) >= loss_function("zero_one", True, "")[1](f, truth)).all()
+
+
+def test_a_loss_of_your_own_with_declared_constants_is_proved():
+    model = regressor(scheme=Subbagging(5)).fit(X, Y)
+    own = leave_one_out_error(model, BoundedLoss(lambda f, y: np.abs(f - y), 1.0, 400))
+    named = leave_one_out_error(model, "absolute")
+    assert tuple(own.interval(kind="proved")) == tuple(named.interval(kind="proved"))
+    for wrong in ({"lipschitz": -1}, {"upper": 0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            BoundedLoss(**({"function": abs, "lipschitz": 1, "upper": 1} | wrong))
+    with pytest.raises(TypeError, match="'function'"):
+        BoundedLoss("absolute", 1, 1)
+    with pytest.raises(ValueError, match="larger than declared"):
+        leave_one_out_error(model, BoundedLoss(lambda f, y: np.abs(f - y), 1.0, 10))
+
+
+def test_of_groups_each_counts_the_same():
+    groups = np.repeat(np.arange(30), np.arange(30) % 7 + 1)[:120]
+    model = regressor().fit(X[: len(groups)], Y[: len(groups)], groups=groups)
+    error = leave_one_out_error(model, "absolute")
+    found = error.interval(kind="proved")
+    means = [error.losses[groups == each].mean() for each in np.unique(groups)]
+    assert found.n == len(means)
+    assert found.value == pytest.approx(np.mean(means))
+    assert "at a new group" in found.guarantee
+    single = regressor().fit(X, Y, groups=np.arange(120))
+    alone = leave_one_out_error(single, "absolute").interval()
+    assert tuple(alone) == pytest.approx(
+        tuple(leave_one_out_error(regressor().fit(X, Y), "absolute").interval()), rel=0.1
+    )
+
+
+def test_intervals_that_would_say_nothing_are_refused():
+    constant = regressor(estimator=DecisionTreeRegressor(max_depth=1)).fit(X[:20], np.full(20, 5.0))
+    error = leave_one_out_error(constant, "absolute")
+    with pytest.raises(ValueError, match="All 20 losses are equal"):
+        error.interval()
+    assert error.interval(kind="proved").width > 0
+    with pytest.raises(ValueError, match="too few are without any two rows"):
+        leave_one_out_error(regressor(n_bags=12, scheme=Subbagging(80)).fit(X, Y), undefined="skip").interval()
+    with pytest.raises(ValueError, match="at least two rows, got 1"):
+        leave_one_out_error(regressor().fit(X, Y), rows=[3]).interval()
+    fine = leave_one_out_error(regressor().fit(X, Y))
+    for level in (0, 1, 1.5, math.nan):
+        with pytest.raises(ValueError, match="'confidence_level'"):
+            fine.interval(level)
+    with pytest.raises(ValueError, match="'kind'"):
+        fine.interval(kind="exact")
+
+
+def test_an_error_keeps_its_interval_when_saved_and_not_when_its_model_is_fitted_again():
+    model = regressor().fit(X, Y)
+    error = leave_one_out_error(model, "absolute")
+    again = pickle.loads(pickle.dumps(error))
+    assert tuple(again.interval()) == tuple(error.interval())
+    fresh = leave_one_out_error(model, "absolute")
+    model.fit(X[:60], Y[:60])
+    with pytest.raises(ValueError, match="The model was fitted again since"):
+        fresh.interval()

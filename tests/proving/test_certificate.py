@@ -783,3 +783,10 @@ def test_two_equal_outputs_are_root_two_times_one():
     for share in (0.1, 0.3, 0.6):
         assert two.epsilon(share) == pytest.approx(math.sqrt(2) * one.epsilon(share))
         assert one.epsilon(share) >= Certificate.for_targets(Subbagging(10), y).epsilon(share) - 1e-12
+
+
+def test_few_bags_of_a_larger_size_get_no_smaller_epsilon():
+    # With 4 bags the best number of rows for the exact frontier is 7, and Theorem 8 alone would take 1.
+    epsilons = [Certificate(Subbagging(m), 107, n_bags=4).epsilon(0.75, "exact") for m in (7, 8, 9, 10)]
+    assert epsilons == sorted(epsilons)
+    assert epsilons[1] == pytest.approx(0.98192330)

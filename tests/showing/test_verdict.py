@@ -182,7 +182,7 @@ def test_too_few_held_out_rows_are_an_answer():
     verdict = decide(compared(6.0, 2.0), (loss(1.0, 1.1, 1.0, n=8),), few, spread=10.0)
     assert verdict.case == "too few held-out rows"
     assert verdict.headline == (
-        "8 held-out rows are too few to say whether the bagged model beats a constant (2 of class 'yes')."
+        "8 held-out rows (2 of class 'yes') are too few to say whether the bagged model beats a constant."
     )
     assert [remark.advice for remark in verdict.remarks] == [""]
 

@@ -1,4 +1,4 @@
-"""Columns: what kind each is, how it is read, the target, and what people are told."""
+"""Columns: their kinds, how they are parsed, the target, and remarks."""
 
 import datetime
 import decimal
@@ -13,16 +13,17 @@ from sklearn.tree import DecisionTreeRegressor
 from stablebag.tables.columns import (
     Columns,
     Kind,
-    about_two_ways,
-    decide,
-    described,
-    is_called_like_an_id,
-    is_called_like_units,
-    nearly_numbers,
+    ambiguous_numbers,
+    as_targets,
+    column_remarks,
+    describe_columns,
+    infer_kinds,
+    looks_like_group_name,
+    looks_like_id_name,
     plain_column,
     split_target,
-    targets_of,
-    written,
+    target_remarks,
+    to_text,
 )
 from stablebag.tables.text import TableError
 
@@ -30,20 +31,20 @@ from stablebag.tables.text import TableError
 
 
 @pytest.mark.parametrize("name", ["patient_id", "PatientID", "Patient No", "id_patient", "user", "group", "stop_id"])
-def test_units_are_called_so(name):
-    assert is_called_like_units(name)
-    assert is_called_like_an_id(name)
+def test_group_names_are_recognised(name):
+    assert looks_like_group_name(name)
+    assert looks_like_id_name(name)
 
 
 @pytest.mark.parametrize("name", ["index", "Unnamed: 0", "row", "RowNumber", "row_id"])
-def test_rows_are_called_so(name):
-    assert is_called_like_an_id(name)
+def test_row_id_names_are_recognised(name):
+    assert looks_like_id_name(name)
 
 
 @pytest.mark.parametrize("name", ["age", "n_patient", "age_group", "zip_code", "paid", "hospital_beds", "", "room no"])
-def test_others_are_not(name):
-    assert not is_called_like_units(name)
-    assert not is_called_like_an_id(name)
+def test_other_names_are_neither_groups_nor_row_ids(name):
+    assert not looks_like_group_name(name)
+    assert not looks_like_id_name(name)
 
 
 # ---------------------------------------------------------------------------------------------------------------- kinds
@@ -54,7 +55,7 @@ def column(values, name="x"):
 
 
 def kind(values, name="x", **options):
-    return decide(column(values, name), **options).kinds[name]
+    return infer_kinds(column(values, name), **options).kinds[name]
 
 
 N = 60
@@ -77,19 +78,19 @@ COUNTED = [str(k) for k in range(N)]
     ([f"k{k}" for k in range(N)] * 2, Kind("category")), ([f"k{k}" for k in range(9)], Kind("category")),
     (COUNTED, Kind("number", ".")),
 ])  # fmt: skip
-def test_columns_are_told_apart_by_their_values(values, found):
+def test_kind_follows_from_values(values, found):
     assert kind(values) == found
 
 
-def test_whole_numbers_that_all_differ_are_ids_if_they_are_called_so():
+def test_distinct_whole_numbers_are_ids_only_with_the_name_of_an_id():
     for name in ("patient_id", "Unnamed: 0"):
         assert kind(COUNTED, name) == Kind("id")
-        assert decide(pd.DataFrame({name: np.arange(N)})).kinds[name] == Kind("id")
+        assert infer_kinds(pd.DataFrame({name: np.arange(N)})).kinds[name] == Kind("id")
         assert kind([*COUNTED, "0"], name) == Kind("number", ".")
         assert kind([f"{k}.5" for k in range(N)], name) == Kind("number", ".")
 
 
-def test_numbers_that_can_be_read_in_two_ways_go_with_the_others():
+def test_ambiguous_numbers_follow_the_other_columns_then_the_separator():
     twice = ["1.234", "5.678"]
     assert kind(twice) == Kind("number", ".")
     assert kind(twice, separator=";") == Kind("number", ",")
@@ -97,35 +98,35 @@ def test_numbers_that_can_be_read_in_two_ways_go_with_the_others():
     assert kind(["1,234"], decimal=".") == Kind("constant")
     for others, separator, form in ((["1,5", "2"], ",", ","), (["1.5", "2"], ";", ".")):
         table = pd.DataFrame({"x": twice, "other": others}, dtype=object)
-        assert decide(table, separator=separator).kinds["x"].form == form
+        assert infer_kinds(table, separator=separator).kinds["x"].form == form
 
 
-def test_kinds_can_be_chosen():
+def test_kind_can_be_given():
     assert kind(["1", "2"], chosen={"x": "category"}) == Kind("category")
     assert kind(["1,5", "n.d."], chosen={"x": "number"}) == Kind("number", ",")
     assert kind(["00012"] * 3, chosen={"x": "number"}) == Kind("number", ".")
-    with pytest.raises(TableError, match="No value of the column 'x' is a number, so kinds cannot make it one"):
+    with pytest.raises(TableError, match=r"No value of the column 'x' is a number\. Give it another kind"):
         kind(["a", "b"], chosen={"x": "number"})
     assert kind(["13.02.2020", "soon", "?"], chosen={"x": "date"}) == Kind("date", "%d.%m.%Y")
     with pytest.raises(TableError, match="No value of the column 'x' is a date"):
         kind(["a", "b"], chosen={"x": "date"})
-    with pytest.raises(TableError, match="has numbers, and kinds cannot make dates of them"):
-        decide(pd.DataFrame({"x": [1.0, 2.0]}), chosen={"x": "date"})
+    with pytest.raises(TableError, match="has numbers, which cannot be read as dates: change its kind"):
+        infer_kinds(pd.DataFrame({"x": [1.0, 2.0]}), chosen={"x": "date"})
 
 
 @pytest.mark.parametrize(("values", "classes"), [
     (["0", "1"], True), (["a", "b"], True), (["True", "False"], True), (["0,0", "1,0"], True),
     ([str(k / 9) for k in range(9)], False), (COUNTED, False), (["0.5", "1.5"], False),
 ])  # fmt: skip
-def test_classes_are_texts_or_few_whole_numbers(values, classes):
-    assert decide(column(values), target="x").has_classes == classes
+def test_target_has_classes_if_it_has_texts_or_few_whole_numbers(values, classes):
+    assert infer_kinds(column(values), target="x").has_classes == classes
 
 
 def decisive(values, units=None, **options):
-    return {name: rows.tolist() for name, rows in decide(column(values), units, **options).decisive.items()}
+    return {name: rows.tolist() for name, rows in infer_kinds(column(values), units, **options).decisive.items()}
 
 
-def test_a_row_that_alone_decides_is_known():
+def test_rows_that_alone_decide_a_kind_are_found():
     assert decisive([*COUNTED, "n.d."]) == {"x": [60]}  # without it they are numbers
     assert decisive([*COUNTED, "n.d.", "n.d."]) == {}
     assert decisive(["a", "a", "b"]) == {"x": [2]}  # without it they are constant
@@ -139,7 +140,7 @@ def test_a_row_that_alone_decides_is_known():
     assert decisive([str(k) for k in range(11)], target="x", task="regression") == {}
 
 
-def test_units_decide_with_all_of_their_rows():
+def test_groups_decide_a_kind_with_all_of_their_rows():
     assert decisive([*COUNTED, "n.d.", "n.d."], np.append(np.arange(N), [N, N])) == {"x": [60]}
     assert decisive([*COUNTED, "n.d.", "n.d."], np.append(np.arange(N), [3, 4])) == {}
 
@@ -149,8 +150,8 @@ VALUES = ["1", "2", "1.234", "1,5", "0.5", "007", "€ 3", "n.d.", None, "2020-0
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_without_any_other_row_every_column_is_read_as_it_is(seed):
-    """By hand: the table without a row is read on its own, and must be the table as it was read, without the row."""
+def test_leaving_out_any_other_row_changes_no_kind_and_no_value(seed):
+    """Parse the table without each row, and compare with the parsed table without the row."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 14))
     few = [rng.choice(len(VALUES), 3) for _ in range(3)]
@@ -162,11 +163,11 @@ def test_without_any_other_row_every_column_is_read_as_it_is(seed):
     units = pd.factorize(groups)[0]
     if units.max() == 0:
         return
-    decision = decide(table, units, separator=";")
+    decision = infer_kinds(table, units, separator=";")
     whole = Columns(decision.kinds)
     for unit in range(units.max() + 1):
         left = table[units != unit].reset_index(drop=True)
-        alone = Columns(decide(left, separator=";").kinds)
+        alone = Columns(infer_kinds(left, separator=";").kinds)
         decides = {name for name, which in decision.decisive.items() if unit in which}
         if not decides:
             pd.testing.assert_frame_equal(
@@ -206,7 +207,7 @@ def frame():
     )
 
 
-def test_columns_are_told_apart(frame):
+def test_columns_of_all_kinds_are_inferred_and_stored(frame):
     columns = Columns.of(frame.drop(columns="y"))
     assert columns.named("number") == ["age"]
     assert columns.named("category") == ["city", "smokes"]
@@ -218,7 +219,7 @@ def test_columns_are_told_apart(frame):
     assert Columns.from_dict(json.loads(json.dumps(columns.to_dict()))) == columns
 
 
-def test_the_pipeline_reads_every_kind_also_what_it_has_not_seen(frame):
+def test_pipeline_predicts_for_unknown_and_missing_values_of_every_kind(frame):
     X, y, task, dropped = split_target(frame, "y")
     assert (task, dropped) == ("regression", 0)
     columns = Columns.of(X)
@@ -229,7 +230,7 @@ def test_the_pipeline_reads_every_kind_also_what_it_has_not_seen(frame):
     assert np.isfinite(fitted.predict(strange)).all()
 
 
-def test_a_table_of_constants_has_nothing_to_learn_from():
+def test_table_of_constants_raises_an_error():
     with pytest.raises(TableError, match="no column to learn from"):
         Columns.of(pd.DataFrame({"a": [1.0] * 9})).pipeline(DecisionTreeRegressor())
 
@@ -242,18 +243,18 @@ def test_a_table_of_constants_has_nothing_to_learn_from():
     ([datetime.date(2020, 1, 2)], [pd.Timestamp("2020-01-02")]),
     (pd.to_datetime(["2020-01-02T01:00+01:00"]), [pd.Timestamp("2020-01-02")]),
 ])  # fmt: skip
-def test_columns_of_any_type_are_numbers_dates_or_texts(values, plain):
+def test_columns_of_any_type_become_numbers_dates_or_texts(values, plain):
     found = plain_column(pd.Series(values))
     assert [None if pd.isna(value) else value for value in found] == plain
 
 
-def test_bytes_and_complex_numbers_are_refused():
-    for values in ([b"a"], [1j]):
+def test_bytes_complex_numbers_and_lists_raise_an_error_with_the_option_drop():
+    for values in ([b"a"], [1j], [[1]], [{"a": 1}]):
         with pytest.raises(TableError, match="Leave it out with drop"):
             plain_column(pd.Series(values, name="x"))
 
 
-def test_another_table_is_read_as_the_training_table_was():
+def test_new_table_is_parsed_like_the_training_table():
     columns = Columns({"a": Kind("number", ",€"), "b": Kind("category"), "c": Kind("date", "%d/%m/%Y")})
     there = pd.DataFrame({"c": ["02/03/2020", "?"], "b": [2.0, np.nan], "a": ["€ 1.234,50", "7"], "d": 1})
     found = columns.read(there)
@@ -265,17 +266,17 @@ def test_another_table_is_read_as_the_training_table_was():
     assert found["c"].isna().tolist() == [False, True]
     for strange, words in (
         (there.drop(columns="b").rename(columns={"d": "B"}), r"^New.csv has no column 'b', .* Did you mean 'B'\?"),
-        (there.assign(a="?"), "The column 'a' has numbers in the training table and none in new.csv"),
-        (there.assign(c="?"), "The column 'c' has dates in the training table and none in new.csv"),
-        (there.assign(c=7), "The column 'c' has dates in the training table and none in new.csv"),
+        (there.assign(a="?"), "The column 'a' has numbers in the training table, but no value in new.csv is one"),
+        (there.assign(c="?"), "The column 'c' has dates in the training table, but no value in new.csv is one"),
+        (there.assign(c=7), "The column 'c' has dates in the training table, but no value in new.csv is one"),
     ):
         with pytest.raises(TableError, match=words):
             columns.read(strange, "new.csv")
 
 
-def test_whole_numbers_are_written_without_a_point():
-    assert written(pd.Series([2.0, np.nan])).iloc[0] == "2"
-    assert written(pd.Series([2.5, 1.0])).tolist() == ["2.5", "1.0"]
+def test_whole_numbers_become_texts_without_a_point():
+    assert to_text(pd.Series([2.0, np.nan])).iloc[0] == "2"
+    assert to_text(pd.Series([2.5, 1.0])).tolist() == ["2.5", "1.0"]
 
 
 # -------------------------------------------------------------------------------------------------------------- targets
@@ -285,7 +286,7 @@ def test_whole_numbers_are_written_without_a_point():
     ([0, 1] * 5, "classification"), (["a", "b"] * 5, "classification"), ([True, False] * 5, "classification"),
     (np.linspace(0, 1, 10), "regression"), (np.arange(30), "regression"), ([0.5, 1.5] * 5, "regression"),
 ])  # fmt: skip
-def test_the_task_is_told_by_the_target(values, task):
+def test_task_follows_from_the_target(values, task):
     table = pd.DataFrame({"a": np.arange(len(values)), "y": values})
     assert split_target(table, "y")[2] == task
 
@@ -300,11 +301,11 @@ def test_rows_without_a_target_are_dropped_and_counted():
 
 @pytest.mark.parametrize(("values", "task", "words"), [
     (["a", "a"], None, "one class only, 'a'"),
-    ([7.0, 7.0], None, "is 7 in every row: there is nothing to predict. Use another column, or add rows"),
+    ([7.0, 7.0], None, "is 7 in every row, so there is nothing to predict. Use another column, or add rows"),
     (["a", "b"], "regression", "is not a number"),
     ([1.0, np.inf], "regression", "infinite"), ([np.nan, np.nan], None, "missing in every row"),
 ])  # fmt: skip
-def test_targets_that_are_none_are_refused(values, task, words):
+def test_unusable_targets_raise_an_error(values, task, words):
     with pytest.raises(TableError, match=words):
         split_target(pd.DataFrame({"a": [1, 2], "y": values}), "y", task)
     with pytest.raises(TableError, match=r"no column 'z' in the table; it has 'a'"):
@@ -313,8 +314,8 @@ def test_targets_that_are_none_are_refused(values, task, words):
         split_target(pd.DataFrame({"Outcome": [1]}), "outcom")
 
 
-def test_large_whole_classes_are_told_apart():
-    assert targets_of(pd.Series([1e19, 2e19]), "classification", "y").tolist() == [
+def test_large_whole_numbers_are_different_classes():
+    assert as_targets(pd.Series([1e19, 2e19]), "classification", "y").tolist() == [
         "10000000000000000000", "20000000000000000000",
     ]  # fmt: skip
 
@@ -322,7 +323,7 @@ def test_large_whole_classes_are_told_apart():
 # ----------------------------------------------------------------------------------------------------------- describing
 
 
-def test_each_column_is_described():
+def test_every_column_gets_a_description():
     n = 60
     frame = pd.DataFrame(
         {
@@ -340,58 +341,128 @@ def test_each_column_is_described():
         },
         dtype=object,
     )
-    kinds = decide(frame.drop(columns=["who", "out"]), target="y").kinds
+    kinds = infer_kinds(frame.drop(columns=["who", "out"]), target="y").kinds
     X = Columns(kinds).read(frame)
-    found = described(frame, X, kinds, target="y", group="who", ids=(), drop=("out",), leaking=["many"])
+    found = describe_columns(frame, X, kinds, target="y", group="who", ids=(), drop=("out",), leaking=["many"])
     told = {column.name: (column.kind, column.n_values, column.example, column.remark) for column in found}
     assert told == {
         "y": ("target", 60, "0 to 8.429", ""),
-        "who": ("group", 3, "a, b, c", "says whose rows are whose"),
+        "who": ("group", 3, "a, b, c", "identifies groups"),
         "code": ("category", 30, "000, 001, 002, ...", "codes with leading zeros"),
         "price": ("number", 60, "0.5 to 59.5", "written with €"),
         "when": ("date", 28, "2020-01-01 to 2020-01-28", "day.month.year"),
-        "same": ("constant", 1, "x", "left out: one value only"),
-        "empty": ("constant", 0, "", "left out: empty"),
-        "name": ("id", 60, "n0, ...", "left out: all values differ"),
+        "same": ("constant", 1, "x", "not used: constant"),
+        "empty": ("constant", 0, "", "not used: empty"),
+        "name": ("id", 60, "n0, ...", "not used: all values differ"),
         "city": ("category", 2, "Oslo, Rome", ""),
         "out": ("dropped", 1, "1", "left out by drop"),
         "many": ("category", 55, "m0, m1, m2, ...", "predicts the target alone"),
     }
-    assert next(column.missing for column in described(
+    assert next(column.missing for column in describe_columns(
         frame[["city"]], X, kinds, target="y", group=None, ids=(), drop=(), leaking=[]
     )) == 1 / 3  # fmt: skip
 
 
-# ----------------------------------------------------------------------------------------------------------- other ways
+# -------------------------------------------------------------------------------------------------------------- remarks
 
 
 def columns(**values):
-    frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in values.items()})
-    return frame, Columns.of(frame)
+    return pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in values.items()})
 
 
-def test_columns_that_hardly_miss_being_numbers_are_told():
+def remarks(table, **options):
+    inferred = infer_kinds(table, chosen=options.pop("kinds", None))
+    return column_remarks(table, Columns(inferred.kinds).read(table), inferred, **options)
+
+
+def test_plain_numbers_get_no_remark():
+    numbers = [str(k / 7) for k in range(N)]
+    assert remarks(columns(a=numbers, b=[*numbers[:-1], None])) == []
+    assert remarks(pd.DataFrame({"a": np.arange(9.0), "b": np.arange(9)})) == []
+    assert remarks(columns(town=["Rome", "Oslo", None] * 20)) == []
+
+
+def test_almost_numeric_column_names_a_value_that_is_not_a_number_and_the_option():
     numbers = [str(k) for k in range(20)]
-    assert nearly_numbers(*columns(a=[*numbers, "n.d.", "n.d."], b=[*numbers, "x", None])) == [
-        "The column 'a' is a category because of 'n.d.' in 2 rows; kinds={'a': 'number'} takes it as numbers, and such "
-        "values as missing.",
-        "The column 'b' is a category because of 'x' in 1 row; kinds={'b': 'number'} takes it as numbers, and such "
-        "values as missing.",
+    assert remarks(columns(a=[*numbers, "n.d.", "n.d."], b=[*numbers, "x", None])) == [
+        "'a' is a category because of 'n.d.' in 2 rows. kinds={'a': 'number'} reads numbers and treats such values as "
+        "missing.",
+        "'b' is a category because of 'x' in 1 row. kinds={'b': 'number'} reads numbers and treats such values as "
+        "missing.",
     ]
-    assert nearly_numbers(*columns(a=["1", "2", "x", "y"], b=["01", "02", "03", "1"])) == []
-    many = nearly_numbers(*columns(**{f"x{k}": [*numbers, "?"] for k in range(9)}))
-    assert len(many) == 4
-    assert many[0].startswith("The column 'x0' is a category because of '?' in 1 row")  # and no id, though all differ
-    assert many[-1] == "So it is with 6 more columns."
+    assert remarks(columns(a=["1", "2", "x", "y"])) == []
+    *first, last = remarks(columns(**{f"x{k}": [*numbers, "?"] for k in range(9)}))
+    assert len(first) == 3
+    assert first[0].startswith("'x0' is a category because of '?' in 1 row")  # and not an ID, though all values differ
+    assert last == "The same is true of 6 more columns."
+    (sampled,) = remarks(columns(a=[*numbers, "n.d."]), n_sampled=21)
+    assert "in 1 row among the 21 rows that were looked at." in sampled
 
 
-@pytest.mark.parametrize(("texts", "said"), [
-    (["1,234", "5"], "has '1,234', where ',' was taken for a separator of thousands; decimal=',' takes it otherwise."),
-    (["1.234", "5"], "has '1.234', where '.' was taken for a decimal mark; decimal=',' takes it otherwise."),
+def test_remarks_say_which_columns_are_not_used_and_how_texts_and_dates_are():
+    table = columns(
+        code=[f"k{k}" for k in range(N)],
+        note=[f"a note about case {k}" for k in range(N)],
+        seen=["2024-01-01", "2024-01-02"] * 30,
+        when=[f"{k % 28 + 1:02d}/03/2024" for k in range(N)],
+        zip=[f"{k % 30:05d}" for k in range(N)],
+        town=[f"t{k % 55}" for k in range(N)],
+        same=["1"] * N,
+        empty=[None] * N,
+        y=[str(k / 7) for k in range(N)],
+    )
+    assert remarks(table) == [
+        "Not used, because it is empty: 'empty'.",
+        "Not used, because it is constant: 'same'.",
+        "Not used, because every value is different, as in an ID: 'code'. kinds={'code': 'text'} would use it.",
+        "Free text, turned into 64 columns of hashed words: 'note'. kinds={'note': 'category'} keeps each value whole.",
+        "Dates, turned into the day, the time of year and the weekday: 'seen', 'when' (day/month/year).",
+        "Read as categories because of leading zeros: 'zip'. kinds={'zip': 'number'} reads numbers.",
+        "Many categories: 'town'. Each bag keeps the 49 most frequent and treats the rest as one.",
+    ]
+    assert remarks(table[["note", "y"]], kinds={"note": "text"}, chosen=["note"]) == []  # the user knows
+    (many,) = remarks(pd.concat([table["same"].rename(f"x{k}") for k in range(5)], axis=1))
+    assert many == "Not used, because they are constant: 'x0', 'x1', 'x2' and 2 more."
+
+
+def test_values_that_count_as_missing_are_counted():
+    table = columns(when=[*(f"{k % 28 + 1}.3.2024" for k in range(40)), "soon"], x=["1", "n.d."] * 20 + ["?"])
+    found = remarks(table, kinds={"x": "number"}, chosen=["x"])
+    assert (
+        found[0] == "1 value of 'when' cannot be read as a date written day.month.year ('soon') and counts as missing."
+    )
+    assert found[1] == "21 values of 'x' cannot be read as numbers ('n.d.') and count as missing."
+
+
+@pytest.mark.parametrize(("texts", "remark"), [
+    (["1,234", "5"], "the ',' of '1,234' was read as a thousands separator. decimal=',' reads it the other way."),
+    (["1.234", "5"], "the '.' of '1.234' was read as a decimal mark. decimal=',' reads it the other way."),
 ])  # fmt: skip
-def test_numbers_that_can_be_read_in_two_ways_are_told(texts, said):
-    frame, _ = columns(x=texts)
-    assert about_two_ways(decide(frame)) == [f"The column 'x' {said}"]
-    assert "(and so in 2 more columns)" in about_two_ways(decide(frame.assign(y=frame["x"], z=frame["x"])))[0]
-    assert about_two_ways(decide(frame, decimal=".")) == []
-    assert about_two_ways(decide(columns(x=["1.5", "2"], y=["1", "2"])[0])) == []
+def test_numbers_with_two_readings_get_a_remark(texts, remark):
+    table = columns(x=texts)
+    assert ambiguous_numbers(infer_kinds(table)) == [f"In 'x', {remark}"]
+    (several,) = ambiguous_numbers(infer_kinds(table.assign(y=table["x"], z=table["x"])))
+    assert several.endswith("The same is true of 2 more columns.")
+    assert ambiguous_numbers(infer_kinds(table, decimal=".")) == []
+    assert ambiguous_numbers(infer_kinds(columns(x=["1.5", "2"], y=["1", "2"]))) == []
+
+
+def test_target_of_few_whole_numbers_gets_a_remark_unless_it_was_asked_for_or_warned_about():
+    def found(values, given=None, task="classification"):
+        return target_remarks(pd.Series(values, name="y"), Kind("number", "."), task, given)
+
+    assert found([0, 10, 50]) == [
+        "The target 'y' has 3 different whole numbers, read as classes. task='regression' predicts numbers instead."
+    ]
+    assert found([0, 1]) == []  # yes and no
+    assert found([1, 2, 3]) == []  # rating_warnings asks about these
+    assert found([0, 10, 50], given="classification") == []
+    assert found([0, 10, 50], task="regression") == []
+
+
+def test_target_of_numbers_with_a_word_gets_a_remark():
+    values = pd.Series([*(str(k / 7) for k in range(30)), "n.d."], dtype=object, name="y")
+    assert target_remarks(values, Kind("category"), "classification", None, values) == [
+        "The target 'y' has classes because of 'n.d.' in 1 row. kinds={'y': 'number'} predicts numbers and drops such "
+        "rows."
+    ]

@@ -1,4 +1,4 @@
-"""Files of a table: which they are, folders as columns, footers, and types of columns."""
+"""Files of a table: paths, folder columns, types of columns, and metadata."""
 
 import pickle
 
@@ -12,7 +12,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from stablebag import BaggedRegressor, ParquetTable, Subbagging
-from stablebag.tables.files import Files, Footer, Kind, Partitions, kinds_of, matrix_type
+from stablebag.tables.files import ColumnType, Files, Footer, Partitions, column_types, matrix_type
 from stablebag.tables.text import (
     Parts,
     TableError,
@@ -40,7 +40,7 @@ def names(files, nested_folder):
     return [path.removeprefix(f"{nested_folder}/") for path in files.paths]
 
 
-def test_a_folder_has_the_parquet_files_below_it_in_order(nested_folder):
+def test_folder_means_all_parquet_files_in_it_and_its_subfolders(nested_folder):
     expected = ["a.parquet", "b.parquet", "inner/c.parquet", "inner/deep/d.pq"]
     assert names(Files.of(nested_folder), nested_folder) == expected
     assert names(Files.of(nested_folder.as_uri()), nested_folder) == expected
@@ -48,7 +48,7 @@ def test_a_folder_has_the_parquet_files_below_it_in_order(nested_folder):
 
 
 @pytest.mark.parametrize("of", [str, lambda path: f"file://{path}"], ids=["path", "url"])
-def test_patterns_are_those_of_paths(nested_folder, of):
+def test_patterns_match_paths_and_urls_alike(nested_folder, of):
     assert names(Files.of(of(f"{nested_folder}/*.parquet")), nested_folder) == ["a.parquet", "b.parquet"]
     assert names(Files.of(of(f"{nested_folder}/a.parquet")), nested_folder) == ["a.parquet"]
     assert names(Files.of(of(f"{nested_folder}/inner/*/*.pq")), nested_folder) == ["inner/deep/d.pq"]
@@ -56,7 +56,7 @@ def test_patterns_are_those_of_paths(nested_folder, of):
     assert found == ["inner/c.parquet", "inner/deep/d.pq"]
 
 
-def test_the_order_of_a_list_does_not_matter(nested_folder):
+def test_order_of_a_list_of_files_does_not_matter(nested_folder):
     one, other = (
         [nested_folder / name for name in some] for some in (["a.parquet", "b.parquet"], ["b.parquet", "a.parquet"])
     )
@@ -68,15 +68,15 @@ def test_the_order_of_a_list_does_not_matter(nested_folder):
 @pytest.mark.parametrize(
     ("source", "match"),
     [
-        ("nowhere/*.parquet", "no file is there"),
-        ("nowhere.parquet", "no file is there"),
-        ([], "no file is there"),
+        ("nowhere/*.parquet", "there is no such file"),
+        ("nowhere.parquet", "there is no such file"),
+        ([], "there is no such file"),
         (3, "must be a path, a pattern"),
         (b"a.parquet", "must be a path, a pattern"),
-        ("unheard-of://place/a.parquet", "Is it a URL that pyarrow.fs understands?"),
+        ("unheard-of://place/a.parquet", "pyarrow.fs cannot open it"),
     ],
 )
-def test_what_names_no_files_is_refused(source, match):
+def test_source_without_files_raises_an_error(source, match):
     with pytest.raises((TypeError, ValueError), match=match):
         Files.of(source)
 
@@ -92,30 +92,30 @@ def test_what_names_no_files_is_refused(source, match):
         "s3://KEY:SECRET/with-a-slash@bucket/data",
     ],
 )
-def test_a_url_with_credentials_is_refused_without_repeating_them(url):
+def test_url_with_credentials_raises_an_error_that_does_not_show_them(url):
     with pytest.raises(ValueError, match="a URL without credentials") as error:
         Files.of([url])
     assert "SECRET" not in str(error.value)
     assert "SECRET" not in repr(error.value.__cause__)
 
 
-def test_a_filesystem_of_ones_own_is_neither_pickled_nor_shown(nested_folder):
+def test_user_defined_file_system_is_neither_pickled_nor_shown(nested_folder):
     own = pyarrow.fs.SubTreeFileSystem(str(nested_folder), pyarrow.fs.LocalFileSystem())
     table = ParquetTable(pyarrow.dataset.dataset("inner", filesystem=own, format="parquet"), target="y")
     assert table.n_samples == 4
     sent = pickle.dumps(table)
     assert str(nested_folder).encode() not in sent
     assert "FileSystem" not in repr(table.files)
-    with pytest.raises(ValueError, match="a filesystem of its own, which is not pickled"):
+    with pytest.raises(ValueError, match="a user-defined file system, which is not pickled"):
         pickle.loads(sent).to_memory()
 
 
-def test_a_url_is_opened_again_after_a_journey(nested_folder):
+def test_url_is_opened_again_after_unpickling(nested_folder):
     table = ParquetTable(nested_folder.as_uri(), target="y")
     assert pickle.loads(pickle.dumps(table)).to_memory()[0]["x"].tolist() == [1, 2] * 4
 
 
-def test_other_datasets_are_refused(nested_folder):
+def test_dataset_that_is_not_parquet_raises_an_error(nested_folder):
     (nested_folder / "t.csv").write_text("x,y\n1,2\n")
     for other in (
         pyarrow.dataset.dataset(pa.table({"x": [1]})),
@@ -130,7 +130,7 @@ def test_other_datasets_are_refused(nested_folder):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Three files of 0, 1 and 2 rows, one in a folder of its own, and what engines leave behind."""
+    """Three files of 0, 1 and 2 rows, one in a subfolder, and files that engines leave behind."""
     for k, name in enumerate(["b.parquet", "a.parquet", "more/c.pq", "_logs/x.parquet", ".hidden.parquet"]):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         pq.write_table(pa.table({"x": [1.0] * k, "y": [2] * k}), tmp_path / name)
@@ -142,7 +142,7 @@ def of(*given):
     return table_of(tuple(map(str, given)))
 
 
-def test_one_file_is_a_path_even_if_it_is_not_there(folder):
+def test_one_file_is_a_path_even_if_it_does_not_exist(folder):
     assert of(folder / "a.parquet") == folder / "a.parquet"
     assert of("nowhere.csv").name == "nowhere.csv"
     strange = folder / "[1].parquet"
@@ -151,7 +151,7 @@ def test_one_file_is_a_path_even_if_it_is_not_there(folder):
     assert (name_of(strange), paths_of(strange)) == ("[1].parquet", (strange,))
 
 
-def test_a_folder_a_pattern_and_several_files_are_parts_in_order(folder):
+def test_folders_patterns_and_lists_are_parts_in_the_order_of_paths(folder):
     names = [path.name for path in of(folder).paths]
     assert names == ["a.parquet", "b.parquet", "c.pq"]
     pattern = of(folder / "*.parquet")
@@ -165,20 +165,20 @@ def test_a_folder_a_pattern_and_several_files_are_parts_in_order(folder):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["*.pqt"], r"No file matches the pattern .*\*.pqt. Look at the folder"),
+        (["*.pqt"], r"No file matches the pattern .*\*.pqt. Check the folder"),
         (["more/../empty"], r"There is no Parquet file in the folder .*empty\."),
         (["a.parquet", "gone.parquet"], r"There is no file .*gone.parquet\."),
-        (["a.parquet", "notes.txt"], r"of Parquet files, and notes.txt is none"),
-        (["a.parquet", "*.parquet"], "Some file is given twice"),
+        (["a.parquet", "notes.txt"], r"must be Parquet, but notes.txt is not"),
+        (["a.parquet", "*.parquet"], "The same file is given twice"),
     ],
 )
-def test_what_is_no_table_is_refused(folder, given, said):
+def test_paths_that_are_not_a_table_raise_an_error(folder, given, said):
     (folder / "empty").mkdir()
     with pytest.raises(TableError, match=said):
         of(*(folder / name for name in given))
 
 
-def test_the_size_is_that_of_all_values(folder):
+def test_size_in_memory_counts_all_values(folder):
     assert size_in_memory(of(folder)) == 8 * 2 * (0 + 1 + 2)
     assert size_in_memory(folder / "a.parquet") == 8 * 2
     assert is_parquet(of(folder))
@@ -186,7 +186,7 @@ def test_the_size_is_that_of_all_values(folder):
     assert not is_parquet(folder / "gone.parquet")
 
 
-def test_a_damaged_file_is_refused_by_name(folder):
+def test_damaged_file_is_named_in_the_error(folder):
     (folder / "b.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(TableError, match=r"The file .*b.parquet cannot be read as Parquet: "):
         footers(Parts((folder / "a.parquet", folder / "b.parquet"), "two"))
@@ -203,7 +203,7 @@ def write(folder, *names, **more):
         pq.write_table(pa.table(rows), folder / name / "part.parquet", row_group_size=2)
 
 
-def test_folders_are_columns_of_whole_numbers_or_texts_as_for_pyarrow(tmp_path):
+def test_folder_columns_have_the_values_and_types_of_pyarrow(tmp_path):
     write(tmp_path, "a=01/b=x/c=7", "a=-3/b=5/c=__HIVE_DEFAULT_PARTITION__", "a=12/b=n%2Fm/c=3000000000")
     table = ParquetTable(tmp_path, target="y")
     X, y = table.to_memory()
@@ -216,7 +216,7 @@ def test_folders_are_columns_of_whole_numbers_or_texts_as_for_pyarrow(tmp_path):
     pd.testing.assert_frame_equal(pickle.loads(pickle.dumps(table)).take([0, 3]), X.iloc[[0, 3]])
 
 
-def test_whole_numbers_are_floats_if_a_folder_has_none(tmp_path):
+def test_folder_numbers_are_floats_if_one_is_missing(tmp_path):
     write(tmp_path, "a=1", "a=__HIVE_DEFAULT_PARTITION__")
     for rows in ([0, 1], [2], [0, 3]):
         assert ParquetTable(tmp_path, target="y").take(rows)["a"].dtype == np.float64
@@ -224,7 +224,7 @@ def test_whole_numbers_are_floats_if_a_folder_has_none(tmp_path):
 
 
 @pytest.mark.parametrize("as_frame", [False, True])
-def test_a_fit_has_the_bits_of_a_fit_to_files_with_the_column(tmp_path, as_frame):
+def test_fit_with_folder_columns_has_the_bits_of_a_fit_with_file_columns(tmp_path, as_frame):
     rng = np.random.default_rng(0)
     for year in range(4):
         x, y = rng.normal(size=50), rng.normal(size=50) + year
@@ -241,7 +241,7 @@ def test_a_fit_has_the_bits_of_a_fit_to_files_with_the_column(tmp_path, as_frame
         np.testing.assert_array_equal(model.fit(table).bag_predictions(points), expected)
 
 
-def test_a_folder_can_be_the_only_feature_and_say_whose_rows_they_are(tmp_path):
+def test_folder_columns_can_be_the_only_feature_and_the_group(tmp_path):
     write(tmp_path, "site=b/kind=u", "site=a/kind=v")
     table = ParquetTable(tmp_path, target="y", columns=["site"], groups="kind")
     assert table.to_memory()[0]["site"].tolist() == ["a", "a", "b", "b"]
@@ -251,28 +251,28 @@ def test_a_folder_can_be_the_only_feature_and_say_whose_rows_they_are(tmp_path):
 @pytest.mark.parametrize(
     ("names", "columns", "match"),
     [
-        (["x=1"], None, "it is in .*part.parquet, and in the name of a folder, too"),
-        (["a=1/a=2"], None, "two folders on the way to a file are called so"),
-        (["a=1", "b"], None, "some files are in folders that are called so, and others are not"),
+        (["x=1"], None, "it is a column of .*part.parquet, and also the name of a folder"),
+        (["a=1/a=2"], None, "two folders on the path to a file have this name"),
+        (["a=1", "b"], None, "some files are in folders with this name, and others are not"),
         (["a", "b=1"], None, "Got 'b': some files are in folders"),
         (["a=1", "b"], ["a"], "Got 'a': some files are in folders"),
     ],
 )
-def test_what_is_not_clear_is_refused_unless_it_is_left_out(tmp_path, names, columns, match):
+def test_ambiguous_folder_column_raises_an_error_unless_it_is_left_out(tmp_path, names, columns, match):
     write(tmp_path, *names, z=[1, 2, 3])
     with pytest.raises(ValueError, match=f"The 'columns' parameter of ParquetTable must be .*{match}"):
         ParquetTable(tmp_path, target="y", columns=columns)
     assert ParquetTable(tmp_path, target="y", columns=["z"]).take([1])["z"].tolist() == [3]
 
 
-def test_a_dataset_with_other_folders_is_refused(tmp_path):
+def test_dataset_with_other_folder_names_raises_an_error(tmp_path):
     write(tmp_path, "2023", "2024")
-    with pytest.raises(ValueError, match=r"folders are called column=value.*the column 'year' is neither"):
+    with pytest.raises(ValueError, match=r"folders are named column=value.*the column 'year' is neither"):
         ParquetTable(pyarrow.dataset.dataset(tmp_path, partitioning=["year"]), target="y")
     assert ParquetTable(pyarrow.dataset.dataset(tmp_path), target="y").columns == ["x"]
 
 
-def test_a_path_without_such_folders_has_no_columns():
+def test_path_without_named_folders_has_no_folder_columns():
     assert Partitions(("/data/=3/part.parquet", "/data/a/b=1.parquet")).values == {}
 
 
@@ -293,40 +293,40 @@ TYPES = {
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_numbers_have_one_type_that_depends_on_whether_any_is_missing(name):
+def test_type_of_numbers_depends_only_on_whether_any_is_missing(name):
     arrow, full, with_gaps = TYPES[name]
     schema = pa.schema([("c", arrow)])
     for nulls, dtype in (([0, 0], full), ([0, 1], with_gaps)):
-        (kind,) = kinds_of(["c"], [schema, schema], [{"c": count} for count in nulls], ("a", "b"))
+        (kind,) = column_types(["c"], [schema, schema], [{"c": count} for count in nulls], ("a", "b"))
         assert (kind.form, kind.dtype) == ("number", dtype)
     assert kind.with_nulls().dtype == with_gaps
 
 
-def test_sizes_of_offsets_and_codes_make_no_difference():
+def test_sizes_of_offsets_and_codes_do_not_matter():
     one = pa.schema([("t", pa.string()), ("c", pa.dictionary(pa.int8(), pa.string()))])
     other = pa.schema([("t", pa.large_string()), ("c", pa.dictionary(pa.int32(), pa.large_string()))])
-    kinds = kinds_of(["t", "c"], [one, other], [{"t": 0, "c": 0}] * 2, ("a", "b"))
+    kinds = column_types(["t", "c"], [one, other], [{"t": 0, "c": 0}] * 2, ("a", "b"))
     assert [kind.form for kind in kinds] == ["other", "category"]
 
 
-def test_categories_are_sorted_whatever_the_order_of_the_dictionaries():
-    kind = Kind("c", "category", arrow=pa.large_string())
+def test_categories_are_sorted_in_any_order_of_dictionaries():
+    kind = ColumnType("c", "category", arrow=pa.large_string())
     some = [("a", pa.array(["z", "b"])), ("b", pa.array(["c", None, "b"]))]
     for dictionaries in (some, some[::-1]):
         assert kind.with_categories(dictionaries).categories.to_pylist() == ["b", "c", "z"]
     assert kind.with_categories([]).categories.to_pylist() == []
 
 
-def test_categories_that_are_neither_texts_nor_whole_numbers_are_refused():
+def test_categories_of_floats_raise_an_error():
     schema = pa.schema([("c", pa.dictionary(pa.int8(), pa.float64()))])
-    with pytest.raises(ValueError, match=r"columns of categories that are texts or whole numbers. Got 'c'"):
-        kinds_of(["c"], [schema], [{"c": 0}], ("a",))
+    with pytest.raises(ValueError, match=r"columns whose categories are texts or whole numbers. Got 'c'"):
+        column_types(["c"], [schema], [{"c": 0}], ("a",))
 
 
-def test_two_columns_of_one_name_are_refused():
+def test_two_columns_of_one_name_raise_an_error():
     schema = pa.schema([("c", pa.int64()), ("c", pa.int64())])
     with pytest.raises(ValueError, match="a has two columns of this name"):
-        kinds_of(["c"], [schema], [{"c": 0}], ("a",))
+        column_types(["c"], [schema], [{"c": 0}], ("a",))
 
 
 @pytest.mark.parametrize(
@@ -339,13 +339,13 @@ def test_two_columns_of_one_name_are_refused():
         (["float64"], "f8"),
     ],
 )
-def test_a_matrix_has_the_smaller_type_that_is_exact(dtypes, expected):
-    assert matrix_type([Kind(str(k), "number", dtype) for k, dtype in enumerate(dtypes)]) == np.dtype(expected)
+def test_matrix_has_the_smallest_exact_type(dtypes, expected):
+    assert matrix_type([ColumnType(str(k), "number", dtype) for k, dtype in enumerate(dtypes)]) == np.dtype(expected)
 
 
-def test_bytes_of_a_row_are_about_what_it_takes():
-    assert Kind("c", "number", "int16").bytes_per_row == 2
-    assert Kind("c", "category", arrow=pa.large_string()).bytes_per_row >= pd.Categorical(["a"]).codes.itemsize
+def test_bytes_per_row_of_numbers_and_categories():
+    assert ColumnType("c", "number", "int16").bytes_per_row == 2
+    assert ColumnType("c", "category", arrow=pa.large_string()).bytes_per_row >= pd.Categorical(["a"]).codes.itemsize
 
 
 # -------------------------------------------------------------------------------------------------------------- footers
@@ -356,7 +356,7 @@ def footer(folder, table, **how):
     return Footer.of(Files.of(folder), 0)
 
 
-def test_missing_values_are_counted_where_they_decide_about_a_type(tmp_path):
+def test_missing_values_are_counted_if_the_type_depends_on_them(tmp_path):
     table = {
         "s": [{"x": 1}] * 4,
         "a": [1, None, 3, None],
@@ -369,7 +369,7 @@ def test_missing_values_are_counted_where_they_decide_about_a_type(tmp_path):
     assert found.nulls(["a", "b", "f", "n"]) == {"a": 2, "b": 0, "f": 0, "n": 4}
 
 
-def test_a_file_that_does_not_count_says_so(tmp_path):
+def test_number_of_missing_values_is_none_if_the_file_lacks_it(tmp_path):
     assert footer(tmp_path, {"a": [1, None], "f": [1.0, None]}, write_statistics=False).nulls(["a", "f"]) == {
         "a": None,
         "f": 0,
@@ -377,23 +377,23 @@ def test_a_file_that_does_not_count_says_so(tmp_path):
     assert footer(tmp_path, {"a": pa.array([], pa.int64())}, write_statistics=False).nulls(["a"]) == {"a": 0}
 
 
-def test_the_largest_group_is_that_of_the_columns(tmp_path):
+def test_largest_row_group_counts_only_the_given_columns(tmp_path):
     found = footer(tmp_path, {"a": range(1000), "b": range(1000)}, row_group_size=600, use_dictionary=False)
     assert 600 * 8 <= found.largest_group(["a"]) < 600 * 9
     assert found.largest_group(["a", "b"]) == 2 * found.largest_group(["a"])
 
 
-def test_texts_take_the_bytes_that_they_have_in_the_file(tmp_path):
+def test_bytes_of_texts_are_those_in_the_file(tmp_path):
     texts = [f"{k:0100d}" for k in range(200)]
     found = footer(tmp_path, {"t": texts, "x": range(200)})
-    assert 20_000 < found.text_bytes([Kind("t", "other"), Kind("x", "number")]) < 30_000
-    assert found.text_bytes([Kind("x", "number")]) == 0
+    assert 20_000 < found.text_bytes([ColumnType("t", "other"), ColumnType("x", "number")]) < 30_000
+    assert found.text_bytes([ColumnType("x", "number")]) == 0
 
 
 @pytest.mark.parametrize("length", [10, 100, 1000])
 @pytest.mark.parametrize("size", [1, 7, 200])
-def test_headers_of_small_row_groups_are_no_texts(tmp_path, length, size):
+def test_headers_of_small_row_groups_do_not_count_as_texts(tmp_path, length, size):
     texts = [f"{k:0{length}d}" for k in range(200)]
     found = footer(tmp_path, {"t": texts}, row_group_size=size)
-    assert found.text_bytes([Kind("t", "other")]) <= 200 * (length + 4) + 1000
+    assert found.text_bytes([ColumnType("t", "other")]) <= 200 * (length + 4) + 1000
     assert Footer.sampled_bytes(Files.of(tmp_path), 0, ["t"])[0] >= length

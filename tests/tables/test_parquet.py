@@ -1,4 +1,4 @@
-"""ParquetTable: rows by number."""
+"""`ParquetTable`: rows of Parquet files."""
 
 import os
 import pickle
@@ -34,7 +34,7 @@ from stablebag import (
 )
 from stablebag.models.fitted import Fitted
 from stablebag.models.fitting import cuts
-from stablebag.tables.files import Kind
+from stablebag.tables.files import ColumnType
 from stablebag.tables.parquet import Frame, Matrix, Survey, numbers
 
 # -------------------------------------------------------------------------------------------------------------- filling
@@ -53,21 +53,23 @@ from stablebag.tables.parquet import Frame, Matrix, Survey, numbers
         (pa.array([1, 2, 3]).cast(pa.decimal128(20, 1)), [3, 1]),
     ],
 )
-def test_numbers_are_taken_with_nan_for_missing_ones(array, expected):
+def test_numbers_have_nan_for_missing_values(array, expected):
     np.testing.assert_array_equal(numbers(array, np.array([2, 0])).astype(float), expected)
 
 
-def test_a_matrix_is_filled_row_by_row():
-    filling = Matrix([Kind("a", "number"), Kind("b", "number")], np.dtype(np.float32), 3)
+def test_matrix_is_filled_from_batches():
+    filling = Matrix([ColumnType("a", "number"), ColumnType("b", "number")], np.dtype(np.float32), 3)
     filling.put(pa.record_batch({"a": [1, 2], "b": [3.0, None]}), np.array([1]), 0)
     filling.put(pa.record_batch({"a": [4, 5], "b": [6.0, 7.0]}), np.array([0, 1]), 1)
     np.testing.assert_array_equal(filling.table(), np.array([[2, np.nan], [4, 6], [5, 7]], dtype=np.float32))
     assert filling.table().flags.c_contiguous
 
 
-def test_a_frame_is_filled_from_batches_with_different_dictionaries():
-    towns = Kind("c", "category", arrow=pa.large_string(), categories=pa.array(["a", "b", "z"], pa.large_string()))
-    filling = Frame([towns, Kind("t", "other", arrow=pa.large_string())], np.array([5, 8, 9, 11]))
+def test_frame_is_filled_from_batches_with_different_dictionaries():
+    towns = ColumnType(
+        "c", "category", arrow=pa.large_string(), categories=pa.array(["a", "b", "z"], pa.large_string())
+    )
+    filling = Frame([towns, ColumnType("t", "other", arrow=pa.large_string())], np.array([5, 8, 9, 11]))
     filling.put(_batch(["z", None, "a"], ["p", "q", None]), np.array([0, 1]), 0)
     filling.put(_batch(["b", "a"], ["r", "s"]), np.array([0]), 2)
     filling.put(_batch([None], ["u"]), np.array([0]), 3)
@@ -79,8 +81,8 @@ def test_a_frame_is_filled_from_batches_with_different_dictionaries():
     assert frame["t"].tolist() == ["p", "q", "r", "u"]
 
 
-def test_a_frame_of_a_range_counts_its_rows():
-    filling = Frame([Kind("a", "number", "int16")], range(3, 5))
+def test_frame_of_a_range_has_a_range_index():
+    filling = Frame([ColumnType("a", "number", "int16")], range(3, 5))
     filling.put(pa.record_batch({"a": [1, 2]}), np.array([0, 1]), 0)
     pd.testing.assert_frame_equal(
         filling.table(), pd.DataFrame({"a": np.array([1, 2], "i2")}, index=pd.RangeIndex(3, 5))
@@ -92,7 +94,7 @@ def _batch(categories, texts):
 
 
 @pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64(), pa.int64(), pa.bool_(), pa.null()], ids=str)
-def test_what_is_missing_is_the_same_nan_whatever_the_type(kind):
+def test_missing_numbers_are_the_same_nan_for_every_type(kind):
     values = np.zeros(3, "f2") if kind == pa.float16() else [None] * 3
     array = pa.array(values, kind, mask=np.ones(3, bool) if kind == pa.float16() else None)
     assert numbers(array, np.array([0, 2])).astype("f8").tobytes() == np.full(2, np.nan).tobytes()
@@ -112,7 +114,7 @@ def survey(*files, **how):
     return Survey(batches, tuple("abc"[: len(files)]), "y", **how)
 
 
-def test_places_in_the_files_are_those_of_rows_with_a_target():
+def test_places_skip_rows_without_a_target():
     found = survey([{"y": [None, 1.0]}, {"y": [2.0, None, None]}], [], [{"y": [float("nan"), 6.0, 7.0]}])
     assert found.known == (2, 0, 2)
     assert found.present.left_out.tolist() == [0, 3, 4, 5]
@@ -122,13 +124,13 @@ def test_places_in_the_files_are_those_of_rows_with_a_target():
     assert found.present.inside(5, 3).tolist() == [1, 2]
 
 
-def test_places_are_the_numbers_of_rows_if_all_have_a_target(seed):
+def test_places_equal_row_numbers_if_all_rows_have_a_target(seed):
     found = survey([{"y": [1, 2, 3]}])
     assert found.targets.dtype == np.int64
     assert found.present.places(np.array([0, 2])).tolist() == [0, 2]
 
 
-def test_places_agree_with_a_list_of_all_of_them(seed):
+def test_places_agree_with_a_full_list(seed):
     rng = np.random.default_rng(seed)
     y = np.where(rng.random(300) < 0.3, np.nan, 1.0)
     found = survey([{"y": y[:100]}, {"y": y[100:]}])
@@ -136,24 +138,24 @@ def test_places_agree_with_a_list_of_all_of_them(seed):
 
 
 @pytest.mark.parametrize("encode", [lambda array: array, lambda array: array.dictionary_encode()])
-def test_labels_are_objects_that_equal_ones_share(encode):
+def test_equal_labels_share_one_object(encode):
     found = survey([{"y": encode(pa.array(["b", None, "a"]))}, {"y": encode(pa.array(["c", "b"]))}])
     assert found.targets.tolist() == ["b", "a", "c", "b"]
     assert found.targets[0] is found.targets[3]
 
 
-def test_names_and_units_are_those_of_rows_with_a_target():
+def test_stored_columns_skip_rows_without_a_target():
     found = survey([{"y": [1, None, 3], "g": ["u", "v", "w"]}], [{"y": [4], "g": ["u"]}], named=("g",))
     assert found.named["g"].name == "g"
     assert found.named["g"].tolist() == ["u", "w", "u"]
 
 
-def test_units_that_are_all_missing_in_one_file_are_missing():
+def test_groups_of_a_file_without_any_group_are_missing():
     found = survey([{"y": [1, 2], "g": ["u", "v"]}], [{"y": [3], "g": pa.nulls(1)}], named=("g",))
     assert found.named["g"].isna().tolist() == [False, False, True]
 
 
-def test_dictionaries_and_missing_values_are_noted():
+def test_survey_collects_dictionaries_and_missing_values():
     town = [pa.array(values).dictionary_encode() for values in (["u", "v"], ["u", "v"], ["w", None])]
     files = [[{"y": [1, 2], "t": values, "k": [1, None if values is town[2] else 2]}] for values in town]
     found = survey(*files, categories=("t",), counted=("k",))
@@ -161,7 +163,7 @@ def test_dictionaries_and_missing_values_are_noted():
     assert found.has_nulls == {"k": True}
 
 
-def test_targets_cannot_be_altered():
+def test_targets_are_read_only():
     with pytest.raises(ValueError, match="read-only"):
         survey([{"y": [1.0]}]).targets[0] = 2
 
@@ -190,7 +192,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_rows_are_numbered_by_sorted_paths_and_then_by_the_order_of_the_file(tmp_path):
+def test_rows_are_numbered_by_sorted_paths_then_by_order_in_the_file(tmp_path):
     for name, values in {"b": [3, 4], "a": [1, 2], "c/a": [5]}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         pq.write_table(pa.table({"x": values, "y": [10.0 * v for v in values]}), tmp_path / f"{name}.parquet")
@@ -205,7 +207,7 @@ def test_rows_are_numbered_by_sorted_paths_and_then_by_the_order_of_the_file(tmp
     assert ParquetTable(given, target="y").take([4, 0, 0])["x"].tolist() == [5, 1, 1]
 
 
-def test_rows_without_a_target_are_left_out_and_counted_before_anything_is_numbered(tmp_path):
+def test_rows_without_a_target_are_left_out_before_rows_are_numbered(tmp_path):
     pq.write_table(pa.table({"x": [0, 1, 2], "y": [None, 1.0, float("nan")]}), tmp_path / "0.parquet")
     pq.write_table(pa.table({"x": [3, 4], "y": pa.array([None, None], pa.float64())}), tmp_path / "1.parquet")
     pq.write_table(pa.table({"x": [5, 6, 7], "y": [5.0, None, 7.0]}), tmp_path / "2.parquet")
@@ -250,7 +252,7 @@ CASES = {
 
 
 def memory_of_one(bags, table):
-    """So little memory that the largest bag has just room, while at most half is for reading."""
+    """The smallest memory that has room for the largest bag, if half of it is for reading."""
     rows = max(len(np.unique(bag)) for bag in bags) * (table.bytes_per_row + 16)
     return int(2 * rows) + 2
 
@@ -268,7 +270,7 @@ def outcome(model, points):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_fit_has_the_bits_of_a_fit_in_memory_for_any_layout_and_portions(case, folders):
+def test_fit_has_the_bits_of_a_fit_in_memory_for_any_layout_and_portions(case, folders):
     model, how = CASES[case]
     model.set_params(n_bags=4, random_state=3)
     how = {"target": "y", **how}
@@ -289,7 +291,7 @@ def test_a_fit_has_the_bits_of_a_fit_in_memory_for_any_layout_and_portions(case,
 
 
 @pytest.mark.parametrize("case", ["trees", "a pipeline"])
-def test_the_number_of_jobs_changes_no_bit(case, folders):
+def test_number_of_jobs_changes_no_bit(case, folders):
     model, how = CASES[case]
     table = ParquetTable(folders["uneven_files"], **{"target": "y", **how}, max_memory=45_000)
     points = table.take(np.arange(40))
@@ -316,7 +318,7 @@ def test_types_do_not_depend_on_rows_or_layout(folders):
         assert matrix.dtype == np.float64
 
 
-def test_a_matrix_is_of_float32_where_that_is_exact(tmp_path):
+def test_matrix_is_float32_if_that_is_exact(tmp_path):
     small = {"a": pa.array([1, 2], pa.int16()), "b": pa.array([0.5, None], pa.float32()), "c": [True, False]}
     pq.write_table(pa.table({**small, "y": [1.0, 2.0]}), tmp_path / "0.parquet")
     X, _ = ParquetTable(tmp_path, target="y", as_frame=False).to_memory()
@@ -324,7 +326,7 @@ def test_a_matrix_is_of_float32_where_that_is_exact(tmp_path):
     np.testing.assert_array_equal(X, [[1, 0.5, 1], [2, np.nan, 0]])
 
 
-def test_errors_and_intervals_come_from_the_files(folders):
+def test_errors_and_intervals_from_files_equal_those_in_memory(folders):
     table = ParquetTable(folders["uneven_files"], target="y", columns=["x", "whole"])
     X, y = table.to_memory()
     model = BaggedRegressor(Ridge(), scheme=Subbagging(0.4), n_bags=60, random_state=0)
@@ -339,7 +341,7 @@ def test_errors_and_intervals_come_from_the_files(folders):
     assert leave_one_out_error(again).value == error.value
 
 
-def test_streaming_takes_a_table(folders):
+def test_streamed_leave_one_out_takes_a_table(folders):
     table = ParquetTable(folders["one_row_groups"], target="y", columns=["x", "whole"], max_memory=10_000)
     X, y = table.to_memory()
     model = BaggedRegressor(scheme=Subbagging(0.3), n_bags=40, random_state=0)
@@ -348,7 +350,7 @@ def test_streaming_takes_a_table(folders):
     np.testing.assert_array_equal(streamed.left_out, in_memory.left_out)
 
 
-def test_a_warm_start_goes_on_with_the_same_files(folders):
+def test_warm_start_continues_with_the_same_files_only(folders):
     table = ParquetTable(folders["uneven_files"], target="y", columns=NUMBERS, max_memory=20_000)
     points = table.take(np.arange(20))
     model = BaggedRegressor(n_bags=4, warm_start=True, random_state=0).fit(table)
@@ -359,7 +361,7 @@ def test_a_warm_start_goes_on_with_the_same_files(folders):
         model.set_params(n_bags=10).fit(ParquetTable(folders["one_file"], target="y", columns=NUMBERS))
 
 
-def test_weights_are_those_of_the_rows(folders):
+def test_sample_weights_give_the_same_models_as_in_memory(folders):
     table = ParquetTable(folders["uneven_files"], target="y", columns=["x", "whole"], max_memory=12_000)
     X, y = table.to_memory()
     weights = np.random.default_rng(0).random(len(y))
@@ -368,7 +370,7 @@ def test_weights_are_those_of_the_rows(folders):
     np.testing.assert_array_equal(model.fit(table, sample_weight=weights).predict(X), expected)
 
 
-def test_forgetting_rows_of_files_is_refused_in_words(folders):
+def test_forgetting_rows_of_files_raises_an_error(folders):
     from stablebag import forget
 
     model = BaggedRegressor(n_bags=5, random_state=0).fit(
@@ -378,7 +380,7 @@ def test_forgetting_rows_of_files_is_refused_in_words(folders):
         forget(model, [3])
 
 
-def test_data_are_refused_in_the_same_sentences_as_in_memory(tmp_path):
+def test_unusable_data_raise_the_same_errors_as_in_memory(tmp_path):
     pq.write_table(pa.table({"x": [1, 2, 3], "y": ["a", "a", "a"], "t": [1.0, None, None]}), tmp_path / "0.parquet")
     for maker, target in ((BaggedClassifier, "y"), (BaggedRegressor, "y"), (BaggedRegressor, "t")):
         table = ParquetTable(tmp_path, target=target, columns=["x"])
@@ -398,7 +400,7 @@ def test_data_are_refused_in_the_same_sentences_as_in_memory(tmp_path):
         model.fit(table, row_ids=[1, 2, 3])
 
 
-def test_other_columns_are_refused_when_a_fitted_model_predicts(folders):
+def test_predicting_a_table_with_other_columns_raises_an_error(folders):
     model = BaggedRegressor(n_bags=3, random_state=0).fit(
         ParquetTable(folders["one_file"], target="y", columns=["x", "z"])
     )
@@ -406,7 +408,7 @@ def test_other_columns_are_refused_when_a_fitted_model_predicts(folders):
         model.predict(ParquetTable(folders["one_file"], target="y", columns=["x", "whole"]))
 
 
-def test_a_file_that_is_replaced_is_refused_by_name(folder):
+def test_replaced_file_is_named_in_the_error(folder):
     table = ParquetTable(folder, target="y", columns=NUMBERS)
     model = BaggedRegressor(scheme=Subbagging(0.1), n_bags=9, random_state=0).fit(table)
     pq.write_table(rows(seed=1), folder / "all.parquet")
@@ -415,7 +417,7 @@ def test_a_file_that_is_replaced_is_refused_by_name(folder):
             ask()
 
 
-def test_a_file_that_changes_between_two_passes_leaves_no_half_fitted_model(folder):
+def test_file_that_changes_during_a_fit_leaves_the_model_unfitted(folder):
     table = ParquetTable(folder, target="y", columns=NUMBERS, max_memory=15_000)
     model = BaggedRegressor(n_bags=6, random_state=0)
     fitted = []
@@ -432,14 +434,14 @@ def test_a_file_that_changes_between_two_passes_leaves_no_half_fitted_model(fold
     assert not hasattr(model, "estimators_")
 
 
-def test_a_file_with_other_rows_but_the_same_size_and_time_is_told_by_their_number(folder):
+def test_file_with_another_number_of_rows_raises_an_error(folder):
     table = ParquetTable(folder, target="y", columns=NUMBERS)
     object.__setattr__(table, "row_counts", (len(rows()) + 1,))
     with pytest.raises(ValueError, match="it had 241 rows and has 240"):
         table.to_memory()
 
 
-def test_a_folder_that_loses_a_file_is_refused_by_name(tmp_path):
+def test_deleted_file_is_named_in_the_error(tmp_path):
     parquet_files.other_order_of_columns(tmp_path, rows())
     table = ParquetTable(tmp_path, target="y", columns=NUMBERS)
     (tmp_path / "1.parquet").unlink()
@@ -452,14 +454,14 @@ def write(folder, **files):
         pq.write_table(pa.table(columns), folder / f"{name}.parquet")
 
 
-def test_a_column_that_one_file_lacks_is_refused_by_the_name_of_the_file(tmp_path):
+def test_file_that_lacks_a_column_is_named_in_the_error(tmp_path):
     write(tmp_path, a={"x": [1], "w": [1], "y": [1.0]}, b={"x": [1], "y": [1.0]})
     with pytest.raises(ValueError, match=r"'columns' .* Got 'w': .*b\.parquet has no such column"):
         ParquetTable(tmp_path, target="y")
     assert ParquetTable(tmp_path, target="y", columns=["x"]).n_samples == 2
 
 
-def test_a_column_of_another_type_is_refused_by_the_name_of_the_file(tmp_path):
+def test_file_with_another_type_of_a_column_is_named_in_the_error(tmp_path):
     write(tmp_path, a={"x": [1], "y": [1.0]}, b={"x": [1.5], "y": [1.0]})
     with pytest.raises(ValueError, match=r"Column 'x' has type double in .*b\.parquet, and type int64 in .*a\.parquet"):
         ParquetTable(tmp_path, target="y")
@@ -468,7 +470,7 @@ def test_a_column_of_another_type_is_refused_by_the_name_of_the_file(tmp_path):
         ParquetTable(tmp_path, target="y")
 
 
-def test_a_column_without_any_value_in_a_file_has_the_type_of_the_others(tmp_path):
+def test_column_without_values_in_a_file_has_the_type_of_other_files(tmp_path):
     write(
         tmp_path,
         a={"x": pa.nulls(2), "c": pa.nulls(2), "s": pa.nulls(2), "y": [1.0, 2.0]},
@@ -492,34 +494,36 @@ def test_ordered_categories_keep_their_order_and_must_agree(tmp_path):
 
 
 @pytest.mark.parametrize("max_memory", ["1GB", 2000])
-def test_ordered_categories_without_dictionaries_are_refused_whatever_the_memory(tmp_path, max_memory):
-    """Their order would be that in which the rows of a batch come."""
+def test_ordered_categories_without_dictionaries_raise_an_error_for_any_memory(tmp_path, max_memory):
+    """Their order would depend on which rows come first."""
     levels = pd.Categorical(["mid", "low", "high"] * 1000, ["low", "mid", "high"], ordered=True)
     frame = pa.Table.from_pandas(pd.DataFrame({"c": levels, "x": 1.0, "y": 1.0}))
     pq.write_table(frame, tmp_path / "a.parquet")
     pq.write_table(frame, tmp_path / "b.parquet", use_dictionary=False)
-    with pytest.raises(ValueError, match=r"Column 'c' has ordered categories, and .*b\.parquet does not say in which"):
+    with pytest.raises(
+        ValueError, match=r"Column 'c' has ordered categories, but .*b\.parquet does not store their order"
+    ):
         ParquetTable(tmp_path, target="y", max_memory=max_memory)
     assert ParquetTable(tmp_path, target="y", columns=["x"], max_memory=max_memory).n_samples == 6000
     (tmp_path / "b.parquet").unlink()
     assert ParquetTable(tmp_path, target="y", max_memory=max_memory).take([0])["c"].dtype == levels.dtype
 
 
-def test_nested_columns_are_refused_unless_they_are_left_out(tmp_path):
+def test_nested_column_raises_an_error_unless_it_is_left_out(tmp_path):
     write(tmp_path, a={"x": [1, 2], "l": [[1], [2, 3]], "y": [1.0, 2.0]})
     with pytest.raises(ValueError, match=r"columns with one value per row. Got 'l'"):
         ParquetTable(tmp_path, target="y")
     assert ParquetTable(tmp_path, target="y", columns=["x"]).take([1])["x"].tolist() == [2]
 
 
-def test_a_file_that_is_no_parquet_is_refused_by_name(tmp_path):
+def test_file_that_is_not_parquet_is_named_in_the_error(tmp_path):
     (tmp_path / "a.parquet").write_text("x,y\n1,2\n")
     with pytest.raises(ValueError, match=r"a\.parquet cannot be read as a Parquet file"):
         ParquetTable(tmp_path, target="y")
 
 
 @pytest.mark.parametrize("checksum", [False, True])
-def test_a_damaged_file_of_the_same_size_and_time_is_refused_by_name(tmp_path, checksum):
+def test_damaged_file_of_the_same_size_and_time_is_named_in_the_error(tmp_path, checksum):
     for name in "ab":
         whole = pa.table({"x": np.arange(5000.0), "y": np.arange(5000.0)})
         pq.write_table(whole, tmp_path / f"{name}.parquet", write_page_checksum=checksum, use_dictionary=False)
@@ -530,11 +534,11 @@ def test_a_damaged_file_of_the_same_size_and_time_is_refused_by_name(tmp_path, c
     data[start : start + 20] = bytes(255 - byte for byte in data[start : start + 20])
     path.write_bytes(data)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    with pytest.raises(ValueError, match=r"^\S*b\.parquet cannot be read in row groups 0 to 0: [^\n]*anew\.$"):
+    with pytest.raises(ValueError, match=r"^\S*b\.parquet cannot be read in row groups 0 to 0: [^\n]*again\.$"):
         BaggedRegressor(scheme=Subbagging(0.1), n_bags=3).fit(table)
 
 
-def test_files_without_any_target_are_too_few(tmp_path):
+def test_table_without_any_target_raises_an_error(tmp_path):
     write(tmp_path, a={"x": [1, 2], "y": pa.nulls(2)})
     table = ParquetTable(tmp_path, target="y")
     assert table.n_samples == 0
@@ -550,26 +554,26 @@ def test_files_without_any_target_are_too_few(tmp_path):
         ({"target": "y", "groups": "w"}, "The 'groups' parameter"),
         ({"target": "y", "row_ids": "w"}, "The 'row_ids' parameter"),
         ({"target": "y", "columns": "x"}, "The 'columns' parameter .* a list of names"),
-        ({"target": "y", "columns": ["x", "y"]}, "a learner would be told the answer"),
-        ({"target": "y", "columns": ["x", "x"]}, "it is named twice"),
-        ({"target": "y", "columns": []}, "there is nothing to learn from"),
+        ({"target": "y", "columns": ["x", "y"]}, "the learner would see the answer"),
+        ({"target": "y", "columns": ["x", "x"]}, "it is given twice"),
+        ({"target": "y", "columns": []}, "there would be nothing to learn from"),
         ({"target": "y", "max_memory": "much"}, 'a number of bytes, or a text such as "500MB"'),
         ({"target": "y", "max_memory": 0}, "The 'max_memory' parameter"),
         ({"target": "y", "as_frame": "no"}, "The 'as_frame' parameter"),
-        ({"target": "y", "as_frame": False}, "True with a column such as 'town'"),
+        ({"target": "y", "as_frame": False}, "True with the column 'town'"),
     ],
 )
-def test_parameters_are_refused_in_a_sentence(how, match, folder):
+def test_wrong_parameters_raise_an_error_that_names_them(how, match, folder):
     with pytest.raises((TypeError, ValueError), match=match):
         ParquetTable(folder, **how)
 
 
-def test_rows_that_are_not_there_are_refused(folder):
+def test_row_numbers_out_of_range_raise_an_error(folder):
     with pytest.raises(ValueError, match=r"numbers from 0 to 231. Got 232"):
         ParquetTable(folder, target="y", columns=NUMBERS).take([232])
 
 
-def test_it_is_small_and_open_to_all_on_a_journey(folders):
+def test_pickle_is_small_and_reads_the_same_rows(folders):
     table = ParquetTable(folders["uneven_files"], target="y", columns=ALL, groups="patient")
     X, y = table.to_memory()
     sent = pickle.dumps(table)
@@ -581,13 +585,13 @@ def test_it_is_small_and_open_to_all_on_a_journey(folders):
     assert not again.equals(ParquetTable(folders["uneven_files"], target="y", columns=ALL))
 
 
-def test_it_says_what_it_is(folders):
+def test_repr_shows_size_target_and_files(folders):
     said = repr(ParquetTable(folders["uneven_files"], target="y", columns=NUMBERS))
     assert said.startswith("ParquetTable of 240 rows, 3 features and the target 'y', in 6 files: ")
     assert said.endswith("part.parquet, ...")
 
 
-def test_a_dataset_stands_for_its_files(folder):
+def test_dataset_means_its_files(folder):
     files = pyarrow.dataset.dataset(folder)
     table = ParquetTable(files, target="y", columns=NUMBERS)
     assert table.equals(ParquetTable(folder, target="y", columns=NUMBERS))
@@ -595,7 +599,7 @@ def test_a_dataset_stands_for_its_files(folder):
         ParquetTable(files.filter(pc.field("x") > 0), target="y")
 
 
-def test_a_row_group_without_a_wanted_row_is_not_read(tmp_path):
+def test_row_group_without_a_wanted_row_is_not_read(tmp_path):
     pq.write_table(rows(), tmp_path / "a.parquet", row_group_size=20)
     table = ParquetTable(tmp_path, target="x", columns=NUMBERS[1:])
     read = [batch.num_rows for _, _, batch in table._batches(["z"], wanted=np.array([3, 45, 50]))]
@@ -604,7 +608,7 @@ def test_a_row_group_without_a_wanted_row_is_not_read(tmp_path):
 
 @pytest.mark.parametrize("size", [1, 10, 500])
 @pytest.mark.parametrize("texts", ["all different", "one of two"])
-def test_a_text_takes_about_its_length_however_the_file_is_written(tmp_path, size, texts):
+def test_bytes_per_row_follow_the_length_of_texts_in_any_layout(tmp_path, size, texts):
     values = [f"{k if texts == 'all different' else k % 2:0100d}" for k in range(500)]
     pq.write_table(pa.table({"t": values, "y": np.arange(500.0)}), tmp_path / "a.parquet", row_group_size=size)
     table = ParquetTable(tmp_path, target="y")
@@ -612,7 +616,7 @@ def test_a_text_takes_about_its_length_however_the_file_is_written(tmp_path, siz
     assert len(pickle.dumps(table)) < 5_000
 
 
-def test_a_long_text_that_no_sampled_row_has_counts(tmp_path):
+def test_long_text_outside_of_the_sample_counts(tmp_path):
     values = ["short"] * 5000
     values[4000] = "x" * 10**6
     pq.write_table(pa.table({"t": values, "y": np.arange(5000.0)}), tmp_path / "a.parquet")

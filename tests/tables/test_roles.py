@@ -22,12 +22,12 @@ def test_several_columns_can_be_named_at_once():
         named_columns(NAMES, ("a,d",))
 
 
-def test_a_column_has_one_role():
+def test_column_with_two_roles_raises_an_error():
     Roles.check(NAMES, "a", "b", ("b",), ("c",), {"c": "text"}, None, None)
     for target, group, ids, drop, words in (
-        ("a", None, (), ("a",), "The target 'a' cannot be left out as well"),
-        ("a", "b", (), ("b",), "The group 'b' cannot be left out as well"),
-        ("a", None, ("a",), (), "The target 'a' cannot be an id as well"),
+        ("a", None, (), ("a",), "The column 'a' is the target: remove it from drop"),
+        ("a", "b", (), ("b",), "The column 'b' is the group: remove it from drop"),
+        ("a", None, ("a",), (), "The column 'a' is the target: remove it from ids"),
     ):
         with pytest.raises(TableError, match=words):
             Roles.check(NAMES, target, group, ids, drop, None, None, None)
@@ -40,22 +40,22 @@ def test_a_column_has_one_role():
 # -------------------------------------------------------------------------------------------------------- names of rows
 
 
-def test_names_are_as_they_are_written():
+def test_ids_keep_their_spelling_unless_all_are_whole_numbers():
     assert read_names(pd.Series(["1", "2", "7"], dtype=object, name="id")).tolist() == [1, 2, 7]
     for texts in (["01", "2"], ["1.0", "2.5"], ["a", "1"], ["1", None]):
         column = pd.Series(texts, dtype=object, name="id")
         assert read_names(column).tolist() == texts
 
 
-def test_rows_are_called_by_their_ids_or_counted():
+def test_rows_are_named_by_ids_or_numbers():
     table = pd.DataFrame({"id": ["A1", None], "visit": ["1", "2"]}, dtype=object, index=[4, 7])
     assert row_index(table, ()).tolist() == [4, 7]
-    assert row_index(table, ("id",)).tolist() == ["A1", "without id"]
+    assert row_index(table, ("id",)).tolist() == ["A1", "without ID"]
     assert row_index(table, ("visit",)).tolist() == [1, 2]
     assert row_index(table, ("id", "visit")).tolist() == ["A1 1", "? 2"]
 
 
-def test_names_of_several_rows_are_told():
+def test_repeated_ids_get_a_warning_with_the_option_group():
     index = pd.Index(["a", "a"])
     assert repeated_ids(index, ()) == repeated_ids(pd.Index(["a", "b"]), ("id",)) == []
     (said,) = repeated_ids(index, ("my id",))
@@ -73,7 +73,7 @@ def frame():
     return pd.DataFrame({"patient_id": patients, "dose": np.arange(len(patients)) / 7})
 
 
-def test_the_group_is_no_feature(frame):
+def test_group_is_not_a_feature(frame):
     X, patients = split_group(frame, "patient_id", "y")
     assert X.columns.tolist() == ["dose"]
     assert patients.tolist() == frame["patient_id"].tolist()
@@ -83,32 +83,32 @@ def test_the_group_is_no_feature(frame):
     ("patientid", r"no column 'patientid' in the table. Did you mean 'patient_id'\?"),
     ("PATIENT_ID", r"Did you mean 'patient_id'\?"),
     ("zzz", "no column 'zzz' in the table; it has 'patient_id', 'dose'"),
-    ("y", "target 'y' cannot be the group as well. Give group"),
+    ("y", "column 'y' is the target, so it cannot be the group. Set group"),
 ])  # fmt: skip
-def test_a_group_that_is_no_column_of_its_own_is_refused_with_the_one_that_is_meant(frame, name, words):
+def test_unknown_group_raises_an_error_with_a_suggestion(frame, name, words):
     with pytest.raises(TableError, match=words):
         split_group(frame, name, "y")
 
 
-def test_rows_of_nobody_are_named_as_they_are_in_the_file(frame):
+def test_missing_groups_raise_an_error_with_the_row_numbers(frame):
     frame.loc[[4, 17], "patient_id"] = None
-    words = r"'patient_id' is missing in 2 rows \(4, 17\), counted from 0 below the header. Fill in whose they are"
+    words = r"'patient_id' is missing in 2 rows \(4, 17\); row 0 is the first row below the header. Fill them"
     with pytest.raises(TableError, match=words):
         split_group(frame, "patient_id", "y")
-    with pytest.raises(TableError, match=r"is missing in row 17, counted from 0 below the header. Fill in whose it is"):
+    with pytest.raises(TableError, match=r"is missing in row 17; row 0 is the first row below the header. Fill it"):
         split_group(frame[5:], "patient_id", "y")
     frame.loc[:20, "patient_id"] = None
     with pytest.raises(TableError, match=r"in 21 rows \(0, 1, 2, 3, 4, \.\.\.\)"):
         split_group(frame, "patient_id", "y")
 
 
-def test_one_unit_alone_is_refused(frame):
-    with pytest.raises(TableError, match="has one value only, 'p1': without it nothing would be left"):
+def test_single_group_raises_an_error(frame):
+    with pytest.raises(TableError, match="is 'p1' in every row, so nothing would be left without it"):
         split_group(frame.assign(patient_id="p1"), "patient_id", "y")
 
 
 @pytest.mark.parametrize("load", [load_diabetes, load_breast_cancer, load_iris, load_wine])
-def test_ordinary_tables_are_left_alone(load, tmp_path):
+def test_no_group_is_suggested_for_ordinary_tables(load, tmp_path):
     load(as_frame=True).frame.to_csv(tmp_path / "t.csv", index=False)
     assert suggest_group(read_table(tmp_path / "t.csv", "target").X) == ""
 
@@ -117,24 +117,23 @@ def test_ordinary_tables_are_left_alone(load, tmp_path):
     "patient_id", "PatientID", "patient", "Patient No", "subject.code", "id", "ID", "id_patient", "user", "site",
     "customer id", "household_nr", "group", "stop_id",
 ])  # fmt: skip
-def test_columns_that_are_called_like_identities_and_repeat_are_noticed(name):
+def test_repeated_ids_are_suggested_as_a_group(name):
     for values in (np.arange(90) // 3, np.repeat([f"x{k}" for k in range(45)], 2)):
         told = suggest_group(pd.DataFrame({"x": np.arange(90.0), name: values}))
         assert told.startswith(
             f"The column {name} has {len(set(values))} values in 90 rows. If rows with the same {name}"
         )
-        assert f"add group={name!r}: " in told
+        assert f"add group={name!r}. " in told
 
 
-def test_the_suggestion_says_what_would_change(frame):
+def test_suggestion_counts_rows_of_known_groups(frame):
     assert suggest_group(frame) == (
         "The column patient_id has 40 values in 120 rows. If rows with the same patient_id belong together, add "
-        "group='patient_id': without it, errors and intervals are too small for new groups."
+        "group='patient_id'. Otherwise, errors and intervals are too small for new groups."
     )
     assert suggest_group(frame[:100], frame[99:]) == (
-        "1 of 21 rows held out belongs to groups that were trained on (patient_id), so the scores flatter "
-        "predictions for new groups. If new groups are what you predict, add group='patient_id': it holds out whole "
-        "groups."
+        "1 of 21 held-out rows belongs to groups in the training rows (patient_id), so the scores are too good for new "
+        "groups. If you predict new groups, add group='patient_id', which holds out whole groups."
     )
     assert suggest_group(frame[:60], frame[60:]) == ""  # other patients
 
@@ -143,7 +142,7 @@ def test_the_suggestion_says_what_would_change(frame):
     "patient_age", "age", "n_patient", "visits_per_user", "number_of_site", "age_group", "education-num", "zip_code",
     "width", "void", "paid", "hospital_beds", "target", "room number",
 ])  # fmt: skip
-def test_columns_that_are_called_otherwise_are_not(name):
+def test_columns_with_other_names_are_not_suggested_as_a_group(name):
     assert suggest_group(pd.DataFrame({"x": np.arange(90.0), name: np.arange(90) // 3})) == ""
 
 
@@ -151,15 +150,15 @@ def test_columns_that_are_called_otherwise_are_not(name):
     np.arange(90), np.arange(90) // 1.4 // 1, np.arange(90) % 9, np.arange(90) // 3 + 0.5, np.arange(90) % 2 == 0,
     pd.date_range("2020-01-01", periods=30).repeat(3), [None] * 90,
 ], ids=["each once", "hardly repeated", "nine", "no whole numbers", "truth values", "dates", "empty"])  # fmt: skip
-def test_values_that_are_none_of_units_are_not(values):
+def test_columns_with_other_values_are_not_suggested_as_a_group(values):
     assert suggest_group(pd.DataFrame({"x": np.arange(90.0), "patient_id": values})) == ""
 
 
-def test_few_units_of_very_many_rows_are_not():
+def test_groups_of_very_many_rows_are_not_suggested():
     assert suggest_group(pd.DataFrame({"site": np.arange(5100) // 51 % 100})) == ""
     assert suggest_group(pd.DataFrame({"site": np.arange(5000) // 50})) != ""
 
 
-def test_of_several_columns_the_one_with_the_most_values_is_noticed(frame):
+def test_column_with_the_most_values_is_suggested(frame):
     table = frame.assign(site=np.arange(len(frame)) // 10)
-    assert "group='patient_id':" in suggest_group(table)
+    assert "group='patient_id'." in suggest_group(table)

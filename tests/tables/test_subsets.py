@@ -1,4 +1,4 @@
-"""The rows of a source without some of them."""
+"""A source without some of its rows."""
 
 import pickle
 
@@ -30,7 +30,7 @@ def held_out(table):
     return np.concatenate([[0, 1, 2], np.arange(5, table.n_samples, 6), [table.n_samples - 1]])
 
 
-def test_the_rest_has_the_rows_of_the_source_in_order(table, held_out):
+def test_remainder_has_the_other_rows_in_order(table, held_out):
     rest = Remainder(table, held_out)
     X, y = table.to_memory()
     stay = np.delete(np.arange(len(y)), held_out)
@@ -46,7 +46,7 @@ def test_the_rest_has_the_rows_of_the_source_in_order(table, held_out):
 
 
 @pytest.mark.parametrize("n_rows", [1, 7, 1000])
-def test_blocks_and_parts_are_cut_anew(table, held_out, n_rows):
+def test_blocks_and_parts_of_a_remainder_have_the_given_size(table, held_out, n_rows):
     import pandas as pd
 
     rest = Remainder(table, held_out)
@@ -60,7 +60,7 @@ def test_blocks_and_parts_are_cut_anew(table, held_out, n_rows):
     assert pd.concat([block for part in parts for block in part]).equals(whole)
 
 
-def test_a_fit_to_the_rest_has_the_bits_of_one_in_memory(table, held_out, seed):
+def test_fit_to_a_remainder_has_the_bits_of_a_fit_in_memory(table, held_out, seed):
     rest = Remainder(ParquetTable(table.files.paths, target="y", columns=["x", "z"], max_memory=3000), held_out)
     X, y = rest.source.to_memory()
     stay = np.delete(np.arange(len(y)), held_out)
@@ -71,7 +71,7 @@ def test_a_fit_to_the_rest_has_the_bits_of_one_in_memory(table, held_out, seed):
     assert (moved.names.rows == again.names.rows).all()
 
 
-def test_what_identifies_the_rest_is_the_source_and_who_is_held_out(table, held_out):
+def test_remainders_are_equal_if_source_and_held_out_rows_are(table, held_out):
     rest = Remainder(table, held_out)
     assert rest.equals(Remainder(table, held_out[::-1]))
     assert not rest.equals(Remainder(table, held_out[1:]))
@@ -82,12 +82,12 @@ def test_what_identifies_the_rest_is_the_source_and_who_is_held_out(table, held_
     assert repr(rest).startswith(f"{rest.n_samples:,} rows of ParquetTable of")
 
 
-def test_a_rest_of_a_rest_is_called_by_the_first_source(table):
+def test_remainder_of_a_remainder_has_the_labels_of_the_first_source(table):
     rest = Remainder(Remainder(table, [0, 2]), [1])
     assert rest.labels()[:3].tolist() == [1, 4, 5]
 
 
-def test_rows_that_are_not_there_are_refused(table):
+def test_row_numbers_out_of_range_raise_an_error(table):
     with pytest.raises(ValueError, match="numbers from 0 to"):
         Remainder(table, [0, table.n_samples])
     with pytest.raises(TypeError, match="RowSource"):
@@ -112,7 +112,7 @@ def rows(request, tmp_path):
     return TypedRows(table, np.array([0, 5, 100]), Columns(KINDS), np.arange(table.n_samples) / 2, ("flag",))
 
 
-def test_rows_have_the_same_types_whichever_are_taken(rows):
+def test_types_do_not_depend_on_which_rows_are_taken(rows):
     whole = rows.take(np.arange(rows.n_samples))
     assert list(whole.columns) == rows.columns == list(KINDS)
     assert set(whole["flag"].dropna()) == {"True", "False"}
@@ -126,7 +126,7 @@ def test_rows_have_the_same_types_whichever_are_taken(rows):
     pd.testing.assert_frame_equal(pd.concat(parts), whole)
 
 
-def test_targets_and_names_leave_out_those_that_are_held_out(rows):
+def test_targets_and_labels_skip_held_out_rows(rows):
     every = np.arange(rows.source.n_samples)
     stay = np.delete(every, [0, 5, 100])
     assert rows.targets().tolist() == (stay / 2).tolist()
@@ -138,7 +138,7 @@ def test_targets_and_names_leave_out_those_that_are_held_out(rows):
     assert not rows.equals(other)
 
 
-def test_each_row_is_read_by_itself():
+def test_each_row_is_parsed_independently():
     frame = pd.DataFrame({
         "price": ["1", "2", "three", None], "code": [1.0, 2.5, np.nan, 3.0], "day": ["2024-01-02", "x", None, "2024"]
     })  # fmt: skip
@@ -154,7 +154,7 @@ def test_each_row_is_read_by_itself():
         pd.testing.assert_frame_equal(one, whole.iloc[[row]])
 
 
-def test_values_that_all_fail_in_some_rows_are_missing_and_no_error(tmp_path):
+def test_rows_without_any_valid_value_are_missing(tmp_path):
     pq.write_table(pa.table({"price": ["1", "2", "a", "b"], "y": [0.0, 1.0, 2.0, 3.0]}), tmp_path / "t.parquet")
     table = ParquetTable(tmp_path / "t.parquet", "y")
     rows = TypedRows(table, np.array([0]), Columns({"price": Kind("number", ".")}), table.targets(), ())

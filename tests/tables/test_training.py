@@ -1,4 +1,4 @@
-"""Tables to learn from, in memory and in their files, and new rows read as they were."""
+"""Training tables in memory and in their files, and new rows."""
 
 import json
 import subprocess
@@ -20,7 +20,7 @@ from stablebag.tables.training import NewRows, Reading, format_bytes, is_larger_
 # ------------------------------------------------------------------------------------------------------------- new rows
 
 
-def test_a_reading_comes_back_from_its_text_and_reads_the_same(office_file):
+def test_reading_survives_a_round_trip(office_file):
     table = read_table(office_file, "pressure", group="patient")
     reading = table.reading
     again = Reading.from_dict(reading.to_dict())
@@ -29,7 +29,7 @@ def test_a_reading_comes_back_from_its_text_and_reads_the_same(office_file):
     np.testing.assert_array_equal(again.read_new(office_file).y, table.y)
 
 
-def test_ids_are_carried_along_once(tmp_path):
+def test_ids_are_written_once(tmp_path):
     path = tmp_path / "new.csv"
     path.write_text("visit,a,y\n007,1,2\n008,3,4\n")
     number = Kind("number", ".")
@@ -40,7 +40,7 @@ def test_ids_are_carried_along_once(tmp_path):
     assert new.with_results({"out": [5, 6]}, [], "set")["visit"].tolist() == ["007", "008"]
 
 
-def test_the_index_of_a_table_is_carried_along():
+def test_index_of_a_table_is_written():
     frame = pd.DataFrame({"a": [1, 2]}, index=pd.Index(["x", "y"], name="key"))
     written = NewRows(frame, None, groups=pd.Series(["p", "q"], name="patient")).with_results(
         {"out": [3, 4]}, ["a"], "set"
@@ -54,7 +54,7 @@ def test_the_index_of_a_table_is_carried_along():
     }
 
 
-def test_kept_columns_are_named_with_commas_or_one_by_one():
+def test_columns_to_keep_are_given_with_commas_or_one_by_one():
     new = NewRows(pd.DataFrame({"a": [1], "b": [2], "c,d": [3]}), None)
     assert new.columns_to_write(("a, b", "c,d", "a")) == ["a", "b", "c,d"]
     assert new.columns_to_write(()) == list(new.frame.columns)
@@ -62,7 +62,7 @@ def test_kept_columns_are_named_with_commas_or_one_by_one():
         new.columns_to_write(("a,e",))
 
 
-def test_categories_that_the_training_table_does_not_have_are_told(tmp_path):
+def test_categories_unknown_to_the_training_table_get_a_note(tmp_path):
     path = tmp_path / "new.csv"
     path.write_text("town,y\nUlm,1\nOslo,2\nOslo,3\n,4\n")
     number, category = Kind("number", "."), Kind("category")
@@ -110,7 +110,7 @@ def write(tmp_path, text, name="t.csv"):
     return path
 
 
-def test_a_messy_table_is_read_and_it_is_said_how(office_file):
+def test_messy_table_is_read_with_remarks(office_file):
     data = read_in_memory(office_file, group="patient", ids=("visit",))
     assert data.task == "regression"
     assert data.X.columns.tolist() == ["dose", "city", "price"]
@@ -121,11 +121,13 @@ def test_a_messy_table_is_read_and_it_is_said_how(office_file):
         "5 columns beside the target and the group: 2 numbers, 1 category; 2 left out (1 constant, 1 id).",
         "The file was read as Windows-1252 (Latin-1), because it is not UTF-8, with ';' between columns and with ',' "
         "for decimals.",
+        "Not used, because it is constant: 'same'.",
     ]
-    assert data.guarantee_scope().startswith("Without any single group, every column would be read as it is")
+    assert data.remarks == tuple(data.as_read.lines()[1:])
+    assert data.guarantee_scope().startswith("No single group changes how the columns are parsed")
 
 
-def test_columns_are_dropped_and_chosen(office_file):
+def test_columns_can_be_dropped_and_kinds_given(office_file):
     data = read_in_memory(office_file, drop=("city, price",), kinds={"patient": "number", "dose": "category"})
     assert data.reading.columns.named("number") == ["patient"]
     assert data.reading.columns.named("category") == ["dose"]
@@ -137,7 +139,7 @@ def test_columns_are_dropped_and_chosen(office_file):
         read_in_memory(office_file, "Pressure")
 
 
-def test_new_rows_are_read_as_the_training_table_was(office_file, tmp_path):
+def test_new_rows_are_read_like_the_training_table(office_file, tmp_path):
     data = read_in_memory(office_file, group="patient", ids=("visit",))
     new = "price;dose;city;visit;patient;pressure\n1.234;7;Rom;A17;007;100,5\nabc;;Rom;A18;;99\n"
     found = data.read_new(write(tmp_path, new, "new.csv"))
@@ -147,13 +149,13 @@ def test_new_rows_are_read_as_the_training_table_was(office_file, tmp_path):
     assert found.y.tolist() == [100.5, 99.0]
     assert found.groups.tolist() == ["007", None]
     assert found.notes == (
-        "1 of 'price' in new.csv cannot be read as numbers, and are taken as missing.",
-        "2 values of 'city' in new.csv are not in the training table (Rom), and taken as rare.",
+        "1 value of 'price' in new.csv cannot be read as a number and counts as missing.",
+        "2 values of 'city' in new.csv do not occur in the training table (Rom) and count as rare.",
     )
     assert data.read_new(write(tmp_path, "price;dose;city\n1;2;Rom\n", "new.csv")).y is None
 
 
-def test_targets_of_new_rows_count_if_they_are_there(office_file, tmp_path):
+def test_targets_of_new_rows_are_used_if_none_is_missing(office_file, tmp_path):
     data = read_in_memory(office_file)
     new = write(tmp_path, "price;dose;city;patient;pressure\n1;2;Rom;3;\n1;2;Rom;3;9,5\n", "new.csv")
     assert data.read_new(new).y is None
@@ -165,16 +167,16 @@ def test_targets_of_new_rows_count_if_they_are_there(office_file, tmp_path):
 
 @pytest.mark.parametrize(("text", "words"), [
     ("y,a\n,1\n,2\n", "The target 'y' is missing in every row"),
-    ("y,a\n1,1\n", "The target 'y' is known in one row, and two are needed"),
+    ("y,a\n1,1\n", "The target 'y' has a value in one row only. At least two are needed"),
     ("y,a\nu,1\nu,2\n", "has one class only, 'u'"),
-    ("y,a\n1,1\n2\n", "fewer fields"),
+    ("y,a\n1,1\n2\n", "has 1 field, but the header has 2"),
 ])  # fmt: skip
-def test_tables_without_anything_to_predict_are_refused(tmp_path, text, words):
+def test_tables_without_usable_targets_raise_an_error(tmp_path, text, words):
     with pytest.raises(TableError, match=words):
         read_in_memory(write(tmp_path, text), "y")
 
 
-def test_rows_whose_target_must_be_a_number_and_is_none_are_left_out(tmp_path):
+def test_rows_without_a_numeric_target_are_dropped_if_the_kind_is_number(tmp_path):
     rows = "".join(f"{k / 7},{k % 3}\n" for k in range(30))
     path = write(tmp_path, f"y,a\n{rows}n.d.,1\n,2\n")
     assert read_in_memory(path, "y").task == "classification"
@@ -182,31 +184,31 @@ def test_rows_whose_target_must_be_a_number_and_is_none_are_left_out(tmp_path):
     assert (data.task, len(data.y), data.n_without_target, len(data.X)) == ("regression", 30, 2, 30)
 
 
-def test_rows_that_decide_how_a_column_is_read_are_named(tmp_path):
+def test_guarantee_scope_names_rows_that_decide_how_a_column_is_parsed(tmp_path):
     rows = "".join(f"{k / 7},{k}\n" for k in range(60))
     path = write(tmp_path, f"y,a\n{rows}3.5,n.d.\n")
     data = read_in_memory(path, "y")
     assert data.decisive == (60,)
     assert data.guarantee_scope() == (
-        "Without the row 60, some column would be read otherwise, so the guarantee is not about it (1 of 61). kinds, "
-        "drop or task decides how it is read. Row 0 is the first row below the header."
+        "Without row 60, a column would be parsed differently, so the guarantee does not cover it (1 of 61). Setting "
+        "kinds, drop or task removes this dependence. Row 0 is the first row below the header."
     )
-    assert data.guarantee_scope(data.X.index[:50]).startswith("Without any single row")  # it is held out
-    assert "kinds={'a': 'number'}" in data.as_read.noticed[0]
+    assert data.guarantee_scope(data.X.index[:50]).startswith("No single row")  # it is held out
+    assert "kinds={'a': 'number'}" in data.remarks[0]
     assert read_in_memory(path, "y", kinds={"a": "number"}).decisive == ()
 
 
-def test_what_leaks_the_target_is_a_warning(tmp_path):
+def test_leaking_column_gets_a_warning(tmp_path):
     rows = "".join(f"{'yes' if k % 2 else 'no'},{k % 2},{k * 7 % 11}\n" for k in range(30))
     data = read_in_memory(write(tmp_path, f"ill,code,a\n{rows}"), "ill")
     assert data.as_read.warned == (
-        "code alone predicts ill almost perfectly (code > 0: accuracy 1.000 on 10 held-out rows). That is often too "
-        "good to be true: is it known at the time of prediction? If not, add drop=['code'].",
+        "code alone predicts ill almost perfectly (code > 0: accuracy 1.000 on 10 held-out rows). Is it known at "
+        "the time of prediction? If not, it leaks the target: add drop=['code'].",
     )
     assert data.as_read.columns[1].remark == "predicts the target alone"
 
 
-def test_a_table_of_many_columns_is_read(tmp_path):
+def test_table_of_many_columns_has_short_remarks(tmp_path):
     names = ",".join(f"x{k}" for k in range(300))
     rows = "".join(",".join(str((j * k) % 7) for k in range(300)) + "\n" for j in range(15))
     data = read_in_memory(write(tmp_path, f"{names}\n{rows}"), "x1")
@@ -214,8 +216,8 @@ def test_a_table_of_many_columns_is_read(tmp_path):
     assert len(data.as_read.columns) == 300
 
 
-def test_a_class_called_none_is_a_class_if_the_target_is_said_to_be_a_category(tmp_path):
-    """By itself the word is missing, as pandas has it; the sentence says how it is made a class."""
+def test_none_is_a_class_if_the_kind_of_the_target_is_category(tmp_path):
+    """Without the kind, the word counts as missing, as for pandas, and the error says how to make it a class."""
     table = tmp_path / "table.csv"
     words = ["None", "nan", "", "mild", "NA"] * 4
     table.write_text("x,severity\n" + "".join(f"{place},{word}\n" for place, word in enumerate(words)))
@@ -261,7 +263,7 @@ def parts(tmp_path):
 
 
 @pytest.mark.parametrize("target", ["y", "kind"])
-def test_models_have_the_bits_of_a_fit_in_memory(folder, target, seed):
+def test_model_from_files_has_the_bits_of_a_fit_in_memory(folder, target, seed):
     names = pq.read_schema(next(folder.rglob("*.parquet"))).names
     data = read(folder, target=target, drop=tuple({"name", "place"} & set(names)))
     regresses = target == "y"
@@ -280,7 +282,7 @@ def test_models_have_the_bits_of_a_fit_in_memory(folder, target, seed):
     assert data.n_without_target == parquet_files.N - n_targets
 
 
-def test_kinds_are_decided_from_the_rows_that_are_held_out_and_others_are_counted(parts):
+def test_kinds_of_a_large_table_are_inferred_from_held_out_rows(parts):
     data = read(parts, max_memory=1000)
     kinds = {name: kind.name for name, kind in data.reading.columns.kinds.items()}
     assert kinds == {"price": "number", "town": "category", "whole": "number", "flag": "category"}
@@ -290,12 +292,12 @@ def test_kinds_are_decided_from_the_rows_that_are_held_out_and_others_are_counte
     assert set(data.reading.categories["town"]) == set(everything["town"]) == {"Ulm", "Bonn", "Kiel", "Jena"}
     first, *others = data.notes
     assert first.startswith("The table would take about 24 kB in memory, more than max_memory (1 kB), so its rows")
-    assert "was decided from 100 rows that were drawn first" in first
-    assert others == ["1 of 'price' in the training rows cannot be read as numbers, and are taken as missing."]
-    assert "from the 100 rows drawn first, none of which is trained on" in data.guarantee_scope()
+    assert "inferred from 100 rows that were drawn first" in first
+    assert others == ["1 value of 'price' in the training rows cannot be read as a number and counts as missing."]
+    assert "from 100 rows that were drawn first and are not used for training" in data.guarantee_scope()
 
 
-def test_categories_that_no_held_out_row_has_are_said(tmp_path):
+def test_categories_that_no_held_out_row_has_get_a_note(tmp_path):
     def write(town):
         pq.write_table(pa.table({"town": town, "y": np.arange(600.0)}), tmp_path / "t.parquet")
         return read(tmp_path / "t.parquet", max_memory=1000)
@@ -305,12 +307,12 @@ def test_categories_that_no_held_out_row_has_are_said(tmp_path):
     data = write(towns)
     assert "Kiel" not in set(data.X_test["town"])
     assert data.notes[1] == (
-        "In 'town', 1 training row has a category that no row has from which the columns were decided (Kiel); bags "
-        "learn from those that they have."
+        "In 'town', 1 training row has a category that did not occur in the rows from which the kinds were inferred "
+        "(Kiel). Each bag uses the categories of its own rows."
     )
 
 
-def test_the_seed_decides_who_is_held_out(parts):
+def test_seed_decides_which_rows_are_held_out(parts):
     one, same, other = read(parts), read(parts), read(parts, random_state=1)
     assert one.X_test.equals(same.X_test)
     assert set(one.X_test.index) != set(other.X_test.index)
@@ -318,26 +320,26 @@ def test_the_seed_decides_who_is_held_out(parts):
     assert len(read(parts, test_size=0.05).X_test) == 30
 
 
-def test_whole_units_are_held_out(folder):
+def test_whole_groups_are_held_out(folder):
     data = read(folder, group="patient", drop=("name",))
     assert not set(data.groups) & set(data.groups_test)
     assert len(data.groups) == len(data.y)
     assert "patient" not in data.X.columns
 
 
-def test_columns_that_are_not_learned_from_are_listed_too(tmp_path):
+def test_unused_columns_are_described(tmp_path):
     columns = {"tags": [["a"]] * 60, "x": np.arange(60) % 7 / 2, "who": [f"p{k % 20}" for k in range(60)]}
     pq.write_table(pa.table({**columns, "y": np.arange(60.0)}), tmp_path / "t.parquet")
     found = read(tmp_path / "t.parquet", max_memory=100, group="who", drop=("tags",)).as_read
     assert [(one.name, one.kind) for one in found.columns] == [
         ("tags", "dropped"), ("x", "number"), ("who", "group"), ("y", "target"),
     ]  # fmt: skip
-    assert (found.columns[0].n_values, found.columns[0].remark) == (None, "left out by drop, and not read")
+    assert (found.columns[0].n_values, found.columns[0].remark) == (None, "left out by drop, not read")
     assert 1 <= found.columns[2].n_values < 20
     assert "1 left out (dropped)" in found.conclusion()
 
 
-def test_targets_are_decided_by_all_rows(tmp_path):
+def test_task_of_a_large_table_follows_from_the_targets_of_all_rows(tmp_path):
     def of(values, **options):
         pq.write_table(pa.table({"x": np.arange(300.0) % 7, "y": values}), tmp_path / "t.parquet")
         return read(tmp_path / "t.parquet", max_memory=100, **options)
@@ -356,6 +358,34 @@ def test_targets_are_decided_by_all_rows(tmp_path):
     assert sorted([*numbers.y, *numbers.y_test]) == list(range(299))
 
 
+def test_training_row_that_alone_makes_a_large_target_numeric_is_named(tmp_path):
+    def scope(y, row, **options):
+        pq.write_table(pa.table({"x": np.arange(300.0) % 7, "y": y, **options}), tmp_path / "t.parquet")
+        more = {"group": "g"} if options else {}
+        data = read(tmp_path / "t.parquet", max_memory=100, **more)
+        assert (row in data.X_test.index) or options or row in data.X.labels()
+        return data
+
+    y = np.arange(300) % 10
+    data = scope(y, 0)
+    free, held = data.X.labels()[0], data.X_test.index[0]
+    assert data.guarantee_scope().endswith("so the guarantee covers parsing.")
+    y[free] = 10  # with 11 different whole numbers, the target is a number
+    data = scope(y, free)
+    assert data.task == "regression"
+    assert data.guarantee_scope().startswith(f"Without row {free}, a column would be parsed differently")
+    y[free], y[held] = 0, 10
+    assert scope(y, held).guarantee_scope().endswith("so the guarantee covers parsing.")  # it is not trained on
+    y[free] = 10
+    assert scope(y, free).decisive == ()  # two rows have this value
+    groups = np.arange(300) // 2
+    y[:] = np.arange(300) % 10
+    y[free] = y[free ^ 1] = 10
+    data = scope(y, free, g=groups)
+    assert data.decisive in ((), (free // 2,))
+    assert (free // 2 in set(data.groups)) == bool(data.decisive)
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "said"),
     [
@@ -363,74 +393,78 @@ def test_targets_are_decided_by_all_rows(tmp_path):
         ({}, {"target": "cost"}, "There is no column 'cost' in the table; it has 'x', 'y'."),
         ({}, {"drop": ("x",)}, "no column to learn from: all are left out"),
         ({"x": [1.0] * 30}, {}, "no column to learn from: all are constant"),
-        ({"tags": [["a"]] * 30}, {}, "The column 'tags' of .* has lists or the like in it. Leave it out with drop"),
+        (
+            {"tags": [["a"]] * 30},
+            {},
+            "The column 'tags' of .* contains lists or other nested values. Leave it out with drop",
+        ),
         (
             {"y": [["a"]] * 30},
             {},
-            "The target 'y' of .* has lists or the like in it. Predict a column of single values",
+            "The target 'y' of .* contains lists or other nested values. Choose a column of single values",
         ),
-        ({"y": [b"a"] * 30}, {}, "The target 'y' has bytes in it. Write it as text."),
-        ({"raw": [b"a"] * 30}, {}, "The column 'raw' has bytes in it. Leave it out with drop."),
+        ({"y": [b"a"] * 30}, {}, "The target 'y' of .* contains bytes. Write it as text."),
+        ({"raw": [b"a"] * 30}, {}, "The column 'raw' of .* contains bytes. Leave it out with drop."),
         ({"y": [None] * 30}, {}, "The target 'y' is missing in every row."),
-        ({"y": [1.0] + [None] * 29}, {}, "The target 'y' is known in one row, and two are needed."),
+        ({"y": [1.0] + [None] * 29}, {}, "The target 'y' has a value in one row only. At least two are needed."),
         ({"y": ["a"] * 30}, {}, "The target 'y' has one class only"),
-        ({"y": [np.inf] + [1.5] * 29}, {}, "The target 'y' has infinite values."),
-        ({}, {"test_size": 1.5}, "test_size is a share of the rows between 0 and 1. Got 1.5."),
-        ({}, {"test_size": 0.99}, "30 rows are too few to hold some out"),
+        ({"y": [np.inf] + [1.5] * 29}, {}, "The target 'y' has infinite values, or numbers above 1e308."),
+        ({}, {"test_size": 1.5}, "test_size must be between 0 and 1, a share of the rows. Got 1.5."),
+        ({}, {"test_size": 0.99}, "With test_size=0.99, fewer than 2 of the 30 rows are left for training"),
         ({"who": [None] + ["a", "b"] * 14 + ["c"]}, {"group": "who"}, "The group 'who' is missing in row 0"),
-        ({"who": ["a", "b"] * 15}, {"group": "who"}, "2 groups are too few to hold some out"),
+        ({"who": ["a", "b"] * 15}, {"group": "who"}, "The table has 2 groups, but at least 3 are needed"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_sentence(tmp_path, columns, options, said):
+def test_unusable_large_tables_raise_an_error(tmp_path, columns, options, said):
     table = {"x": np.arange(30) % 7 / 2, "y": np.arange(30.0), **columns}
     pq.write_table(pa.table(table), tmp_path / "t.parquet")
     with pytest.raises(ValueError, match=said):
         read(tmp_path / "t.parquet", max_memory=10, **options)
 
 
-def test_columns_that_differ_between_files_are_refused_by_name(tmp_path):
+def test_columns_that_differ_between_files_raise_an_error(tmp_path):
     pq.write_table(pa.table({"x": [1.0, 2.0], "y": [1.0, 2.0]}), tmp_path / "a.parquet")
     pq.write_table(pa.table({"x": ["a", "b"], "y": [1.0, 2.0]}), tmp_path / "b.parquet")
     with pytest.raises(ValueError, match=r"Column 'x' has type .*b.parquet, and type double in .*a.parquet"):
         read(tmp_path, max_memory=10)
     pq.write_table(pa.table({"z": [1.0], "y": [1.0]}), tmp_path / "b.parquet")
-    with pytest.raises(ValueError, match=r"The column .x. is not in all files of .*b.parquet has none"):
+    with pytest.raises(ValueError, match=r"The column .x. is not in all files of .*b.parquet does not have it"):
         read(tmp_path, max_memory=10)
 
 
-def test_a_file_that_changes_between_passes_is_refused_by_name(parts):
+def test_file_that_changes_between_passes_is_named_in_the_error(parts):
     data = read(parts)
     pq.write_table(pq.read_table(parts / "1.parquet").slice(0, 200), parts / "1.parquet")
     with pytest.raises(ValueError, match=r"The file .*1.parquet has changed since the table was made"):
         data.X.take(np.array([0]))
 
 
-def test_a_table_is_large_if_it_takes_more_than_there_is(parts, tmp_path):
+def test_table_is_large_if_it_needs_more_than_max_memory(parts, tmp_path):
     assert is_larger_than(table_of(parts), 8 * 600 * 5 - 1)
     assert not is_larger_than(table_of(parts), 8 * 600 * 5)
     (tmp_path / "t.csv").write_text("x,y\n1,2\n" * 1000)
     assert not is_larger_than(tmp_path / "t.csv", 1)
 
 
-def test_ids_are_refused_with_the_way_out(parts):
-    with pytest.raises(TableError, match=r"ids holds the names of all rows in memory, .* Leave the column out with dr"):
+def test_ids_of_a_large_table_raise_an_error(parts):
+    with pytest.raises(TableError, match=r"ids cannot be used here, .* Leave the column out with dr"):
         read(parts, ids=("town",))
 
 
-def test_a_csv_file_beyond_the_memory_is_remarked_on(tmp_path):
+def test_csv_file_larger_than_max_memory_gets_a_note(tmp_path):
     (tmp_path / "t.csv").write_text("x,y\n" + "1,2\n1,3\n" * 500)
     assert read(tmp_path / "t.csv", max_memory=4004, task="regression", kinds={"x": "text"}).notes == ()
     (said,) = read(tmp_path / "t.csv", max_memory=4003, task="regression", kinds={"x": "text"}).notes
     assert said.startswith("t.csv is larger than max_memory (4 kB)")
-    assert "only Parquet files can be read in portions. docs/large_data.md has the lines" in said
+    assert "only Parquet files can be read in portions. docs/large_data.md shows how" in said
 
 
-def test_amounts_are_for_people():
+def test_bytes_are_formatted_with_units():
     assert [format_bytes(n) for n in (7, 1234, 2_560_000, 10**12)] == ["7 bytes", "1.23 kB", "2.56 MB", "1,000 GB"]
 
 
 @pytest.mark.parametrize("kind", ["float32", "float64", "int64"])
-def test_many_numbers_are_targets_as_they_are(tmp_path, kind):
+def test_targets_with_many_numbers_are_regression(tmp_path, kind):
     def of(n_values):
         values = (np.arange(140_000) % n_values).astype(kind)
         values[:70_000] = 1
@@ -454,7 +488,7 @@ def years(tmp_path):
     return tmp_path
 
 
-def test_folders_are_columns_of_large_and_of_small_tables(years):
+def test_folder_columns_are_the_same_in_large_and_small_tables(years):
     large = read(years, max_memory=1_000)
     small = read_file(table_of((str(years),))).frame
     assert list(small.columns) == ["x", "y", "year"]
@@ -465,16 +499,19 @@ def test_folders_are_columns_of_large_and_of_small_tables(years):
 
 
 @pytest.mark.parametrize("target", ["y", "x"])
-def test_folders_can_be_units_or_the_target(years, target):
+def test_folder_columns_can_be_group_or_target(years, target):
     assert read(years, target=target, group="year", max_memory=1_000).X.groups().nunique() == 2
     assert set(read(years, target="year", max_memory=1_000).y) == {"2022", "2023", "2024"}
 
 
-def test_a_column_that_is_a_folder_too_or_that_a_file_lacks_is_refused_however_large_the_table(years):
+def test_ambiguous_or_missing_columns_raise_an_error_for_any_size(years):
     rows = pa.table({"x": [1.0] * 40, "y": [1.0] * 40})
     pq.write_table(rows, years / "year=2022" / "part.parquet")
     for added, said in (
-        (rows.append_column("year", pa.array([1] * 40)), r"not clear what 'year' is .* in the name of a folder, too"),
+        (
+            rows.append_column("year", pa.array([1] * 40)),
+            r"The column 'year' of .* is ambiguous: .* also the name of a folder",
+        ),
         (rows.drop_columns("x"), "The column 'x' is not in all files of"),
     ):
         pq.write_table(added, years / "year=2022" / "more.parquet")
@@ -486,13 +523,35 @@ def test_a_column_that_is_a_folder_too_or_that_a_file_lacks_is_refused_however_l
     (years / "year=2022" / "more.parquet").unlink()
     pq.write_table(rows, years / "other.parquet")
     for reading in (lambda: read(years, max_memory=1_000), lambda: read_file(table_of((str(years),)))):
-        with pytest.raises(TableError, match=r"not clear what 'year' is .* some files are in folders that are called"):
+        with pytest.raises(
+            TableError, match=r"The column 'year' of .* is ambiguous: some files are in folders with this name"
+        ):
             reading()
 
 
-def test_tables_are_read_without_click_and_rich():
+def test_read_table_needs_neither_click_nor_rich():
     code = (
         "import sys; sys.modules['click'] = sys.modules['rich'] = None; "
         "from stablebag import ParquetTable; from stablebag.tables import read_table; import stablebag.tables.leakage"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.filterwarnings("error")
+def test_number_too_large_for_a_float_counts_as_missing(tmp_path):
+    rows = "".join(f"{10**400 if k == 3 else k},{k * 1.5}\n" for k in range(30))
+    table = read_in_memory(write(tmp_path, f"a,y\n{rows}"), "y")
+    assert table.X["a"].isna().tolist() == [k == 3 for k in range(30)]
+    assert table.remarks == (
+        "1 value of 'a' cannot be read as a number ('10000000000000000...') and counts as missing.",
+    )
+    with pytest.raises(TableError, match="The target 'a' has infinite values, or numbers above 1e308"):
+        read_in_memory(write(tmp_path, f"a,y\n{rows}"), "a")
+
+
+def test_infinite_numbers_count_as_missing_but_not_in_the_target(tmp_path):
+    frame = pd.DataFrame({"a": [np.inf, *range(29)], "y": np.arange(30) * 1.5})
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet", "y").remarks == ("In 'a', 1 value is infinite and counts as missing.",)
+    with pytest.raises(TableError, match="The target 'a' has infinite values"):
+        read_table(tmp_path / "t.parquet", "a")

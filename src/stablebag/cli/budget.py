@@ -26,6 +26,9 @@ from stablebag.resampling.law import ResamplingScheme
 
 # Pairs of a number of bags and one of refits: the first that there is time for is taken, or else the last.
 LADDER = ((500, 200), (200, 100), (100, 50), (50, 20))
+MORE_BAGS = (2_000, 1_000)  # taken where fits are quick: less bagging noise, and a smaller guarantee from 500 rows on
+_MORE_SHARE = 1 / 12  # of the time limit that everything may take with them
+_MOST_ENTRIES = 5_000_000  # rows in all of these bags together: as many as 500 bags of 10,000 rows have
 FULL_SIZE = 20_000  # rows from which on bags have as many as with so many: half of them, 10,000
 _FIRST = 1_000  # rows of the first fit that is timed
 _GROWTH = 4  # by how much the next one is larger
@@ -204,6 +207,15 @@ def workload(
     workers = 1 if alone else min(n_workers(jobs), cpu_count())
     fits = [pair for pair in pairs if _seconds(*pair, bag, refit, workers) + passes(pair[0]) * took <= limit]
     bags, refits = fits[0] if fits else pairs[-1]
+    usual = pairs[0]
+    if n_bags is None and bag and not isinstance(X, RowSource) and (bags, refits) == usual:
+        quick = (
+            more for more in MORE_BAGS
+            if more * float(law.bag_size) <= _MOST_ENTRIES
+            and _seconds(more, refits, bag, refit, workers) <= _MORE_SHARE * limit
+        )  # fmt: skip
+        bags = next(quick, bags)
+        usual = bags, refits
     _refuse_too_few(law, bags, noun)
     others = _seconds(bags, refits, bag, refit, workers) + passes(bags) * took
     each = _BESIDE * bags * float(law.mean_inclusion) * bag / workers + _BESIDE_A_REFIT
@@ -214,7 +226,7 @@ def workload(
     chosen += [] if n_matched is not None or not refits else ["--matched", str(matched)]
     chosen += ["--bag-size", str(round(law.bag_size))] if is_smaller else []
     load = Workload(scheme, bags, refits, matched, bag, refit, each, workers, passes(bags), took, tuple(chosen))
-    return replace(load, sentence=_sentence(load, pairs[0], round(law.bag_size), noun, limit))
+    return replace(load, sentence=_sentence(load, usual, round(law.bag_size), noun, limit))
 
 
 def _seconds(n_bags: int, n_refits: int, bag: float, refit: float, workers: int) -> float:

@@ -56,7 +56,7 @@ def interval(
     from stablebag.cli.training import TwoTables, check_level, describe_random_bags
     from stablebag.deciding.intervals import predict_interval
     from stablebag.models.estimators import BaggedRegressor
-    from stablebag.tables.leakage import about_copies_to_predict
+    from stablebag.tables.leakage import copies_to_predict
 
     check_level(confidence, "--confidence")
     refuse_unwritable(output, *paths_of(options["table"]), test)
@@ -90,7 +90,7 @@ def interval(
         say(console, tables.suggestion)
     if new.y is not None:
         say(console, f"{percent(found.coverage(new.y))} of the known targets are inside.")
-    for noticed in about_copies_to_predict(tables.table.X, tables.table.y, new):
+    for noticed in copies_to_predict(tables.table.X, tables.table.y, new):
         say(console, noticed)
     with whole(output) as partial:
         new.with_results(columns_of(found), columns, "interval").to_csv(partial, index=False)

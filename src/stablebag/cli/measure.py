@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,10 @@ from stablebag.models.rows import RowSource
 from stablebag.showing.report.page import Colophon
 from stablebag.showing.scores import SPANS, checked_metric
 from stablebag.showing.study import study
+from stablebag.showing.verdict import CHECKS, COPIES, LEAKS, NO_CHECKS, REPEATED, TIME, Checks, Finding
 from stablebag.tables import leakage
 from stablebag.tables.columns import Columns
-from stablebag.tables.roles import suggest_group
-from stablebag.tables.text import TableError, name_of, paths_of, refuse_unknown
+from stablebag.tables.text import TableError, check_column_name, name_of, paths_of
 from stablebag.tables.training import Reading
 
 _SPANS = (6, 20)  # of time, over which accuracy is compared: so many, one for each 100 held-out rows
@@ -123,8 +123,8 @@ class StudyRows:
         The group of each held-out row.
     notes : tuple of str, default=()
         Sentences about the data, after the results.
-    warnings : tuple of str, default=()
-        Sentences to read before the verdict.
+    checks : Checks, default=no checks
+        What was looked for in the data, and found.
     reading : Reading or None, default=None
         How the table was read; None decides from the training rows what the columns are.
     as_read : DataAsRead or None, default=None
@@ -139,9 +139,14 @@ class StudyRows:
     groups: Any = None
     groups_test: Any = None
     notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    checks: Checks = NO_CHECKS
     reading: Reading | None = None
     as_read: Any = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was found that is suspicious, in full sentences."""
+        return tuple(sentence for finding in self.checks.found for sentence in finding.details)
 
     @property
     def row_numbers(self) -> str:
@@ -180,6 +185,7 @@ def run_study(rows: StudyRows, options: Mapping[str, Any], command: str) -> None
             metrics=options["metrics"],
             delta=options["delta"],
         )
+    result = replace(result, checks=rows.checks)
     facts = result.facts()
     print_study(console, facts, rows.notes, rows.warnings, rows.row_numbers)
     command = " ".join([command, *load.chosen])
@@ -249,9 +255,13 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
         data = training.read_training_table(options)
     if options["time"] is not None:
         dates_first = sorted(data.as_read.columns, key=lambda column: column.kind != "date")
-        refuse_unknown([column.name for column in dates_first], options["time"])
+        check_column_name([column.name for column in dates_first], options["time"])
     X, y, task, groups, groups_test = data.X, data.y, data.task, data.groups, None
-    warnings, time = list(data.as_read.warned), options["time"]
+    found, time = list(data.findings), options["time"]
+    made = {REPEATED} if groups is not None else set()
+    of_leaks = (data.y_test, task, data.groups_test) if data.is_in_files else (y, task, groups)
+    if leakage.may_look_for_leaks(*of_leaks):
+        made.add(LEAKS)
     notes = [f"{data.n_rows:,} rows of {name_of(table)}; the target is {target!r} ({task})."]
     notes[:0] = data.notes
     if data.n_without_target:
@@ -273,10 +283,10 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
     elif time is not None:
         X, X_test, y, y_test, groups_test, note = held_out_latest(X, y, time, size, task)
         notes.append(note)
+        made.add(TIME)
     elif groups is None:
-        ordered = leakage.in_time(X, y, task)
-        way = f"add --time {shlex.quote(ordered[0])}: it holds out the latest rows" if ordered else ""
-        warnings += leakage.about_time(ordered, target, way)
+        found += leakage.time_findings(leakage.time_order(X, y, task), target)
+        made.add(TIME)
         X, X_test, y, y_test = held_out(X, y, size, task, seed)
         if len(y) < 2:
             raise TableError("One row is left to train on, and two are needed. Give more rows, or --test.")
@@ -284,15 +294,19 @@ def _read(options: Mapping[str, Any]) -> StudyRows:
         X, X_test, y, y_test, groups, groups_test = training.hold_out_groups(X, y, groups, size, task, seed)
     notes.append(training.describe_split(len(y), len(X_test), groups, groups_test))
     if known := training.describe_seen_groups(groups, groups_test):
-        warnings.append(f"{known} So the scores flatter predictions for new groups.")
-    if groups is None and (suggestion := suggest_group(*([X_test] if data.is_in_files else [X, X_test]))):
-        warnings.append(suggestion)
+        text = "Some held-out rows belong to groups that are also in the training rows."
+        details = (f"{known} So the scores flatter predictions for new groups.",)
+        found.append(Finding(REPEATED, text, "If you predict for new groups, hold out rows of other groups.", details))
+    if groups is None:
+        found += leakage.group_findings(*([X_test] if data.is_in_files else [X, X_test]))
+        made.add(REPEATED)
     if not data.is_in_files and y_test is not None:
-        warnings += leakage.about_copies(X, y, X_test, y_test)
+        found += leakage.copy_findings(X, y, X_test, y_test)
+        made.add(COPIES)
     notes.append(data.guarantee_scope(groups if groups is not None or data.is_in_files else X.index))
-    return StudyRows(
-        X, y, X_test, y_test, task, groups, groups_test, tuple(notes), tuple(warnings), data.reading, data.as_read
-    )
+    found.sort(key=lambda finding: CHECKS.index(finding.check) if finding.check in CHECKS else len(CHECKS))
+    checks = Checks(tuple(name for name in CHECKS if name in made), tuple(found))
+    return StudyRows(X, y, X_test, y_test, task, groups, groups_test, tuple(notes), checks, data.reading, data.as_read)
 
 
 def held_out(X: Any, y: Any, test_size: float, task: str, seed: int) -> tuple[Any, Any, Any, Any]:

@@ -122,8 +122,8 @@ def table_options(command: Any) -> Any:
                      help="tree, forest, boosting, logistic, ridge, knn, mlp, svm, or package.module:Class."),
         click.option("--param", "parameters", multiple=True, help="A parameter of the model, name=value; repeatable."),
         click.option("--n-bags", default="auto", show_default=True, callback=number_or_auto(2),
-                     help="The number of bags, or its average where it is random; auto is 500, 200, 100 or 50, by the "
-                     "time of the first fits."),
+                     help="The number of bags, or its average where it is random; auto is 50 to 2,000, by how long "
+                     "fits take."),
         click.option("--time-limit", default="3m", show_default=True, callback=duration,
                      help="How long auto may take, about: 90s, 3m, 1h."),
     ]  # fmt: skip

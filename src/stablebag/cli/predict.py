@@ -54,7 +54,7 @@ def predict(
     from stablebag.cli import training
     from stablebag.cli.saving import SavedModel
     from stablebag.cli.training import check_level, check_share
-    from stablebag.tables.leakage import about_copies_to_predict
+    from stablebag.tables.leakage import copies_to_predict
     from stablebag.tables.text import TableError
 
     refuse_unwritable(output, model_file, table)
@@ -80,7 +80,7 @@ def predict(
             results = _numbers(console, model, new, target, confidence, method, locally_weighted)
         else:
             results = _classes(console, model, new, target, delta if with_sets else None)
-    for noticed in about_copies_to_predict(fitted(model).X, fitted(model).y, new):
+    for noticed in copies_to_predict(fitted(model).X, fitted(model).y, new):
         say(console, noticed)
     if confidence is not None and (known := training.describe_seen_groups(units, new.groups)):
         say(console, f"{known} The guarantee is not about these rows.")

@@ -60,7 +60,7 @@ def sets(
     from stablebag.cli.training import TwoTables, check_level, check_share, describe_random_bags
     from stablebag.deciding.label_sets import predict_set
     from stablebag.models.estimators import BaggedClassifier
-    from stablebag.tables.leakage import about_copies_to_predict
+    from stablebag.tables.leakage import copies_to_predict
 
     covers = method == "jackknife+"
     if covers and delta is not None:
@@ -114,7 +114,7 @@ def sets(
     if known is not None:
         one = f"{percent(found.correct_singletons(known))} have it as the only one"
         say(console, f"{percent(found.coverage(known))} of the known labels are in their sets; {one}.")
-        for noticed in about_copies_to_predict(tables.table.X, tables.table.y, new):
+        for noticed in copies_to_predict(tables.table.X, tables.table.y, new):
             say(console, noticed)
     if output is not None:
         with whole(output) as partial:

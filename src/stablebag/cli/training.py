@@ -31,7 +31,7 @@ from stablebag.cli.budget import settled
 from stablebag.cli.options import scheme_of
 from stablebag.resampling.schemes import RandomBags, as_law, random_n_bags
 from stablebag.resampling.units import Units
-from stablebag.tables.columns import KINDS, written
+from stablebag.tables.columns import KINDS, to_text
 from stablebag.tables.roles import in_groups, suggest_group
 from stablebag.tables.text import TableError, listed
 from stablebag.tables.training import NewRows, TrainingTable, is_larger_than, read_table
@@ -251,7 +251,7 @@ def describe_seen_groups(groups: Any, others: Any) -> str:
     """Say in a sentence which rows of another table belong to groups of this one; "" if none is known to."""
     if groups is None or others is None or not (known := in_groups(groups, others)).any():
         return ""
-    names, number = listed(dict.fromkeys(written(others[known]))), int(known.sum())
+    names, number = listed(dict.fromkeys(to_text(others[known]))), int(known.sum())
     belong = f"belong{'s' if number == 1 else ''} to groups that were trained on ({names})"
     return f"{number:,} of the {ROWS.count(len(others))} to predict {belong}."
 

@@ -3,49 +3,20 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from stablebag._checks import check_choice, hold_read_only, refuse_type, refuse_value
+from stablebag._checks import check_choice, hold_read_only
 from stablebag._wording import ROWS, number
+from stablebag.measuring.error_intervals import ErrorInterval, Evidence, LossSource, check_level
 from stablebag.measuring.leave_one_out import chosen_rows, left_out_at_rows
+from stablebag.measuring.losses import BoundedLoss, loss_function
+from stablebag.models.average import BagAverage
 from stablebag.models.ensemble import check_bagged, refuse_several_outputs
 from stablebag.models.fitted import fitted
 from stablebag.models.learners import one_hot
-
-_SMALLEST = np.finfo(float).eps  # the logarithm of a probability of zero would be infinite
-
-
-def _squared(prediction: np.ndarray, y: np.ndarray) -> Any:
-    distance = np.abs(prediction - y)
-    square = distance**2
-    if ((square == 0) & (distance > 0)).any():
-        raise ValueError(
-            "The targets are so small that squared errors underflow to zero. Multiply the targets by a constant, or "
-            "use another loss."
-        )
-    return square
-
-
-def _absolute(prediction: np.ndarray, y: np.ndarray) -> Any:
-    return np.abs(prediction - y)
-
-
-def _zero_one(probabilities: np.ndarray, truth: np.ndarray) -> Any:
-    return (probabilities.argmax(axis=1) != truth.argmax(axis=1)).astype(float)
-
-
-def _log(probabilities: np.ndarray, truth: np.ndarray) -> Any:
-    return -np.log(np.maximum((probabilities * truth).sum(axis=1), _SMALLEST))
-
-
-def _brier(probabilities: np.ndarray, truth: np.ndarray) -> Any:
-    return ((probabilities - truth) ** 2).sum(axis=1)
-
-
-_REGRESSION = {"squared": _squared, "absolute": _absolute}
-_CLASSIFICATION = {"zero_one": _zero_one, "log": _log, "brier": _brier}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,8 +31,9 @@ class LeaveOneOutError:
         The mean loss.
     standard_error : float
         The standard deviation of the losses divided by the square root of their number. This is an approximation,
-        because losses at different rows are not quite independent. If the model was fitted with groups, rows of the
-        same group may depend on each other in any way: only groups are then taken as independent.
+        because losses at different rows are not quite independent; `interval` states how good it is. If the model was
+        fitted with groups, rows of the same group may depend on each other in any way: only groups are then taken as
+        independent.
     losses : ndarray of shape (n_rows,)
         The loss at each row.
     rows : ndarray of shape (n_rows,)
@@ -78,12 +50,74 @@ class LeaveOneOutError:
     rows: np.ndarray
     n_undefined: int = 0
     units: str = ""
+    _source: LossSource | None = None
 
     def __post_init__(self) -> None:
         hold_read_only(self)
 
     def __float__(self) -> float:
         return self.value
+
+    @property
+    def rho(self) -> float:
+        """The largest share of the variance that the certificate of the bags cannot exclude.
+
+        The error differs from that of the fitted model on new rows by a mean of independent terms, whose variance the
+        losses show, and by what their dependence on shared training rows adds. For every learner and every
+        distribution, this is at most `rho` times that variance. It is infinite if nothing is proved.
+        """
+        return self._evidence.rho
+
+    @property
+    def measured_rho(self) -> float:
+        """The same share as these bags measure it, without bagging noise: an estimate, not a proof."""
+        return self._evidence.measured_rho
+
+    def interval(self, confidence_level: float = 0.95, kind: str = "asymptotic") -> ErrorInterval:
+        """Return an interval for the expected loss of this fitted model at a new row.
+
+        With groups, it is about a new group: the mean loss at its rows, whatever their number, so that every group
+        counts the same.
+
+        Parameters
+        ----------
+        confidence_level : float, default=0.95
+            The probability, over the training rows, with which the interval contains the expected loss.
+        kind : {"asymptotic", "proved"}, default="asymptotic"
+            "proved" holds for every learner, every distribution and every number of rows, and is wide. It needs a loss
+            of which it is known how fast it changes and how large it can be, and a range of predictions that does not
+            depend on the data. "asymptotic" is the usual interval of a mean, widened by what is measured of how much
+            losses depend on the same rows; `guarantee` says what that assumes, and `rho` how much of it is proved.
+
+        Returns
+        -------
+        ErrorInterval
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from stablebag import BaggedRegressor, FixedRange, Subbagging, leave_one_out_error
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = BaggedRegressor(prediction_range=FixedRange(0, 400), scheme=Subbagging(20), random_state=0)
+        >>> error = leave_one_out_error(model.fit(X, y), "absolute")
+        >>> low, high = error.interval()
+        >>> round(low, 1), round(high, 1)
+        (44.5, 50.6)
+        >>> print(error.interval(kind="proved"))
+        47.53, 95% interval from 0 to 111.6 (proved).
+        Proved for every learner: with probability 95% over the draw of independent rows, this fitted
+        model's expected loss at a new row is in this interval, if all targets are from 0 to 400.
+        """
+        owner = "LeaveOneOutError.interval"
+        level = check_level(confidence_level, owner)
+        kind = check_choice(kind, "kind", owner, ("asymptotic", "proved"))
+        return self._evidence.interval(level, kind)
+
+    @cached_property
+    def _evidence(self) -> Evidence:
+        if self._source is None:
+            raise ValueError("This error was not made by leave_one_out_error, so its bags are not known.")
+        return Evidence.of([self._source], [self.losses])
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with the loss at each row, indexed by the positions of the rows."""
@@ -119,14 +153,17 @@ def leave_one_out_error(
     model : BaggedRegressor or BaggedClassifier
         A fitted model.
     loss : str, callable or None, default=None
-        "squared" (the default) or "absolute" for a regressor, "zero_one" (the default), "log" or "brier" for a
-        classifier, or a function ``loss(prediction, y)`` that returns one value per row. The prediction of a classifier
-        is its class probabilities, and that of a regressor of several outputs has a column for each.
+        For a regressor, "squared" (the default) or "absolute". For a classifier, "zero_one" (the default), "log",
+        "brier", "probability" (one minus the probability of the true class), or "ramp" (falls from 1 to 0 as the lead
+        of the true class grows from 0 to 0.5, and is at least the zero-one loss). Or a function ``loss(prediction, y)``
+        that returns one value per row. The prediction of a classifier is its class probabilities, and that of a
+        regressor of several outputs has a column for each. A `BoundedLoss` can have a proved interval.
     undefined : {"raise", "skip"}, default="raise"
         What to do with rows that are in every bag.
     rows : int, array-like of int or None, default=None
         The training rows to predict, by position, or the number of rows to draw at random. None predicts all. Of very
-        many rows, a sample is enough: the standard error shows how precise it is.
+        many rows, a sample is enough: the standard error shows how precise it is. Choose rows without looking at their
+        targets.
     random_state : None, int, RandomState or Generator, default=None
         Determines which rows are drawn if `rows` is a number.
 
@@ -142,6 +179,9 @@ def leave_one_out_error(
     >>> model = BaggedRegressor(n_bags=300, random_state=0).fit(X, y)
     >>> leave_one_out_error(model, "absolute")
     46.72 (standard error 1.6) over 442 rows
+    >>> low, high = leave_one_out_error(model, "absolute").interval()
+    >>> round(low, 1), round(high, 1)
+    (42.4, 51.1)
     """
     owner = "leave_one_out_error"
     undefined = check_choice(undefined, "undefined", owner, ("raise", "skip"))
@@ -149,36 +189,47 @@ def leave_one_out_error(
     if not callable(loss):
         refuse_several_outputs(model, owner, ", or a function of all outputs as loss")
     chosen = chosen_rows(rows, len(fitted(model).y), ROWS, random_state, owner)
+    losses, source = losses_of(model, loss, chosen, undefined, owner)
+    units, known = model.units_, source.numbers
+    unit = float(np.abs(losses).max()) or 1.0  # avoids overflow of squares
+    of_units = None if units.are_rows else units.of_rows[known]
+    error = unit * _standard_error(losses / unit, of_units)
+    groups = "" if of_units is None else units.noun.count(len(np.unique(of_units)))
+    value, n_undefined = unit * float((losses / unit).mean()), source.n_chosen - len(known)
+    return LeaveOneOutError(value, error, losses, known, n_undefined, groups, source)
+
+
+def losses_of(
+    model: Any, loss: Any, chosen: np.ndarray | None, undefined: str, owner: str
+) -> tuple[np.ndarray, LossSource]:
+    """Return the loss at each chosen row that is not in every bag, and the source of the losses."""
     predicted = left_out_at_rows(model, undefined="raise" if undefined == "raise" else "nan", rows=chosen)
-    classifier = fitted(model).average.classes is not None
-    function = _loss_function(loss, classifier, owner)
+    average: BagAverage = fitted(model).average
+    classifier = average.classes is not None
+    name, function = loss_function(loss, classifier, owner)
     units, numbers = model.units_, np.arange(len(fitted(model).y)) if chosen is None else chosen
     y = fitted(model).y[numbers]
-    if classifier and not callable(loss):
+    if name and classifier:
         y = one_hot(y, model.classes_)
     known = np.flatnonzero(model.bags_.n_without[units.of_rows[numbers]] > 0)
     if not len(known):
         every = f"Every {units.noun.singular} is in every bag"
         raise ValueError(f"{every}, so there is no unseen row to predict. Use more or smaller bags.")
-    with np.errstate(over="ignore"):  # infinite losses raise an error below
-        losses = np.asarray(function(predicted[known], y[known]), dtype=float)
-    if losses.shape != known.shape:
-        raise ValueError(
-            f"The loss function must return one value for each of the {len(known)} rows, not their average. It "
-            f"returned an array of shape {losses.shape}."
-        )
+    source = LossSource(model, average, name, loss, function, numbers[known], y[known], len(predicted))
+    losses = source.loss(predicted[known], y[known])
     if not np.isfinite(losses).all():
         row = int(numbers[known[np.argmax(~np.isfinite(losses))]])
         raise ValueError(
             f"The loss at row {row} is {losses[np.argmax(~np.isfinite(losses))]}. Clip predictions with "
             "prediction_range, use another loss, or rescale the targets if they are extremely large."
         )
-    unit = float(np.abs(losses).max()) or 1.0  # avoids overflow of squares
-    of_units = None if units.are_rows else units.of_rows[numbers[known]]
-    error = unit * _standard_error(losses / unit, of_units)
-    groups = "" if of_units is None else units.noun.count(len(np.unique(of_units)))
-    value, n_undefined = unit * float((losses / unit).mean()), len(predicted) - len(known)
-    return LeaveOneOutError(value, error, losses, numbers[known], n_undefined, groups)
+    if isinstance(loss, BoundedLoss) and not (losses.min() >= 0 and losses.max() <= loss.upper):
+        worst = losses.max() if losses.max() > loss.upper else losses.min()
+        what = "larger than declared" if worst > loss.upper else "negative"
+        raise ValueError(
+            f"A loss is {worst:g}, {what}. A BoundedLoss with upper={loss.upper:g} must be between 0 and this number."
+        )
+    return losses, source
 
 
 def _standard_error(losses: np.ndarray, units: np.ndarray | None) -> float:
@@ -190,20 +241,3 @@ def _standard_error(losses: np.ndarray, units: np.ndarray | None) -> float:
     if n_units < 2:
         return math.nan
     return math.sqrt(n_units / (n_units - 1) * float((totals**2).sum())) / len(losses)
-
-
-def _loss_function(loss: Any, classifier: bool, owner: str) -> Callable[..., Any]:
-    if callable(loss):
-        return loss  # type: ignore[no-any-return]
-    known: dict[str, Callable[..., Any]] = _CLASSIFICATION if classifier else _REGRESSION
-    name = next(iter(known)) if loss is None else loss
-    if not isinstance(name, str):
-        raise refuse_type("loss", owner, f"one of {sorted(known)} or a function of (prediction, y)", loss)
-    if name not in known:
-        reason = (
-            f"this loss is for a {'regressor' if classifier else 'classifier'}."
-            if name in (_REGRESSION if classifier else _CLASSIFICATION)
-            else ""
-        )
-        raise refuse_value("loss", owner, f"one of {sorted(known)} or a function of (prediction, y)", loss, reason)
-    return known[name]

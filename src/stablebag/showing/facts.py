@@ -6,7 +6,7 @@ function of its section below: every skin then shows it.
 
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from stablebag.measuring.suspects import RANKING, Suspects, UnusualRow
 from stablebag.proving.certificate import StabilityCertificate
 from stablebag.resampling.units import plain
 from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison, are_of_classes, scale_of
-from stablebag.showing.verdict import Verdict
+from stablebag.showing.verdict import LABELS, SummaryLine, Verdict
 
 MEASURED, ESTIMATED_KIND, PROVED = "measured", "estimated", "proved"
 MOST_NAMED = 15  # rows, or groups, of a list
@@ -159,6 +159,8 @@ class Facts:
 
     Attributes
     ----------
+    summary : tuple of four SummaryLine
+        Four lines that sum it up, named "predicts", "suspicious", "stable" and "next".
     verdict : Verdict
         What it comes to.
     sections : tuple of Section
@@ -169,6 +171,7 @@ class Facts:
         Paragraphs: what is proved, and how many decisions hinge on one row.
     """
 
+    summary: tuple[SummaryLine, SummaryLine, SummaryLine, SummaryLine]
     verdict: Verdict
     sections: tuple[Section, ...]
     lists: tuple[RowList, ...]
@@ -199,6 +202,7 @@ class Facts:
     def to_dict(self) -> dict[str, Any]:
         """Return them as JSON takes them."""
         return {
+            "summary": [line._asdict() for line in self.summary],
             "verdict": _verdict_dict(self.verdict),
             "facts": {fact.name: fact.to_dict() for fact in self},
             "lists": {one.name: one.to_dict() for one in self.lists},
@@ -217,8 +221,7 @@ class Facts:
         return pd.DataFrame(lines).set_index("fact")
 
     def __str__(self) -> str:
-        verdict = [str(self.verdict), *(f"Also: {remark}" for remark in self.verdict.remarks)]
-        parts = ["\n".join(textwrap.fill(text, _WIDTH) for text in verdict)]
+        parts = [summary_text(self.summary, _WIDTH)]
         shown = [textwrap.fill(reason, _WIDTH, initial_indent="- ", subsequent_indent="  ") for reason in self.reasons]
         parts.append("\n".join(shown))
         parts += [_as_text(section) for section in self.sections if section.facts and section.caption]
@@ -255,7 +258,7 @@ def facts_of(study: Any) -> Facts:
         sentences["proved of bags drawn anew"] = study.anew.explain(delta)
     if study.decisions is not None:
         sentences["decisions"] = study.decisions.conclusion()
-    return Facts(study.verdict(), sections, tuple(row_lists(study)), sentences)
+    return Facts(study.summary(), study.verdict(), sections, tuple(row_lists(study)), sentences)
 
 
 # -------------------------------------------------------------------------------------------------------------- changes
@@ -628,6 +631,14 @@ def _verdict_dict(verdict: Verdict) -> dict[str, Any]:
         "reasons": list(verdict.reasons),
         "remarks": [_verdict_dict(remark) for remark in verdict.remarks],
     }
+
+
+def summary_text(lines: Iterable[SummaryLine], width: int) -> str:
+    """Return the four lines as text, with their labels in a column of their own."""
+    labels = 2 + max(len(label) for label in LABELS.values())
+    return "\n".join(
+        textwrap.fill(f"{line.label:<{labels}}{line.text}", width, subsequent_indent=" " * labels) for line in lines
+    )
 
 
 def _as_text(section: Section) -> str:

@@ -51,7 +51,7 @@ from stablebag.resampling.units import numbered_groups
 from stablebag.showing.comparison import Comparison, at_first_points, bagged_by, select_rows
 from stablebag.showing.facts import Facts, facts_of
 from stablebag.showing.scores import Covered, HeldOut, Loss, Ranking, Score, checked_metric
-from stablebag.showing.verdict import NO_BETTER, Verdict, decide
+from stablebag.showing.verdict import NO_BETTER, NO_CHECKS, Checks, SummaryLine, Verdict, decide, summarize
 
 # -------------------------------------------------------------------------------------------------------------- samples
 # Which rows and points a study looks at, where all of them would take too much time or memory.
@@ -323,10 +323,32 @@ class Decisions:
         """Say in sentences how many decisions hinge on one row, how that was checked, and what it is before bagging."""
         return " ".join(filter(None, [self.conclusion(), self.checks(), self.beside()]))
 
+    @property
+    def n_close(self) -> int:
+        """How many decisions hinge on one row: by refits, or as the bags suggest if there are none."""
+        return self.n_flipped if len(self.refitted) else self.n_suggested
+
+    @property
+    def are_many(self) -> bool:
+        """Whether so many decisions hinge on one row that someone should review them."""
+        return self.n_close >= max(1, MANY * len(self))
+
+    def counted(self) -> str:
+        """Say in a short sentence how many decisions hinge on one row."""
+        n, one, some = len(self), self.noun.singular, self.n_close
+        hinge = "hinges" if some == 1 else "hinge"
+        if not len(self.refitted):
+            return f"{some:,} of {n:,} decisions may {hinge.removesuffix('s')} on one {one} (not checked by refits)."
+        if not some:
+            refits = "1 refit" if len(self.refitted) == 1 else f"{len(self.refitted):,} refits"
+            return f"None of {n:,} decisions flipped in {refits}."
+        least = "" if len(self.refitted) >= len(self.by_row) else "At least "
+        return f"{least}{some:,} of {n:,} decisions {hinge} on one {one}."
+
     def advice(self) -> str:
         """Say what to do where many decisions hinge on one row; "" if few do."""
-        some = self.n_flipped if len(self.refitted) else self.n_suggested
-        if some < max(1, MANY * len(self)):
+        some = self.n_close
+        if not self.are_many:
             return ""
         are = "1 decision is a close call" if some == 1 else f"{some:,} of {len(self):,} decisions are close calls"
         if not len(self.refitted):
@@ -404,6 +426,9 @@ class Study:
     delta : float, default=0.05
         The share of all changes that may be larger than the quantile that is shown, and of the training rows, or
         groups, that may move a prediction by more than what is guaranteed.
+    checks : Checks, default=no checks
+        What was looked for in the data, and found. `stablebag measure` looks for leaking columns, repeated groups,
+        time order and copied rows; `study` does not.
     """
 
     task: str
@@ -427,6 +452,7 @@ class Study:
     ranking: Ranking | None = None
     sets: LabelSets | None = None
     delta: float = 0.05
+    checks: Checks = NO_CHECKS
 
     @classmethod
     def of(
@@ -517,13 +543,22 @@ class Study:
 
     def verdict(self) -> Verdict:
         """Decide what the study comes to, with advice; for a classifier, decisions are the first reason."""
-        quantity = "predictions" if self.task == "regression" else "class probabilities"
-        options = {"spread": self._spread, "quantity": quantity, "covered": self._covered}
-        verdict = decide(self.compared, self.losses, self.ranking, **options)  # type: ignore[arg-type]
+        verdict = decide(self.compared, self.losses, self.ranking, **self._for_verdict)
         if self.decisions is None:
             return verdict
         advice = " ".join(filter(None, [verdict.advice, "" if verdict.case == NO_BETTER else self.decisions.advice()]))
         return replace(verdict, advice=advice, reasons=(self.decisions.explain(), *verdict.reasons))
+
+    def summary(self) -> tuple[SummaryLine, SummaryLine, SummaryLine, SummaryLine]:
+        """Sum up the study in four lines: does it predict, is anything suspicious, is it stable, and what to do."""
+        verdict = decide(self.compared, self.losses, self.ranking, **self._for_verdict)
+        return summarize(verdict, self.compared, self.losses, self.ranking, decisions=self.decisions,
+                         checks=self.checks, **self._for_verdict)  # fmt: skip
+
+    @property
+    def _for_verdict(self) -> dict[str, Any]:
+        quantity = "predictions" if self.task == "regression" else "class probabilities"
+        return {"spread": self._spread, "quantity": quantity, "covered": self._covered}
 
     def most_influential(self, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
         """Return what moves the bagged predictions most over all points, and the root mean square effects.

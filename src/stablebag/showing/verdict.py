@@ -1,13 +1,14 @@
-"""The verdict of a study: one of a few plain cases, decided by declared rules, with advice and the numbers behind."""
+"""The verdict of a study, decided by declared rules: four lines that sum it up, advice, and the numbers behind it."""
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import hypergeom
 
-from stablebag._wording import ROUNDING, ROWS, number, percent, short
+from stablebag._wording import ROUNDING, ROWS, number, option, percent, printable, short
 from stablebag.showing.comparison import ESTIMATED, LIMIT, REFITTED, Comparison, Ratio
 from stablebag.showing.scores import Covered, Difference, Loss, Ranking, difference
 
@@ -142,15 +143,12 @@ def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None) -> Iterator[
         found = difference(losses[0], losses[0].constant)
         of_numbers = ranking.name != "AUC"
         if ranking.are_few and not (ranking.is_real and found.is_smaller):
-            among = [] if ranking.n_groups is None else [f"of {ranking.groups.count(ranking.n_groups)}"]
-            if ranking.rarest is not None:
-                among.append(f"{ranking.rarest[1]:,} of class {ranking.rarest[0]!r}")
-            these = f" ({', '.join(among)})" if among else ""
+            are = "is" if ranking.n == 1 else "are"
             yield Verdict(
                 TOO_FEW,
-                f"{ranking.n:,} held-out {'row is' if ranking.n == 1 else 'rows are'} too few to say whether the "
-                f"bagged model beats a constant{these}.",
-                "Hold out more rows (--test-size, --test), or gather more, before you rely on its predictions.",
+                f"{_held_out(ranking)}{_few_of(ranking)} {are} too few to say whether the bagged model beats a "
+                "constant.",
+                f"Hold out more rows ({option('test_size')}), or gather more, before you rely on its predictions.",
             )
         elif not ranking.is_real:
             yield Verdict(
@@ -184,35 +182,49 @@ def _of_accuracy(losses: tuple[Loss, ...], ranking: Ranking | None) -> Iterator[
         )  # fmt: skip
 
 
+def _held_out(ranking: Ranking) -> str:
+    return f"{ranking.n:,} held-out {'row' if ranking.n == 1 else 'rows'}"
+
+
+def _few_of(ranking: Ranking) -> str:
+    """How many groups the held-out rows have, and how many rows of the rarer class, in brackets."""
+    among = [] if ranking.n_groups is None else [f"of {ranking.groups.count(ranking.n_groups)}"]
+    if ranking.rarest is not None:
+        label, n = ranking.rarest
+        among.append(f"{n:,} of class {printable(label, 20)!r}")
+    return f" ({', '.join(among)})" if among else ""
+
+
 def _doubts(losses: tuple[Loss, ...]) -> Iterator[str]:
     """What was seen of accuracy that is not clear enough for a verdict, but speaks against "Use the bagged model"."""
-    if losses and _was_larger(losses[0]):
-        first = losses[0]
-        assert first.base is not None
-        before, after = float(first.base.mean()), float(first.bagged.mean())
-        how = "above the base model's, which was 0"
-        if before > 0:
-            times = after / before
-            how = f"{_times(times)} times the base model's" if times >= 2 else (
-                f"{percent(times - 1)} above the base model's")  # fmt: skip
-        n = len(first.bagged)
-        rows = "this held-out row" if n == 1 else f"these {n:,} held-out rows"
-        yield (
-            f"It is more stable, but on {rows} its {first.name} was {how}; hold out more rows to see whether that is "
-            "chance."
-        )
-    named = {loss.name: loss for loss in losses}
-    if "log loss" in named and _is_too_sure(named["log loss"]):
+    is_larger = bool(losses) and _was_larger(losses[0])
+    if is_larger:
+        yield f"It is more stable, but {_above_base(losses[0])}; hold out more rows to see whether that is chance."
+    if any(loss.name == "log loss" and _is_too_sure(loss) for loss in losses):
         calibrated = "(for example with scikit-learn's CalibratedClassifierCV)"
-        wrong = named.get("share of wrong decisions")
-        decides = wrong is None or wrong.bagged.mean() <= wrong.constant.mean()
-        if _was_larger(losses[0]):
-            yield f"Calibrate its probabilities in any case {calibrated}."
-        else:
-            yield (
-                f"Use its ranking{' and decisions' if decides else ''}, or calibrate its probabilities first "
-                f"{calibrated}."
-            )
+        yield f"Calibrate its probabilities in any case {calibrated}." if is_larger else _calibrate(losses)
+
+
+def _above_base(loss: Loss) -> str:
+    """How far a loss of the bagged model was above the base model's."""
+    assert loss.base is not None
+    before, after, n = float(loss.base.mean()), float(loss.bagged.mean()), len(loss.bagged)
+    how = "above the base model's, which was 0"
+    if before > 0:
+        times = after / before
+        how = f"{_times(times)} times the base model's" if times >= 2 else (
+            f"{percent(times - 1)} above the base model's")  # fmt: skip
+    return f"on {'this held-out row' if n == 1 else f'these {n:,} held-out rows'} its {loss.name} was {how}"
+
+
+def _calibrate(losses: tuple[Loss, ...]) -> str:
+    """What to use of a model whose probabilities are too sure."""
+    wrong = next((loss for loss in losses if loss.name == "share of wrong decisions"), None)
+    decides = wrong is None or wrong.bagged.mean() <= wrong.constant.mean()
+    return (
+        f"Use its ranking{' and decisions' if decides else ''}, or calibrate its probabilities first (for example "
+        "with scikit-learn's CalibratedClassifierCV)."
+    )
 
 
 def _is_too_sure(loss: Loss) -> bool:
@@ -508,3 +520,267 @@ def _times(value: float) -> str:
 def _three(value: float) -> str:
     """A number with three digits, as sentences have them."""
     return number(float(f"{value:.3g}"))
+
+
+# -------------------------------------------------------------------------------------------------------------- summary
+# Four lines that sum up a study. They are made together, so that no line contradicts another.
+
+GOOD, WARNING, UNKNOWN = "good", "warning", "unknown"
+LEAKS, REPEATED, TIME, COPIES = CHECKS = ("leaking columns", "repeated groups", "time order", "copied rows")
+TINY, COVERAGE = "tiny hold-out", "coverage of intervals"
+LABELS = {
+    "predicts": "Does it predict?",
+    "suspicious": "Anything suspicious?",
+    "stable": "Is it stable?",
+    "next": "What to do",
+}
+
+
+class SummaryLine(NamedTuple):
+    """One of the four lines that sum up a study.
+
+    Attributes
+    ----------
+    name : {"predicts", "suspicious", "stable", "next"}
+        Its name.
+    label : str
+        The question that it answers.
+    text : str
+        The answer, in one to three short sentences.
+    status : {"good", "warning", "unknown"}
+        Whether there is something to worry about; "unknown" if that was not measured, or the data are too few to say.
+    """
+
+    name: str
+    label: str
+    text: str
+    status: str
+
+    def __str__(self) -> str:
+        return f"{self.label} {self.text}"
+
+
+class Finding(NamedTuple):
+    """Something suspicious about the data.
+
+    Attributes
+    ----------
+    check : str
+        What was looked for, such as "leaking columns".
+    text : str
+        What was found, in one short sentence.
+    action : str
+        What to do about it, in one short sentence.
+    details : tuple of str, default=()
+        The same in full sentences.
+    """
+
+    check: str
+    text: str
+    action: str
+    details: tuple[str, ...] = ()
+
+
+class Checks(NamedTuple):
+    """What was looked for in the data before a study, and what was found.
+
+    Attributes
+    ----------
+    made : tuple of str, default=()
+        What was looked for.
+    found : tuple of Finding, default=()
+        What was found, the most important first.
+    """
+
+    made: tuple[str, ...] = ()
+    found: tuple[Finding, ...] = ()
+
+
+NO_CHECKS = Checks()
+
+
+def summarize(
+    verdict: Verdict,
+    compared: Comparison,
+    losses: tuple[Loss, ...] = (),
+    ranking: Ranking | None = None,
+    *,
+    spread: float | None = None,
+    quantity: str = "predictions",
+    covered: Covered | None = None,
+    decisions: Any = None,
+    checks: Checks = NO_CHECKS,
+) -> tuple[SummaryLine, SummaryLine, SummaryLine, SummaryLine]:
+    """Sum up a study in four lines: does it predict, is anything suspicious, is it stable, and what to do.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        What `decide` returns for the same data.
+    compared, losses, ranking, spread, quantity, covered
+        As in `decide`.
+    decisions : Decisions or None, default=None
+        For a classifier, which decisions hinge on one row.
+    checks : Checks, default=no checks
+        What was looked for in the data, and found.
+
+    Returns
+    -------
+    tuple of four SummaryLine
+    """
+    cases = {one.case: one for one in (verdict, *verdict.remarks)}
+    found = (*checks.found, *_of_held_out(cases, ranking, covered))
+    texts = (
+        _predicts(cases, losses, ranking, checks),
+        _suspicious(checks, found, ranking, covered),
+        _stable(cases, compared, spread, quantity, decisions),
+        _next(cases, found, losses, compared, decisions),
+    )
+    predicts, suspicious, stable, to_do = (
+        SummaryLine(name, LABELS[name], *text) for name, text in zip(LABELS, texts, strict=True)
+    )
+    return predicts, suspicious, stable, to_do
+
+
+def _predicts(
+    cases: dict[str, Verdict], losses: tuple[Loss, ...], ranking: Ranking | None, checks: Checks
+) -> tuple[str, str]:
+    """Whether the bagged model ranks, has a smaller loss than a constant, and is not too sure."""
+    if not losses or ranking is None:
+        return "Not measured: the targets of the held-out rows are not known.", UNKNOWN
+    first, rows = losses[0], _held_out(ranking)
+    if TOO_FEW in cases:
+        are = "is" if ranking.n == 1 else "are"
+        return f"Not known: {rows}{_few_of(ranking)} {are} too few to say whether it beats a constant.", UNKNOWN
+    value = f"{ranking.name} {short(ranking.value, 1)}"
+    if NO_BETTER in cases:
+        guessing = f"{value}; guessing gives {ranking.by_chance:g}"
+        return f"No. On {rows}, it does not clearly beat a constant ({guessing}).", WARNING
+    found, constant = difference(first, first.constant), float(first.constant.mean())
+    ranks = f"It ranks {rows} {'well' if ranking.is_good else 'better than chance'} ({value})"
+    what = "predictions" if ranking.name != "AUC" else "probabilities"
+    if ONLY_RANKS in cases:
+        worse = "worse than a constant's" if found.is_larger else "no better than a constant's on these rows"
+        return f"Only the order. {ranks}, but its {what} are {worse}.", WARNING
+    text = f"{ranks}, but these are too few to say whether its {what} beat a constant's."
+    if found.is_smaller:
+        text = f"{ranks}. Its {first.name} is {percent(-found.mean / constant)} below a constant's."
+    if any(finding.check in CHECKS for finding in checks.found):  # which make scores better than they are
+        return f"Unclear until the next line is settled. {text}", UNKNOWN
+    text = f"{'Yes' if found.is_smaller else 'It seems so'}. {text}"
+    if COSTS_ACCURACY in cases:
+        return f"{text} But bagging raises its {_raised(losses)}.", WARNING
+    if any(loss.name == "log loss" and _is_too_sure(loss) for loss in losses[1:]):
+        return f"{text} But it is too sure where it is wrong.", WARNING
+    return text, GOOD
+
+
+def _raised(losses: tuple[Loss, ...]) -> str:
+    """Which loss bagging raises, and by how much."""
+    loss = next(loss for loss in losses if loss.base is not None and _is_worse(loss))
+    assert loss.base is not None
+    before = float(loss.base.mean())
+    return f"{loss.name} by {percent(float(loss.bagged.mean()) / before - 1)}" if before > 0 else f"{loss.name} from 0"
+
+
+def _of_held_out(cases: dict[str, Verdict], ranking: Ranking | None, covered: Covered | None) -> Iterator[Finding]:
+    """What the held-out rows themselves show that is suspicious."""
+    if TOO_FEW in cases and ranking is not None:
+        yield Finding(TINY, f"The hold-out is tiny: {_held_out(ranking)}{_few_of(ranking)}.", cases[TOO_FEW].advice)
+    if low := _of_coverage(covered):
+        action = "Find out how the held-out rows differ from the training rows. Do not rely on intervals before."
+        yield Finding(COVERAGE, low[0], action)
+
+
+def _suspicious(
+    checks: Checks, found: tuple[Finding, ...], ranking: Ranking | None, covered: Covered | None
+) -> tuple[str, str]:
+    """What was found that is suspicious, and otherwise what was looked for."""
+    if found:
+        others = list(dict.fromkeys(finding.check for finding in found[1:] if finding.check != found[0].check))
+        also = f" Also found: {', '.join(others)}." if others else ""
+        return f"{found[0].text}{also}", WARNING
+    made = [name for name in CHECKS if name in checks.made]
+    made += [name for name, of in ((TINY, ranking), (COVERAGE, covered)) if of is not None]
+    left = [name for name in CHECKS if name not in checks.made]
+    missing = f" Not checked: {', '.join(left)}." if left else ""
+    if not made:
+        return missing.strip(), UNKNOWN
+    return f"Nothing found. Checked: {', '.join(made)}.{missing}", UNKNOWN if LEAKS in left else GOOD
+
+
+def _stable(
+    cases: dict[str, Verdict], compared: Comparison, spread: float | None, quantity: str, decisions: Any
+) -> tuple[str, str]:
+    """How far leaving out one row changes the bagged model, with bagging noise, next to the base model."""
+    change = compared.limit_rms if compared.how == LIMIT else compared.bagged_rms
+    is_little = spread is not None and change <= LITTLE * spread
+    answer, status = "No, and bagging does not help.", WARNING
+    if ALREADY_STABLE in cases:
+        answer, status = "Yes, even without bagging.", GOOD
+    elif STABILIZED in cases:
+        answer, status = ("Yes.", GOOD) if is_little else ("More stable than the base model.", WARNING)
+    elif NOT_COMPARED in cases:
+        answer, status = ("Yes.", GOOD) if is_little else ("Not very.", WARNING) if spread else ("", UNKNOWN)
+    elif NOT_ENOUGH_BAGS in cases:
+        answer, status = "Not known: too few bags.", UNKNOWN
+    elif NOT_ENOUGH_REFITS in cases:
+        answer, status = "Not known: too few refits or held-out rows.", UNKNOWN
+    if decisions is not None and decisions.are_many and status == GOOD:
+        answer, status = "Mostly.", WARNING
+    counted = "" if decisions is None else decisions.counted()
+    return " ".join(filter(None, [answer, _change(compared, change, spread, quantity), counted])), status
+
+
+def _change(compared: Comparison, change: float, spread: float | None, quantity: str) -> str:
+    """The typical change without one row, in a sentence."""
+    noise, of_classes = compared.noise, quantity != "predictions"
+    beside = [f"bagging noise {_three(noise)}"] if noise > 0 and compared.how != LIMIT else []
+    beside += [f"base model {_three(compared.base_rms)}"] if compared.base is not None else []
+    numbers = f" ({', '.join(beside)})" if beside else ""
+    share = ""
+    if spread and not of_classes and change > 0:
+        share = f", {f'{change / spread:.0%}' if change > 0.01 * spread else 'under 1%'} of the target's spread"
+    what = "class probabilities typically change" if of_classes else "a prediction typically changes"
+    without = f"without one {compared.bagged.noun.singular}"
+    by = f"{'about ' if compared.how == ESTIMATED else ''}{_three(change)}"
+    if compared.how == LIMIT and noise > 0:
+        by = by if change > 0 else "too little to measure"
+        return f"Apart from bagging noise ({_three(noise)}), {without} {what} by {by}{numbers}{share}."
+    return f"{without[0].upper()}{without[1:]}, {what} by {by}{numbers}{share}."
+
+
+def _next(
+    cases: dict[str, Verdict],
+    found: tuple[Finding, ...],
+    losses: tuple[Loss, ...],
+    compared: Comparison,
+    decisions: Any,
+) -> tuple[str, str]:
+    """The one thing to do first: about the data, then about accuracy, then about stability."""
+    if found and (NO_BETTER not in cases or found[0].check != COVERAGE):
+        return found[0].action, WARNING
+    if not losses:
+        return "Measure its accuracy before you use it: these numbers do not say whether it predicts.", UNKNOWN
+    for case in (NO_BETTER, ONLY_RANKS):
+        if case in cases:
+            return cases[case].advice, WARNING
+    if COSTS_ACCURACY in cases:
+        if {ALREADY_STABLE, NOT_STABILIZED} & set(cases):
+            return "Use the base model: bagging costs accuracy here, and does not make it more stable.", WARNING
+        return cases[COSTS_ACCURACY].advice, WARNING
+    if _was_larger(losses[0]):
+        return f"Hold out more rows before you use it: {_above_base(losses[0])}, which may be chance.", UNKNOWN
+    if any(loss.name == "log loss" and _is_too_sure(loss) for loss in losses[1:]):
+        return _calibrate(losses), WARNING
+    for case in (NOT_ENOUGH_BAGS, NOT_ENOUGH_REFITS):
+        if case in cases:
+            return cases[case].advice, UNKNOWN
+    if decisions is not None and decisions.are_many:
+        return f"Review close calls: {decisions.n_close:,} of {len(decisions):,} decisions hinge on one row.", WARNING
+    for case in (ALREADY_STABLE, NOT_STABILIZED):
+        if case in cases:
+            return cases[case].advice, GOOD if case == ALREADY_STABLE else WARNING
+    if NOT_COMPARED in cases:
+        return "If this is more change than you can accept, try smaller bags.", GOOD
+    return cases[STABILIZED].advice, GOOD

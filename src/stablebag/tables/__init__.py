@@ -1,6 +1,6 @@
-"""Rows in files: Parquet tables that do not fit into memory, and text files with mixed columns.
+"""Tables from files: text files with columns of any kind, Excel sheets, and Parquet files larger than memory.
 
-`read_table` reads a file of any of these kinds as a table to learn from.
+`read_table` reads a file of any of these kinds as a training table.
 """
 
 from typing import TYPE_CHECKING

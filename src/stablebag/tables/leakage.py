@@ -1,6 +1,6 @@
-"""What makes scores too good to be true: columns that leak the target, rows in time, copies among held-out rows.
+"""Warnings about scores that are too good to be true: leaking columns, time series, copies among held-out rows.
 
-Each check looks at a table that was read, and gives one sentence per finding.
+Each check looks at a parsed table and returns one sentence per finding.
 """
 
 import re
@@ -11,39 +11,41 @@ from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
 from stablebag._wording import option, percent, printable, short
+from stablebag.showing.verdict import COPIES, LEAKS, REPEATED, TIME, Finding
+from stablebag.tables.roles import in_groups, likely_groups, suggest_group
 
-_TOO_GOOD = {"classification": 0.97, "regression": 0.99}  # balanced accuracy, or R2, of one column at held-out rows
-_WORTH_A_LOOK = 0.9  # of the same in some rows, before all are looked at
-_FEWEST_ROWS = 20  # of a table, and with a known value, in which that is not chance
+_TOO_GOOD = {"classification": 0.97, "regression": 0.99}  # balanced accuracy or R2 of one column on held-out rows
+_WORTH_A_LOOK = 0.9  # the same on the first rows, before all rows are used
+_FEWEST_ROWS = 20  # of a table, and with a known value; with fewer, it may be chance
 _FEWEST_OF_CLASS = 5  # rows of a class
 _HELD_OUT = (0.2, 10)  # for this check: a share of the rows, and the fewest
-_FIRST_ROWS = 400  # in which a column is looked at first
-_MOST_ROWS = 20_000  # in which it is looked at
-_MOST_COLUMNS = 3_000  # with which several classes are compared
+_FIRST_ROWS = 400  # on which a column is tried first
+_MOST_ROWS = 20_000  # on which a column is tried
+_MOST_COLUMNS = 3_000  # that are tried for more than two classes
 _FEW_VALUES = 20  # of a number that may be a code
 _LISTED = 3
 _IN_TIME = re.compile(
     r"(^|[\W_])(date|datetime|time|timestamp|day|week|month|quarter|year|hour|period|epoch|t)s?$", re.I
 )
 _OF_PEOPLE = re.compile(r"birth|born|dob", re.IGNORECASE)
-_FEWEST_TIMES = 20  # different times of rows that follow each other
-_ALIKE = 0.2  # correlation of neighbours in time above which they are alike, if chance does not explain it
-_REGULAR = 0.9  # the share of steps between times that are equally long in a series
+_FEWEST_TIMES = 20  # different times in a time series
+_ALIKE = 0.2  # smallest correlation between the targets of neighbours in time, if chance does not explain it
+_REGULAR = 0.9  # share of equally long steps in a regular series
 
 
 class Leak(NamedTuple):
-    """A column that predicts the target almost perfectly by itself.
+    """A column that alone predicts the target almost perfectly.
 
     Attributes
     ----------
     column : str
-        Its name.
+        The name of the column.
     rule : str
-        How it does: "fee > 0".
+        The rule, such as "fee > 0".
     score : str
-        How well, and on how many rows that the rule was not found in.
+        The score of the rule, and the number of held-out rows that it was computed on.
     value : float
-        The same as a number, by which leaks are sorted.
+        The score as a number, by which leaks are sorted.
     """
 
     column: str
@@ -53,12 +55,13 @@ class Leak(NamedTuple):
 
 
 def leaks(X: Any, y: np.ndarray, task: str, groups: Any = None, skip: tuple[str, ...] = ()) -> list[Leak]:
-    """Return the columns of which one split, or one curve, predicts the target almost perfectly, the best first.
+    """Return the columns that alone predict the target almost perfectly, the best first.
 
-    A rule is found in four fifths of the rows and tried on the others; it must be right in both. For classes it is one
-    split of a number, as many as there are classes, a class for each category, or whether the value is missing; its
-    balanced accuracy must be 0.97, so that a frequent class does not help. For numbers it is a line or a curve through
-    one column, or a mean for each category; its R2 must be 0.99. It takes 20 rows, and 5 of each class.
+    A rule is fitted to four fifths of the rows and tried on the others; it must be good on both. For classes, a rule is
+    one split of a number (with more classes, one split fewer than classes), one class for each category, or whether the
+    value is missing. Its balanced accuracy must reach 0.97, so that a frequent class does not help. For numbers, a rule
+    is a line or a curve through one column, or a mean for each category, and its R2 must reach 0.99. The table must
+    have 20 rows, and 5 of each class.
     """
     import pandas as pd
 
@@ -76,36 +79,40 @@ def leaks(X: Any, y: np.ndarray, task: str, groups: Any = None, skip: tuple[str,
             continue
         column = X[name].iloc[rows] if len(rows) < len(y) else X[name]
         if column.dtype.kind == "M" and task == "regression":
-            continue  # a series in time is looked at as one
+            continue  # time_order checks time series
         few = column.iloc[number]
-        if len(number) < len(rows) and not _best(few, codes[number], held[number], task, _WORTH_A_LOOK):
+        if len(number) < len(rows) and not _best_rule(few, codes[number], held[number], task, _WORTH_A_LOOK):
             continue
-        if best := _best(column, codes, held, task, _TOO_GOOD[task]):
+        if best := _best_rule(column, codes, held, task, _TOO_GOOD[task]):
             found.append(best)
     return sorted(found, key=lambda leak: -leak.value)
 
 
-def about_leaks(found: list[Leak], target: str) -> list[str]:
-    """Ask in a sentence whether the best of these columns is known at the time of prediction, and name the others."""
+def may_look_for_leaks(y: np.ndarray, task: str, groups: Any = None) -> bool:
+    """Return whether `leaks` can tell a leak from chance: whether there are enough rows, and rows of each class."""
+    return len(_split(y, task, groups)[0]) > 0
+
+
+def leak_warnings(found: list[Leak], target: str) -> list[str]:
+    """Warn about the best of these columns, and name the others."""
     if not found:
         return []
     best, *others = found
     name = printable(best.column)
-    said = [
-        f"{name} alone predicts {printable(target)} almost perfectly ({best.rule}: {best.score}). That is often too "
-        f"good to be true: is it known at the time of prediction? If not, add "
-        f"{option('drop', [best.column])}."
+    warnings = [
+        f"{name} alone predicts {printable(target)} almost perfectly ({best.rule}: {best.score}). Is it known at the "
+        f"time of prediction? If not, it leaks the target: add {option('drop', [best.column])}."
     ]
     if others:
         some = ", ".join(printable(leak.column) for leak in others[:_LISTED])
         more = f" and {len(others) - _LISTED:,} more" if len(others) > _LISTED else ""
         drop = option("drop", [leak.column for leak in others[:_LISTED]])
-        said.append(f"The same question goes for {some}{more} ({drop}).")
-    return said
+        warnings.append(f"The same is true of {some}{more} ({drop}).")
+    return warnings
 
 
 def _split(y: np.ndarray, task: str, groups: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The rows that are looked at, and which of them are held out; whole groups are, and some rows of each class."""
+    """The rows that are used, and which of them are held out: whole groups, or some rows of each class."""
     rng, n = np.random.default_rng(0), len(y)
     if task == "classification":
         _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
@@ -137,7 +144,7 @@ def _split(y: np.ndarray, task: str, groups: Any) -> tuple[np.ndarray, np.ndarra
 
 
 def _first_of_each(y: np.ndarray, most: int) -> np.ndarray:
-    """Positions of rows, drawn at random, so many in all and as many of each class as there are of each."""
+    """Draw at most this many rows at random, with equally many of each class where possible."""
     order = np.random.default_rng(2).permutation(len(y))
     labels, codes = np.unique(y[order], return_inverse=True)
     place = np.empty(len(y), dtype=int)
@@ -147,8 +154,8 @@ def _first_of_each(y: np.ndarray, most: int) -> np.ndarray:
     return np.asarray(order[np.argsort(place, kind="stable")[:most]])
 
 
-def _best(column: Any, y: np.ndarray, held: np.ndarray, task: str, least: float) -> Leak | None:
-    """The best rule of one column, if it is good enough in the rows it was found in and in those held out."""
+def _best_rule(column: Any, y: np.ndarray, held: np.ndarray, task: str, least: float) -> Leak | None:
+    """The best rule of one column, if its score reaches `least` on training rows and on held-out rows."""
     name, missing = str(column.name), column.isna().to_numpy()
     if missing.all():
         return None
@@ -157,7 +164,7 @@ def _best(column: Any, y: np.ndarray, held: np.ndarray, task: str, least: float)
         values = column.to_numpy().astype("datetime64[s]").astype(float) if column.dtype.kind == "M" else (
             column.to_numpy(dtype=float))  # fmt: skip
         values = np.where(missing, np.nan, values)
-    rules = _numbers_by if task == "regression" else _classes_by
+    rules = _number_rules if task == "regression" else _class_rules
     found = max(rules(name, column, values, missing, y, held), key=lambda rule: min(rule[1:3]), default=None)
     if found is None or min(found[1:3]) < least:
         return None
@@ -166,8 +173,8 @@ def _best(column: Any, y: np.ndarray, held: np.ndarray, task: str, least: float)
     return Leak(name, rule, score, value)
 
 
-def _classes_by(name: str, column: Any, values: Any, missing: np.ndarray, y: np.ndarray, held: np.ndarray) -> Any:
-    """Rules that tell classes: what they say, and their balanced accuracy in training rows and in those held out."""
+def _class_rules(name: str, column: Any, values: Any, missing: np.ndarray, y: np.ndarray, held: np.ndarray) -> Any:
+    """Yield rules for classes, with their balanced accuracy on training rows and on held-out rows."""
     k, train = int(y.max()) + 1, ~held
     counts = np.bincount(y[train], minlength=k)
     what = "accuracy" if counts.max() <= 2 * counts.min() else "balanced accuracy"
@@ -179,7 +186,7 @@ def _classes_by(name: str, column: Any, values: Any, missing: np.ndarray, y: np.
         return rule, float(each[0].mean()), min(shown, float(each[1].mean())), what
 
     def majority(codes: np.ndarray, size: int) -> np.ndarray:
-        """The class of each value, by the shares of the classes that have it; -1 if no training row has it."""
+        """The class of each value, by the share of each class that has it; -1 if no training row has the value."""
         table = np.zeros((size, k))
         np.add.at(table, (codes[train], y[train]), 1 / counts[y[train]])
         return np.where(table.any(axis=1), table.argmax(axis=1), -1)
@@ -196,7 +203,7 @@ def _classes_by(name: str, column: Any, values: Any, missing: np.ndarray, y: np.
     codes, levels = _codes(column)
     if values is None or len(levels) <= _FEW_VALUES:
         of_values = majority(codes, len(levels) + 1)
-        rule = _in_words(shown, levels, of_values, bool(missing.any())) if k == 2 else ""
+        rule = _value_rule(shown, levels, of_values, bool(missing.any())) if k == 2 else ""
         yield scored(rule or f"one class for each value of {shown}", of_values[codes])
     if values is None or k == 2:
         return
@@ -208,23 +215,23 @@ def _classes_by(name: str, column: Any, values: Any, missing: np.ndarray, y: np.
 
 
 def _one_split(values: np.ndarray, missing: np.ndarray, y: np.ndarray, train: np.ndarray, counts: np.ndarray) -> Any:
-    """The best threshold between two classes, the class above it, and the class where the value is missing."""
+    """The best threshold between two classes, the class above it, and the class of missing values."""
     rows = np.flatnonzero(train & ~missing)
     rows = rows[np.argsort(values[rows], kind="stable")]
     sorted_, weight = values[rows], np.where(y[rows] == 1, 1 / counts[1], -1 / counts[0])
     left = np.cumsum(weight)[:-1]
     if not (between := sorted_[1:] > sorted_[:-1]).any():
         return None
-    gain = np.where(between, np.abs(weight.sum() - 2 * left), -1.0)  # how far both sides are from each other
+    gain = np.where(between, np.abs(weight.sum() - 2 * left), -1.0)  # difference between both sides
     at = int(gain.argmax())
     above = int(weight.sum() - 2 * left[at] > 0)
     gone = y[train & missing]
     if_missing = int((gone == 1).sum() / counts[1] > (gone == 0).sum() / counts[0])
-    return _simplest(float(sorted_[at]), float(sorted_[at + 1])), above, if_missing
+    return _shortest_number_between(float(sorted_[at]), float(sorted_[at + 1])), above, if_missing
 
 
-def _simplest(low: float, high: float) -> float:
-    """A number between two, not below the first and below the second, with as few digits as possible."""
+def _shortest_number_between(low: float, high: float) -> float:
+    """The number with the fewest digits that is at least `low` and less than `high`."""
     if low <= 0 < high:
         return 0.0
     for digits in range(1, 17):
@@ -234,15 +241,15 @@ def _simplest(low: float, high: float) -> float:
 
 
 def _codes(column: Any) -> tuple[np.ndarray, Any]:
-    """Which of its different values each row has, and the values; missing is one more."""
+    """A code for each row, and the different values; missing has one more code."""
     import pandas as pd
 
     codes, levels = pd.factorize(column.to_numpy())
     return np.where(codes < 0, len(levels), codes), levels
 
 
-def _in_words(name: str, levels: Any, of_values: np.ndarray, has_missing: bool) -> str:
-    """A rule that gives each value a class: by the one value that has it alone, if there is one."""
+def _value_rule(name: str, levels: Any, of_values: np.ndarray, has_missing: bool) -> str:
+    """The rule in words if a single value has one of the two classes, otherwise ""."""
     known = [*range(len(levels)), *([len(levels)] if has_missing else [])]
     for label in (1, 0):
         its = [place for place in known if of_values[place] == label]
@@ -251,8 +258,8 @@ def _in_words(name: str, levels: Any, of_values: np.ndarray, has_missing: bool) 
     return ""
 
 
-def _numbers_by(name: str, column: Any, values: Any, missing: np.ndarray, y: np.ndarray, held: np.ndarray) -> Any:
-    """Rules that tell numbers: what they say, and their R2 in training rows and in those held out."""
+def _number_rules(name: str, column: Any, values: Any, missing: np.ndarray, y: np.ndarray, held: np.ndarray) -> Any:
+    """Yield rules for numbers, with their R2 on training rows and on held-out rows."""
     ranks, shown = stats.rankdata(y), printable(name)
     known = ~missing
     if values is None:
@@ -301,11 +308,11 @@ def _r2(target: np.ndarray, predicted: np.ndarray) -> float:
     return 1 - float(((target - predicted) ** 2).sum()) / total if total > 0 else -np.inf
 
 
-def in_time(X: Any, y: np.ndarray, task: str) -> tuple[str, float] | None:
-    """Return the column by which rows follow each other in time, and how alike the targets of neighbours are.
+def time_order(X: Any, y: np.ndarray, task: str) -> tuple[str, float] | None:
+    """Return the column that orders the rows as a time series, and the correlation between neighbouring targets.
 
-    It is a date, or a number that is called like a time; in the order of the file, or at regular steps; and the targets
-    of rows next to each other in time are correlated by 0.2 or more, by more than chance explains.
+    The column is a date, or a number with a name such as year. It increases along the file or has regular steps, and
+    the targets of neighbouring rows have a correlation of at least 0.2, more than chance explains.
     """
     found = {}
     for name in X.columns:
@@ -324,34 +331,36 @@ def in_time(X: Any, y: np.ndarray, task: str) -> tuple[str, float] | None:
             continue
         mixed = np.random.default_rng(0).permutation(len(times))  # rows of one time in any order
         order = mixed[np.argsort(times[mixed], kind="stable")]
-        alike = _neighbours(y[known][order], task)
+        alike = _autocorrelation(y[known][order], task)
         if alike >= max(_ALIKE, 4 / np.sqrt(len(times))):
             found[str(name)] = alike
     return max(found.items(), key=lambda pair: pair[1]) if found else None
 
 
-def _neighbours(y: np.ndarray, task: str) -> float:
-    """The correlation of each target with the next."""
+def _autocorrelation(y: np.ndarray, task: str) -> float:
+    """The correlation between each target and the next."""
     of = stats.rankdata(y)[:, None] if task == "regression" else (y[:, None] == np.unique(y)).astype(float)
     of = of - of.mean(axis=0)
     total = float((of**2).sum())
     return float((of[1:] * of[:-1]).sum()) / total if total > 0 else 0.0
 
 
-def about_time(found: tuple[str, float] | None, target: str, way: str = "hold out the latest rows") -> list[str]:
-    """Say that scores on rows held out at random flatter a forecast."""
+def time_order_warnings(
+    found: tuple[str, float] | None, target: str, way: str = "hold out the latest rows"
+) -> list[str]:
+    """Warn that scores on rows held out at random are too good for a forecast."""
     if found is None:
         return []
     name, alike = found
     return [
-        f"The rows follow each other in time ({printable(name)}), and {printable(target)} is alike in neighbouring "
-        f"rows (correlation {short(alike, 1)}). Rows held out at random lie between rows that were trained on, so the "
-        f"scores flatter a forecast. If you predict the future, {way}."
+        f"The rows are a time series (by {printable(name)}), and {printable(target)} is similar in neighbouring rows "
+        f"(correlation {short(alike, 1)}). Rows held out at random lie between training rows, so the scores are too "
+        f"good for a forecast. If you predict the future, {way}."
     ]
 
 
-def about_copies(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> list[str]:
-    """Say that held-out rows are copies of training rows, if that is not by chance, as in tables of few values."""
+def copy_warnings(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> list[str]:
+    """Warn that held-out rows are copies of training rows, unless chance explains it, as in tables of few values."""
     n, copies = len(y_test), _n_copies(X, y, X_test, y_test)
     if not copies:
         return []
@@ -361,18 +370,18 @@ def about_copies(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> list
     ]
 
 
-def about_copies_to_predict(X: Any, y: Any, new: Any) -> list[str]:
-    """Say that rows to predict whose targets are known are copies of training rows, if that is not by chance."""
+def copies_to_predict(X: Any, y: Any, new: Any) -> list[str]:
+    """Warn that rows to predict, whose targets are known, are copies of training rows, unless chance explains it."""
     if new.y is None or y is None:
         return []
     n, copies = len(new.y), _n_copies(X, np.asarray(y), new.X, new.y)
     if not copies:
         return []
-    return [f"{copies:,} of these {n:,} rows are exact copies of training rows: the model has seen their targets."]
+    return [f"{copies:,} of these {n:,} rows are exact copies of training rows, so the model has seen their targets."]
 
 
 def _n_copies(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> int:
-    """How many rows are copies of training rows, with the target; 0 if that may be by chance."""
+    """The number of rows that are copies of training rows, including the target; 0 if chance may explain it."""
     import pandas as pd
 
     if not hasattr(X, "columns") or not len(X.columns):
@@ -388,3 +397,71 @@ def _n_copies(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> int:
     rng = np.random.default_rng(0)
     mixed = pd.DataFrame({name: X_test[name].to_numpy()[rng.permutation(n)] for name in X_test.columns})
     return 0 if 10 * int(np.isin(hashed(mixed, y_test), trained).sum()) > copies else copies
+
+
+# ------------------------------------------------------------------------------------------------------------- findings
+# The same warnings for the four lines that sum up a study: what was found and what to do, in one short sentence each.
+
+
+def leak_findings(found: list[Leak], target: str) -> list[Finding]:
+    """Return the finding that a column predicts the target almost perfectly."""
+    if not found:
+        return []
+    name = printable(found[0].column, 30)
+    text = f"{name} alone predicts {printable(target, 30)} almost perfectly."
+    action = f"Check whether you know {name} when you predict. If not: {option('drop', [found[0].column])}"
+    return [Finding(LEAKS, text, f"{action}.", tuple(leak_warnings(found, target)))]
+
+
+def time_findings(found: tuple[str, float] | None, target: str) -> list[Finding]:
+    """Return the finding that the rows of a time series were held out at random."""
+    if found is None:
+        return []
+    text = f"The rows are a time series (by {printable(found[0], 30)}), but were held out at random."
+    way = f"add {option('time', found[0])}, which holds out the latest rows"
+    action = f"If you predict the future, {way}."
+    return [Finding(TIME, text, action, tuple(time_order_warnings(found, target, way)))]
+
+
+def group_findings(X: Any, X_test: Any = None) -> list[Finding]:
+    """Return the finding that groups of held-out rows occur in the training rows."""
+    if not (said := suggest_group(X, X_test)):
+        return []
+    column = likely_groups(X)[0]
+    name = printable(column, 30)
+    text = f"{name} repeats: rows may belong together, but were held out one by one."
+    if X_test is not None:
+        known = int(in_groups(X[column], X_test[column]).sum())
+        text = f"{known:,} of {len(X_test):,} held-out rows have a {name} that is also in the training rows."
+    return [Finding(REPEATED, text, f"If you predict for a new {name}, add {option('group', column)}.", (said,))]
+
+
+def copy_findings(X: Any, y: np.ndarray, X_test: Any, y_test: np.ndarray) -> list[Finding]:
+    """Return the finding that held-out rows are copies of training rows."""
+    if not (said := copy_warnings(X, y, X_test, y_test)):
+        return []
+    text = "Some held-out rows are exact copies of training rows."
+    return [Finding(COPIES, text, "Remove repeated rows from the table, or hold out other rows.", tuple(said))]
+
+
+def reading_findings(
+    ratings: list[str], repeated: list[str], dropped: list[str], target: str, ids: tuple[str, ...], gone: Any
+) -> list[Finding]:
+    """Return the findings of reading a table: ratings read as classes, and repeated IDs or groups."""
+    found = []
+    if dropped:
+        name = likely_groups(gone)[0]
+        text = f"{printable(name, 30)} repeats: rows may belong together, and it was dropped."
+        action = f"If rows with the same {printable(name, 30)} belong together, use {option('group', name)} instead."
+        found.append(Finding(REPEATED, text, action, tuple(dropped)))
+    if repeated:
+        names = printable(" and ".join(ids), 30)
+        action = f"If rows with the same ID belong together, use {option('group', ids[0])} instead of {option('ids')}."
+        if len(ids) > 1:
+            action = f"Give IDs that are different for each row ({option('ids')})."
+        found.append(Finding(REPEATED, f"Several rows have the same {names}.", action, tuple(repeated)))
+    if ratings:
+        text = f"The whole numbers of {printable(target, 30)} were read as classes without an order."
+        action = f"If they are ratings or counts, add {option('task', 'regression')}."
+        found.append(Finding("numbers as classes", text, action, tuple(ratings)))
+    return found

@@ -1,4 +1,4 @@
-"""ParquetTable: the rows of Parquet files, by number."""
+"""`ParquetTable`: the rows of Parquet files, which need not fit into memory."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -10,37 +10,37 @@ import numpy as np
 from stablebag._checks import as_array, as_positions, read_only, refuse_type, refuse_value
 from stablebag.models.rows import RowSource, as_bytes
 from stablebag.tables.files import (
+    ColumnType,
     Files,
     Footer,
-    Kind,
     Partitions,
-    changed,
     check_columns,
     check_orders,
-    kinds_of,
+    column_types,
+    file_changed_error,
     matrix_type,
 )
 
 # -------------------------------------------------------------------------------------------------------------- filling
-# A table in memory, filled from batches of Arrow: a matrix, or a frame of columns, with nothing held twice.
+# A matrix or a data frame that is filled from Arrow batches, without a second copy of the rows.
 
 
 class Filling(Protocol):
     """A table in memory that is being filled."""
 
     def put(self, batch: Any, local: np.ndarray, place: int) -> None:
-        """Put some rows of a batch, by their places in it, into the table from row `place` on."""
+        """Copy some rows of a batch into the table, from its row `place` on; `local` are their places in the batch."""
 
     def table(self) -> Any:
-        """Return the table, once all rows are there."""
+        """Return the table when all rows are in it."""
 
 
 class Matrix:
-    """Columns of numbers, as one matrix, row by row.
+    """Columns of numbers as one matrix, in row order.
 
     Parameters
     ----------
-    kinds : sequence of Kind
+    kinds : sequence of ColumnType
         The columns.
     dtype : dtype
         The type of the matrix.
@@ -48,11 +48,11 @@ class Matrix:
         The number of rows.
     """
 
-    def __init__(self, kinds: Sequence[Kind], dtype: np.dtype, n_rows: int) -> None:
+    def __init__(self, kinds: Sequence[ColumnType], dtype: np.dtype, n_rows: int) -> None:
         self.kinds, self.out = kinds, np.empty((n_rows, len(kinds)), dtype)
 
     def put(self, batch: Any, local: np.ndarray, place: int) -> None:
-        """Put some rows of a batch, by their places in it, into the table from row `place` on."""
+        """Copy some rows of a batch into the table, from its row `place` on; `local` are their places in the batch."""
         for number in range(len(self.kinds)):
             self.out[place : place + len(local), number] = numbers(batch.column(number), local)
 
@@ -62,23 +62,23 @@ class Matrix:
 
 
 class Frame:
-    """Columns of any kind, as a pandas frame whose index is the numbers of the rows in the whole table.
+    """Columns of any type as a pandas data frame, whose index has the numbers of the rows in the whole table.
 
     Parameters
     ----------
-    kinds : sequence of Kind
+    kinds : sequence of ColumnType
         The columns.
     rows : ndarray of int, or range
         The numbers of the rows.
     """
 
-    def __init__(self, kinds: Sequence[Kind], rows: Any) -> None:
+    def __init__(self, kinds: Sequence[ColumnType], rows: Any) -> None:
         self.rows = rows
         columns: dict[str, Any] = {"number": _Numbers, "category": _Codes, "other": _Others}
         self.columns = [columns[kind.form](kind, len(rows)) for kind in kinds]
 
     def put(self, batch: Any, local: np.ndarray, place: int) -> None:
-        """Put some rows of a batch, by their places in it, into the table from row `place` on."""
+        """Copy some rows of a batch into the table, from its row `place` on; `local` are their places in the batch."""
         for number, column in enumerate(self.columns):
             column.put(batch.column(number), local, place)
 
@@ -92,7 +92,7 @@ class Frame:
 
 
 class _Numbers:
-    def __init__(self, kind: Kind, n_rows: int) -> None:
+    def __init__(self, kind: ColumnType, n_rows: int) -> None:
         self.kind, self.out = kind, np.empty(n_rows, kind.dtype)
 
     def put(self, array: Any, local: np.ndarray, place: int) -> None:
@@ -103,7 +103,7 @@ class _Numbers:
 
 
 class _Codes:
-    def __init__(self, kind: Kind, n_rows: int) -> None:
+    def __init__(self, kind: ColumnType, n_rows: int) -> None:
         n_categories = len(kind.categories)
         smallest = next(t for t in (np.int8, np.int16, np.int32) if n_categories <= np.iinfo(t).max)
         self.kind, self.out = kind, np.full(n_rows, -1, smallest)
@@ -135,7 +135,7 @@ class _Codes:
 
 
 class _Others:
-    def __init__(self, kind: Kind, n_rows: int) -> None:
+    def __init__(self, kind: ColumnType, n_rows: int) -> None:
         self.kind, self.chunks = kind, list[Any]()
 
     def put(self, array: Any, local: np.ndarray, place: int) -> None:
@@ -152,7 +152,7 @@ class _Others:
 
 
 def numbers(array: Any, local: np.ndarray) -> np.ndarray:
-    """Return some values of an Arrow array of numbers as an array of numpy; missing ones are NaN."""
+    """Return some values of an Arrow array of numbers as a numpy array; missing values are NaN."""
     import pyarrow as pa
 
     kind = array.type
@@ -168,17 +168,17 @@ def numbers(array: Any, local: np.ndarray) -> np.ndarray:
     if pa.types.is_boolean(kind):
         array = array.cast(pa.float64())
     found: np.ndarray = np.array(array.to_numpy(zero_copy_only=False))
-    if pa.types.is_float16(kind):  # of which pyarrow makes another NaN than of all other numbers
+    if pa.types.is_float16(kind):  # pyarrow converts missing values to another NaN than for other types
         found[array.is_null().to_numpy(zero_copy_only=False)] = np.nan
     return found
 
 
 # --------------------------------------------------------------------------------------------------------------- survey
-# One pass over the columns that must be known before rows are numbered: targets, names, units, and categories.
+# One pass over the columns that must be known before rows are numbered: targets, row IDs, groups and categories.
 
 
 class RowsLeft:
-    """The rows that stay when some are left out: numbered anew in their order, without a list of them.
+    """The rows that stay when some are left out. They get new numbers in the same order; no list of them is stored.
 
     Parameters
     ----------
@@ -191,42 +191,42 @@ class RowsLeft:
         self._before = left_out - np.arange(len(left_out))  # new numbers of the rows that follow each
 
     def places(self, rows: np.ndarray) -> np.ndarray:
-        """Return the places of rows by their new numbers."""
+        """Return the places of the rows with these new numbers."""
         if not len(self.left_out):
             return rows
         return rows + np.searchsorted(self._before, rows, side="right")
 
     def inside(self, start: int, count: int) -> np.ndarray:
-        """Return which of `count` places from `start` on stay, counted from `start`."""
+        """Return which of the `count` places from `start` on stay, counted from `start`."""
         local = np.arange(count)
         low, high = np.searchsorted(self.left_out, (start, start + count))
         return np.delete(local, self.left_out[low:high] - start) if high > low else local
 
 
 def check_row_numbers(rows: np.ndarray, n_samples: int, name: str, owner: str) -> None:
-    """Refuse numbers of rows that are not there."""
+    """Raise an error for row numbers that do not exist."""
     if len(rows) and not (rows.min() >= 0 and rows.max() < n_samples):
         wrong = int(rows[(rows < 0) | (rows >= n_samples)][0])
         raise refuse_value(name, owner, f"numbers from 0 to {n_samples - 1:,}", wrong)
 
 
 class Survey:
-    """What is known of all rows after one pass; rows without a target are left out of everything.
+    """What one pass over all rows finds out. Rows without a target are left out everywhere.
 
     Parameters
     ----------
     batches : iterable of (int, int, RecordBatch)
-        The number of each batch's file, that of its first row, and the batch.
+        For each batch, the number of its file, the place of its first row, and the batch.
     paths : tuple of str
         The files.
     target : str
         The column of the targets.
     named : tuple of str, default=()
-        Columns that are kept as they are.
+        Columns that are stored as they are.
     categories : tuple of str, default=()
         Columns whose dictionaries are collected.
     counted : tuple of str, default=()
-        Columns whose missing values are counted.
+        Columns for which it is noted whether values are missing.
     """
 
     def __init__(
@@ -272,14 +272,14 @@ class Survey:
 
 
 def _collect(found: list[tuple[str, Any]], path: str, array: Any) -> None:
-    """Add a dictionary to those of a column, unless it is like the last one; a batch without values has none."""
+    """Add a dictionary to those of a column, unless it equals the last one; a batch without values has none."""
     dictionary = getattr(array, "dictionary", None)
     if dictionary is not None and not (found and found[-1][1].equals(dictionary)):
         found.append((path, dictionary))
 
 
 def _compact(array: Any) -> Any:
-    """Targets that are held until the end: texts as numbers into a short list of them."""
+    """Targets as they are stored until the end of the pass: texts as codes and a dictionary."""
     import pyarrow.types as pt
 
     texts = pt.is_string(array.type) or pt.is_large_string(array.type)
@@ -287,7 +287,7 @@ def _compact(array: Any) -> Any:
 
 
 def _targets(chunks: list[Any]) -> np.ndarray:
-    """All targets as one array: numbers as they are, and texts as objects that equal ones share."""
+    """All targets as one array: numbers unchanged, texts as objects that equal texts share."""
     import pyarrow as pa
 
     if not chunks:
@@ -311,7 +311,7 @@ def _are_texts(array: Any) -> bool:
 
 
 def _series(chunks: list[Any], name: str) -> Any:
-    """A column as a pandas series of its name; categories become what they stand for."""
+    """A column as a pandas series with its name; categories become their values."""
     import pandas as pd
     import pyarrow as pa
 
@@ -323,60 +323,59 @@ def _series(chunks: list[Any], name: str) -> Any:
 
 
 # -------------------------------------------------------------------------------------------------------------- parquet
-# `ParquetTable`: the rows of Parquet files, by number, of which only those that are needed are held in memory.
+# `ParquetTable` keeps only those rows in memory that are needed.
 
 _OWNER = "ParquetTable"
-_BATCH_ROWS = 2**17  # at most, of rows that are decoded together
-_BATCH_SHARE = 16  # of the memory, at most one in so many bytes is a batch
-_PAGES = 2**22  # bytes of a column that are held while it is read
-_SAMPLED_FILES = 8  # of which texts are looked at, to know how long they are
+_BATCH_ROWS = 2**17  # at most this many rows are decoded together
+_BATCH_SHARE = 16  # a batch takes at most 1/16 of the memory
+_PAGES = 2**22  # bytes of a column that pyarrow holds while it reads
+_SAMPLED_FILES = 8  # that are read to estimate the length of texts
 _SHOWN = 3  # files and columns in the representation
 
 
 class ParquetTable(RowSource):
-    """The rows of Parquet files, which need not fit into memory: `fit(table)` takes it in place of X and y.
+    """Rows of Parquet files that need not fit into memory: pass the table to `fit` instead of X and y.
 
-    Rows are numbered by the sorted paths of the files, and in a file by its own order. Rows whose target is missing
-    are left out before anything is numbered. A fit draws the bags, and then reads the files once for each portion of
-    the bags: as many as have room for their distinct rows in `max_memory`. The models are, to the last bit, those of a
-    fit to `to_memory()`, whatever the portions, the files and their row groups are.
+    Rows are numbered in the order of the sorted file paths, and within a file in its order. Rows without a target are
+    left out before rows are numbered. A fit draws all bags first. It then reads the files once for each portion of the
+    bags; a portion has as many bags as `max_memory` has room for their distinct rows. The models have the same bits as
+    those of a fit to `to_memory()`, whatever the portions, the files and their row groups.
 
-    The type of a column does not depend on which rows are taken: whole numbers and truth values are float64 if any is
-    missing in any file, and categories are those of all files, sorted unless they have an order of their own. Folders
-    that are called ``column=value``, anywhere on the way to a file, are columns: of whole numbers (int32) if all of
-    their values are, or else of texts.
+    The type of a column does not depend on which rows are read. Whole numbers and booleans are float64 if a value is
+    missing in any file. Categories are those of all files, sorted unless they are ordered. Folders named
+    ``column=value`` on the path to a file are columns: int32 if all their values are whole numbers, otherwise texts.
 
-    The table holds no open file and no credentials, and is pickled in a few kilobytes. Whenever it reads, it checks
-    that the files have the size, the time and the number of rows that they had; one that has changed is refused.
+    The table has no open files and no credentials, and its pickle takes a few kilobytes. Before each read, it checks
+    that the files still have the same size, time and number of rows, and raises an error if a file has changed.
 
     Parameters
     ----------
     source : str, path, list of these, or pyarrow Dataset
         A file, a folder, a pattern such as ``"data/*.parquet"``, a URL that `pyarrow.fs` understands, or several of
-        these. A dataset stands for its files. Credentials are those of the surroundings: a URL that has some is
-        refused.
+        these. A dataset stands for its files. Credentials come from the environment; a URL that contains credentials
+        raises an error.
     target : str
         The column of the targets.
     columns : list of str or None, default=None
-        The features, in this order. None is all columns that are not named otherwise, in the order of the first file.
+        The features, in this order. None uses all columns that have no other role, in the order of the first file.
     groups : str or None, default=None
-        The column that names the unit of each row, such as its patient, as the parameter of `fit`.
+        The column that identifies the group of each row, for example its patient; see the parameter of `fit`.
     row_ids : str or None, default=None
-        The column that names each row, as the parameter of `fit`.
+        The column with the ID of each row; see the parameter of `fit`.
     as_frame : bool, default=True
-        Whether rows reach the learner as a pandas data frame, with the names of the columns. False makes a matrix of
-        columns that are all numbers, which is faster: of float32 if that holds them exactly, or else of float64.
+        Whether the learner gets rows as a pandas data frame with the names of the columns. False makes a matrix, which
+        is faster and needs columns of numbers: float32 if that represents them exactly, otherwise float64.
     max_memory : int or str, default="1GB"
-        The memory for the rows of a portion, with their numbers and targets: bytes, or a text such as "500MB". What a
-        learner needs beside its rows comes on top, and so does what the model keeps: its bags and the targets of all
-        rows, 8 bytes each. It has no influence on the models.
+        The memory for the rows of a portion, with their numbers and targets: bytes, or a text such as "500MB". The
+        learner needs more, and the model stores its bags and the targets of all rows, 8 bytes each. `max_memory` does
+        not change the models.
 
     Attributes
     ----------
     n_samples : int
         The number of rows with a target.
     n_missing_targets_ : int
-        The number of rows without one, which are left out.
+        The number of rows without a target, which are left out.
 
     Examples
     --------
@@ -411,7 +410,7 @@ class ParquetTable(RowSource):
         try:
             import pyarrow  # noqa: F401
         except ImportError as error:
-            raise ImportError("Parquet files need pyarrow: pip install 'stablebag[parquet]'.") from error
+            raise ImportError("Reading Parquet files needs pyarrow: pip install 'stablebag[parquet]'.") from error
         self.max_memory = as_bytes(max_memory, "max_memory", _OWNER)
         if not isinstance(as_frame, bool):
             raise refuse_type("as_frame", _OWNER, "True or False", as_frame)
@@ -419,7 +418,7 @@ class ParquetTable(RowSource):
         paths = self.files.paths
         footers = [Footer.of(self.files, number) for number in range(len(paths))]
         self._folders = Partitions(paths)
-        schemas = [self._folders.added(footer.schema) for footer in footers]
+        schemas = [self._folders.extend_schema(footer.schema) for footer in footers]
         self.target, self._groups, self._row_ids = target, groups, row_ids
         given = {"target": target, "groups": groups, "row_ids": row_ids}
         for name, column in given.items():
@@ -435,16 +434,16 @@ class ParquetTable(RowSource):
         self.row_counts = tuple(footer.n_rows for footer in footers)
         outside = [self._folders.nulls(number, count) for number, count in enumerate(self.row_counts)]
         nulls = [footer.nulls(self.columns) | more for footer, more in zip(footers, outside, strict=True)]
-        self._kinds = kinds_of(self.columns, schemas, nulls, paths)
+        self._kinds = column_types(self.columns, schemas, nulls, paths)
         check_orders(self._kinds, footers, paths)
-        kinds_of(sorted(special), schemas, [dict.fromkeys(special, 0)], paths)  # of one type in all files
+        column_types(sorted(special), schemas, [dict.fromkeys(special, 0)], paths)  # of one type in all files
         self._uncounted = tuple(name for name in self.columns if any(counts[name] is None for counts in nulls))
         self._group_bytes = max(footer.largest_group(self.columns) for footer in footers)
         self._text_bytes = sum(footer.text_bytes(self._kinds) for footer in footers)
         if not as_frame:
             matrix_type(self._kinds)
 
-    # --------------------------------------------------------------------------------------------- what is known of it
+    # ------------------------------------------------------------------------------------------------------- properties
 
     @property
     def n_samples(self) -> int:
@@ -469,14 +468,14 @@ class ParquetTable(RowSource):
     @property
     def bytes_per_row(self) -> float:
         """About how many bytes a row takes in memory, without its target."""
-        kinds = self._pinned
+        kinds = self._final_types
         if not self.as_frame:
             return len(kinds) * matrix_type(kinds).itemsize
         return sum(kind.bytes_per_row for kind in kinds) + self._text_width + 8  # and the index
 
     @property
     def bytes_to_read(self) -> float:
-        """About how many bytes reading takes: pages of all columns, packed and unpacked, and a batch of rows."""
+        """About how many bytes reading takes: compressed and uncompressed pages of all columns, and a batch of rows."""
         pages = min(_PAGES * len(self.columns), 4 * self._group_bytes)
         return pages + self._batch_rows * self._row_width
 
@@ -485,22 +484,22 @@ class ParquetTable(RowSource):
         return self._survey.targets
 
     def groups(self) -> Any:
-        """Return the unit of each row, as a series; None if there is no such column."""
+        """Return the group of each row as a series; None if `groups` was not given."""
         return None if self._groups is None else self._survey.named[self._groups]
 
     def row_ids(self) -> Any:
-        """Return the name of each row, as a series; None if there is no such column."""
+        """Return the ID of each row as a series; None if `row_ids` was not given."""
         return None if self._row_ids is None else self._survey.named[self._row_ids]
 
     def places(self, rows: np.ndarray) -> np.ndarray:
-        """Return the places in the files, end to end and counted from 0, of rows by their numbers.
+        """Return the places of rows in the files, counted from 0 across all files.
 
-        They are the numbers, unless there are rows without a target.
+        They differ from the row numbers only if there are rows without a target.
 
         Parameters
         ----------
         rows : ndarray of int
-            The numbers.
+            The row numbers.
 
         Returns
         -------
@@ -509,7 +508,7 @@ class ParquetTable(RowSource):
         return self._survey.present.places(rows)
 
     def fingerprint(self) -> str:
-        """Return a text that identifies the files, their sizes and times, and what is taken of them."""
+        """Return a text that identifies the files, their sizes and times, and the columns."""
         about = (self.target, self.columns, self._groups, self._row_ids, self.as_frame)
         return f"{self.files.fingerprint()} {about}"
 
@@ -521,23 +520,25 @@ class ParquetTable(RowSource):
         return f"{type(self).__name__} of {rows}, {features} and the target {self.target!r}, in {files}: {some}"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what a pass over the files tells again."""
-        return {name: value for name, value in vars(self).items() if name not in ("_survey", "_pinned", "_text_width")}
+        """Leave out what another pass over the files finds out again."""
+        return {
+            name: value for name, value in vars(self).items() if name not in ("_survey", "_final_types", "_text_width")
+        }
 
     # ------------------------------------------------------------------------------------------------------------- rows
 
     def take(self, rows: Any) -> Any:
-        """Return the rows with these numbers as a matrix or a frame, in one pass over the row groups that have some.
+        """Return the rows with these numbers as a matrix or a data frame, in one pass over their row groups.
 
         Parameters
         ----------
         rows : sequence of int
-            The numbers. If they increase, nothing is held twice.
+            The row numbers. Increasing numbers avoid a second copy.
 
         Returns
         -------
         ndarray or DataFrame
-            The index of a frame is the numbers of the rows.
+            The index of a data frame has the row numbers.
         """
         rows = as_positions(rows, "rows", f"{_OWNER}.take", f"numbers from 0 to {self.n_samples - 1:,}")
         check_row_numbers(rows, self.n_samples, "rows", f"{_OWNER}.take")
@@ -583,7 +584,7 @@ class ParquetTable(RowSource):
         return self._in_order(range(len(self.row_counts)), n_rows)
 
     def to_memory(self) -> tuple[Any, np.ndarray]:
-        """Return all rows and targets, as a fit sees them.
+        """Return all rows and targets as `fit` uses them.
 
         Returns
         -------
@@ -610,7 +611,7 @@ class ParquetTable(RowSource):
                     filling, first = None, first + size
 
     def _filling(self, rows: Any) -> Filling:
-        kinds = self._pinned
+        kinds = self._final_types
         return Frame(kinds, rows) if self.as_frame else Matrix(kinds, matrix_type(kinds), len(rows))
 
     # ---------------------------------------------------------------------------------------------------------- reading
@@ -624,18 +625,18 @@ class ParquetTable(RowSource):
         return Survey(batches, self.files.paths, self.target, named, categories, self._uncounted)
 
     @cached_property
-    def _pinned(self) -> list[Kind]:
-        """The columns, with all that the survey tells of them."""
-        survey, pinned = self._survey, list[Kind]()
+    def _final_types(self) -> list[ColumnType]:
+        """The types of the columns, with categories and missing values as found by the survey."""
+        survey, found = self._survey, list[ColumnType]()
         for kind in self._kinds:
             if kind.form == "category":
                 kind = kind.with_categories(survey.dictionaries[kind.name])
-            pinned.append(kind.with_nulls() if survey.has_nulls.get(kind.name) else kind)
-        return pinned
+            found.append(kind.with_nulls() if survey.has_nulls.get(kind.name) else kind)
+        return found
 
     @cached_property
     def _text_width(self) -> float:
-        """About how many bytes of text a row has: as some rows have, but no less than the footers tell of all."""
+        """About how many bytes of text a row has: estimated from some rows, but at least what the metadata implies."""
         texts = [kind.name for kind in self._kinds if kind.form == "other" and kind.name not in self._folders.values]
         n_rows = sum(self.row_counts)
         if not texts or not n_rows:
@@ -652,7 +653,7 @@ class ParquetTable(RowSource):
     ) -> Iterator[tuple[int, int, Any]]:
         """Yield batches in order, each with the number of its file and the place of its first row.
 
-        Row groups in which no place is wanted are not read.
+        Row groups without a wanted place are not read.
         """
         self.files.check()
         parts = range(len(self.row_counts)) if parts is None else parts
@@ -662,19 +663,19 @@ class ParquetTable(RowSource):
             if wanted is None or np.diff(np.searchsorted(wanted, (place, place + count)))[0]:
                 yield from self._of_file(number, place, columns, wanted)
             place += count
-        self.files.check()  # nor has one changed while it was read
+        self.files.check()  # a file may have changed while it was read
 
     def _of_file(
         self, number: int, place: int, columns: list[str], wanted: np.ndarray | None
     ) -> Iterator[tuple[int, int, Any]]:
-        with Footer.opened(self.files, number) as file:
+        with Footer.open(self.files, number) as file:
             if file.metadata.num_rows != self.row_counts[number]:
                 found = f"it had {self.row_counts[number]:,} rows and has {file.metadata.num_rows:,}"
-                raise changed(self.files.paths[number], found)
+                raise file_changed_error(self.files.paths[number], found)
             sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
             starts = place + np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
             needed = np.ones(len(sizes), bool) if wanted is None else np.diff(np.searchsorted(wanted, starts)) > 0
-            # A few groups at a time, because pyarrow holds pages of all that it is asked for.
+            # A few groups at a time, because pyarrow holds pages of all groups that it is asked for.
             step = max(1, int(self._batch_rows // max(1, file.metadata.num_rows / max(1, len(sizes)))))
             inside = [name for name in columns if name not in self._folders.values]
             for (asked, _), run in groupby(range(len(sizes)), key=lambda group: (bool(needed[group]), group // step)):
@@ -683,12 +684,12 @@ class ParquetTable(RowSource):
                     continue
                 place = int(starts[groups[0]])
                 for batch in Footer.batches(file, self.files.paths[number], self._batch_rows, groups, inside):
-                    yield number, place, self._folders.completed(batch, columns, number)
+                    yield number, place, self._folders.complete(batch, columns, number)
                     place += batch.num_rows
 
     @property
     def _batch_rows(self) -> int:
-        """How many rows are decoded together."""
+        """The number of rows that are decoded together."""
         return int(min(_BATCH_ROWS, max(1024, self.max_memory // (_BATCH_SHARE * self._row_width))))
 
     @property
@@ -698,7 +699,7 @@ class ParquetTable(RowSource):
 
 
 def _columns(given: Any, there: list[str], special: set[str], target: str) -> list[str]:
-    """The features, as they were asked for or all that are there."""
+    """The features: those that were given, or all columns without another role."""
     if given is None:
         names = [name for name in there if name not in special]
     else:
@@ -708,10 +709,11 @@ def _columns(given: Any, there: list[str], special: set[str], target: str) -> li
             raise refuse_type("columns", _OWNER, expected, given)
         names = [str(name) for name in listed]
     if target in names:
-        raise refuse_value("columns", _OWNER, "without the target", target, "a learner would be told the answer.")
+        raise refuse_value("columns", _OWNER, "without the target", target, "the learner would see the answer.")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise refuse_value("columns", _OWNER, "each column once", twice, "it is named twice.")
+        raise refuse_value("columns", _OWNER, "different names", twice, "it is given twice.")
     if not names:
-        raise refuse_value("columns", _OWNER, "one column or more", given, "there is nothing to learn from.")
+        reason = "there would be nothing to learn from."
+        raise refuse_value("columns", _OWNER, "one column or more", given, reason)
     return names

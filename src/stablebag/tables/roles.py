@@ -1,20 +1,20 @@
-"""What columns of a table are for: the target, the group, names of rows; and which of them seem to identify groups."""
+"""The roles of columns: target, group, row IDs, dropped or feature; and columns that seem to identify groups."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stablebag._wording import ROW_NUMBERS, ROWS, option
-from stablebag.tables.columns import KINDS, Columns, Kind, decide, is_called_like_units, written
-from stablebag.tables.text import TableError, listed, paths_of, refuse_unknown
+from stablebag._wording import ROW_NUMBERS, option
+from stablebag.tables.columns import KINDS, Columns, Kind, infer_kinds, looks_like_group_name, to_text
+from stablebag.tables.text import TableError, check_column_name, listed, paths_of, quoted
 
 # ---------------------------------------------------------------------------------------------------------------- roles
-# What each column is for: the target, the group, names of rows, left out, or learned from.
+# The role of each column, as the user gave it.
 
 
 @dataclass(frozen=True)
 class Roles:
-    """What columns are for, as the caller said it, checked against the columns that there are.
+    """The roles of columns, checked against the columns of the table.
 
     Attributes
     ----------
@@ -23,11 +23,11 @@ class Roles:
     group : str or None
         The column that identifies the group each row belongs to.
     ids, drop : tuple of str
-        The columns that name rows, and those that are left out.
+        The columns with row IDs, and those that are left out.
     kinds : mapping of str to str
-        Kinds that are given, by the names of columns.
+        Kinds that the user gave, by column.
     task, decimal : str or None
-        What else is given; None if it is to be recognised.
+        The task and the decimal mark; None infers them.
     """
 
     target: str
@@ -43,65 +43,65 @@ class Roles:
         cls, columns: Any, target: str, group: str | None, ids: Any, drop: Any, kinds: Mapping[str, str] | None,
         task: str | None, decimal: str | None,
     ) -> "Roles":  # fmt: skip
-        """Return the roles; an unknown column, or one with two roles, is refused."""
+        """Return the roles; an unknown column, or a column with two roles, raises an error."""
         for name in (target, group):
             if name is not None:
-                refuse_unknown(columns, name)
+                check_column_name(columns, name)
         ids, drop = named_columns(columns, ids), named_columns(columns, drop)
         for name, role in ((target, "target"), (group, "group")):
             if name is not None and name in drop:
-                raise TableError(f"The {role} {name!r} cannot be left out as well. Take it out of {option('drop')}.")
+                raise TableError(f"The column {name!r} is the {role}: remove it from {option('drop')}.")
         for name in ids:
             if name in drop:
                 raise TableError(
-                    f"The id {name!r} is no feature, and need not be left out as well. Take it out of {option('drop')}."
+                    f"The column {name!r} is a row ID, so it is not used as a feature: remove it from {option('drop')}."
                 )
         if target in ids:
-            raise TableError(f"The target {target!r} cannot be an id as well. Take it out of {option('ids')}.")
+            raise TableError(f"The column {target!r} is the target: remove it from {option('ids')}.")
         for name, kind in (kinds or {}).items():
             if kind not in KINDS:
                 raise TableError(f"The kind of column {name!r} must be one of {', '.join(KINDS)}. Got {kind!r}.")
-            refuse_unknown(columns, name)
+            check_column_name(columns, name)
         return cls(target, group, ids, drop, dict(kinds or {}), task, decimal)
 
     def features(self, columns: Any) -> list[str]:
-        """Return the columns that are neither the target nor set apart."""
+        """Return the columns without another role."""
         apart = {self.target, self.group, *self.ids, *self.drop}
         return [name for name in columns if name not in apart]
 
 
 def named_columns(columns: Any, given: Any) -> tuple[str, ...]:
-    """Return names of columns that are there; a text with commas is several, unless a column is called so."""
+    """Return checked names of columns; a text with commas is several names, unless a column has this name."""
     found: dict[str, None] = {}
     for text in [given] if isinstance(given, str) else given:
         names = [text] if text in columns else [name.strip() for name in text.split(",") if name.strip()]
         for name in names:
-            refuse_unknown(columns, name)
+            check_column_name(columns, name)
             found[name] = None
     return tuple(found)
 
 
-# ------------------------------------------------------------------------------------------------------- names of rows
-# What rows and groups are called: by their ids, as they are written, else by their places in the file.
+# ------------------------------------------------------------------------------------------------------------- row IDs
+# The names of rows in results: their IDs as they are written, or their numbers in the file.
 
 
 def row_index(table: Any, ids: tuple[str, ...]) -> Any:
-    """Return what rows are called: by their ids, else by their places in the file."""
+    """Return the names of rows: their IDs, or their numbers in the file."""
     import pandas as pd
 
     if not ids:
         return table.index
     names = [read_names(table[name]) for name in ids]
     if len(names) == 1:
-        column = names[0].where(names[0].notna(), "without id")
+        column = names[0].where(names[0].notna(), "without ID")
         return pd.Index(column.to_numpy(dtype=object) if column.dtype == object else column.to_numpy(), name=ids[0])
     texts = [" ".join("?" if value is None else str(value) for value in row) for row in zip(*names, strict=True)]
     return pd.Index(texts, dtype=object, name=" ".join(ids))
 
 
 def read_names(column: Any) -> Any:
-    """Return names as they are written; whole numbers without leading zeros are numbers."""
-    kind = decide(column.to_frame(), target=column.name).kinds[column.name]
+    """Return IDs as they are written; whole numbers without leading zeros become numbers."""
+    kind = infer_kinds(column.to_frame(), target=column.name).kinds[column.name]
     if column.dtype.kind == "O" and kind == Kind("number", "."):
         read = Columns({column.name: kind}).read(column.to_frame())[column.name]
         return read if read.dtype.kind in "iu" else column
@@ -109,60 +109,60 @@ def read_names(column: Any) -> Any:
 
 
 def first_row(table: Any) -> str:
-    """Say in a sentence where the numbers of rows of a table start."""
+    """Return a sentence on which row has the number 0."""
     paths = paths_of(table)
     if len(paths) > 1:
-        return "Row 0 is the first row of the first file, and the files follow each other."
+        return "Row 0 is the first row of the first file; the numbers continue in the next files."
     has_header = not str(paths[0]).lower().endswith((".parquet", ".pq", ".feather"))
     return ROW_NUMBERS if has_header else "Row 0 is the first row of the table."
 
 
 def repeated_ids(index: Any, ids: tuple[str, ...]) -> list[str]:
-    """Warn that names of rows are not all different."""
+    """Warn if several rows have the same ID."""
     if not ids or index.is_unique:
         return []
     names = " and ".join(map(repr, ids))
     help_ = (
-        f" If such rows belong together, use {option('group', ids[0])} instead of {option('ids')}: otherwise the "
-        "scores flatter predictions for new ones."
+        f" If rows with the same {names} belong together, use {option('group', ids[0])} instead of {option('ids')}. "
+        "Otherwise, the scores are too good for new ones."
         if len(ids) == 1
         else ""
     )
-    return [f"Several rows have the same {names}, so an ID does not tell which row is meant.{help_}"]
+    return [f"Several rows have the same {names}, so this ID does not identify a row.{help_}"]
 
 
 # --------------------------------------------------------------------------------------------------------------- groups
-# The column that identifies the group each row belongs to: read, refused, and suggested if it is not given.
+# The column that identifies the group each row belongs to, or suggestions if it is not given.
 
-# A column is suggested if it is called like an identity, and whole numbers or texts in it repeat, but not too often.
+# A column is suggested if it has a name like patient_id, and its whole numbers or texts repeat, but not too often.
 _FEWEST_GROUPS = 10
 _ROWS_PER_GROUP = (1.5, 50)
 
 
 def split_group(X: Any, group: str, target: str) -> tuple[Any, Any]:
-    """Take the column of groups out of a table whose target is already gone; return the table, and the column.
+    """Return the table without the column of groups, and this column; `X` has no target any more.
 
-    What is no column of groups is refused: an unknown name, the target, missing values, and one group only.
+    An unknown name, the target, missing values or a single group raise an error.
     """
     if group == target:
         raise TableError(
-            f"The target {target!r} cannot be the group as well. Give {option('group')} the column that identifies "
-            "the group each row belongs to."
+            f"The column {target!r} is the target, so it cannot be the group. Set {option('group')} to the column that "
+            "identifies the group each row belongs to."
         )
-    refuse_unknown(X, group)
+    check_column_name(X, group)
     column = X[group]
     missing = column.index[column.isna()].tolist()
     if missing:
         some = listed([str(row) for row in missing])
         rows = f"row {some}" if len(missing) == 1 else f"{len(missing):,} rows ({some})"
-        whose = "whose it is, or leave it" if len(missing) == 1 else "whose they are, or leave them"
+        them = "it, or remove this row" if len(missing) == 1 else "them, or remove these rows"
         raise TableError(
-            f"The group {group!r} is missing in {rows}, counted from 0 below the header. Fill in {whose} out."
+            f"The group {group!r} is missing in {rows}; row 0 is the first row below the header. Fill {them}."
         )
     if column.nunique() < 2:
         raise TableError(
-            f"The group {group!r} has one value only, {str(column.iloc[0])!r}: without it nothing would be left. Take "
-            f"another column, or leave {option('group')} out."
+            f"The group {group!r} is {quoted(column.iloc[0])} in every row, so nothing would be left without it. Use "
+            f"another column, or no {option('group')}."
         )
     return X.drop(columns=group), column
 
@@ -170,18 +170,18 @@ def split_group(X: Any, group: str, target: str) -> tuple[Any, Any]:
 def likely_groups(X: Any) -> tuple[str, ...]:
     """Return the columns that seem to identify groups, such as patients with several rows, the finest first.
 
-    A column counts if its name ends in "id" or the like, or in what has an identity (patient, user, site, ...), perhaps
-    with "no", "code" or the like behind it; if its values are whole numbers or texts, at least 10 different ones; and
-    if there are 1.5 to 50 rows for each.
+    The name of such a column ends in "id" or similar, or in a word such as patient, user or site, perhaps followed by
+    "no", "code" or similar. Its values are whole numbers or texts, at least 10 different ones, with 1.5 to 50 rows per
+    value.
     """
-    found = {name: X[name].nunique() for name in X.columns if is_called_like_units(name) and _repeats(X[name])}
+    found = {name: X[name].nunique() for name in X.columns if looks_like_group_name(name) and _repeats(X[name])}
     return tuple(sorted(found, key=lambda column: -found[column]))
 
 
 def suggest_group(X: Any, X_test: Any = None) -> str:
-    """Say in a sentence which column seems to identify groups, and what naming it would change; "" if none does.
+    """Return a sentence on a column that seems to identify groups, and why to name it; "" if there is none.
 
-    With held-out rows, it counts those that belong to a group that was trained on.
+    With held-out rows, it counts those whose group occurs in the training rows.
     """
     if not (found := likely_groups(X)):
         return ""
@@ -190,33 +190,33 @@ def suggest_group(X: Any, X_test: Any = None) -> str:
     if X_test is None:
         return (
             f"The column {name} has {X[name].nunique():,} values in {len(X):,} rows. If rows with the same {name} "
-            f"belong together, {way}: without it, errors and intervals are too small for new groups."
+            f"belong together, {way}. Otherwise, errors and intervals are too small for new groups."
         )
     known = int(in_groups(X[name], X_test[name]).sum())
     if not known:
         return ""
     return (
-        f"{known:,} of {ROWS.count(len(X_test))} held out {'belongs' if known == 1 else 'belong'} to groups that were "
-        f"trained on ({name}), so the scores flatter predictions for new groups. If new groups are what you predict, "
-        f"{way}: it holds out whole groups."
+        f"{known:,} of {len(X_test):,} held-out rows {'belongs' if known == 1 else 'belong'} to groups in the training "
+        f"rows ({name}), so the scores are too good for new groups. If you predict new groups, {way}, which holds out "
+        "whole groups."
     )
 
 
 def dropped_groups(dropped: Any) -> list[str]:
-    """Warn that a column that seems to identify groups was left out, though its groups are still there."""
+    """Warn that a column that seems to identify groups was dropped, which does not remove the groups."""
     if not (found := likely_groups(dropped)):
         return []
     name = found[0]
     return [
-        f"The column {name}, which is left out, has {dropped[name].nunique():,} values in {len(dropped):,} rows. If "
-        f"rows with the same {name} belong together, use {option('group', name)} instead of {option('drop', [name])}: "
-        "otherwise errors and intervals are too small for new groups."
+        f"The dropped column {name} has {dropped[name].nunique():,} values in {len(dropped):,} rows. If rows with the "
+        f"same {name} belong together, use {option('group', name)} instead of {option('drop', [name])}. Otherwise, "
+        "errors and intervals are too small for new groups."
     ]
 
 
 def in_groups(groups: Any, others: Any) -> Any:
-    """Return whether each row of another table is in one of these groups; numbers and texts compare as written."""
-    return written(others).isin(set(written(groups))) & others.notna()
+    """Return whether each row of another table is in one of these groups; numbers and texts are compared as texts."""
+    return to_text(others).isin(set(to_text(groups))) & others.notna()
 
 
 def _repeats(column: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The rows of a source without some of them: `Remainder` as they are, `TypedRows` as numbers, dates and texts."""
+"""A source without some of its rows: `Remainder` leaves them as they are, `TypedRows` parses them."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -17,16 +17,17 @@ from stablebag.tables.parquet import ParquetTable, RowsLeft, check_row_numbers
 
 
 class Remainder(RowSource):
-    """The rows of a source without some of them; nothing is held that has as many entries as there are rows.
+    """The rows of a source without some of them, in the same order.
 
-    Rows keep their order. For people they are called by their numbers in the source.
+    Results name rows by their numbers in the source. In addition to the targets, only the numbers of the rows that are
+    left out are stored.
 
     Parameters
     ----------
     source : RowSource
         The rows.
     held_out : array-like of int
-        The numbers of the rows that are not here.
+        The numbers of the rows to leave out.
 
     Examples
     --------
@@ -56,12 +57,12 @@ class Remainder(RowSource):
 
     @property
     def held_out(self) -> np.ndarray:
-        """The numbers of the rows that are not here."""
+        """The numbers of the rows that are left out."""
         return self._left.left_out
 
     @property
     def n_samples(self) -> int:
-        """The number of rows that are left."""
+        """The number of remaining rows."""
         return self.source.n_samples - len(self.held_out)
 
     @property
@@ -71,7 +72,7 @@ class Remainder(RowSource):
 
     @property
     def part_sizes(self) -> tuple[int, ...]:
-        """The number of rows that are left of each part."""
+        """The number of remaining rows in each part."""
         ends = np.cumsum([0, *self.source.part_sizes])
         return tuple((np.diff(ends) - np.diff(np.searchsorted(self.held_out, ends))).tolist())
 
@@ -82,46 +83,46 @@ class Remainder(RowSource):
 
     @property
     def bytes_to_read(self) -> float:
-        """About how many bytes it takes to read rows, beside those that are kept."""
+        """About how many bytes reading takes, in addition to the rows that are kept."""
         return self.source.bytes_to_read
 
     def numbers(self, rows: np.ndarray) -> np.ndarray:
-        """Return the numbers in the source of rows by their numbers here."""
+        """Return the numbers in the source of rows with these numbers here."""
         return self._left.places(rows)
 
     def take(self, rows: Any) -> Any:
-        """Return the rows with these numbers, counted here, as the source gives them."""
+        """Return the rows with these numbers among the remaining rows, as the source returns them."""
         rows = np.asarray(rows, dtype=np.int64)
         check_row_numbers(rows, self.n_samples, "rows", f"{type(self).__name__}.take")
         return self.source.take(self.numbers(rows))
 
     def read(self, part: int, n_rows: int) -> Iterator[Any]:
-        """Yield the rows that are left of a part in order, as tables of `n_rows` rows; the last may have fewer."""
+        """Yield the remaining rows of a part in order, as tables of `n_rows` rows; the last may have fewer."""
         return self._cut(self.source.read(part, n_rows), sum(self.source.part_sizes[:part]), n_rows)
 
     def blocks(self, n_rows: int) -> Iterator[Any]:
-        """Yield all rows that are left in order, as tables of `n_rows` rows, in one pass; the last may have fewer."""
+        """Yield all remaining rows in order, as tables of `n_rows` rows, in one pass; the last may have fewer."""
         return self._cut(self.source.blocks(n_rows), 0, n_rows)
 
     def targets(self) -> np.ndarray:
-        """Return the targets of the rows that are left."""
+        """Return the targets of the remaining rows."""
         return self._targets
 
     def row_ids(self) -> Any:
-        """Return the names of the rows that are left; None if they are numbered."""
+        """Return the row IDs of the remaining rows; None if there are no IDs."""
         return self._of_those_left(self.source.row_ids())
 
     def groups(self) -> Any:
-        """Return the group of each row that is left; None if every row is a group of its own."""
+        """Return the group of each remaining row; None if there are no groups."""
         return self._of_those_left(self.source.groups())
 
     def labels(self) -> np.ndarray:
-        """Return the numbers in the source of all rows here, or what they are called there."""
+        """Return the names of the remaining rows in the source, or their numbers there."""
         theirs, numbers = self.source.labels(), self.numbers(np.arange(self.n_samples))
         return numbers if theirs is None else theirs[numbers]
 
     def fingerprint(self) -> str:
-        """Return a text that identifies the rows that are left."""
+        """Return a text that identifies the remaining rows."""
         out = hashlib.blake2b(self.held_out.tobytes(), digest_size=16).hexdigest()
         return f"{self.source.fingerprint()} without {len(self.held_out)} {out}"
 
@@ -140,7 +141,7 @@ class Remainder(RowSource):
         return of_rows if of_rows is None else take_rows(of_rows, self.numbers(np.arange(self.n_samples)))
 
     def _cut(self, tables: Iterator[Any], first: int, n_rows: int) -> Iterator[Any]:
-        """Cut tables of all rows, from row `first` on, anew without those that are held out."""
+        """Yield tables of `n_rows` rows from tables of all rows, from row `first` on, without the held-out rows."""
         held = None
         for table in tables:
             size = n_rows_of(table)
@@ -156,29 +157,29 @@ class Remainder(RowSource):
 
 
 # ----------------------------------------------------------------------------------------------------------- typed rows
-# Rows of files as numbers, dates and texts, whichever of them are taken.
+# Rows of files as numbers, dates and texts, with types that do not depend on which rows are taken.
 
-_COPIES = 2.0  # of the bytes of a row: as it is in the file, and as it is read
+_COPIES = 2.0  # of the bytes of a row: as it is in the file, and parsed
 
 
 class TypedRows(Remainder):
-    """The rows of Parquet files but some, as numbers, dates and texts, with the targets that were read.
+    """The rows of Parquet files without some of them, as numbers, dates and texts, with parsed targets.
 
-    Unlike in a table in memory, the type of a column must not depend on which rows are taken: texts that are numbers
-    are floats even if all are whole, and dates count microseconds.
+    The type of a column must not depend on which rows are taken. So, unlike in a table in memory, texts that are
+    numbers become floats even if all are whole, and dates have microseconds.
 
     Parameters
     ----------
     source : ParquetTable
-        The files, with the columns that are learned from.
+        The files, with the features as columns.
     held_out : ndarray of int
-        The numbers of the rows that are not here.
+        The numbers of the rows to leave out.
     reader : Columns
-        What the columns are.
+        The kinds of the columns.
     targets : ndarray
-        The targets of all rows of the files, as they were read.
+        The parsed targets of all rows of the files.
     flags : tuple of str
-        The columns of truth values.
+        The columns of booleans.
     """
 
     source: ParquetTable
@@ -191,12 +192,12 @@ class TypedRows(Remainder):
 
     @property
     def n_features(self) -> int:
-        """The number of columns that are learned from."""
+        """The number of features."""
         return len(self.columns)
 
     @property
     def columns(self) -> list[str]:
-        """The names of these columns."""
+        """The names of the features."""
         return self.reader.used
 
     @property
@@ -205,18 +206,18 @@ class TypedRows(Remainder):
         return _COPIES * super().bytes_per_row
 
     def take(self, rows: np.ndarray) -> Any:
-        """Return the rows with these numbers as a frame."""
+        """Return the rows with these numbers as a data frame."""
         return read_rows(super().take(rows), self.reader, self.flags)
 
     def _cut(self, tables: Iterator[Any], first: int, n_rows: int) -> Iterator[Any]:
         return (read_rows(frame, self.reader, self.flags) for frame in super()._cut(tables, first, n_rows))
 
     def labels(self) -> np.ndarray:
-        """Return the places of the rows in the files, end to end, which is what they are called."""
+        """Return the places of the rows across all files, which are their names in results."""
         return self.source.places(super().labels())
 
     def fingerprint(self) -> str:
-        """Return a text that identifies the rows and how they are read."""
+        """Return a text that identifies the rows and the kinds of their columns."""
         return f"{super().fingerprint()} {self.reader.to_dict()}"
 
     @cached_property
@@ -225,7 +226,7 @@ class TypedRows(Remainder):
 
 
 def read_rows(frame: Any, columns: Columns, flags: tuple[str, ...] = ()) -> Any:
-    """Return the columns that are learned from as numbers, dates and texts, each row by itself; others are missing."""
+    """Return the features as numbers, dates and texts, each row independently; other values become missing."""
     import pandas as pd
 
     plain = plain_columns({name: frame[name] for name in columns.used}, flags)
@@ -234,7 +235,7 @@ def read_rows(frame: Any, columns: Columns, flags: tuple[str, ...] = ()) -> Any:
 
 
 def plain_columns(columns: Mapping[str, Any], flags: tuple[str, ...]) -> dict[str, Any]:
-    """Return columns as numbers, dates or texts of numpy's own types; truth values are texts, also if some miss."""
+    """Return columns as numbers, dates or texts of numpy's types; booleans become texts even if some are missing."""
     return {name: plain_column(_flag(column) if name in flags else column) for name, column in columns.items()}
 
 

@@ -1,58 +1,76 @@
-"""Text files: encodings, numbers and dates as they are written, and the parts of a table."""
+"""Read a file as a table: text files, Excel sheets and Parquet, as they are written.
+
+Numbers and dates stay texts where the file has them as texts; `columns` parses them.
+"""
 
 import bz2
 import codecs
 import csv
+import datetime
 import glob
 import gzip
 import io
 import lzma
 import math
+import os
 import re
+import warnings
 import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
+from xml.parsers import expat
 
 import numpy as np
 
-from stablebag._wording import option
+from stablebag._checks import refuse_type
+from stablebag._wording import option, printable
 from stablebag.models.rows import row_by_row
 from stablebag.tables.files import Partitions, is_named_parquet, local_files
 
-# ------------------------------------------------------------------------------------------------------------- refusals
-# What is wrong with a table, in one sentence; names of columns that are not there get the one that is meant.
+# --------------------------------------------------------------------------------------------------------------- errors
+# The error for tables, and how sentences name columns and values.
 
 
 class TableError(ValueError):
     """What is wrong with a table, a column or a model's name, in one sentence."""
 
 
-def refuse_unknown(names: Iterable[str], name: str) -> None:
-    """Refuse the name of a column that is not among these, with the one that is meant or with those that there are."""
+def check_column_name(names: Iterable[str], name: str) -> None:
+    """Raise an error if there is no column of this name; it suggests a similar name, or lists the columns."""
     columns = list(names)
     if name in columns:
         return
-    said = f"There is no column {name!r} in the table"
-    lower = {column.lower().strip(): column for column in reversed(columns)}
-    near = get_close_matches(name.lower().strip(), lower, n=1)
-    if near:
-        raise TableError(f"{said}. Did you mean {lower[near[0]]!r}?")
-    raise TableError(f"{said}; it has {listed(map(repr, columns), most=8)}.")
+    error = f"There is no column {name!r} in the table"
+    by_lower = {column.lower().strip(): column for column in reversed(columns)}
+    if similar := get_close_matches(name.lower().strip(), by_lower, n=1):
+        raise TableError(f"{error}. Did you mean {by_lower[similar[0]]!r}?")
+    if len(columns) == 1 and any(separator in columns[0] for separator in _SEPARATORS):
+        raise TableError(f"{error}. Its only column is {quoted(columns[0])}: check {option('separator')}.")
+    raise TableError(f"{error}; it has {listed(map(repr, columns), most=8)}.")
 
 
 def listed(names: Iterable[str], most: int = 5) -> str:
-    """Return a few names for a sentence, and "..." for more of them."""
+    """Join a few names for a sentence, with "..." for the rest."""
     names = list(names)
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
-# ------------------------------------------------------------------------------------------------------------ encodings
-# The bytes of a file as text: packed or not, and in which encoding.
+def quoted(value: object, most: int = 40) -> str:
+    r"""Return a name or value of the table in quotes, on one line, and cut off where it is long.
 
-# What a file begins with, if it says how it is encoded; the longer marks first.
+    >>> quoted("dose"), quoted("a\tb" * 20, 12)
+    ("'dose'", "'a\\tba\\tba...'")
+    """
+    return f"'{printable(value, most)}'"
+
+
+# ------------------------------------------------------------------------------------------------------------ encodings
+# From the bytes of a text file, compressed or not, to its text.
+
+# Byte order marks; the longer ones first.
 _MARKS = [
     (codecs.BOM_UTF8, "utf-8-sig", "UTF-8"),
     (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),
@@ -61,11 +79,20 @@ _MARKS = [
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
 ]
 _OPENERS: dict[str, Callable[..., object]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-PACKED = {*_OPENERS, ".zip", ".zst"}
+COMPRESSED = {*_OPENERS, ".zip", ".zst"}
+# What files of other kinds begin with, and what to do with them.
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_OTHER_KINDS = {
+    b"PK\x03\x04": "a zip archive or an Excel file. Rename an Excel file to .xlsx, and unpack an archive",
+    _OLE: "an old Excel file (.xls). Open it in Excel and save it as .xlsx or CSV",
+    b"PAR1": "a Parquet file. Rename it to .parquet",
+    b"ARROW1": "a Feather file. Rename it to .feather",
+    b"\x1f\x8b": "compressed by gzip. Add .gz to its name",
+}
 
 
-def unpacked(path: Path) -> bytes:
-    """Return the bytes of a file, unpacked if its name ends so."""
+def decompress(path: Path) -> bytes:
+    """Return the bytes of a file, decompressed if it has the ending of a compressed one."""
     ending = path.suffix.lower()
     if ending in _OPENERS:
         with _OPENERS[ending](path, "rb") as file:  # type: ignore[attr-defined]
@@ -74,7 +101,7 @@ def unpacked(path: Path) -> bytes:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if not name.endswith("/")]
             if len(names) != 1:
-                raise TableError(f"The archive {path} has {len(names)} files in it and must have one. Unpack it.")
+                raise TableError(f"The archive {path} must contain one file, but has {len(names)}. Unpack it.")
             return archive.read(names[0])
     if ending == ".zst":
         import zstandard
@@ -84,51 +111,55 @@ def unpacked(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def decoded(content: bytes, path: Path, encoding: str | None = None) -> tuple[str, str]:
-    """Return the text of a file, and what must be said of its encoding.
+def decode(content: bytes, path: Path, encoding: str | None = None) -> tuple[str, str]:
+    """Return the text of a file, and a remark on its encoding, such as "as UTF-16", if it is unusual.
 
-    A mark at the beginning decides (UTF-8, UTF-16, UTF-32). Without one it is UTF-8; if it cannot be that, it is
-    Windows-1252, of which Latin-1 is nearly a part, and this is said.
+    A byte order mark decides (UTF-8, UTF-16, UTF-32). A file without one is UTF-8. If it is not valid UTF-8, it is read
+    as Windows-1252, which contains nearly all of Latin-1.
     """
+    for start, kind in _OTHER_KINDS.items():
+        if content.startswith(start) and b"\0" in content:
+            raise TableError(f"The file {path} is not a text file, but {kind}.")
     if encoding is not None:
-        return _given(content, path, encoding), ""
-    for mark, name, called in _MARKS:
+        return _decode_as(content, path, encoding), ""
+    for mark, name, known_as in _MARKS:
         if content.startswith(mark):
             try:
-                return content.decode(name), "" if called == "UTF-8" else f"as {called}"
+                return content.decode(name), "" if known_as == "UTF-8" else f"as {known_as}"
             except UnicodeDecodeError:
                 raise TableError(
-                    f"The file {path} begins as {called} and cannot be read so. Try {option('encoding')}."
+                    f"The file {path} starts like {known_as}, but is not valid {known_as}. Try {option('encoding')}."
                 ) from None
     if b"\0" in content:
-        halves = [content[start::2].count(b"\0") for start in (0, 1)]
-        if max(halves) > 0.3 * len(content) / 2 > min(halves):
-            guess = "utf-16-le" if halves[1] > halves[0] else "utf-16-be"
-            raise TableError(f"The file {path} looks like UTF-16 without its mark. Give {option('encoding', guess)}.")
-        raise TableError(f"The file {path} has zero bytes in it, so it is no table of text.")
+        zeros = [content[start::2].count(b"\0") for start in (0, 1)]
+        if max(zeros) > 0.3 * len(content) / 2 > min(zeros):
+            guess = "utf-16-le" if zeros[1] > zeros[0] else "utf-16-be"
+            raise TableError(
+                f"The file {path} looks like UTF-16 without a byte order mark. Use {option('encoding', guess)}."
+            )
+        raise TableError(f"The file {path} contains zero bytes, so it is not a text file. Export the table again.")
     try:
         return content.decode("utf-8"), ""
     except UnicodeDecodeError:
         pass
-    said = "as Windows-1252 (Latin-1), because it is not UTF-8"
     try:
-        return content.decode("cp1252"), said
+        return content.decode("cp1252"), "as Windows-1252 (Latin-1), because it is not UTF-8"
     except UnicodeDecodeError:
         raise TableError(
-            f"The file {path} is neither UTF-8 nor Windows-1252. Give its encoding, such as "
+            f"The file {path} is neither UTF-8 nor Windows-1252. Give its encoding, for example "
             f"{option('encoding', 'latin-1')}."
         ) from None
 
 
-def _given(content: bytes, path: Path, encoding: str) -> str:
+def _decode_as(content: bytes, path: Path, encoding: str) -> str:
     try:
         return content.decode(encoding).removeprefix("\ufeff")
-    except LookupError:
-        raise TableError(f"There is no encoding {encoding!r}. Give one such as utf-8, cp1252 or utf-16.") from None
     except UnicodeError:
         raise TableError(
-            f"The file {path} is not in {encoding}. Leave {option('encoding')} out, or give another."
+            f"The file {path} is not valid {encoding}. Leave out {option('encoding')}, or use another one."
         ) from None
+    except (LookupError, ValueError):
+        raise TableError(f"Unknown encoding {encoding!r}. Use for example utf-8, cp1252 or utf-16.") from None
 
 
 # ------------------------------------------------------------------------------------------------------ written numbers
@@ -136,35 +167,35 @@ def _given(content: bytes, path: Path, encoding: str) -> str:
 
 _SIGNS = r"€|\$|£|¥|₹|%|EUR|USD|GBP|CHF|JPY"
 _MINUS = "\u2212-"
-_BLANKS = "'\u2019 \u00a0\u202f"  # between thousands, beside the mark that is not the decimal one
+_BLANKS = "'\u2019 \u00a0\u202f"  # other thousands separators than . and ,
 _PARTS = re.compile(
     rf"([+{_MINUS}]?)\s*({_SIGNS})?\s*([+{_MINUS}]?)\s*([.,]?\d[\d.,{_BLANKS}]*(?:[eE][+-]?\d+)?)\s*({_SIGNS})?"
 )
 _PLAIN = re.compile(r"^[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?$", re.MULTILINE)
 
 
-def _exactly(mark: str, other: str) -> re.Pattern[str]:
-    """A number with this decimal mark, with or without separators of thousands; 00012 is none, because it is a code."""
-    usual = rf"(?:(?:0|[1-9]\d*)(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d{{1,2}})?"
-    return re.compile(rf"{usual}|[1-9]\d{{0,2}}(?:[{other}{_BLANKS}]\d{{3}})+(?:{mark}\d*)?")
+def _number_pattern(mark: str, other: str) -> re.Pattern[str]:
+    """Match numbers with this decimal mark, with or without thousands separators; not 00012, which is a code."""
+    simple = rf"(?:(?:0|[1-9]\d*)(?:{mark}\d*)?|{mark}\d+)(?:[eE][+-]?\d{{1,2}})?"
+    return re.compile(rf"{simple}|[1-9]\d{{0,2}}(?:[{other}{_BLANKS}]\d{{3}})+(?:{mark}\d*)?")
 
 
-_EXACT = {".": _exactly(r"\.", ","), ",": _exactly(",", ".")}
+_NUMBERS = {".": _number_pattern(r"\.", ","), ",": _number_pattern(",", ".")}
 _THOUSANDS = {".": str.maketrans("", "", f",{_BLANKS}"), ",": str.maketrans(",", ".", f".{_BLANKS}")}
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """How texts could be numbers, one by one.
+    """Which texts are numbers, and in which way they can be read.
 
     Attributes
     ----------
     sign : ndarray of str
-        The currency or percent sign of each; "" if it has none.
+        The currency or percent sign of each text, or "".
     point, comma : ndarray of bool
         Whether each is a number with a decimal point, or with a decimal comma.
     parted : ndarray of bool
-        Whether each has a point or a comma in it, and so may be read in two ways.
+        Whether each contains a point or a comma, and so may have two readings.
     """
 
     sign: np.ndarray
@@ -174,7 +205,7 @@ class Spelling:
 
 
 def spelling(texts: list[str]) -> Spelling:
-    """Say of each text whether it is a number, and how it is written."""
+    """Return which texts are numbers, and how they are written."""
     joined = "\n".join(texts)
     if joined.count("\n") == len(texts) - 1 and len(_PLAIN.findall(joined)) == len(texts):
         parted = np.array(["." in text for text in texts], dtype=bool)
@@ -185,46 +216,48 @@ def spelling(texts: list[str]) -> Spelling:
     sign = [(match[2] or match[5] or "") if match and not (match[2] and match[5]) else "" for match in found]
     return Spelling(
         np.array(sign, dtype=object),
-        np.array([bool(_EXACT["."].fullmatch(text)) for text in body], dtype=bool),
-        np.array([bool(_EXACT[","].fullmatch(text)) for text in body], dtype=bool),
+        np.array([bool(_NUMBERS["."].fullmatch(text)) for text in body], dtype=bool),
+        np.array([bool(_NUMBERS[","].fullmatch(text)) for text in body], dtype=bool),
         np.array(["." in text or "," in text for text in body], dtype=bool),
     )
 
 
 def _is_number(text: str, decimal: str) -> bool:
     found = _PARTS.fullmatch(text)
-    return bool(found and _EXACT[decimal].fullmatch(found[4].strip()))
+    return bool(found and _NUMBERS[decimal].fullmatch(found[4].strip()))
 
 
-def parsed(texts: list[str], decimal: str) -> np.ndarray:
-    """Return texts as numbers, with this decimal mark; NaN for those that are none.
+def parse_numbers(texts: list[str], decimal: str) -> np.ndarray:
+    """Return texts as numbers with this decimal mark; NaN for those that are not numbers, or too large for a float.
 
-    >>> parsed(["€ 1.234,50", "12 %", "-3", "n.d."], ",").tolist()
+    >>> parse_numbers(["€ 1.234,50", "12 %", "-3", "n.d."], ",").tolist()
     [1234.5, 12.0, -3.0, nan]
     """
     import pandas as pd
 
     if decimal == "," and any("." in text for text in texts):
-        return np.array([_value(text, decimal) for text in texts], dtype=float)
+        return np.array([_parse_number(text, decimal) for text in texts], dtype=float)
     simple = [text.replace(",", ".") for text in texts] if decimal == "," else texts
     numbers: np.ndarray = pd.to_numeric(np.array(simple, dtype=object), errors="coerce").astype(float)
     for place in np.flatnonzero(~np.isfinite(numbers)):
-        numbers[place] = _value(texts[place], decimal)
+        numbers[place] = _parse_number(texts[place], decimal)
     return numbers
 
 
-def _value(text: str, decimal: str) -> float:
+def _parse_number(text: str, decimal: str) -> float:
     found = _PARTS.fullmatch(text)
     body = found[4].strip().lstrip("0") if found else ""
-    body = body if body[:1].isdigit() else f"0{body}"  # 00012 is a number if it must be
-    if not found or not _EXACT[decimal].fullmatch(body):
+    body = body if body[:1].isdigit() else f"0{body}"  # 00012 is a number in a column that the user calls a number
+    if not found or not _NUMBERS[decimal].fullmatch(body):
         return math.nan
     number = float(body.translate(_THOUSANDS[decimal]))
+    if math.isinf(number):
+        return math.nan
     return -number if set(_MINUS) & set(found[1] + found[3]) else number
 
 
 # ---------------------------------------------------------------------------------------------------------------- dates
-# Dates as people write them, and what learners are told of them.
+# Dates as people write them, and the numbers that learners get for them.
 
 _DAYS = ("%Y/%m/%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%m-%d-%Y", "%d-%m-%Y", "%d.%m.%y", "%m/%d/%y")
 # Formats of dates, in the order in which they are tried; "ISO8601" takes dates with and without times.
@@ -234,10 +267,10 @@ NEARLY_ALL = 0.95  # of the different values of a column of dates
 
 
 def date_formats(texts: list[str], n_spare: int = 0) -> Iterator[tuple[str, np.ndarray]]:
-    """Give out the formats that could be those of these texts, each with who of them is a date in it.
+    """Yield the formats in which some of these texts are dates, each with a mask of these texts.
 
-    There are none if fewer than nearly all look like dates, also without some `n_spare` of them. A format in which all
-    are dates is the last.
+    Yields nothing if fewer than nearly all texts look like dates, even after removing `n_spare` others. Stops after a
+    format that fits all texts.
     """
     import pandas as pd
 
@@ -253,16 +286,16 @@ def date_formats(texts: list[str], n_spare: int = 0) -> Iterator[tuple[str, np.n
             return
 
 
-def parsed_dates(column: Any, form: str) -> Any:
-    """Return a column as dates without time zones, in this format; what is none is missing."""
+def parse_dates(column: Any, form: str) -> Any:
+    """Return a column as dates of this format, without time zones; values that are not dates become missing."""
     import pandas as pd
 
     options: dict[str, Any] = {"format": form} if form and column.dtype.kind != "M" else {}
     return pd.to_datetime(column, errors="coerce", utc=True, **options).dt.tz_localize(None)
 
 
-def said_of(form: str) -> str:
-    """Say how a date is written, where that could be taken otherwise."""
+def date_order(form: str) -> str:
+    """Return the order of day, month and year in a format, such as "day/month/year"; "" for ISO dates."""
     words = {"Y": "year", "y": "year", "m": "month", "d": "day"}
     day = form.split(" ")[0]
     return "" if not day.startswith("%") else day[2].join(words[part] for part in day[1::3])
@@ -270,7 +303,7 @@ def said_of(form: str) -> str:
 
 @row_by_row
 def date_parts(frame: Any) -> np.ndarray:
-    """Return the days of dates, and their places in the year and the week."""
+    """Return four numbers for each date: the day, its place in the year (sine and cosine), and the weekday."""
     import pandas as pd
 
     parts = []
@@ -283,7 +316,7 @@ def date_parts(frame: Any) -> np.ndarray:
 
 
 # ---------------------------------------------------------------------------------------------------------------- parts
-# The files of a table on the command line: one file, a folder, a pattern or several parts, and how large it is.
+# A table is one file, or several Parquet files: a folder, a pattern, or a list.
 
 _VALUE = 8  # bytes of a value in memory, about
 
@@ -297,7 +330,7 @@ class Parts:
     paths : tuple of Path
         The files.
     name : str
-        What the table is called: as it was given.
+        The name of the table in sentences: the folder, the pattern, or the number of files.
     """
 
     paths: tuple[Path, ...]
@@ -308,66 +341,76 @@ class Parts:
 
     @classmethod
     def of(cls, given: tuple[str, ...]) -> "Parts":
-        """Find the files that folders, patterns and paths name; what is not there is refused."""
+        """Find the files that these folders, patterns and paths name."""
         paths: list[Path] = []
         for text in given:
             found = [Path(path) for path in local_files(text)]
             if not found:
-                raise TableError(_nothing_there(text))
+                raise TableError(_not_found(text))
             others = [path for path in found if not is_named_parquet(path)]
             if others:
                 raise TableError(
-                    f"A table in several files is of Parquet files, and {others[0].name} is none. Give one file, or "
-                    "write the parts as Parquet."
+                    f"A table in several files must be Parquet, but {others[0].name} is not. Pass one file, or convert "
+                    "all files to Parquet."
                 )
             paths += found
         in_order = sorted({path.resolve() for path in paths}, key=str)
         if len(in_order) < len(paths):
-            raise TableError("Some file is given twice, and its rows would be counted twice. Give each once.")
-        called = "/".join(Path(given[0]).parts[-2 if glob.has_magic(given[0]) else -1 :])
-        return cls(tuple(in_order), called if len(given) == 1 else f"{len(in_order):,} files")
+            raise TableError("The same file is given twice, so its rows would count twice. Pass each file once.")
+        name = "/".join(Path(given[0]).parts[-2 if glob.has_magic(given[0]) else -1 :])
+        return cls(tuple(in_order), name if len(given) == 1 else f"{len(in_order):,} files")
 
 
-def _nothing_there(text: str) -> str:
-    if Path(text).is_dir():
-        return f"There is no Parquet file in the folder {text}."
+def _not_found(text: str) -> str:
+    """A sentence for a path, a folder or a pattern that names no file."""
+    if os.path.isdir(text):
+        return f"There is no Parquet file in the folder {text}. To read a file of another kind, pass its path."
     if glob.has_magic(text):
-        return f"No file matches the pattern {text}. Look at the folder, and at the *."
-    return f"There is no file {text}."
+        return f"No file matches the pattern {text}. Check the folder and the pattern."
+    folder, name = os.path.split(text)
+    if folder and not os.path.isdir(folder):
+        return f"There is no file {text}, because there is no folder {folder}."
+    try:
+        similar = get_close_matches(name, os.listdir(folder or "."), n=1)
+    except (OSError, ValueError):
+        similar = []
+    return f"There is no file {text}." + (f" Did you mean {os.path.join(folder, similar[0])}?" if similar else "")
 
 
 def table_of(given: Any) -> Path | Parts:
     """Return the path of one file, or the parts of a table that is in several."""
-    given = (given,) if isinstance(given, str | Path) else tuple(given)
-    given = tuple(str(Path(one)) if isinstance(one, Path) else one for one in given)
-    one = given[0] if len(given) == 1 else None
-    if one is not None and (Path(one).is_file() or not (Path(one).is_dir() or glob.has_magic(one))):
-        return Path(one)  # which may not be there; that is said where it is read
-    return Parts.of(given)
+    texts = (given,) if isinstance(given, str | os.PathLike) else given
+    if not isinstance(texts, list | tuple) or not texts or not all(isinstance(one, str | os.PathLike) for one in texts):
+        raise refuse_type("path", "read_table", "a path, or a list of paths of Parquet files", given)
+    paths = tuple(os.path.expanduser(os.fsdecode(one)) for one in texts)
+    one = paths[0] if len(paths) == 1 else None
+    if one is not None and (os.path.isfile(one) or not (os.path.isdir(one) or glob.has_magic(one))):
+        return Path(one)  # a missing file raises an error when it is read
+    return Parts.of(paths)
 
 
 def paths_of(table: Any) -> tuple[Path, ...]:
-    """Return the files of a table as it was given."""
+    """Return the files of a table."""
     return table.paths if isinstance(table, Parts) else (Path(table),)
 
 
 def name_of(table: Any) -> str:
-    """Return what a table is called."""
+    """Return the name of a table in sentences."""
     return table.name if isinstance(table, Parts) else Path(table).name
 
 
 def is_parquet(table: Any) -> bool:
-    """Return whether a table that is there is of Parquet files."""
+    """Return whether all files of a table exist and have the ending of Parquet files."""
     return all(is_named_parquet(path) and path.is_file() for path in paths_of(table))
 
 
 def folders_of(table: Any) -> Partitions:
-    """Return the columns that the names of folders on the way to several files are; of one file, none."""
+    """Return the columns that come from the names of folders; a single file has none."""
     return Partitions(tuple(map(str, paths_of(table))) if isinstance(table, Parts) else ())
 
 
 def footers(table: Any) -> list[Any]:
-    """Return what the Parquet files of a table say of themselves; one that cannot be read is refused."""
+    """Return the metadata of the Parquet files of a table."""
     try:
         import pyarrow.parquet as pq
     except ImportError as error:
@@ -377,52 +420,52 @@ def footers(table: Any) -> list[Any]:
         try:
             found.append(pq.read_metadata(path))
         except Exception as error:
-            why = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-            raise TableError(f"The file {path} cannot be read as Parquet: {why}.") from error
+            raise TableError(f"The file {path} cannot be read as Parquet: {_first_line(error)}.") from error
     return found
 
 
-def refuse_uneven(table: Any, dropped: Collection[str]) -> None:
-    """Refuse a column that some files of a table lack, or that is both in a file and in the name of a folder."""
+def check_same_columns(table: Any, dropped: Collection[str]) -> None:
+    """Raise an error if a column is missing in some files, or is in a file and in the name of a folder."""
     folders, schemas = folders_of(table), [footer.schema.to_arrow_schema() for footer in footers(table)]
     columns = {name for schema in schemas for name in schema.names}.difference(dropped)
-    refuse_unclear(table, columns | folders.partial, schemas)
+    check_folder_columns(table, columns | folders.partial, schemas)
     for name in sorted(columns):
         for path, schema in zip(paths_of(table), schemas, strict=True):
             if name not in schema.names:
-                where = f"is not in all files of {name_of(table)}: {path} has none"
                 raise TableError(
-                    f"The column {name!r} {where}. Leave it out with {option('drop')}, or write the files anew."
+                    f"The column {name!r} is not in all files of {name_of(table)}: {path} does not have it. Leave it "
+                    f"out with {option('drop')}, or write the files again with the same columns."
                 )
 
 
-def refuse_unclear(table: Any, columns: set[str], schemas: list[Any]) -> None:
-    """Refuse a column that is called as a folder is, unless all files are in such a folder and none has the column."""
+def check_folder_columns(table: Any, columns: set[str], schemas: list[Any]) -> None:
+    """Raise an error if a column from folder names is also in a file, or if some files are not in such folders."""
     folders = folders_of(table)
     for name in sorted(columns) if folders.paths else ():
-        if fault := folders.fault(name, schemas):
-            raise TableError(f"It is not clear what {name!r} is in {name_of(table)}: {fault} Rename one of them.")
+        if problem := folders.problem(name, schemas):
+            raise TableError(f"The column {name!r} of {name_of(table)} is ambiguous: {problem} Rename one of them.")
 
 
 def size_in_memory(table: Any) -> int:
-    """Return about how many bytes the values of Parquet files take in memory, by their footers."""
+    """Return about how many bytes the values of Parquet files take in memory, by their metadata."""
     return sum(_VALUE * footer.num_rows * footer.num_columns for footer in footers(table))
 
 
 # ---------------------------------------------------------------------------------------------------------------- files
-# A table from a file, as it is written there: what is between columns, which rows there are, and what is missing.
+# One file, or the Parquet files of one table, as a frame.
 
-_USUAL = {".csv": ",", ".tsv": "\t", ".txt": "\t"}  # what is between columns, by the ending
+_DEFAULT_SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+_EXCEL = (".xlsx", ".xlsm")
+_PARQUET = (".parquet", ".pq")
 _SEPARATORS = ",;\t|"
-_CALLED = {"\t": "tabs", " ": "spaces"}
-_NAMED = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
-# What is missing: the values that pandas takes for missing, and no others.
+_SEPARATOR_NAMES = {"\t": "tabs", " ": "spaces"}
+_NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
+# Texts that count as missing: those that pandas takes for missing, and no others.
 MISSING = frozenset(
     ["", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
      "NULL", "NaN", "None", "n/a", "nan", "null"]
 )  # fmt: skip
 _LONGEST_FIELD = 2**24
-_NESTED = (list, dict, tuple, set, np.ndarray)
 
 
 @dataclass(frozen=True)
@@ -432,133 +475,156 @@ class FileAsRead:
     Attributes
     ----------
     frame : DataFrame
-        Of a text file, the texts, with None where a value is missing; of another, what the file says they are.
+        The columns. Those of a text file are texts, with None for missing values; others have the types of the file.
     separator : str or None
-        What is between columns; None if the file is no text.
+        The separator of a text file; None for other files.
     said : tuple of str
-        How it was read, where that is not as usual: "with ';' between columns".
+        How the file was read, where that is unusual, as part of a sentence: "with ';' between columns".
+    remarks : tuple of str
+        Sentences about cells that could not be read.
     """
 
     frame: Any
     separator: str | None = None
     said: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def read_file(
     path: Any, *, separator: str | None = None, encoding: str | None = None, as_written: Collection[str] = ()
 ) -> FileAsRead:
-    """Read a file by its ending: .csv, .tsv, .txt, .parquet or .feather; also .csv.gz and so on.
+    """Read a table from a file by its ending: .csv, .tsv, .txt (also compressed), .xlsx, .parquet or .feather.
 
-    What is between the columns of a text file is told by its header alone, so that no row can change it: of comma,
-    semicolon, tab and bar, the one that is most often in it outside of quotes; if there are as many, the one that is
-    usual for the ending. In the columns that are `as_written`, only an empty field is missing. The Parquet files of a
-    table in several parts are read one after the other.
+    The separator of a text file is found from its header alone, so that no row can change it: it is the one of comma,
+    semicolon, tab and bar that is most frequent outside of quotes. In a tie, the usual one for the ending wins. In the
+    columns `as_written`, only empty fields are missing. The Parquet files of a table in several parts are stacked.
     """
     if isinstance(path, Parts):
-        return FileAsRead(_stacked(path))
+        return FileAsRead(_read_parts(path))
     path = Path(path)
-    if not path.is_file():
-        raise TableError(f"There is no file {path}.")
-    endings = [ending.lower() for ending in path.suffixes if ending.lower() not in PACKED]
+    if not os.path.isfile(path):
+        raise TableError(_not_found(str(path)))
+    endings = [ending.lower() for ending in path.suffixes if ending.lower() not in COMPRESSED]
     ending = endings[-1] if endings else ""
-    if ending not in (*_USUAL, ".parquet", ".feather"):
-        raise TableError(f"The file {path} must end in .csv, .tsv, .txt, .parquet or .feather.")
+    known = (*_DEFAULT_SEPARATORS, *_EXCEL, *_PARQUET, ".feather")
+    if ending not in known:
+        reason = f"files with the ending {ending} are not supported" if ending else "its name has no ending"
+        raise TableError(f"Cannot read {path}: {reason}. Save it as .csv, .tsv, .txt, .xlsx, .parquet or .feather.")
+    if ending not in _DEFAULT_SEPARATORS and path.suffix.lower() in COMPRESSED:
+        raise TableError(f"Cannot read {path}: only text files may be compressed. Unpack it first.")
     try:
-        text = ending in _USUAL
-        read = _read_text(path, ending, separator, encoding, as_written) if text else FileAsRead(_typed(path, ending))
+        if ending in _DEFAULT_SEPARATORS:
+            read = _read_text(path, ending, separator, encoding, as_written)
+        elif ending in _EXCEL:
+            read = _read_excel(path, as_written)
+        else:
+            read = FileAsRead(_read_typed(path, ending))
     except TableError:
         raise
     except ImportError as error:
-        needed = "zstandard" if path.suffix.lower() == ".zst" else "pyarrow"
-        raise TableError(f"Reading {path} needs {needed}: pip install {needed}.") from error
+        needed = "zstandard" if path.suffix.lower() == ".zst" else "openpyxl" if ending in _EXCEL else "pyarrow"
+        instead = ", or save the sheet as CSV" if ending in _EXCEL else ""
+        raise TableError(f"Reading {path} needs {needed}: pip install {needed}{instead}.") from error
     except Exception as error:
-        why = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        raise TableError(f"The file {path} cannot be read: {why}") from error
+        damaged = " as an Excel file" if ending in _EXCEL else ""
+        raise TableError(f"The file {path} cannot be read{damaged}: {_first_line(error)}.") from error
     if not len(read.frame):
-        raise TableError(f"The table {path} has a header and no rows.")
+        raise TableError(f"The table {path} has a header but no rows.")
     return read
 
 
-def _stacked(parts: Parts) -> Any:
-    """The rows of several Parquet files, in the order of their paths; columns must have one type."""
+def _first_line(error: Exception) -> str:
+    """The first line of an error's message, without a full stop."""
+    text = getattr(error, "strerror", None) or str(error).strip()
+    return (text.splitlines() or [type(error).__name__])[0].rstrip(". ")
+
+
+def _read_parts(parts: Parts) -> Any:
+    """Stack the rows of several Parquet files, in the order of their paths; columns must have one type."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    footers(parts)  # which refuses what is no Parquet file
+    footers(parts)  # raises an error for files that are not Parquet
     folders = folders_of(parts)
     tables = [pq.read_table(path, partitioning=None) for path in parts.paths]
     schemas = [table.schema for table in tables]
-    refuse_unclear(parts, folders.partial | folders.values.keys(), schemas)
+    check_folder_columns(parts, folders.partial | folders.values.keys(), schemas)
     names = schemas[0].names
     for path, schema in zip(parts.paths, schemas, strict=True):
         if sorted(schema.names) != sorted(names):
             odd = sorted(set(names) ^ set(schema.names))[0]
             raise TableError(f"The column {odd!r} is not in all files of {parts}: {path} differs from the first.")
-    tables = [folders.beside(table.select(names), number) for number, table in enumerate(tables)]
+    tables = [folders.add_to(table.select(names), number) for number, table in enumerate(tables)]
     try:
         together = pa.concat_tables(tables, promote_options="default")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        why = (str(error).strip().splitlines() or [""])[0].rstrip(".")
-        raise TableError(f"The files of {parts} have columns of different types: {why}.") from error
+        raise TableError(f"The files of {parts} have columns of different types: {_first_line(error)}.") from error
     if not len(together):
         raise TableError(f"The table {parts} has no rows.")
-    return _checked(together.to_pandas(), parts)
+    return _with_text_names(together.to_pandas(), parts)
 
 
-def _typed(path: Path, ending: str) -> Any:
+def _read_typed(path: Path, ending: str) -> Any:
     import pandas as pd
 
-    return _checked(pd.read_parquet(path) if ending == ".parquet" else pd.read_feather(path), path)
+    return _with_text_names(pd.read_feather(path) if ending == ".feather" else pd.read_parquet(path), path)
 
 
-def _checked(frame: Any, path: Any) -> Any:
-    """A frame from a file with types, with texts for names; cells with lists are refused."""
-    if frame.index.name is not None:  # a column that pandas had put aside
+def _with_text_names(frame: Any, path: Any) -> Any:
+    """Return a frame from a typed file with texts as column names."""
+    if frame.index.name is not None:  # pandas had made an index of a column
         frame = frame.reset_index()
     frame.columns = [str(name) for name in frame.columns]
-    _refuse_twice(list(frame.columns), path)
-    for name in frame.columns:
-        if frame[name].dtype.kind == "O" and any(isinstance(value, _NESTED) for value in frame[name]):
-            raise TableError(f"The column {name!r} of {path} has lists or the like in it. Leave it out, or split it.")
+    _check_unique_names(list(frame.columns), path)
     return frame.reset_index(drop=True)
+
+
+def _check_unique_names(names: list[str], path: Any) -> None:
+    earlier: set[str] = set()
+    for name in names:
+        if name in earlier:
+            raise TableError(f"The table {path} has two columns called {name!r}. Rename one.")
+        earlier.add(name)
+
+
+# ----------------------------------------------------------------------------------------------------------- text files
 
 
 def _read_text(
     path: Path, ending: str, separator: str | None, encoding: str | None, as_written: Collection[str]
 ) -> FileAsRead:
-    text, said = decoded(unpacked(path), path, encoding)
+    text, remark = decode(decompress(path), path, encoding)
     first, _, rest = text.partition("\n")
-    if told := re.fullmatch(r"sep=(.)\r?", first):  # as spreadsheets write it
-        separator, text = separator or told[1], rest
+    if declared := re.fullmatch(r"sep=(.)\r?", first):  # as Excel writes it
+        separator, text = separator or declared[1], rest
     if not text.strip():
         raise TableError(f"The file {path} is empty.")
-    given = None if separator is None else _NAMED.get(separator, separator)
-    if given is not None and len(given) != 1:
-        raise TableError(f"{option('separator')} is one character, or tab. Got {separator!r}.")
-    between = given or _between(text, _USUAL[ending])
-    frame = _frame(text, between, path, as_written)
-    notes = [said] * bool(said)
-    if between != _USUAL[ending] and given is None and len(frame.columns) > 1:
-        notes.append(f"with {_CALLED.get(between, repr(between))} between columns")
-    return FileAsRead(frame, between, tuple(notes))
+    given = None if separator is None else _NAMED_SEPARATORS.get(separator, separator)
+    if given is not None and (len(given) != 1 or given in '\r\n"'):
+        raise TableError(f"{option('separator')} must be one character, or tab. Got {separator!r}.")
+    between = given or _find_separator(text, _DEFAULT_SEPARATORS[ending])
+    frame = _parse_fields(text, between, path, as_written)
+    said = [remark] * bool(remark)
+    if between != _DEFAULT_SEPARATORS[ending] and given is None and len(frame.columns) > 1:
+        said.append(f"with {_SEPARATOR_NAMES.get(between, repr(between))} between columns")
+    return FileAsRead(frame, between, tuple(said))
 
 
-def _between(text: str, usual: str) -> str:
-    """What is between columns, told by the header."""
+def _find_separator(text: str, usual: str) -> str:
+    """The most frequent separator in the header, outside of quotes."""
     start = len(text) - len(text.lstrip("\r\n"))
-    header, quoted, counts = [], False, dict.fromkeys(_SEPARATORS, 0)
+    quoted, counts = False, dict.fromkeys(_SEPARATORS, 0)
     for letter in text[start:]:
         if letter in "\r\n" and not quoted:
             break
         quoted = quoted ^ (letter == '"')
         if not quoted and letter in counts:
             counts[letter] += 1
-        header.append(letter)
     return max(_SEPARATORS, key=lambda letter: (counts[letter], letter == usual))
 
 
-def _frame(text: str, separator: str, path: Path, as_written: Collection[str]) -> Any:
-    """The fields of a text as a frame of texts; rows that do not fit the header are refused."""
+def _parse_fields(text: str, separator: str, path: Path, as_written: Collection[str]) -> Any:
+    """Return the fields of a text as a frame of texts."""
     import pandas as pd
 
     csv.field_size_limit(_LONGEST_FIELD)
@@ -574,41 +640,239 @@ def _frame(text: str, separator: str, path: Path, as_written: Collection[str]) -
         if len(fields) > len(names) and not any(fields[len(names) :]):  # a separator at the end of the line
             fields = fields[: len(names)]
         if len(fields) != len(names):
-            _refuse_ragged(reader.line_num, len(fields), len(names), path)
+            raise _ragged(reader.line_num, len(fields), len(names), path)
         rows.append(fields)
-    _refuse_twice([name for name in names if name], path)
+    _check_unique_names([name for name in names if name], path)
     names = [name or f"Unnamed: {place}" for place, name in enumerate(names)]
     columns = zip(*rows, strict=True) if rows else ([] for _ in names)
     # One object for each different text: most of a table is repeated.
     usual: dict[str, str | None] = dict.fromkeys(MISSING)
     literal: dict[str, str | None] = {"": None}
-    read = {name: _texts(values, literal if name in as_written else usual)
+    read = {name: _as_series(values, literal if name in as_written else usual)
             for name, values in zip(names, columns, strict=True)}  # fmt: skip
     return pd.DataFrame(read)
 
 
-def _texts(values: Any, known: dict[str, str | None]) -> Any:
+def _as_series(values: Any, known: dict[str, str | None]) -> Any:
     import pandas as pd
 
     return pd.Series([known.setdefault(text, text) for text in map(str.strip, values)], dtype=object)
 
 
-def _refuse_ragged(line: int, n_fields: int, n_names: int, path: Path) -> None:
-    if n_fields == n_names + 1:
-        help_ = (
-            "If the first one is the name of the row, give it a name in the header; else check "
-            f"{option('separator')} and quotes"
-        )
-    else:
-        help_ = f"Check {option('separator')}, quotes, and the ends of the lines"
+def _ragged(line: int, n_fields: int, n_names: int, path: Path) -> TableError:
     fields = "1 field" if n_fields == 1 else f"{n_fields:,} fields"
-    more = "rows with more fields than its header" if n_fields > n_names else "rows with fewer fields than its header"
-    raise TableError(f"The table {path} has {more}, which has {n_names:,}: line {line:,} has {fields}. {help_}.")
+    way = f"Check {option('separator')}, quotes and line ends."
+    if n_fields == n_names + 1:
+        way = f"If its first field is the name of the row, add a name to the header. Otherwise, check {way[6:]}"
+    return TableError(f"Line {line:,} of {path} has {fields}, but the header has {n_names:,}. {way}")
 
 
-def _refuse_twice(names: list[str], path: Any) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise TableError(f"The table {path} has two columns called {name!r}. Rename one.")
-        seen.add(name)
+# ---------------------------------------------------------------------------------------------------------------- Excel
+# The first visible sheet of a workbook, read by openpyxl. Nothing in the file is executed; formulas keep the results
+# that Excel stored. Limits keep a small hostile file from filling the memory.
+
+_MOST_UNPACKED = 10**9  # bytes of all parts of the file
+_MOST_ROWS = 2**20  # as in Excel
+_MOST_CELLS = 20_000_000
+_EXCEL_ERRORS = frozenset(
+    ["#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#GETTING_DATA"]
+)
+# A cell with a formula and no result; a text result may be empty (t="str").
+_NO_RESULT = re.compile(
+    rb"<(?:\w+:)?c\b([^<>]*)>\s*<(?:\w+:)?f\b[^<>]*(?:/>|>[^<]*</(?:\w+:)?f>)\s*"
+    rb"(?:<(?:\w+:)?v\s*/>\s*|<(?:\w+:)?v>\s*</(?:\w+:)?v>\s*)?</(?:\w+:)?c>"
+)
+_CHUNK, _OVERLAP = 2**20, 2**16  # bytes of a sheet that are searched at once; a cell with a formula is shorter
+
+
+def _read_excel(path: Path, as_written: Collection[str]) -> FileAsRead:
+    import openpyxl
+
+    _check_archive(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about parts of the workbook that are not read, such as styles
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        try:
+            sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"] or book.worksheets
+            if not sheets:
+                raise TableError(f"The file {path} has no sheet with cells.")
+            sheet, others = sheets[0], len(sheets) - 1
+            rows, top = _sheet_rows(sheet, path)
+            _check_formulas(sheet, path)
+        finally:
+            book.close()
+    where = f"sheet {quoted(sheet.title)} of {path}"
+    if not rows:
+        move = " Move the sheet with the table to the front." if others else ""
+        raise TableError(f"The {where} is empty.{move}")
+    names, *values = rows
+    header = _header(names, values, top, where)
+    _check_unique_names([name for name in header if name is not None], path)
+    frame, n_errors, error = _sheet_frame(header, values, as_written)
+    said = [f"from sheet {quoted(sheet.title)}, the first of {others + 1}"] if others else []
+    missing = f"{n_errors:,} cells have errors such as {error} and count as missing."
+    if n_errors == 1:
+        missing = f"1 cell has the error {error} and counts as missing."
+    return FileAsRead(frame, None, tuple(said), (missing,) if n_errors else ())
+
+
+def _check_archive(path: Path) -> None:
+    """Raise an error for a file that is not a workbook, or that is too large or declares XML entities."""
+    with open(path, "rb") as file:
+        start = file.read(8)
+        if start == _OLE and "EncryptedPackage".encode("utf-16-le") in file.read():
+            raise TableError(f"The file {path} is protected by a password. Save it without one, or as CSV.")
+    if start == _OLE:
+        raise TableError(f"The file {path} is an old Excel file (.xls). Open it in Excel and save it as .xlsx or CSV.")
+    if not zipfile.is_zipfile(path):
+        raise TableError(
+            f"The file {path} is not an Excel file, or it is damaged. If it is a text file, rename it to .csv."
+        )
+    with zipfile.ZipFile(path) as archive:
+        if (size := sum(part.file_size for part in archive.infolist())) > _MOST_UNPACKED:
+            raise TableError(
+                f"The file {path} unpacks to {size / 10**9:,.1f} GB, more than the limit of {_MOST_UNPACKED // 10**9} "
+                "GB for Excel files. Save the sheet as CSV or Parquet."
+            )
+        for part in archive.infolist():
+            with archive.open(part) as content:
+                if _declares_entities(content):
+                    raise TableError(f"The file {path} declares XML entities, which Excel files never do.")
+
+
+class _Finished(Exception):  # noqa: N818 (it is not an error)
+    """Parsing can stop."""
+
+
+def _declares_entities(content: Any) -> bool:
+    """Whether an XML document begins with a document type, where entities are declared; parsed up to the first tag."""
+    found = []
+
+    def finish(*_: Any) -> None:
+        raise _Finished
+
+    def doctype(*_: Any) -> None:
+        found.append(True)
+        raise _Finished
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler, parser.StartElementHandler = doctype, finish
+    try:
+        while chunk := content.read(2**16):
+            parser.Parse(chunk)
+    except (_Finished, expat.ExpatError):  # a picture, for example, is not XML
+        pass
+    return bool(found)
+
+
+def _sheet_rows(sheet: Any, path: Path) -> tuple[list[list[Any]], int]:
+    """Return the rows of a sheet from the first that is not empty to the last, and the number of the first in Excel."""
+    sheet.reset_dimensions()  # the declared size of a sheet may be wrong, or huge
+    rows: list[list[Any]] = []
+    top = n_cells = end = 0
+    for place, cells in enumerate(sheet.iter_rows(values_only=True)):
+        n_cells += len(cells)
+        if place >= _MOST_ROWS or n_cells > _MOST_CELLS:
+            limit = f"{_MOST_ROWS:,} rows" if place >= _MOST_ROWS else f"{_MOST_CELLS:,} cells"
+            raise TableError(
+                f"The sheet {quoted(sheet.title)} of {path} has more than {limit}. Save it as CSV or Parquet."
+            )
+        values = [(cell.strip() or None) if isinstance(cell, str) else cell for cell in cells]
+        while values and values[-1] is None:
+            values.pop()
+        if not rows and not values:
+            continue
+        top = top or place + 1
+        rows.append(values)
+        end = len(rows) if values else end
+    return rows[:end], top
+
+
+def _header(names: list[Any], rows: list[list[Any]], top: int, where: str) -> list[str | None]:
+    """Return the names of columns; None for a column without a name and values."""
+    from openpyxl.utils import get_column_letter
+
+    width = max([len(names), *map(len, rows)])
+    found = [None if name is None else _cell_text(name) for name in [*names, *[None] * (width - len(names))]]
+    for place, name in enumerate(found):
+        if name is not None:
+            continue
+        row = next((row for row, cells in enumerate(rows) if cells[place : place + 1] not in ([], [None])), None)
+        if row is None:
+            continue
+        if place:
+            letter = get_column_letter(place + 1)
+            raise TableError(
+                f"The {where} has a value in cell {letter}{top + row + 1}, but the header (row {top}) has no name for "
+                f"column {letter}. Name each column in one row, without merged cells, and remove titles above it."
+            )
+        found[place] = "Unnamed: 0"  # an index that pandas wrote has no name
+    return found
+
+
+def _sheet_frame(
+    names: list[str | None], rows: list[list[Any]], as_written: Collection[str]
+) -> tuple[Any, int, str | None]:
+    """Return the columns as a frame, the number of cells with errors, and one of these errors."""
+    import pandas as pd
+
+    found, n_errors, error = {}, 0, None
+    for place, name in enumerate(names):
+        if name is None:
+            continue
+        values = [row[place] if place < len(row) else None for row in rows]
+        errors = [value for value in values if isinstance(value, str) and value in _EXCEL_ERRORS]
+        n_errors, error = n_errors + len(errors), error or next(iter(errors), None)
+        missing = _EXCEL_ERRORS if name in as_written else _EXCEL_ERRORS | MISSING
+        found[name] = _typed_cells([None if isinstance(value, str) and value in missing else value for value in values])
+    return pd.DataFrame(found, index=range(len(rows))), n_errors, error
+
+
+def _typed_cells(values: list[Any]) -> Any:
+    """Return cells as numbers or dates if all of them are, and otherwise as texts."""
+    import pandas as pd
+
+    types = {type(value) for value in values if value is not None}
+    if types and types <= {int, float}:
+        numbers = np.array([math.nan if value is None else _as_float(value) for value in values])
+        whole = types == {int} and None not in values and bool((abs(numbers) < 2**53).all())
+        return pd.Series(numbers.astype(np.int64) if whole else numbers)
+    if types == {datetime.datetime} or types == {datetime.timedelta}:
+        return pd.Series(values)
+    return pd.Series([None if value is None else _cell_text(value) for value in values], dtype=object)
+
+
+def _as_float(value: int | float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _cell_text(value: Any) -> str:
+    """Return a cell as a text, as Excel would write it into a CSV file."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, float):
+        text = str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+        # A zero more, because 1.234 could also be read with a thousands separator.
+        return f"{text}0" if re.fullmatch(r"-?[1-9]\d{0,2}\.\d{3}", text) else text
+    if isinstance(value, datetime.datetime):
+        return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(" ")
+    return str(value).strip()
+
+
+def _check_formulas(sheet: Any, path: Path) -> None:
+    """Raise an error if a formula has no stored result, because its cell would look empty."""
+    tail = b""
+    with sheet._get_source() as content:  # private: openpyxl does not tell an empty cell from a missing result
+        while chunk := content.read(_CHUNK):
+            for match in _NO_RESULT.finditer(tail + chunk):
+                if b't="str"' not in match[1]:
+                    cell = re.search(rb'\br="([A-Z]+\d+)"', match[1])
+                    where = f" in cell {cell[1].decode()}" if cell else ""
+                    raise TableError(
+                        f"The sheet {quoted(sheet.title)} of {path} has a formula without a stored result{where}. Open "
+                        "the file in Excel or LibreOffice and save it, or save the sheet as CSV."
+                    )
+            tail = (tail + chunk)[-_OVERLAP:]

@@ -1,4 +1,4 @@
-"""A table to learn from: `read_table` reads a file, decides what its columns are, and reads new rows as it was read."""
+"""Training tables: `read_table` reads a file and infers the kinds of its columns; new rows are read in the same way."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,23 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from stablebag._wording import GROUPS, ROWS, option
+from stablebag._wording import GROUPS, ROWS, option, printable
 from stablebag.models.rows import as_bytes
 from stablebag.showing.report.page import ColumnAsRead, DataAsRead
+from stablebag.showing.verdict import Finding
 from stablebag.tables.columns import (
     Columns,
-    Decision,
+    InferredKinds,
     Kind,
-    about_ratings,
-    about_two_ways,
-    decide,
-    described,
-    nearly_numbers,
+    as_targets,
+    column_remarks,
+    count_as_missing,
+    describe_columns,
+    infer_kinds,
+    infinite_target,
     plain_frame,
+    rating_warnings,
     split_target,
-    targets_of,
+    target_remarks,
 )
-from stablebag.tables.leakage import Leak, about_leaks, leaks
+from stablebag.tables.leakage import Leak, leak_findings, leaks, reading_findings
 from stablebag.tables.parquet import ParquetTable
 from stablebag.tables.roles import (
     Roles,
@@ -40,43 +43,44 @@ from stablebag.tables.subsets import Remainder, TypedRows, plain_columns, read_r
 from stablebag.tables.text import (
     Parts,
     TableError,
+    check_column_name,
+    check_same_columns,
     folders_of,
     footers,
     is_parquet,
     listed,
     name_of,
     paths_of,
+    quoted,
     read_file,
-    refuse_uneven,
-    refuse_unknown,
     size_in_memory,
     table_of,
 )
 
 # ------------------------------------------------------------------------------------------------------------- new rows
-# How a training table was read, so that other rows are read in the same way, and results are written beside them.
+# How a training table was read, so that new rows are read in the same way and get their results as further columns.
 
 
 @dataclass(frozen=True)
 class NewRows:
-    """Rows of another table, read as the training table was.
+    """Rows of another table, read like the training table.
 
     Attributes
     ----------
     frame : DataFrame
         The table as its file has it.
     X : DataFrame
-        The columns that are learned from; the index has the names of the rows, if there are ids.
+        The features; the index has the row IDs, if there are any.
     y : ndarray or None
         The targets; None if the table has no such column, or some are missing.
     groups : Series or None
-        The group of each row; None if the table does not tell.
+        The group of each row; None if the table has no such column.
     notes : tuple of str
-        What could not be read as in the training table, and is missing.
+        Sentences about values that count as missing or as rare.
     ids : tuple of str
-        The columns that name rows.
+        The columns with row IDs.
     recognised_ids : tuple of str
-        The columns that were taken for ids because of their names and values; nothing is learned from them.
+        The columns that were recognised as IDs by their names and values; they are not used as features.
     """
 
     frame: Any
@@ -88,15 +92,15 @@ class NewRows:
     recognised_ids: tuple[str, ...] = ()
 
     def columns_to_write(self, keep: tuple[str, ...]) -> list[str]:
-        """Return the columns to write beside results: all, or those named and those taken for ids."""
+        """Return the columns to write next to the results: all, or those in `keep` and the recognised IDs."""
         names = [name for some in keep for name in ([some] if some in self.frame.columns else some.split(","))]
         for name in names:
-            refuse_unknown(self.frame.columns, name.strip())
+            check_column_name(self.frame.columns, name.strip())
         named = [*self.recognised_ids, *(name.strip() for name in names)]
         return list(dict.fromkeys(named)) if keep else list(self.frame.columns)
 
     def with_results(self, results: dict[str, Any], columns: list[str], mark: str) -> Any:
-        """Return a table of results: the number of each row, its ids, group and some columns, and the results.
+        """Return a table of results: the number of each row, its IDs, group and some columns, and the results.
 
         Parameters
         ----------
@@ -105,7 +109,7 @@ class NewRows:
         columns : list of str
             The columns of the new rows to write.
         mark : str
-            What is put behind the name of a result that such a column has, too.
+            Added to the name of a result if a column of the new rows has this name.
         """
         import pandas as pd
 
@@ -128,19 +132,19 @@ class Reading:
     Attributes
     ----------
     columns : Columns
-        What the columns are.
+        The kinds of the columns.
     target : str
         The name of the target.
     target_kind : Kind
-        How the target is written.
+        The kind of the target.
     task : str
         "regression" or "classification".
     group : str or None
         The column that identifies the group each row belongs to.
     ids : tuple of str
-        The columns that name rows.
+        The columns with row IDs.
     file_options : mapping
-        How files are read.
+        Options for reading files.
     categories : mapping of str to list of str
         The categories of the training table.
     """
@@ -156,14 +160,14 @@ class Reading:
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> "Reading":
-        """Return the reading that `to_dict` has written."""
+        """Return the reading from what `to_dict` returned."""
         parts: dict[str, Any] = {"columns": Columns.from_dict(written["columns"])}
         parts["target_kind"] = Kind(*written["target_kind"])
         rest = {name: written[name] for name in ("target", "task", "group", "file_options", "categories")}
         return cls(**parts, **rest, ids=tuple(written["ids"]))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the same as JSON takes it."""
+        """Return the reading as a dictionary for JSON."""
         return {
             "target": self.target,
             "task": self.task,
@@ -176,11 +180,13 @@ class Reading:
         }
 
     def read_new(self, path: str | Path, *, needs_target: bool = False) -> NewRows:
-        """Read the rows of another file as those of the training table were.
+        """Read another file like the training table.
 
-        If targets are needed, rows without one are left out; else the targets count only if none is missing.
+        If targets are needed, rows without a target are left out. Otherwise, targets are used only if none is missing.
         """
-        raw = plain_frame(read_file(path, **self.file_options).frame)
+        file = read_file(path, **self.file_options)
+        needed = {self.target, self.group, *self.ids, *self.columns.used}
+        raw = plain_frame(file.frame, optional=set(file.frame.columns) - needed)
         y, known = None, np.ones(len(raw), dtype=bool)
         if self.target in raw.columns:
             known = raw[self.target].notna().to_numpy()
@@ -192,9 +198,9 @@ class Reading:
             y = self._targets(raw, path)
         X = self.columns.read(raw, f"the table {path}")
         lost = {name: int((raw[name].notna() & X[name].isna()).sum()) for name in X.columns}
-        notes = [
-            f"{number:,} of {name!r} in {Path(path).name} cannot be read as {self.columns.kinds[name].plural}, and are "
-            "taken as missing."
+        notes = [*file.remarks]
+        notes += [
+            count_as_missing(number, name, self.columns.kinds[name], f"in {Path(path).name}")
             for name, number in lost.items()
             if number
         ]
@@ -206,15 +212,15 @@ class Reading:
         return NewRows(raw.set_axis(index), X.set_axis(index), y, groups, tuple(notes), ids, recognised)
 
     def _unknown_categories(self, X: Any, table: str) -> Iterator[str]:
-        """What is to be said of categories that the training table does not have."""
+        """Yield a sentence for each column with categories that the training table does not have."""
         for name, known in self.categories.items():
             values = X[name].dropna().astype(str)
             if new := list(dict.fromkeys(values[~values.isin(known)])):
                 number = int((~values.isin(known)).sum())
-                many = f"{number:,} values" if number > 1 else "1 value"
+                are = "values" if number > 1 else "value"
                 yield (
-                    f"{many} of {name!r} in {table} {'are' if number > 1 else 'is'} not in the training table "
-                    f"({listed(new)}), and taken as rare."
+                    f"{number:,} {are} of {quoted(name)} in {table} {'do' if number > 1 else 'does'} not occur in the "
+                    f"training table ({listed(map(printable, new))}) and {'count' if number > 1 else 'counts'} as rare."
                 )
 
     def _targets(self, raw: Any, path: str | Path) -> np.ndarray:
@@ -223,37 +229,37 @@ class Reading:
             row = int(np.argmax(read.isna().to_numpy()))
             found = str(raw[self.target].iloc[row])
             raise TableError(
-                f"The target {self.target!r} in {path} is not a number: {found!r} in row {row}, counted "
-                "from 0 below the header. Leave it empty, or leave the column out."
+                f"The target {self.target!r} in {path} is not a number in row {row} (the first row below the header is "
+                f"row 0): {quoted(found)}. Leave this cell empty, or remove the column."
             )
-        return targets_of(read, self.task, self.target)
+        return as_targets(read, self.task, self.target)
 
 
 # ------------------------------------------------------------------------------------------------------ training tables
-# What is learned from and predicted, in memory or, where it is larger than the memory there is for it, in its files.
+# Features and targets, in memory or, if they need more than max_memory, in their Parquet files.
 
 MOST_HELD_OUT = 10_000
-_OF_MEMORY = 4  # at most one in so many bytes is for rows that are held out
-_FEW_TARGETS = 1_000  # different numbers from which on targets are no classes
-_MOST_CATEGORIES = 100_000  # of a column, that are remembered
-_BLOCK = 2**16  # rows that are looked through at once
+_MEMORY_SHARE = 4  # held-out rows take at most a quarter of max_memory
+_MANY_TARGETS = 1_000  # a numeric target with more different values is not checked for classes
+_MOST_CATEGORIES = 100_000  # of a column, that are stored
+_BLOCK = 2**16  # rows that are scanned at once
 
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """A training table: what is learned from, what is predicted, and how it was read.
+    """A training table: features, targets, and how they were read.
 
     Attributes
     ----------
     X : DataFrame or TypedRows
-        The columns that are learned from, as rows in memory, or in their Parquet files; the index of a frame has the
-        names of the rows, if there are ids.
+        The features: a data frame, or rows that stay in their Parquet files. The index of the frame has the row IDs, if
+        there are any.
     y : ndarray
         The targets.
     groups : Series or None
         The group of each row.
     reading : Reading
-        How new rows are read in the same way.
+        How to read new rows in the same way.
     as_read : DataAsRead
         How the table was read, for people.
     n_rows : int
@@ -261,12 +267,14 @@ class TrainingTable:
     n_without_target : int
         The number of rows that were left out because their target is missing.
     decisive : tuple
-        The rows or groups without which a column, or the target, would be read otherwise.
+        The rows or groups without which a column or the target would be parsed differently.
     X_test, y_test, groups_test : DataFrame, ndarray, and Series or None
-        Of a table that stays in its files, the rows that are held out, in random order: what the columns are was
-        decided from them alone. None if the rows are in memory.
+        For a table that stays in its files: the held-out rows, in random order. The kinds of the columns were inferred
+        from these rows alone. None if the rows are in memory.
     notes : tuple of str
-        What is to be said of where the rows are, and which of their values were met later.
+        Sentences about where the rows are, and about values that were found after the kinds had been inferred.
+    findings : tuple of Finding
+        What is suspicious about the table, for the four lines that sum up a study.
     """
 
     X: Any
@@ -281,6 +289,7 @@ class TrainingTable:
     y_test: Any = None
     groups_test: Any = None
     notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     @property
     def is_in_files(self) -> bool:
@@ -292,46 +301,52 @@ class TrainingTable:
         """Whether it is "regression" or "classification"."""
         return self.reading.task
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Short sentences about what was unusual or decisive when the table was read; none for plain numbers."""
+        return tuple(self.as_read.lines()[1:])
+
     def guarantee_scope(self, trained: Any = None) -> str:
-        """Say in a sentence whether the guarantee covers also what the columns were taken for.
+        """Return a sentence on whether the guarantee also covers how the columns are parsed.
 
         Parameters
         ----------
         trained : Index, Series or None, default=None
-            The rows or groups that are trained on; None if all are.
+            The training rows or groups; None if all are.
         """
-        if self.is_in_files:
-            return (
-                f"What each column is was decided from the {ROWS.count(self.as_read.n_sampled or 0)} drawn first, none "
-                "of which is trained on, so the guarantee covers the reading as well."
-            )
-        names = self.X.index if self.groups is None else self.groups
-        among = set(names if trained is None else trained)
-        found = [name for name in self.decisive if name in among]
         noun = ROWS if self.groups is None else GROUPS
-        if not found:
+        if self.is_in_files:
+            found, n_names = list(self.decisive), len(self.y) if self.groups is None else int(self.groups.nunique())
+        else:
+            names = self.X.index if self.groups is None else self.groups
+            among = set(names if trained is None else trained)
+            found, n_names = [name for name in self.decisive if name in among], len(among)
+        if not found and self.is_in_files:
             return (
-                f"Without any single {noun.singular}, every column would be read as it is, so the guarantee covers the "
-                "reading as well."
+                f"The kinds of the columns were inferred from {ROWS.count(self.as_read.n_sampled or 0)} that were "
+                "drawn first and are not used for training, so the guarantee covers parsing."
             )
+        if not found:
+            return f"No single {noun.singular} changes how the columns are parsed, so the guarantee covers parsing."
         one = len(found) == 1
         which = f"{noun.singular if one else noun.plural} {listed([str(name) for name in found])}"
         numbers = f" {self.as_read.row_numbers}" if self.as_read.row_numbers else ""
         return (
-            f"Without {'' if one else 'one of '}the {which}, some column would be read otherwise, so the guarantee is "
-            f"not about {'it' if one else 'them'} ({len(found):,} of {len(among):,}). {option('kinds')}, "
-            f"{option('drop')} or {option('task')} decides how it is read.{numbers}"
+            f"Without {'' if one else 'one of '}{which}, a column would be parsed differently, so the guarantee does "
+            f"not cover {'it' if one else 'them'} ({len(found):,} of {n_names:,}). Setting {option('kinds')}, "
+            f"{option('drop')} or {option('task')} removes this dependence.{numbers}"
         )
 
     def pipeline(self, learner: Any) -> Any:
-        """Return the learner behind a reader of these columns; all of it is fitted inside each bag."""
+        """Return a pipeline that turns these columns into numbers for the learner; each bag fits all of it."""
         return self.reading.columns.pipeline(learner)
 
     def read_new(self, path: Any, *, needs_target: bool = False) -> NewRows:
-        """Read the rows of another file as those of this table were; needed targets must share a class with them."""
+        """Read another file like this table; if targets are needed, a class must occur in both."""
         new = self.reading.read_new(path, needs_target=needs_target)
         if needs_target and self.task == "classification" and new.y is not None and not set(new.y) & set(self.y):
-            raise TableError(f"No class of {path} is in the training table.")
+            theirs, ours = (listed(sorted(set(map(printable, y)))) for y in (new.y, self.y))
+            raise TableError(f"The classes in {path} ({theirs}) are not those of the training table ({ours}).")
         return new
 
 
@@ -351,40 +366,41 @@ def read_table(
     test_size: float = 0.2,
     random_state: int = 0,
 ) -> TrainingTable:
-    r"""Read a table to learn from, with columns of any kind, and decide what each column is.
+    r"""Read a training table with columns of any kind.
 
-    Text files (.csv, .tsv, .txt, packed or not), Parquet and Feather are read. Numbers as people write them, dates,
-    categories and texts are told apart by their values, and `pipeline` puts a reader of these columns before a learner.
+    Reads text files (.csv, .tsv, .txt, also compressed), the first visible sheet of Excel files (.xlsx, with openpyxl),
+    Parquet and Feather. Whether a column has numbers, dates, categories or free text is inferred from its values. The
+    method `pipeline` puts the conversion to numbers in front of a learner.
 
     Parameters
     ----------
     path : str, Path, or list of these
-        A file; or Parquet files: a folder, a pattern such as ``"sales/*.parquet"``, or several of these.
+        One file; or Parquet files: a folder, a pattern such as ``"sales/*.parquet"``, or several of these.
     target : str
         The column to predict. Rows in which it is missing are left out.
     group : str or None, default=None
         The column that identifies the group each row belongs to, such as patient_id. It is not used as a feature.
     ids : sequence of str, default=()
-        Columns that name rows. They are not used as features.
+        Columns with row IDs. They are not used as features.
     drop : sequence of str, default=()
         Columns to leave out.
     kinds : mapping of str to str or None, default=None
-        What columns are where their values should not decide: "number", "category", "text" or "date".
+        The kinds of columns for which the values should not decide: "number", "category", "text" or "date".
     task : {"regression", "classification"} or None, default=None
-        The task; None decides by the target.
+        The task; None infers it from the target.
     separator : str or None, default=None
-        What is between the columns of a text file; None decides by its header.
+        The separator of a text file: one character, or "tab"; None finds it from the header.
     decimal : {".", ","} or None, default=None
-        The decimal mark of a text file; None decides by the values.
+        The decimal mark in texts; None infers it from the values.
     encoding : str or None, default=None
-        The encoding of a text file; None decides by its bytes.
+        The encoding of a text file; None infers it from the bytes.
     max_memory : int, str or None, default=None
-        The memory for training rows, such as "1GB": Parquet files that would take more stay in their files, some rows
-        are held out, and the columns are decided from these. None reads everything into memory.
+        The memory for training rows, such as "1GB". Parquet files that would take more stay in their files: some rows
+        are held out, and the kinds of the columns are inferred from these. None reads everything into memory.
     test_size : float, default=0.2
-        The share of rows that is held out of such files, 10,000 rows at the most.
+        The share of rows to hold out of such files, at most 10,000 rows.
     random_state : int, default=0
-        The seed that draws them.
+        The random seed for these rows.
 
     Returns
     -------
@@ -424,47 +440,68 @@ def read_table(
 
 
 def is_larger_than(table: Any, max_memory: int) -> bool:
-    """Return whether a table is read from its files, because it is larger than the memory there is for it."""
+    """Return whether a table stays in its Parquet files, because it needs more than `max_memory`."""
     return is_parquet(table) and size_in_memory(table) > max_memory
 
 
 def _read_in_memory(
     table: Any, given: tuple[Any, ...], file_options: dict[str, Any], memory: int | None
 ) -> TrainingTable:
-    """Read all rows; what the columns are is decided from all of them."""
+    """Read all rows, and infer the kinds of the columns from all of them."""
     read = read_file(table, **file_options)
-    raw = plain_frame(read.frame)
-    roles = Roles.check(raw.columns, *given)
+    roles = Roles.check(read.frame.columns, *given)
     target, group = roles.target, roles.group
+    raw = plain_frame(read.frame, optional=roles.drop)
+    if _n_infinite(read.frame[target]):
+        raise infinite_target(target)
     rows = raw[_has_target(raw, roles)]
     _check_enough(target, len(rows))
     groups = None if group is None else read_names(split_group(rows.drop(columns=target), group, target)[1])
     X = rows[[name for name in rows.columns if name == target or name in roles.features(rows.columns)]]
     codes = None if groups is None else groups.factorize()[0]
-    decision = decide(
+    decision = infer_kinds(
         X, codes, chosen=roles.kinds, decimal=roles.decimal, separator=read.separator, target=target, task=roles.task
     )
     columns = Columns({name: kind for name, kind in decision.kinds.items() if name != target})
     known = Columns({target: decision.kinds[target]}).read(rows)
+    if known[target].isna().any():
+        raise infinite_target(target)
     _, y, task, _ = split_target(known, target, roles.task, has_classes=decision.has_classes)
     index = row_index(rows, roles.ids)
     typed = columns.read(X.drop(columns=target)).set_axis(index)
     names = index if groups is None else groups.drop_duplicates()
     leaking = _leaks(typed, y, task, groups)
+    gone = rows[[name for name in roles.drop if name in rows]]
+    findings = (
+        *leak_findings(leaking, target),
+        *reading_findings(
+            rating_warnings(known[target], target, task, roles.task),
+            repeated_ids(index, roles.ids),
+            dropped_groups(gone) if groups is None else [],
+            target,
+            roles.ids,
+            gone,
+        ),
+    )
     as_read = DataAsRead(
         name=name_of(table),
         n_rows=len(y),
-        columns=_described(
-            rows, typed.assign(**{target: known[target].to_numpy()}), decision.kinds, roles, leaking, list(rows.columns)
+        columns=_describe(
+            rows,
+            typed.assign(**{target: known[target].to_numpy()}),
+            decision.kinds,
+            roles,
+            leaking,
+            list(read.frame.columns),
         ),
         said=(*read.said, *_decimal_comma(decision, roles.decimal)),
-        noticed=(*nearly_numbers(X, columns), *about_two_ways(decision)),
-        warned=(
-            *about_leaks(leaking, target),
-            *about_ratings(known[target], target, task, roles.task),
-            *repeated_ids(index, roles.ids),
-            *(dropped_groups(rows[list(roles.drop)]) if groups is None else []),
+        noticed=(
+            *read.remarks,
+            *_infinite_values(read.frame, X.columns),
+            *target_remarks(known[target], decision.kinds[target], task, roles.task, rows[target]),
+            *column_remarks(X.drop(columns=target), typed, decision, chosen=roles.kinds),
         ),
+        warned=tuple(sentence for finding in findings for sentence in finding.details),
         row_numbers="" if roles.ids or group is not None else first_row(table),
     )
     categories = {name: sorted(typed[name].dropna().astype(str).unique()) for name in columns.named("category")}
@@ -474,19 +511,21 @@ def _read_in_memory(
     notes = () if memory is None else _larger_text_file(table, memory)
     n_gone = len(raw) - len(y)
     return TrainingTable(
-        typed, y, groups, reading, as_read, len(raw), n_gone, decisive=_decisive(decision, names), notes=notes
-    )
+        typed, y, groups, reading, as_read, len(raw), n_gone, decisive=_decisive(decision, names), notes=notes,
+        findings=findings,
+    )  # fmt: skip
 
 
 def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float, seed: int) -> TrainingTable:
-    """Read what has to be known of a table that stays in its files; columns are decided from rows that are held out."""
+    """Prepare a table that stays in its files; the kinds of the columns are inferred from the held-out rows."""
+    import pandas as pd
+
     if not 0 < share < 1:
-        raise ValueError(f"{option('test_size')} is a share of the rows between 0 and 1. Got {share:g}.")
+        raise TableError(f"{option('test_size')} must be between 0 and 1, a share of the rows. Got {share:g}.")
     if given[2]:
         raise TableError(
-            f"{option('ids')} holds the names of all rows in memory, and the table is larger than "
-            f"{option('max_memory')}. Leave the column out with {option('drop')}, so that rows are called by their "
-            "places in the files, or allow more memory."
+            f"{option('ids')} cannot be used here, because it would keep all row IDs in memory and the table is larger "
+            f"than {option('max_memory')}. Leave the column out with {option('drop')}, or allow more memory."
         )
     schema = _schema(table)
     roles = Roles.check(schema.names, *given)
@@ -494,22 +533,22 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
     _refuse_nested(schema, features, target, paths_of(table)[0])
     if not features:
         raise TableError("The table has no column to learn from: all are left out.")
-    refuse_uneven(table, roles.drop)
+    check_same_columns(table, roles.drop)
     files = [str(path) for path in paths_of(table)]
     whole = ParquetTable(files, target, columns=features, groups=group, max_memory=memory)
     _check_enough(target, whole.n_samples)
-    y, kind, task, strange = _targets_in_files(whole.targets(), roles)
+    y, kind, task, strange, decisive = _targets_in_files(whole.targets(), roles)
     if whole.groups() is not None:
-        split_group(whole.groups().to_frame(), str(group), target)  # which refuses what is none
+        split_group(whole.groups().to_frame(), str(group), target)  # raises an error for missing or constant groups
     held_out = _held_out(whole, share, seed)
     sample = whole.take(held_out)
     flags = tuple(name for name in features if str(schema.field(name).type) == "bool")
     plain = _frame(plain_columns({name: sample[name] for name in features}, flags), sample.index)
     chosen = {name: kind for name, kind in roles.kinds.items() if name != target}
-    decision = decide(plain, chosen=chosen, decimal=roles.decimal)
+    decision = infer_kinds(plain, chosen=chosen, decimal=roles.decimal)
     columns = Columns(decision.kinds)
     if not columns.used:
-        raise TableError("The table has no column to learn from: all are constant, empty, ids or left out.")
+        raise TableError("The table has no column to learn from: all are constant, empty, IDs or left out.")
     used = whole if columns.used == features else ParquetTable(
         files, target, columns=columns.used, groups=group, max_memory=memory
     )  # fmt: skip
@@ -517,7 +556,7 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
     gone = np.union1d(held_out, strange)
     categories = {name: set(typed[name].dropna()) for name in columns.named("category")}
     texts = [name for name in columns.used if plain[name].dtype.kind == "O"]
-    met_later = _look_through(files, target, texts, gone, columns, flags, categories, memory)
+    met_later = _scan_texts(files, target, texts, gone, columns, flags, categories, memory)
     shuffled = np.random.default_rng([seed, 3]).permutation(len(held_out))
     shuffled = shuffled[~np.isin(held_out[shuffled], strange)]
     X_test, y_test = typed.iloc[shuffled], y[held_out[shuffled]]
@@ -526,15 +565,20 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
     groups_test = None if groups is None else groups.iloc[held_out[shuffled]].set_axis(X_test.index)
     others = {} if groups is None else {str(groups.name): groups.iloc[held_out].to_numpy()}
     leaking = _leaks(X_test, y_test, task, groups_test)
+    ratings = rating_warnings(y_test, target, task, roles.task)
+    findings = (*leak_findings(leaking, target), *reading_findings(ratings, [], [], target, (), None))
     as_read = DataAsRead(
         name=name_of(table),
         n_rows=len(y) - len(strange),
-        columns=_described(
+        columns=_describe(
             plain.assign(**{target: y[held_out]}, **others), typed.assign(**{target: y[held_out]}),
             {**decision.kinds, target: kind}, roles, leaking, schema.names,
         ),
-        noticed=(*nearly_numbers(plain, columns), *about_two_ways(decision)),
-        warned=(*about_leaks(leaking, target), *about_ratings(y_test, target, task, roles.task)),
+        noticed=(
+            *target_remarks(pd.Series(y_test, name=target), kind, task, roles.task),
+            *column_remarks(plain, typed, decision, chosen=roles.kinds, n_sampled=len(held_out)),
+        ),
+        warned=tuple(sentence for finding in findings for sentence in finding.details),
         row_numbers="" if group is not None else first_row(table),
         n_sampled=len(held_out),
     )  # fmt: skip
@@ -543,25 +587,41 @@ def _read_in_files(table: Any, given: tuple[Any, ...], memory: int, share: float
     X = TypedRows(used, gone, columns, y, flags)
     return TrainingTable(
         X, X.targets(), X.groups(), reading, as_read, sum(whole.row_counts), whole.n_missing_targets_ + len(strange),
-        X_test=X_test, y_test=y_test, groups_test=groups_test, notes=(_stays(table, memory, len(held_out)), *met_later),
+        decisive=_single_owners(decisive, gone, groups, used), X_test=X_test, y_test=y_test, groups_test=groups_test,
+        notes=(_stays_in_files(table, memory, len(held_out)), *met_later),
+        findings=findings,
     )  # fmt: skip
+
+
+def _n_infinite(column: Any) -> int:
+    """The number of infinite values of a column of numbers."""
+    if getattr(column.dtype, "kind", "O") != "f":
+        return 0
+    return int(np.isinf(column.to_numpy(dtype=float, na_value=np.nan)).sum())
+
+
+def _infinite_values(frame: Any, names: Any) -> Iterator[str]:
+    for name in names:
+        if number := _n_infinite(frame[name]):
+            values = "1 value is" if number == 1 else f"{number:,} values are"
+            yield f"In {quoted(name)}, {values} infinite and {'counts' if number == 1 else 'count'} as missing."
 
 
 def _check_enough(target: str, n_rows: int) -> None:
     if n_rows < 2:
-        many = "is missing in every row" if not n_rows else "is known in one row, and two are needed"
-        raise TableError(f"The target {target!r} {many}.")
+        how_many = "is missing in every row" if not n_rows else "has a value in one row only. At least two are needed"
+        raise TableError(f"The target {target!r} {how_many}.")
 
 
 def _leaks(X: Any, y: np.ndarray, task: str, groups: Any) -> list[Leak]:
-    """The columns that leak the target; one that seems to identify groups is warned of as such."""
+    """The columns that leak the target, except one that seems to identify groups, which has its own warning."""
     return leaks(X, y, task, groups, skip=likely_groups(X)[:1] if groups is None else ())
 
 
-def _described(
+def _describe(
     table: Any, X: Any, kinds: Mapping[str, Kind], roles: Roles, leaking: list[Leak], names: list[str]
 ) -> tuple[ColumnAsRead, ...]:
-    found = described(
+    found = describe_columns(
         table, X, kinds, names=names, target=roles.target, group=roles.group, ids=roles.ids, drop=roles.drop,
         leaking=[leak.column for leak in leaking],
     )  # fmt: skip
@@ -569,43 +629,42 @@ def _described(
 
 
 def _has_target(raw: Any, roles: Roles) -> Any:
-    """Which rows have a target; one that must be a number and is none is missing."""
+    """Which rows have a target; if the user called it a number, other values count as missing."""
     target = roles.target
     there = raw[target].notna()
     if roles.kinds.get(target) != "number" or not there.any():
         return there
-    kinds = decide(raw[[target]], chosen=roles.kinds, decimal=roles.decimal).kinds
+    kinds = infer_kinds(raw[[target]], chosen=roles.kinds, decimal=roles.decimal).kinds
     return Columns(kinds).read(raw)[target].notna()
 
 
-def _decisive(decision: Decision, names: Any) -> tuple[Any, ...]:
-    """The names of the rows or groups without which something would be read otherwise."""
+def _decisive(decision: InferredKinds, names: Any) -> tuple[Any, ...]:
+    """The names of the rows or groups without which something would be parsed differently."""
     found = list(decision.decisive.values())
     if not found:
         return ()
     return tuple(np.asarray(names, dtype=object)[np.unique(np.concatenate(found))].tolist())
 
 
-def _decimal_comma(decision: Decision, decimal: str | None) -> list[str]:
-    """What is to be said of decimal commas, if they were recognised."""
+def _decimal_comma(decision: InferredKinds, decimal: str | None) -> list[str]:
+    """A part of a sentence about decimal commas, if they were recognised."""
     forms = [kind.form for kind in decision.kinds.values() if kind.name == "number"]
     return ["with ',' for decimals"] if decimal is None and any(form.startswith(",") for form in forms) else []
 
 
 def _larger_text_file(table: Any, memory: int) -> tuple[str, ...]:
-    """Say that a file that is no Parquet is read into memory, though it is larger than the memory there is for rows."""
+    """A note that a file was read into memory although it is larger than `max_memory`."""
     size = sum(path.stat().st_size for path in paths_of(table) if path.is_file())
     if is_parquet(table) or size <= memory:
         return ()
     return (
-        f"{name_of(table)} is larger than {option('max_memory')} ({format_bytes(memory)}), and was read into memory "
-        "all the same: only Parquet files can be read in portions. docs/large_data.md has the lines that convert a CSV "
-        "file.",
+        f"{name_of(table)} is larger than {option('max_memory')} ({format_bytes(memory)}), but was read into memory, "
+        "because only Parquet files can be read in portions. docs/large_data.md shows how to convert a CSV file.",
     )
 
 
 def format_bytes(n_bytes: float) -> str:
-    """Return an amount of memory for people.
+    """Return an amount of memory with a unit.
 
     >>> format_bytes(240_000_000), format_bytes(1_500_000_000), format_bytes(20_000)
     ('240 MB', '1.5 GB', '20 kB')
@@ -623,10 +682,10 @@ def _schema(table: Any) -> Any:
     twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
     if twice is not None:
         raise TableError(f"The table {name_of(table)} has two columns called {twice!r}. Rename one.")
-    for footer in footers(table)[1:]:  # columns that the first file lacks are refused, unless they are left out
+    for footer in footers(table)[1:]:  # columns that the first file lacks raise an error later, unless they are dropped
         for column in footer.schema.to_arrow_schema():
             schema = schema if column.name in schema.names else schema.append(column)
-    return folders_of(table).added(schema)
+    return folders_of(table).extend_schema(schema)
 
 
 def _refuse_nested(schema: Any, features: list[str], target: str, path: Any) -> None:
@@ -634,22 +693,20 @@ def _refuse_nested(schema: Any, features: list[str], target: str, path: Any) -> 
 
     for name in (target, *features):
         kind, what = schema.field(name).type, "target" if name == target else "column"
-        nested = (
-            "Predict a column of single values."
-            if name == target
-            else f"Leave it out with {option('drop')}, or split it."
-        )
         if pt.is_nested(kind):
-            raise TableError(f"The {what} {name!r} of {path} has lists or the like in it. {nested}")
+            way = f"Leave it out with {option('drop')}, or write its parts as columns."
+            way = "Choose a column of single values." if name == target else way
+            raise TableError(f"The {what} {name!r} of {path} contains lists or other nested values. {way}")
         if pt.is_binary(kind) or pt.is_large_binary(kind) or pt.is_fixed_size_binary(kind):
-            instead = "Write it as text." if name == target else f"Leave it out with {option('drop')}."
-            raise TableError(f"The {what} {name!r} has bytes in it. {instead}")
+            way = "Write it as text." if name == target else f"Leave it out with {option('drop')}."
+            raise TableError(f"The {what} {name!r} of {path} contains bytes. {way}")
 
 
-def _targets_in_files(found: np.ndarray, roles: Roles) -> tuple[np.ndarray, Kind, str, np.ndarray]:
-    """All targets as numbers or classes, how they are written, the task, and the rows whose target is no number.
+def _targets_in_files(found: np.ndarray, roles: Roles) -> tuple[np.ndarray, Kind, str, np.ndarray, list[np.ndarray]]:
+    """Return all targets as numbers or classes, their kind, the task, and the rows whose target is not a number.
 
-    What they are is decided by their different values, of all rows.
+    The kind is inferred from the different values in all rows. The last result has the rows of each value without which
+    the target would be parsed differently.
     """
     import pandas as pd
 
@@ -657,42 +714,56 @@ def _targets_in_files(found: np.ndarray, roles: Roles) -> tuple[np.ndarray, Kind
     kinds = {name: kind for name, kind in roles.kinds.items() if name == target}
     numeric = found.dtype.kind in "iuf"
     if numeric and not np.isfinite(found).all():
-        raise TableError(f"The target {target!r} has infinite values.")
-    if numeric and not kinds and (task == "regression" or (task is None and _are_many(found))):
-        # As they are: a list of different values would take several times their memory.
-        return found.astype(float, copy=False), Kind("number", "."), "regression", np.empty(0, np.int64)
+        raise infinite_target(target)
+    if numeric and not kinds and (task == "regression" or (task is None and _has_many_values(found))):
+        # Unchanged: a list of different values would take several times their memory.
+        return found.astype(float, copy=False), Kind("number", "."), "regression", np.empty(0, np.int64), []
     codes, values = pd.factorize(found)
     plain = plain_frame(pd.DataFrame({target: values}))
-    decision = decide(plain, chosen=kinds, decimal=roles.decimal, target=target, task=task)
+    decision = infer_kinds(plain, chosen=kinds, decimal=roles.decimal, target=target, task=task)
     read = Columns({target: decision.kinds[target]}).read(plain)
     _, typed_values, task, _ = split_target(read, target, task, has_classes=decision.has_classes)
     is_known = read[target].notna().to_numpy()
     places = np.cumsum(is_known) - 1
     strange = np.flatnonzero(~is_known[codes])
-    return typed_values[places[codes]], decision.kinds[target], task, strange
+    decisive = [np.flatnonzero(codes == value) for value in decision.decisive.get(target, ())]
+    return typed_values[places[codes]], decision.kinds[target], task, strange, decisive
 
 
-def _are_many(numbers: np.ndarray) -> bool:
-    """Whether there are so many different numbers that they are no classes; few blocks tell it of most targets."""
+def _single_owners(decisive: list[np.ndarray], gone: np.ndarray, groups: Any, table: ParquetTable) -> tuple[Any, ...]:
+    """The training rows or groups that alone have one of the values whose rows these are."""
+    names: dict[Any, None] = {}
+    for rows in decisive:
+        owners = table.places(rows) if groups is None else groups.iloc[rows].unique()
+        if len(owners) == 1 and not np.isin(rows, gone).all():
+            names[owners[0]] = None
+    return tuple(names)
+
+
+def _has_many_values(numbers: np.ndarray) -> bool:
+    """Whether there are too many different numbers for classes; for most targets, the first blocks show it."""
     seen: np.ndarray = numbers[:0]
     for start in range(0, len(numbers), _BLOCK):
         seen = np.union1d(seen, numbers[start : start + _BLOCK])
-        if len(seen) > _FEW_TARGETS:
+        if len(seen) > _MANY_TARGETS:
             return True
     return False
 
 
 def _held_out(table: ParquetTable, share: float, seed: int) -> np.ndarray:
-    """The numbers of the rows that are held out, drawn before anything else; with groups, all rows of some groups."""
+    """Draw the numbers of the held-out rows, before anything else; with groups, all rows of some groups."""
     import pandas as pd
 
     n, generator = table.n_samples, np.random.default_rng([seed, 2])
-    most = max(100, table.max_memory // (_OF_MEMORY * 8 * max(1, table.n_features)))
+    most = max(100, table.max_memory // (_MEMORY_SHARE * 8 * max(1, table.n_features)))
     number = int(min(math.ceil(share * n), MOST_HELD_OUT, most))
     groups = table.groups()
     if groups is None:
         if n - number < 2:
-            raise TableError(f"{ROWS.count(n)} are too few to hold some out. Take a smaller {option('test_size')}.")
+            raise TableError(
+                f"With {option('test_size', share)}, fewer than 2 of the {ROWS.count(n)} are left for training. Use a "
+                "smaller share."
+            )
         return np.sort(generator.choice(n, number, replace=False))
     codes, names = pd.factorize(groups)
     order = generator.permutation(len(names))
@@ -700,16 +771,16 @@ def _held_out(table: ParquetTable, share: float, seed: int) -> np.ndarray:
     last = min(max(1, int(np.searchsorted(np.cumsum(sizes), number, side="right"))), len(names) - 2)
     if last < 1:
         raise TableError(
-            f"{GROUPS.count(len(names))} are too few to hold some out: 2 are needed to train on. Add rows of others."
+            f"The table has {GROUPS.count(len(names))}, but at least 3 are needed: 1 to hold out and 2 for training."
         )
     return np.flatnonzero(np.isin(codes, order[:last]))
 
 
-def _look_through(
+def _scan_texts(
     files: list[str], target: str, texts: list[str], gone: np.ndarray, columns: Columns, flags: tuple[str, ...],
     known: dict[str, set[str]], max_memory: int,
 ) -> list[str]:  # fmt: skip
-    """Look through the texts of all training rows: say what does not fit the kind; `known` gets all categories."""
+    """Scan the texts of all training rows; return notes on values that do not fit, and add categories to `known`."""
     if not texts:
         return []
     rest = Remainder(ParquetTable(files, target, columns=texts, max_memory=max_memory), gone)
@@ -727,8 +798,7 @@ def _look_through(
                 new[name] += int((~values.isin(first[name])).sum())
                 known[name] |= set(values.unique())
     notes = [
-        f"{number:,} of {name!r} in the training rows cannot be read as {columns.kinds[name].plural}, and are taken as "
-        "missing."
+        count_as_missing(number, name, columns.kinds[name], "in the training rows")
         for name, number in lost.items()
         if number
     ]
@@ -738,21 +808,21 @@ def _look_through(
             what = "a category" if len(others) == 1 else f"{len(others):,} categories"
             rows = "1 training row has" if number == 1 else f"{number:,} training rows have"
             notes.append(
-                f"In {name!r}, {rows} {what} that no row has from which the columns were decided ({listed(others)}); "
-                "bags learn from those that they have."
+                f"In {quoted(name)}, {rows} {what} that did not occur in the rows from which the kinds were inferred "
+                f"({listed(map(printable, others))}). Each bag uses the categories of its own rows."
             )
     return notes
 
 
-def _stays(table: Any, max_memory: int, n_held_out: int) -> str:
-    """What it means that the table is not in memory."""
+def _stays_in_files(table: Any, max_memory: int, n_held_out: int) -> str:
+    """A note on what it means that the table stays in its files."""
     size = format_bytes(size_in_memory(table))
     where = "its file, which is" if len(paths_of(table)) == 1 else "its files, which are"
     return (
         f"The table would take about {size} in memory, more than {option('max_memory')} "
-        f"({format_bytes(max_memory)}), so its rows stay in {where} read once for each portion of the bags; what its "
-        f"columns are was decided from {ROWS.count(n_held_out)} that were drawn first (by {option('random_state')}) "
-        "and are not trained on."
+        f"({format_bytes(max_memory)}), so its rows stay in {where} read once for each portion of the bags. The kinds "
+        f"of its columns were inferred from {ROWS.count(n_held_out)} that were drawn first (see "
+        f"{option('random_state')}) and are not used for training."
     )
 
 

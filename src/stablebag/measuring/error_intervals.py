@@ -1,0 +1,438 @@
+"""How sure a leave-one-out error is: an interval for the expected loss of the fitted model at a new row."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from stablebag._checks import check_real, refuse_value
+from stablebag._wording import (
+    ROWS,
+    Noun,
+    count_bags,
+    number,
+    paragraphs,
+    percent,
+    preformatted,
+    rounded_down,
+    rounded_up,
+)
+from stablebag.measuring.losses import LARGEST, BoundedLoss, Declared, declared
+from stablebag.models.average import BagAverage
+from stablebag.models.fitted import fitted
+from stablebag.models.rows import RowSource, take_rows
+from stablebag.proving.error_bounds import ErrorBound, largest_proving_size, spread_without_each
+from stablebag.resampling.covariance import largest_eigenvalue
+from stablebag.resampling.unequal import ClusterSubbagging, StratifiedSubbagging
+
+# docs/proofs.md, 17: what is proved of the distance between the two, and what is measured.
+
+SMALL_RHO = 0.1  # a share of the variance that changes an interval by less than 5 %
+_MOST_LEFT_OUT, _MOST_OTHERS = 4000, 1000  # units at which losses are measured, and others that are left out there
+_BLOCK_NUMBERS = 2**22
+_SEED = 20261119  # of which units these are, where there are more
+
+
+def check_level(value: Any, owner: str) -> float:
+    """Return a confidence level as a float in (0, 1)."""
+    level = check_real(value, "confidence_level", owner, high=1.0, open_low=True)
+    if level == 1:
+        raise refuse_value("confidence_level", owner, "below 1", level, "no finite interval is certain.")
+    return level
+
+
+@dataclass(frozen=True, eq=False)
+class LossSource:
+    """A model, its loss, and the rows at which it is taken."""
+
+    model: Any
+    average: BagAverage
+    name: str  # of the loss; empty if it is one's own
+    given: Any
+    function: Callable[..., Any]
+    numbers: np.ndarray  # of the rows
+    truth: np.ndarray  # their targets, as the loss takes them
+    n_chosen: int
+
+    def loss(self, predictions: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """Return the loss at each prediction, checked to be elementwise."""
+        with np.errstate(over="ignore"):  # an infinite loss is refused
+            losses = np.asarray(self.function(predictions, truth), dtype=float)
+        if losses.shape != truth.shape[:1]:
+            raise ValueError(
+                f"The loss function must return one value for each of the {len(truth)} rows, not their average. It "
+                f"returned an array of shape {losses.shape}."
+            )
+        return losses
+
+    @property
+    def declared(self) -> Declared:
+        """Return what a proof takes of the loss; raises ValueError if it is not known."""
+        return declared(self.name, self.given, self.average, self.truth, self.numbers)
+
+    @property
+    def of_rows(self) -> np.ndarray:
+        """The unit of each of the rows."""
+        units: np.ndarray = self.average.units.of_rows[self.numbers]
+        return units
+
+    # ---------------------------------------------------------------------------------------------------------- proved
+
+    def bound(self) -> ErrorBound:
+        """Return what is proved; raises ValueError where nothing is, with the reason and the way out."""
+        self._refuse_refitted()
+        proved, average = self.declared, self.average
+        self._refuse_bags_that_look()
+        weights = None if average.drawn else average.weights
+        average.refuse_units_in_every_bag()
+        kept, n = np.unique(self.of_rows), average.law.n_samples
+        scale = proved.lipschitz * proved.scale
+        if not average.drawn and average.law.is_symmetric and len(kept) == n:
+            return ErrorBound.of_all_bags(average.law, proved.upper, proved.lipschitz, proved.scale)
+        eigenvalue, inclusion = fitted(self.model).cached(
+            "eigenvalue", lambda: largest_eigenvalue(average.bags, weights)
+        )
+        spread = fitted(self.model).cached(
+            "spread without each", lambda: spread_without_each(average.bags, weights, eigenvalue, np.arange(n))
+        )
+        remainder = scale * math.sqrt(2 * float(spread[kept].sum())) / len(kept)
+        drift = min(scale * math.sqrt(eigenvalue * n / len(kept)), 2 * scale * inclusion)
+        return ErrorBound(len(kept), proved.upper, remainder, drift)
+
+    def _refuse_bags_that_look(self) -> None:
+        if isinstance(self.average.law.scheme, StratifiedSubbagging | ClusterSubbagging):
+            raise ValueError(
+                f"Nothing is proved about this error with {self.average.law}: bags were drawn by labels of the rows, "
+                "and the proof needs bags that do not depend on the data. Use Subbagging."
+            )
+
+    def _refuse_refitted(self) -> None:
+        if fitted(self.model).average is not self.average:
+            raise ValueError("The model was fitted again since. Call leave_one_out_error again.")
+
+    # -------------------------------------------------------------------------------------------------------- measured
+
+    def changes(self, units: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Return how leaving out another unit changes the loss at a unit, in each of two halves of the bags.
+
+        Shape (2, n_units, n_others); NaN where no bag of a half is without both. If all bags are averaged, both halves
+        are all of them.
+        """
+        self._refuse_refitted()
+        average = self.average
+        place = np.full(int(self.of_rows.max()) + 1, -1)
+        place[units] = np.arange(len(units))
+        chosen = np.flatnonzero(place[self.of_rows] >= 0)
+        rows, of_units, truth = self.numbers[chosen], place[self.of_rows[chosen]], self.truth[chosen]
+        counts = np.bincount(of_units, minlength=len(units))
+        found = np.zeros((2, len(units), len(others)))
+        without = average.bags.outside(others) * (1.0 if average.drawn else average.weights[:, None])
+        halves = [slice(0, None, 2), slice(1, None, 2)] if average.drawn else [slice(None)]
+        for block, raw in self._blocks(rows):
+            outputs = average.outputs(raw)
+            lacks = average.lacks(rows[block]).astype(float)
+            for half, bags in enumerate(halves):
+                changed = self._changed(outputs[bags], lacks[bags], without[bags], truth[block])
+                np.add.at(found[half], of_units[block], changed)
+        if len(halves) == 1:
+            found[1] = found[0]
+        found /= counts[:, None]
+        return found
+
+    def _blocks(self, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        X, average = fitted(self.model).X, self.average
+        some = X.take(rows) if isinstance(X, RowSource) else take_rows(X, rows)
+        return fitted(self.model).raw_blocks(some, wanted=lambda block: average.lacks(rows[block]))
+
+    def _changed(self, outputs: np.ndarray, lacks: np.ndarray, without: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """How the loss at each row changes without another unit, for these bags; NaN where no bag is without both."""
+        n_rows, n_others = lacks.shape[1], without.shape[1]
+        result = np.empty((n_rows, n_others))
+        numbers = outputs[0, 0].size
+        step = max(1, _BLOCK_NUMBERS // (n_others * numbers))
+        weights = (without != 0).astype(float) if self.average.drawn else without
+        own = np.ones(len(lacks)) if self.average.drawn else self.average.weights
+        for first in range(0, n_rows, step):
+            some = slice(first, min(first + step, n_rows))
+            off, y = lacks[:, some], truth[some]
+            count, total = off.T @ weights, own @ off
+            weighted = outputs[:, some] * off.reshape(*off.shape, *[1] * (outputs.ndim - 2))
+            flat = weighted.reshape(len(off), -1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                alone = (own @ flat).reshape(len(y), *outputs.shape[2:]) / total.reshape(-1, *[1] * (outputs.ndim - 2))
+                both = (flat.T @ weights).reshape(len(y), -1, n_others) / count[:, None]
+            undefined = (count == 0) | (total == 0)[:, None]
+            both = np.moveaxis(both, 1, 2).reshape(len(y) * n_others, *outputs.shape[2:])
+            both = np.where(undefined.reshape(-1, *[1] * (outputs.ndim - 2)), 0.0, both)
+            alone = np.where((total == 0).reshape(-1, *[1] * (outputs.ndim - 2)), 0.0, alone)
+            losses = self.loss(both, np.repeat(y, n_others, axis=0)).reshape(len(y), n_others)
+            changed = losses - self.loss(alone, y)[:, None]
+            result[some] = np.where(undefined, np.nan, changed)
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What an interval is made of: the mean losses of independent units, and what is proved and measured of them."""
+
+    sources: list[LossSource]
+    losses: np.ndarray  # of each unit, or the differences of the two models' losses
+
+    @classmethod
+    def of(cls, sources: list[LossSource], losses: list[np.ndarray]) -> "Evidence":
+        """Return it for one model, or for the difference of the first and the second."""
+        difference = losses[0] - losses[1] if len(losses) == 2 else losses[0]
+        if not sources[0].average.units.are_rows:
+            of_units = np.unique(sources[0].of_rows, return_inverse=True)[1]
+            difference = np.bincount(of_units, weights=difference) / np.bincount(of_units)
+        return cls(sources, difference)
+
+    @property
+    def noun(self) -> Noun:
+        noun: Noun = self.sources[0].average.units.noun
+        return noun
+
+    @property
+    def value(self) -> float:
+        return float(self.losses.mean())
+
+    @cached_property
+    def variance(self) -> float:
+        """The variance of the mean, if losses were independent."""
+        return float(self.losses.var(ddof=1)) / len(self.losses) if len(self.losses) > 1 else math.nan
+
+    @cached_property
+    def proved(self) -> tuple[ErrorBound | None, str]:
+        """What is proved, or why nothing is."""
+        try:
+            bounds = [source.bound() for source in self.sources]
+        except ValueError as error:
+            return None, str(error)
+        return bounds[0] if len(bounds) == 1 else bounds[0] + bounds[1], ""
+
+    @cached_property
+    def rho(self) -> float:
+        """The largest share of the variance that the certificate cannot exclude."""
+        bound = self.proved[0]
+        if bound is None:
+            return math.inf
+        with np.errstate(divide="ignore"):
+            return float(np.float64(bound.remainder) ** 2 / self.variance)
+
+    @cached_property
+    def measured(self) -> float:
+        """An estimate of a bound on the mean square of the remainder, without bagging noise; NaN from too few bags.
+
+        Each factor is from one half of the bags, so that their noise is independent and has no part in the product.
+        """
+        first = self.sources[0]
+        kept, n = np.unique(first.of_rows), first.average.law.n_samples
+        rng = np.random.default_rng(_SEED)
+        units = np.sort(rng.choice(kept, min(len(kept), _MOST_LEFT_OUT), replace=False))
+        others = np.sort(rng.choice(n, min(n, _MOST_OTHERS), replace=False))
+        changes = first.changes(units, others)
+        if len(self.sources) == 2:
+            changes = changes - self.sources[1].changes(units, others)
+        changes[:, units[:, None] == others] = np.nan
+        products = changes[0] * changes[1]
+        known = np.isfinite(products)
+        if known.sum() < products.size / 2:
+            return math.nan
+        return max(0.0, 2 * (n - 1) / len(kept) * float(products[known].mean()))
+
+    @property
+    def measured_rho(self) -> float:
+        """The measured share of the variance."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.float64(self.measured) / self.variance)
+
+    def interval(self, level: float, kind: str, tail: float | None = None) -> "ErrorInterval":
+        """Return the interval; `tail` is what is missed on each side, half of what is missed by default."""
+        tail = (1 - level) / 2 if tail is None else tail
+        if kind == "proved":
+            bound, why = self.proved
+            if bound is None:
+                raise ValueError(why)
+            half = bound.half_width(1 - 2 * tail, differs=len(self.sources) == 2)
+        else:
+            half = self.asymptotic_half_width(tail)
+        (least, most), value = self._possible, self.value
+        low, high = max(value - half, least), min(value + half, most)
+        return ErrorInterval(low, high, self.value, level, kind, self.rho, self._measured_or_nan, len(self.losses),
+                             self._guarantee(level, kind), self.noun)  # fmt: skip
+
+    def asymptotic_half_width(self, tail: float) -> float:
+        """Return half the length of the interval that misses this on each side."""
+        n = len(self.losses)
+        if n < 2:
+            raise ValueError(f"An interval needs at least two {self.noun.plural}, got {n}.")
+        if self.variance == 0:
+            raise ValueError(
+                f"All {n:,} losses are equal, so they do not show how far their mean is off. Use more "
+                f'{self.noun.plural}, or kind="proved".'
+            )
+        if math.isnan(self.measured):
+            raise ValueError(
+                f"With {count_bags(len(self.sources[0].average.bags))}, too few are without any two "
+                f"{self.noun.plural} to measure how much losses depend on the same ones. Use more or smaller bags."
+            )
+        return float(stats.t.isf(tail, n - 1)) * math.sqrt(self.variance + self.measured)
+
+    @property
+    def _measured_or_nan(self) -> float:
+        return self.measured_rho if self.variance > 0 else math.nan
+
+    @property
+    def _possible(self) -> tuple[float, float]:
+        """The smallest and the largest value that the expected loss, or the difference of two, can have."""
+        upper, source = math.inf, self.sources[0]
+        if self.proved[0] is not None:
+            upper = self.proved[0].upper
+        elif source.name in LARGEST:
+            upper = LARGEST[source.name]
+        known = bool(source.name) or isinstance(source.given, BoundedLoss)
+        return (-upper if len(self.sources) == 2 else 0.0 if known else -math.inf), upper
+
+    def _guarantee(self, level: float, kind: str) -> str:
+        new = f"a new {self.noun.singular}"
+        what = f"this fitted model's expected loss at {new}"
+        if len(self.sources) == 2:
+            what = f"the difference of the two fitted models' expected losses at {new}"
+        share = f"{100 * level:g}%"
+        if kind == "proved":
+            return (
+                f"Proved for every learner: with probability {share} over the draw of independent {self.noun.plural}, "
+                f"{what} is in this interval{self._given_range}."
+            )
+        assumed = f"the mean of {len(self.losses):,} losses is nearly normal, which rare large losses can spoil"
+        start = f"About {share} of such intervals contain {what}, if"
+        if self.rho <= SMALL_RHO and (bound := self.proved[0]) is not None:
+            shift = bound.drift / math.sqrt(self.variance)
+            return (
+                f"{start} {assumed}. Nothing is assumed of the learner: dependence between the losses adds at most "
+                f"{_share(self.rho)} to their variance (rho) and shifts their mean by at most {rounded_up(shift)} "
+                f"standard errors{self._given_range}. So the interval is proved to be asymptotically exact: with more "
+                f"{self.noun.plural}, and more bags of the same size, both vanish."
+            )
+        stable = f"losses depend on single training {self.noun.plural} no more than is measured"
+        if self.proved[0] is None:
+            return f"{start} {stable} and {assumed}. That is assumed, not proved. {self.proved[1]}"
+        known = f"the bags prove that dependence adds at most {number(self.rho)} times the variance (rho)"
+        if math.isinf(self.rho):
+            known = "the bags prove nothing about this (rho is infinite)"
+        return (
+            f"{start} {stable} (it adds {_share(self.measured_rho)} to the variance, which is included) and {assumed}. "
+            f"That is assumed: for every learner, {known}. {self._way_to_a_proof}"
+        )
+
+    @property
+    def _way_to_a_proof(self) -> str:
+        """Which bag size would make rho small, at the same spread of the losses."""
+        n = self.sources[0].average.law.n_samples
+        strengths = [source.declared for source in self.sources]
+        scale = sum(each.lipschitz * each.scale for each in strengths)
+        size = largest_proving_size(n, scale, SMALL_RHO * self.variance * n)
+        if size < 1:
+            return f"With {n:,} {self.noun.plural}, no bag size would prove it."
+        are = f"1 {self.noun.singular}" if size == 1 else f"at most {size:,} {self.noun.plural}"
+        return f"Very many bags of {are} would prove it, at the same spread of losses."
+
+    @property
+    def _given_range(self) -> str:
+        first = self.sources[0]
+        if first.average.classes is not None or not first.name:
+            return ""
+        low, high = first.average.interval
+        return f", if all targets are from {low:g} to {high:g}"
+
+
+@dataclass(frozen=True, repr=False)
+class ErrorInterval:
+    """An interval for the expected loss of a fitted model, or for the difference of two; unpacks as ``low, high``.
+
+    Attributes
+    ----------
+    low : float
+        The lower end.
+    high : float
+        The upper end.
+    value : float
+        The mean loss at the training rows, each predicted by the bags without it. With groups, the mean over groups of
+        their mean losses.
+    confidence_level : float
+        The probability, over the training rows, with which the interval contains what it is about.
+    kind : {"asymptotic", "proved"}
+        What it rests on.
+    rho : float
+        The largest share of the variance that the certificate of the bags cannot exclude; see `LeaveOneOutError.rho`.
+    measured_rho : float
+        The same share as it is measured.
+    n : int
+        The number of independent rows, or groups.
+    guarantee : str
+        What is guaranteed, and what is assumed, in words.
+    noun : Noun
+        What is independent: rows, or groups.
+    """
+
+    low: float
+    high: float
+    value: float
+    confidence_level: float
+    kind: str
+    rho: float
+    measured_rho: float
+    n: int
+    guarantee: str
+    noun: Noun = ROWS
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.low, self.high))
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    @property
+    def width(self) -> float:
+        """The length of the interval."""
+        return self.high - self.low
+
+    def explain(self) -> str:
+        """Explain in sentences what is guaranteed."""
+        return paragraphs([f"{self!r}.", self.guarantee])
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame of one line."""
+        import pandas as pd
+
+        names = ("value", "low", "high", "confidence_level", "kind", "rho", "measured_rho", "n")
+        return pd.DataFrame({name: [getattr(self, name)] for name in names})
+
+    def __str__(self) -> str:
+        return self.explain()
+
+    def __repr__(self) -> str:
+        level = f"{100 * self.confidence_level:g}%"
+        return f"{number(self.value)}, {level} interval from {_down(self.low)} to {_up(self.high)} ({self.kind})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return preformatted(self.explain())
+
+
+def _up(value: float) -> str:
+    return rounded_up(value) if value >= 0 else f"-{rounded_down(-value)}"
+
+
+def _down(value: float) -> str:
+    if value >= 1000:
+        return f"{math.floor(value):,}"
+    return rounded_down(value) if value >= 0 else f"-{rounded_up(-value)}"
+
+
+def _share(value: float) -> str:
+    return percent(value) if value < 10 else f"{number(value)} times"
