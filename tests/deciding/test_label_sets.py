@@ -125,7 +125,7 @@ def test_explain_and_repr_describe_the_sets(sets, model, wine):
     assert "89 inflated-argmax label sets with epsilon up to" in said
     assert "a label in common" in " ".join(said.split())
     one = predict_set(model, wine[0][1:2], epsilon=0.25)
-    assert "1 set of labels by inflated-argmax with epsilon 0.25:" in one.explain()
+    assert "1 inflated-argmax label set with epsilon 0.25:" in one.explain()
     page = sets._repr_html_()
     assert "<th>bottle 1</th><td>barolo</td>" in page
     assert "and 79 more" in page
