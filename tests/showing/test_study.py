@@ -191,7 +191,7 @@ def test_a_bagged_model_without_an_estimator_is_compared_with_a_tree():
         ({"model": "tree"}, TypeError, "'model' parameter of study must be an unfitted scikit-learn regressor"),
         ({"model": BaggedRegressor(n_bags="all")}, TypeError, "'n_bags' parameter of study must be an integer"),
         ({"y": None}, ValueError, "'y' parameter of study must be the targets"),
-        ({"X_test": np.zeros((3, 2))}, ValueError, "X_test has 2 features, but X has 1"),
+        ({"X_test": np.zeros((3, 2))}, ValueError, "X_test has 2 columns, but X has 1"),
         ({"y_test": [1.0]}, ValueError, "'y_test' parameter of study must be 10 targets, one for each row of X_test"),
         ({"y_test": [np.inf] * 10}, ValueError, "'y_test' parameter of study must be finite numbers"),
         ({"metrics": "r2"}, TypeError, "'metrics' parameter of study must be a list of names"),
