@@ -59,7 +59,7 @@ def classifier():
 @pytest.mark.parametrize("function", [*OF_NUMBERS, *OF_CLASSES])
 def test_every_function_of_a_model_says_what_to_pass_of_a_pipeline(function, regressor, classifier):
     ask, model = (OF_NUMBERS | OF_CLASSES)[function], classifier if function in OF_CLASSES else regressor
-    sentence = "pass pipeline[-1]. Give it rows as pipeline[:-1].transform(X) makes them; what is said is then about"
+    sentence = "pass pipeline[-1]. Pass it the rows that pipeline[:-1].transform(X) returns. The results are then about"
     with pytest.raises(TypeError, match=re.escape(sentence)):
         ask(model)
 
@@ -75,10 +75,10 @@ def test_what_the_sentence_says_works(regressor, classifier):
 
 def test_of_a_search_it_is_the_best_estimator():
     search = GridSearchCV(BaggedRegressor(Ridge(), n_bags=30, random_state=0), {"estimator__alpha": [1, 2]}, cv=2)
-    with pytest.raises(TypeError, match=r"must be a fitted BaggedRegressor. Got .*: for other regressors use"):
+    with pytest.raises(TypeError, match=r"must be a fitted BaggedRegressor. Got .*: for other regressors, use"):
         predict_interval(search, X)
     search.fit(X, y)
-    sentence = r"pass search.best_estimator_. What is said is then about the parameters as they were chosen"
+    sentence = r"pass search.best_estimator_. The results then take the chosen parameters as given"
     with pytest.raises(TypeError, match=sentence):
         predict_interval(search, X)
     assert len(predict_interval(search.best_estimator_, X).lower) == 50
@@ -86,23 +86,32 @@ def test_of_a_search_it_is_the_best_estimator():
 
 def test_searches_of_pipelines_and_transformed_targets_are_looked_through(regressor):
     search = GridSearchCV(regressor, {"baggedregressor__scheme__bag_size": [0.4, 0.5]}, cv=2).fit(X, y)
-    with pytest.raises(TypeError, match=re.escape("pass search.best_estimator_[-1]. What is said")) as error:
+    with pytest.raises(TypeError, match=re.escape("pass search.best_estimator_[-1]. The results then")) as error:
         certify(search)
-    assert "rows as search.best_estimator_[:-1].transform(X) makes them" in str(error.value)
+    assert "the rows that search.best_estimator_[:-1].transform(X) returns" in str(error.value)
     logs = TransformedTargetRegressor(regressor, func=np.log, inverse_func=np.exp).fit(X, y)
-    with pytest.raises(TypeError, match=re.escape("pass model.regressor_[-1]. What is said is then about the transf")):
+    with pytest.raises(TypeError, match=re.escape("pass model.regressor_[-1]. The results are then about the transf")):
         leave_one_out(logs, X)
 
 
 def test_what_has_nothing_bagged_inside_is_refused_for_its_own_reason():
     with pytest.raises(
-        TypeError, match=r"a fitted BaggedRegressor or BaggedClassifier. Got .*: for other estimators use"
+        TypeError, match=r"a fitted BaggedRegressor or BaggedClassifier. Got .*: for other estimators, use"
     ):
         leave_one_out(make_pipeline(StandardScaler(), Ridge()).fit(X, y), X)
     with pytest.raises(TypeError, match=r"must be a BaggedRegressor or BaggedClassifier. Got None instead."):
         check_bagged(None, "it", fitted=False)
-    with pytest.raises(TypeError, match=r"a fitted BaggedClassifier. Got .*: regressors have intervals"):
+    with pytest.raises(TypeError, match=r"a fitted BaggedClassifier. Got .*: for regressors, use predict_interval"):
         predict_set(BaggedRegressor(n_bags=3).fit(X, y), X)
+
+
+@pytest.mark.parametrize("function", [leave_one_out, certify, predict_interval, predict_set, suspects])
+def test_error_for_swapped_arguments_says_that_the_model_comes_first(function):
+    model = BaggedRegressor(n_bags=3).fit(X, y)
+    with pytest.raises(TypeError, match=rf"this is data\. Pass the model first: {function.__name__}\(model, \.\.\.\)\."):
+        function(X, model)
+    with pytest.raises(TypeError, match=r"this is a class\. Pass a fitted instance: BaggedRegressor\(\.\.\.\)"):
+        function(BaggedRegressor, X)
 
 
 def test_a_bagged_model_has_to_be_fitted():
@@ -114,11 +123,13 @@ def test_a_bagged_model_has_to_be_fitted():
 def test_functions_of_one_output_ask_for_it():
     both = BaggedRegressor(Ridge(), n_bags=5, random_state=0).fit(X, np.column_stack([y, -y]))
     for function in (predict_interval, suspects):
-        with pytest.raises(ValueError, match=r"about one output.*the model has 2 outputs\. Use model\.output\(0\)"):
+        with pytest.raises(
+            ValueError, match=r"needs a model of one output, and this one has 2\. Pass model\.output\(0\)"
+        ):
             function(both, X)
     with pytest.raises(TypeError, match="a fitted BaggedClassifier"):
         predict_set(both, X)
     check_bagged(both, "certify", outputs="any")
     check_bagged(both.output(1), "predict_interval")
-    with pytest.raises(ValueError, match="this is its output 1 alone"):
+    with pytest.raises(ValueError, match="got the model of output 1"):
         check_bagged(both.output(1), "forget", outputs="all")
