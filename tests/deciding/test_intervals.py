@@ -306,7 +306,7 @@ def test_random_n_bags_needs_a_law_for_one_more_row():
         def negative_covariance(self, n_samples):
             return 0.0
 
-    with pytest.raises(TypeError, match="is not known"):
+    with pytest.raises(TypeError, match="is unknown"):
         random_n_bags(Half(), 9, 50, random_state=0)
 
 

@@ -675,7 +675,7 @@ def test_large_arrays_of_all_rows_raise(monkeypatch):
     assert shared.max().shape == (4,)
     with pytest.raises(IndexError, match="There are only 60 rows"):
         shared.left_out[60]
-    with pytest.raises(TypeError, match="Take the rows first"):
+    with pytest.raises(TypeError, match="Select rows first and then points"):
         shared.left_out[1, 2]
 
 

@@ -108,7 +108,9 @@ def test_what_has_nothing_bagged_inside_is_refused_for_its_own_reason():
 @pytest.mark.parametrize("function", [leave_one_out, certify, predict_interval, predict_set, suspects])
 def test_error_for_swapped_arguments_says_that_the_model_comes_first(function):
     model = BaggedRegressor(n_bags=3).fit(X, y)
-    with pytest.raises(TypeError, match=rf"this is data\. Pass the model first: {function.__name__}\(model, \.\.\.\)\."):
+    with pytest.raises(
+        TypeError, match=rf"this is data\. Pass the model first: {function.__name__}\(model, \.\.\.\)\."
+    ):
         function(X, model)
     with pytest.raises(TypeError, match=r"this is a class\. Pass a fitted instance: BaggedRegressor\(\.\.\.\)"):
         function(BaggedRegressor, X)

@@ -165,7 +165,7 @@ def test_rows_of_a_frame_are_forgotten_by_its_index():
     assert without.units_.labels.tolist() == frame.index[rest].tolist()
     again = learn(without, frame.iloc[[place]], Y[[place]])
     assert again.units_.labels[-1] == name
-    with pytest.raises(ValueError, match="no row is called so"):
+    with pytest.raises(ValueError, match="there is no such row"):
         forget(model, [0])
 
 
@@ -225,7 +225,7 @@ def test_groups_are_routed_through_searches_pipelines_and_folds():
 def test_two_units_are_enough_and_one_is_not():
     two = bagged(n_bags=20).fit(X, Y, groups=np.arange(len(Y)) % 2)
     assert leave_one_out(two, X[:2]).values.shape == (2, 2)
-    with pytest.raises(ValueError, match="names of two units or more"):
+    with pytest.raises(ValueError, match="the labels of two or more groups"):
         bagged().fit(X, Y, groups=np.zeros(len(Y)))
 
 
@@ -326,7 +326,7 @@ def test_a_bound_of_other_units_is_not_shown_beside_a_measurement():
         Study.of(leave_one_out(one, X), certify(one, reused=True), model=bagged().fit(X, Y))
     with pytest.raises(ValueError, match=r"'anew' parameter of Study\.of"):
         Study.of(leave_one_out(one, X), certify(one, reused=True), anew=certify(bagged().fit(X, Y)))
-    with pytest.raises(ValueError, match="cannot be shown together"):
+    with pytest.raises(ValueError, match="on one axis"):
         PerturbationDisplay.from_perturbations(
             {"by row": leave_one_out(bagged().fit(X, Y), X), "by group": leave_one_out(one, X)}
         )

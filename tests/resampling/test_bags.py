@@ -34,7 +34,7 @@ def test_numbers_and_slices_count_as_in_a_list(bags):
     assert bags[1:3] == Bags([[1, 1, 3], []], n_samples=4)
     assert bags[::2] == Bags([[2, 0], []], n_samples=4)
     assert bags[3:1] == Bags([], n_samples=4)
-    with pytest.raises(IndexError, match="Bag 4 was asked for, and there are 4 bags"):
+    with pytest.raises(IndexError, match="Bag 4 does not exist, because there are 4 bags"):
         bags[4]
 
 
@@ -127,7 +127,7 @@ def test_a_bag_can_be_looked_for(bags):
 
 
 def test_what_is_no_number_of_a_bag_is_refused(bags):
-    with pytest.raises(TypeError, match="use an integer or a slice"):
+    with pytest.raises(TypeError, match="selected by an integer or a slice"):
         bags[[0, 1]]
 
 
@@ -137,7 +137,7 @@ def test_counts_of_bags_without_a_row_cannot_be_altered(bags):
 
 
 def test_a_row_outside_the_data_is_refused(bags):
-    with pytest.raises(IndexError, match="Row 4 was asked for, and there are 4 rows"):
+    with pytest.raises(IndexError, match="Row 4 does not exist, because there are 4 rows"):
         bags.without(4)
 
 

@@ -221,7 +221,7 @@ def test_golden_bags_of_named_rows():
 
 def test_more_rows_than_can_be_counted_are_not_drawn_but_certified():
     law = Subbagging(0.5).resolve(2**63)
-    with pytest.raises(ValueError, match=r"must be at most 2\*\*62 where bags are drawn. Got 9223372036854775808"):
+    with pytest.raises(ValueError, match=r"must be at most 2\*\*62 to draw bags. Got 9223372036854775808"):
         law.draw(1, 0)
     assert 0 < Certificate(law, 2**63, n_bags=100).epsilon(0.1) < 1
 
@@ -449,7 +449,7 @@ def test_p_and_q_are_enough_for_a_scheme_that_takes_rows_as_they_arrive():
 
 def test_a_scheme_whose_bags_change_without_need_is_refused():
     # The right laws, but not matched: with one row less, the coin falls on "few" more often.
-    with pytest.raises(ValueError, match=r"bags without row \d+ change when that row is gone. Take rows only by"):
+    with pytest.raises(ValueError, match=r"bags without row \d+ change if that row is removed. Choose rows only by"):
         FewOrMany().resolve(12)
 
 
@@ -494,7 +494,7 @@ def test_a_scheme_that_defines_nothing_says_so():
         def negative_covariance(self, n_samples):
             return 0.0
 
-    with pytest.raises(TypeError, match="Nothing defines neither draw_bag nor pick"):
+    with pytest.raises(TypeError, match="Nothing must define draw_bag or pick"):
         Nothing().resolve(4)
 
 

@@ -82,7 +82,7 @@ def test_a_scheme_is_found_by_its_name_and_is_in_closed_form(name):
 def test_laws_are_made_of_schemes_names_and_laws():
     law = Subbagging(5).resolve(10)
     assert as_law("subbagging", 10, "it") == as_law(Subbagging(0.5), 10, "it") == as_law(law, 10, "it") == law
-    with pytest.raises(ValueError, match=r"the scheme was resolved for n_samples=10. Resolve it again."):
+    with pytest.raises(ValueError, match=r"must be 10, as in its scheme. Got 11.* Pass the unresolved scheme"):
         as_law(law, 11, "it")
     with pytest.raises(TypeError, match=r"'scheme' parameter of it must be a resampling scheme, such as .* Got 0.5"):
         as_law(0.5, 10, "it")
@@ -109,7 +109,7 @@ def test_counts_of_a_large_scheme_of_ones_own_that_contradict_p_are_refused():
         def count_law(self, n_samples, n_rows):
             return np.eye(n_rows + 1)[0]  # no row is ever in a bag
 
-    with pytest.raises(ValueError, match="count_law by which the probability of one row being in a bag is 0"):
+    with pytest.raises(ValueError, match="By the count_law of Wrong, the probability of one row being in a bag is 0"):
         Wrong(2000).resolve(4000)
 
 
@@ -223,7 +223,7 @@ def test_bags_of_all_rows_or_more_are_refused_without_replacement(scheme, bad):
 @pytest.mark.parametrize("scheme", WITHOUT_REPLACEMENT)
 def test_a_float_above_one_is_asked_to_be_an_int(scheme):
     with pytest.raises(
-        ValueError, match=r"Got 250.0: a float is a fraction of the rows. For a number of rows write 250"
+        ValueError, match=r"Got 250.0: a float is a fraction of the rows. For a number of rows, use 250"
     ):
         scheme(250.0)
 
@@ -317,7 +317,7 @@ def test_classical_q_is_accurate_where_the_two_powers_nearly_cancel():
 
 def test_so_many_draws_that_no_row_is_ever_out_are_refused_by_name():
     for size, n in [(50.0, 10), (3000, 3), (10**14, 500)]:
-        with pytest.raises(ValueError, match=r"breaks Assumption 7 \(0 < p < 1\)"):
+        with pytest.raises(ValueError, match=r"violates Assumption 7 \(0 < p < 1\)"):
             ClassicalBagging(size).resolve(n)
 
 
@@ -405,12 +405,12 @@ def test_a_law_of_which_no_larger_one_is_known_is_refused():
         def without_one(self, n_samples):
             return BernoulliSubbagging(0.5).fix(n_samples - 1)
 
-    with pytest.raises(TypeError, match=r"law on 10 rows .* is not known"):
+    with pytest.raises(TypeError, match=r"law on 10 rows .* is unknown"):
         random_n_bags(Half(0.5), 9, 50, random_state=0)
 
 
 def test_numbers_that_are_none_and_laws_of_other_rows_are_refused():
     with pytest.raises(ValueError, match=r"'n_bags' parameter of random_n_bags must be an integer >= 1. Got 0"):
         random_n_bags(Subbagging(0.5), 20, 0)
-    with pytest.raises(ValueError, match="the scheme was resolved for n_samples=30"):
+    with pytest.raises(ValueError, match="must be 30, as in its scheme"):
         random_n_bags(Subbagging(0.5).resolve(30), 20, 10)

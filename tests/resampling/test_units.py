@@ -74,9 +74,9 @@ def test_more_rows_belong_to_units_that_are_there_or_to_new_ones(units):
 
 def test_units_are_found_by_what_they_are_called(units):
     assert units.positions(["eve", "ann"], "forget").tolist() == [2, 0]
-    with pytest.raises(ValueError, match=r"no group is called so\. Groups are called 'ann', 'bob', 'eve'\."):
+    with pytest.raises(ValueError, match=r"there is no such group\. The groups are 'ann', 'bob', 'eve'\."):
         units.positions(["joe"], "forget")
-    with pytest.raises(ValueError, match="a group is named twice"):
+    with pytest.raises(ValueError, match="one group is listed twice"):
         units.positions(["ann", "ann"], "forget")
 
 
@@ -86,7 +86,7 @@ def test_rows_of_a_frame_are_found_by_its_index():
     assert units.take(np.array([0, 2])).positions([20], "forget").tolist() == [1]
     assert units.describe(1) == "row 10"
     twice = Units(RowIds(None, 3), labels=pd.Index([7, 7, 8]))
-    with pytest.raises(ValueError, match=r"two rows are called so"):
+    with pytest.raises(ValueError, match=r"two rows have this ID"):
         twice.positions([8], "forget")
 
 
@@ -105,19 +105,19 @@ def test_units_survive_pickling(units):
 
 
 @pytest.mark.parametrize(("groups", "why"), [
-    (["a"] * 6, r"names of two units or more\. Got \"only 'a'\": leaving it out leaves no row"),
-    (NAMES[:5], r"6 names of units, one for each row\. Got 5"),
-    ([1.0, np.nan, 2.0, 1.0, 1.0, 2.0], r"row 1 has none\. Leave it out, or give it a unit of its own"),
+    (["a"] * 6, r"the labels of two or more groups\. Got \"only 'a'\": without this group no row would remain"),
+    (NAMES[:5], r"6 group labels, one for each row\. Got 5"),
+    ([1.0, np.nan, 2.0, 1.0, 1.0, 2.0], r"row 1 has none\. Drop it, or give it its own group"),
     (["a", None, "b", None, None, None], r"4 rows \(1, 3, 4, \.\.\.\) have none"),
     (pd.Series(["a", pd.NA, "b", "a", "a", "a"]), "row 1 has none"),
     (pd.Series(pd.to_datetime(["2020-01-01", None, "2020-01-02", *["2020-01-01"] * 3])), "row 1 has none"),
-    ("abcdef", r"take the column of a table: groups=frame\['patient'\]"),
-    (7, "a list with the unit of each row"),
+    ("abcdef", r"pass the column of a table, for example groups=frame\['patient'\]"),
+    (7, "a list with the group of each row"),
     ({1, 2, 3, 4, 5, 6}, "a list with"),
     (dict.fromkeys(range(6)), "a list with"),
     (np.ones((6, 1)), "one-dimensional"),
-    ([[1], [2], [3], [1], [2], [3]], "labels that can be hashed"),
-    ([True, False] * 3, "names, not True or False"),
+    ([[1], [2], [3], [1], [2], [3]], "hashable labels"),
+    ([True, False] * 3, "IDs, not True or False"),
 ])  # fmt: skip
 def test_groups_that_name_no_units_are_refused(groups, why):
     with pytest.raises((TypeError, ValueError), match=rf"'groups' parameter of fit must be .*{why}"):
@@ -169,12 +169,14 @@ def test_periods_and_intervals_are_names():
 
 def test_rows_that_the_index_cannot_tell_apart_are_told_how_to_be_named():
     units = Units(RowIds(None, 3), labels=pd.Index([1, 1, 2]))
-    with pytest.raises(ValueError, match=r"cannot be told apart by the index.*Fit with row_ids=range\(3\)"):
+    with pytest.raises(
+        ValueError, match=r"index of the training frame does not identify the rows.*Fit with row_ids=range\(3\)"
+    ):
         units.positions([2], "forget")
 
 
 def test_no_rows_are_no_units():
-    with pytest.raises(ValueError, match=r"must be the names of two units or more. Got 'none'"):
+    with pytest.raises(ValueError, match=r"must be the labels of two or more groups. Got 'none'"):
         Units.of_groups([], 0)
 
 
@@ -297,31 +299,31 @@ def test_dates_are_names_and_a_missing_one_is_none():
 
 
 BAD = [
-    ([3, 1, 3], ValueError, "a name of its own for each row. Got 3: two rows are called so"),
-    (["a", "b", "a"], ValueError, "a name of its own for each row. Got 'a': two rows are called so"),
-    ([True, "a", "b"], TypeError, r"names, not True or False. Got True: it looks like a mask"),
-    ([0, float(2**60), 2], ValueError, "cannot be told from its neighbours"),
-    ([1, 1.0, "a"], ValueError, "two rows are called so"),  # equal, so that no one could tell which is meant
-    ([0, -1, 2], ValueError, r"whole numbers from 0 to 2\*\*62 - 1, or labels. Got -1"),
-    ([0, 2**62, 2], ValueError, r"whole numbers from 0 to 2\*\*62 - 1, or labels. Got 4611686018427387904"),
+    ([3, 1, 3], ValueError, "a unique ID for each row. Got 3: two rows have this ID"),
+    (["a", "b", "a"], ValueError, "a unique ID for each row. Got 'a': two rows have this ID"),
+    ([True, "a", "b"], TypeError, r"IDs, not True or False. Got True: this looks like a mask"),
+    ([0, float(2**60), 2], ValueError, "larger floats cannot represent all integers"),
+    ([1, 1.0, "a"], ValueError, "two rows have this ID"),  # equal, so that no one could tell which is meant
+    ([0, -1, 2], ValueError, r"integers from 0 to 2\*\*62 - 1, or labels. Got -1"),
+    ([0, 2**62, 2], ValueError, r"integers from 0 to 2\*\*62 - 1, or labels. Got 4611686018427387904"),
     (np.array([0, 2**63, 2], dtype=np.uint64), ValueError, "Got 9223372036854775808"),
     ([0, 2**70, 2], ValueError, "Got 1180591620717411303424"),
-    (["a", None, "b"], ValueError, "a name for each row. Got None: row 1 has none"),
-    ([0.0, 1.0, float("nan")], ValueError, "a name for each row. Got nan: row 2 has none"),
-    (np.array([0.0, np.nan, 1.0]), ValueError, "a name for each row. Got nan: row 1 has none"),
+    (["a", None, "b"], ValueError, "an ID for each row. Got None: row 1 has none"),
+    ([0.0, 1.0, float("nan")], ValueError, "an ID for each row. Got nan: row 2 has none"),
+    (np.array([0.0, np.nan, 1.0]), ValueError, "an ID for each row. Got nan: row 1 has none"),
     (pd.array([1, None, 2], dtype="Int64"), ValueError, "row 1 has none"),
-    ([0, 1], ValueError, "3 names, one for each row. Got 2: every row has one name"),
-    ([], ValueError, "3 names, one for each row. Got 0"),
-    ([[1], [2], [3]], TypeError, r"labels that can be hashed. Got \[1\]"),
-    (np.arange(3)[:, None], ValueError, "one-dimensional. Got 'an array of 2 axes'"),
-    ([object(), "a", "b"], TypeError, "may not be written the same way in every session"),
-    ([frozenset("ab"), "a", "b"], TypeError, "may not be written the same way in every session"),
-    ([("a", object()), "a", "b"], TypeError, "may not be written the same way in every session"),
-    ([len, "a", "b"], TypeError, "may not be written the same way in every session"),
-    ({"a", "b", "c"}, TypeError, "a list of names of rows"),
-    ({"a": 1, "b": 2, "c": 3}, TypeError, "a list of names of rows"),
-    (3, TypeError, "a list of names of rows. Got 3"),
-    ("abc", TypeError, "a list of names of rows. Got 'abc'"),
+    ([0, 1], ValueError, "3 row IDs, one for each row. Got 2"),
+    ([], ValueError, "3 row IDs, one for each row. Got 0"),
+    ([[1], [2], [3]], TypeError, r"hashable labels. Got \[1\]"),
+    (np.arange(3)[:, None], ValueError, "one-dimensional. Got 'an array with 2 dimensions'"),
+    ([object(), "a", "b"], TypeError, "its repr may differ between sessions"),
+    ([frozenset("ab"), "a", "b"], TypeError, "its repr may differ between sessions"),
+    ([("a", object()), "a", "b"], TypeError, "its repr may differ between sessions"),
+    ([len, "a", "b"], TypeError, "its repr may differ between sessions"),
+    ({"a", "b", "c"}, TypeError, "a list of IDs of rows"),
+    ({"a": 1, "b": 2, "c": 3}, TypeError, "a list of IDs of rows"),
+    (3, TypeError, "a list of IDs of rows. Got 3"),
+    ("abc", TypeError, "a list of IDs of rows. Got 'abc'"),
 ]  # fmt: skip
 
 
@@ -342,24 +344,24 @@ def test_a_fit_with_such_names_fits_nothing(names):
 
 
 def test_ids_of_another_table_are_refused():
-    with pytest.raises(ValueError, match="3 names, one for each row"):
+    with pytest.raises(ValueError, match="3 row IDs, one for each row"):
         as_row_ids(RowIds(None, 4), None, 3, "fit")
-    with pytest.raises(ValueError, match="3 names, one for each row"):
+    with pytest.raises(ValueError, match="3 row IDs, one for each row"):
         Subbagging(1).resolve(3).draw(2, 0, row_ids=RowIds(None, 4))
 
 
 @pytest.mark.parametrize(("ids", "asked", "error", "words"), [
-    (RowIds(None, 3), [3], ValueError, r"names of rows that are there. Got \[3\]: no row is called so"),
-    (RowIds(None, 3), [0, -1], ValueError, r"Got \[-1\]: no row is called so"),
-    (RowIds(None, 3), ["0"], ValueError, r"Got \['0'\]: no row is called so"),
-    (RowIds(None, 3), [2**70], ValueError, "no row is called so"),
-    (RowIds(["0", "1"], 2), [0], ValueError, r"Got \[0\]: no row is called so"),
-    (RowIds([5, 9], 2), [5, 7, 6], ValueError, r"Got \[7, 6\]: no row is called so"),
-    (RowIds(["a", "b"], 2), ["a", "a"], ValueError, "each row once. .* a row is named twice"),
-    (RowIds(["a", "b"], 2), [None], ValueError, "a name for each row. Got None"),
-    (RowIds(["a", "b"], 2), [[1]], TypeError, "labels that can be hashed"),
-    (RowIds(["a", "b"], 2), "a", TypeError, "a list of names of rows. Got 'a'"),
-    (RowIds(None, 3), 1, TypeError, "a list of names of rows. Got 1"),
+    (RowIds(None, 3), [3], ValueError, r"IDs of existing rows. Got \[3\]: there is no such row"),
+    (RowIds(None, 3), [0, -1], ValueError, r"Got \[-1\]: there is no such row"),
+    (RowIds(None, 3), ["0"], ValueError, r"Got \['0'\]: there is no such row"),
+    (RowIds(None, 3), [2**70], ValueError, "there is no such row"),
+    (RowIds(["0", "1"], 2), [0], ValueError, r"Got \[0\]: there is no such row"),
+    (RowIds([5, 9], 2), [5, 7, 6], ValueError, r"Got \[7, 6\]: there is no such row"),
+    (RowIds(["a", "b"], 2), ["a", "a"], ValueError, "distinct IDs of rows. .* one row is listed twice"),
+    (RowIds(["a", "b"], 2), [None], ValueError, "an ID for each row. Got None"),
+    (RowIds(["a", "b"], 2), [[1]], TypeError, "hashable labels"),
+    (RowIds(["a", "b"], 2), "a", TypeError, "a list of IDs of rows. Got 'a'"),
+    (RowIds(None, 3), 1, TypeError, "a list of IDs of rows. Got 1"),
 ])  # fmt: skip
 def test_names_that_no_row_has_are_refused(ids, asked, error, words):
     with pytest.raises(error, match=words):
@@ -367,7 +369,7 @@ def test_names_that_no_row_has_are_refused(ids, asked, error, words):
 
 
 def test_rows_join_only_under_names_that_are_free():
-    with pytest.raises(ValueError, match="Got 2: two rows are called so"):
+    with pytest.raises(ValueError, match="Got 2: two rows have this ID"):
         RowIds(None, 3).joined(RowIds([2], 1))
     assert RowIds(None, 3).joined(RowIds(["a"], 1)).names.tolist() == [0, 1, 2, "a"]
 
@@ -383,5 +385,5 @@ def test_names_can_be_walked_and_asked_for():
     assert ids[1] == "bob"
     assert "ann" in ids
     assert "eve" not in ids
-    with pytest.raises(ValueError, match=r"no row is called so \(and 2 more\)\. Rows are called 'ann', 'bob'\."):
+    with pytest.raises(ValueError, match=r"there is no such row \(and 2 more\)\. The rows are 'ann', 'bob'\."):
         ids.positions(["v", "w", "x", "y", "z"])
