@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -248,6 +248,14 @@ class BestModels:
         return f"{preformatted(paragraphs([self.verdict]))}{table}"
 
 
+@overload
+def compare_errors(
+    a: Any, b: None = None, loss: Any = None, *, confidence_level: float = 0.95, kind: str = "asymptotic"
+) -> BestModels: ...
+@overload
+def compare_errors(
+    a: Any, b: Any, loss: Any = None, *, confidence_level: float = 0.95, kind: str = "asymptotic"
+) -> ErrorComparison: ...
 def compare_errors(
     a: Any,
     b: Any = None,
@@ -412,5 +420,5 @@ def _of_bags(same: bool) -> str:
 
 
 def _two_digits(value: float) -> int:
-    step = 10 ** max(0, math.floor(math.log10(value)) - 1)
-    return math.ceil(value / step) * int(step)
+    step = int(10.0 ** max(0, math.floor(math.log10(value)) - 1))
+    return math.ceil(value / step) * step

@@ -104,9 +104,10 @@ class LeaveOneOutError:
         >>> round(low, 1), round(high, 1)
         (44.5, 50.6)
         >>> print(error.interval(kind="proved"))
-        47.53, 95% interval from 0 to 111.6 (proved).
-        Proved for every learner: with probability 95% over the draw of independent rows, this fitted
-        model's expected loss at a new row is in this interval, if all targets are from 0 to 400.
+        47.53, 95% interval from 0 to 103.1 (proved).
+        Proved for every learner: with probability 95% over the draw of independent rows and of the
+        bags, this fitted model's expected loss at a new row is in this interval, if all targets are
+        from 0 to 400.
         """
         owner = "LeaveOneOutError.interval"
         level = check_level(confidence_level, owner)

@@ -558,7 +558,10 @@ def _read_parts(parts: Parts) -> Any:
     for path, schema in zip(parts.paths, schemas, strict=True):
         if sorted(schema.names) != sorted(names):
             odd = sorted(set(names) ^ set(schema.names))[0]
-            raise TableError(f"The column {odd!r} is not in all files of {parts}: {path} differs from the first.")
+            raise TableError(
+                f"The column {odd!r} is not in all files of {parts}: {path} differs from the first. Write the files "
+                "again with the same columns."
+            )
     tables = [folders.add_to(table.select(names), number) for number, table in enumerate(tables)]
     try:
         together = pa.concat_tables(tables, promote_options="default")
@@ -701,14 +704,15 @@ _CHUNK, _OVERLAP = 2**20, 2**16  # bytes of a sheet that are searched at once; a
 def _read_excel(path: Path, as_written: Collection[str]) -> FileAsRead:
     import openpyxl
 
-    _check_archive(path)
-    with warnings.catch_warnings():
+    with path.open("rb") as file, warnings.catch_warnings():
+        _check_archive(file, path)
+        file.seek(0)
         warnings.simplefilter("ignore")  # about parts of the workbook that are not read, such as styles
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
         try:
             sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"] or book.worksheets
             if not sheets:
-                raise TableError(f"The file {path} has no sheet with cells.")
+                raise TableError(f"The file {path} has no sheet with cells. Save the table as CSV.")
             sheet, others = sheets[0], len(sheets) - 1
             rows, top = _sheet_rows(sheet, path)
             _check_formulas(sheet, path)
@@ -729,19 +733,17 @@ def _read_excel(path: Path, as_written: Collection[str]) -> FileAsRead:
     return FileAsRead(frame, None, tuple(said), (missing,) if n_errors else ())
 
 
-def _check_archive(path: Path) -> None:
+def _check_archive(file: Any, path: Path) -> None:
     """Raise an error for a file that is not a workbook, or that is too large or declares XML entities."""
-    with open(path, "rb") as file:
-        start = file.read(8)
-        if start == _OLE and "EncryptedPackage".encode("utf-16-le") in file.read():
+    if file.read(8) == _OLE:
+        if "EncryptedPackage".encode("utf-16-le") in file.read():
             raise TableError(f"The file {path} is protected by a password. Save it without one, or as CSV.")
-    if start == _OLE:
         raise TableError(f"The file {path} is an old Excel file (.xls). Open it in Excel and save it as .xlsx or CSV.")
-    if not zipfile.is_zipfile(path):
+    if not zipfile.is_zipfile(file):
         raise TableError(
             f"The file {path} is not an Excel file, or it is damaged. If it is a text file, rename it to .csv."
         )
-    with zipfile.ZipFile(path) as archive:
+    with zipfile.ZipFile(file) as archive:
         if (size := sum(part.file_size for part in archive.infolist())) > _MOST_UNPACKED:
             raise TableError(
                 f"The file {path} unpacks to {size / 10**9:,.1f} GB, more than the limit of {_MOST_UNPACKED // 10**9} "
@@ -750,7 +752,9 @@ def _check_archive(path: Path) -> None:
         for part in archive.infolist():
             with archive.open(part) as content:
                 if _declares_entities(content):
-                    raise TableError(f"The file {path} declares XML entities, which Excel files never do.")
+                    raise TableError(
+                        f"The file {path} declares XML entities. Excel never does this, so stablebag does not open it."
+                    )
 
 
 class _Finished(Exception):  # noqa: N818 (it is not an error)
@@ -877,12 +881,15 @@ def _cell_text(value: Any) -> str:
 
 def _check_formulas(sheet: Any, path: Path) -> None:
     """Raise an error if a formula has no stored result, because its cell would look empty."""
+    # Private, because openpyxl does not tell an empty cell from a missing result.
+    if (get_source := getattr(sheet, "_get_source", None)) is None:
+        return
     tail = b""
-    with sheet._get_source() as content:  # private: openpyxl does not tell an empty cell from a missing result
+    with get_source() as content:
         while chunk := content.read(_CHUNK):
             for match in _NO_RESULT.finditer(tail + chunk):
-                if b't="str"' not in match[1]:
-                    cell = re.search(rb'\br="([A-Z]+\d+)"', match[1])
+                if not re.search(rb"""\bt=["']str["']""", match[1]):
+                    cell = re.search(rb"""\br=["']([A-Z]+\d+)["']""", match[1])
                     where = f" in cell {cell[1].decode()}" if cell else ""
                     raise TableError(
                         f"The sheet {quoted(sheet.title)} of {path} has a formula without a stored result{where}. Open "
