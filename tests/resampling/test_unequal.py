@@ -67,8 +67,8 @@ def test_unequal_schemes_have_no_single_p_q_or_law_without_one():
         ),
         (lambda: law.negative_covariance, "does not have a single negative covariance q. Use covariance"),
         (lambda: law.p_and_q, "does not treat all rows alike"),
-        (law.without_one, r"depends on which row it is. Say which: law.without\(\[row\]\)"),
-        (lambda: random_n_bags(law, 6, 10), "proved for bags that treat all rows alike"),
+        (law.without_one, r"depends on the row. Use law.without\(\[row\]\)"),
+        (lambda: random_n_bags(law, 6, 10), "needs bags that treat all rows alike"),
     ):
         with pytest.raises(TypeError, match=words):
             ask()
