@@ -126,11 +126,13 @@ def test_too_few_rows_for_a_level_are_told_in_a_sentence(run, table, tmp_path):
     arguments = ("--target", "ill", "--test", table.with_name("new-ill.csv"), "--method", "jackknife+", *QUICK)
     result = run("sets", tmp_path / "few.csv", *arguments)
     assert result.exit_code == 0, result.output
-    assert "The sets have all labels, no (" in words(result)
+    assert "Every set has all labels, no (" in words(result)
     assert "ruling out a class at level 0.9 takes 9 training rows of that class." in words(result)
     assert "or --overall to cover all classes together." in words(result)
     overall = run("sets", tmp_path / "few.csv", *arguments, "--overall")
-    assert "The sets have all labels: level 0.9 asks for 8.1 of 8 training rows." in words(overall)
+    assert "Every set has all labels, because level 0.9 needs at least 9 training rows and there are 8." in words(
+        overall
+    )
     assert "Warning" not in result.output
 
 

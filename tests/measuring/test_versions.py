@@ -255,6 +255,20 @@ def test_a_frame_of_points_may_have_more_columns_and_names_the_points():
         compare_versions(old, new, frame[["a", "b"]])
 
 
+def test_the_point_that_changed_most_is_called_by_its_name():
+    X, y = rows_of(60)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    old, new = tree().fit(frame, y), tree().fit(frame, y + 2)
+    names = {
+        "most at point": frame,
+        "most at row r": frame.set_axis([f"row r{i}" for i in range(60)]),
+        "most at customer 7": frame.set_axis(pd.Index(np.arange(7000, 7060), name="customer")),
+        "most at point 7": frame.set_axis(np.arange(7000, 7060)),
+    }
+    for words, points in names.items():
+        assert words in joined(compare_versions(old, new, points).summary())
+
+
 def test_points_are_compared_in_blocks_with_the_same_result(monkeypatch):
     X, y = rows_of(120)
     old, new = tree().fit(X[:100], y[:100], row_ids=range(100)), tree().fit(X[20:], y[20:], row_ids=range(20, 120))

@@ -94,10 +94,10 @@ class _SignFlips:
     points is as likely to have any rank among those with other signs.
     """
 
-    def __init__(self, n_pairs: int, n_numbers: int) -> None:
+    def __init__(self, n_pairs: int, n_numbers: int, root: int = 0) -> None:
         fewest, most = _FLIPS
         n_flips = most if n_pairs * n_numbers * most <= _WORK else fewest
-        generator = Seeds(0).generator()
+        generator = Seeds(root).generator()
         self._signs = (2 * generator.integers(0, 2, (n_flips, n_pairs), dtype=np.int8) - 1).astype(np.float32)
         self._largest = np.zeros(n_flips)
 
@@ -492,7 +492,11 @@ class Versions(Result):
         """The name of the point that changed most beyond noise, and by how much."""
         change = np.where(self.beyond_noise, np.abs(self.change), -1.0)
         place = np.unravel_index(int(change.argmax()), change.shape)
-        name = f"point {place[0]}" if self.index is None else printable(self.index[place[0]])
+        name = f"point {place[0]}"
+        if self.index is not None:
+            label, heading = printable(self.index[place[0]]), self.index.name
+            is_number = self.index.to_numpy().dtype.kind in "iuf"
+            name = f"{printable(heading)} {label}" if heading is not None else f"point {label}" if is_number else label
         of = f" for {printable(self.columns[place[1]])}" if self.columns is not None else ""
         return name, f"{self.change[place]:+.4g}{of}"
 
@@ -764,7 +768,8 @@ def compare_versions(old: Any, new: Any, X: Any, *, by: Any = None, rows: Any = 
     labels: list[list[np.ndarray]] = [[], []]
     total = fitted(new).n_points(points_for(new, X, "new"))
     n_numbers = total * (1 if pairs.binary else pairs.averages[0].n_numbers)
-    flips = _SignFlips(pairs.n_pairs, n_numbers) if pairs.drawn else None
+    root = (old._seeds.root + 31 * new._seeds.root) % 2**32  # so that signs are drawn with the bags
+    flips = _SignFlips(pairs.n_pairs, n_numbers, root) if pairs.drawn else None
     classes = pairs.averages[0].classes
     redrawn = _Redrawn(pairs.n_bags) if pairs.drawn and classes is not None else None
     carried = np.zeros(pairs.n_pairs, dtype=bool)
