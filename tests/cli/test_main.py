@@ -16,7 +16,7 @@ def words(result):
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), [
-    (("certify", "--n-samples", 500, "--bag-size", "1.5"), "write 1"),
+    (("certify", "--n-samples", 500, "--bag-size", "1.5"), "use 1."),
     (("certify", "--n-samples", 500, "--bag-size", "half"), "--bag-size must be a number of rows"),
     (("certify", "--n-samples", 1), "n_samples"),
     (("certify", "--n-samples", 500, "--n-bags", "many"), "--n-bags is a whole number"),
@@ -29,7 +29,7 @@ def words(result):
     (("measure", "TABLE", "--target", "ill", "--task", "regression"), "is not a number"),
     (("measure", "TABLE", "--target", "cost", "--output", "/no/such/folder/x.html"), "There is no folder"),
     (("measure", "TABLE", "--target", "city", "--test", "WRONG"), "'age' has numbers in the training table"),
-    (("measure", "TABLE", "--target", "cost", "--bag-size", "1.5"), "write 1"),
+    (("measure", "TABLE", "--target", "cost", "--bag-size", "1.5"), "use 1."),
     (("interval", "TABLE", "--target", "ill", "--test", "TABLE", "--output", "x.csv"), "Use stablebag sets"),
     (("interval", "TABLE", "--target", "cost", "--test", "none.csv", "--output", "x.csv"), "There is no file"),
 ])  # fmt: skip
