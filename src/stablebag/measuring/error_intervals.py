@@ -38,7 +38,7 @@ from stablebag.resampling.unequal import ClusterSubbagging, StratifiedSubbagging
 # docs/proofs.md, 17: what is proved of the distance between the two, and what is measured.
 
 SMALL_RHO = 0.1  # a share of the variance that changes an interval by less than 5 %
-_MOST_LEFT_OUT, _MOST_OTHERS = 4000, 1000  # units at which losses are measured, and others that are left out there
+_MOST_LEFT_OUT, _MOST_OTHERS = 2000, 1000  # units at which losses are measured, and others that are left out there
 _BLOCK_NUMBERS = 2**22
 _SEED = 20261119  # of which units these are, where there are more
 
