@@ -521,9 +521,12 @@ class Study:
     def error_interval(self) -> ErrorInterval | None:
         """The asymptotic interval for the error of the bagged model on new rows.
 
-        It is None for groups, for rows that are not in memory, and where the losses say nothing, because all are equal.
+        It is None for error rates, whose interval is wide where few bags decide votes that are nearly tied; for groups;
+        for rows that are not in memory; and where the losses say nothing, because all are equal.
         """
-        if self.error is None or self.error.units or isinstance(fitted(self.model).X, RowSource):
+        if self.error is None or self.error.units or self.task == "classification":
+            return None
+        if isinstance(fitted(self.model).X, RowSource):
             return None
         try:
             return self.error.interval()
