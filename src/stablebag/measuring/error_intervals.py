@@ -64,8 +64,8 @@ class LossSource:
             losses = np.asarray(self.function(predictions, truth), dtype=float)
         if losses.shape != truth.shape[:1]:
             raise ValueError(
-                f"The loss must be elementwise: one value for each of {len(truth)} rows. Got an array of shape "
-                f"{losses.shape}."
+                f"The loss function must return one value for each of the {len(truth)} rows, not their average. It "
+                f"returned an array of shape {losses.shape}."
             )
         return losses
 
