@@ -412,9 +412,9 @@ def test_what_was_chosen_is_in_the_command_of_the_report_and_chooses_it_again(ru
 def test_with_a_cache_nothing_is_fitted_twice_and_the_numbers_are_the_same(run, table, tmp_path):
     given = ["measure", table, "--target", "ill", *QUICK, "--cache", tmp_path / "kept"]
     outputs = [run(*given, "--json", tmp_path / f"{k}.json").output for k in range(2)]
-    assert "fits are taken from" not in outputs[0]
-    assert "20 of 20 fits are taken from" in outputs[1]
-    assert "5 of 5 fits are taken from" in outputs[1]
+    assert "fits were loaded from" not in outputs[0]
+    assert "20 of 20 fits were loaded from" in outputs[1]
+    assert "5 of 5 fits were loaded from" in outputs[1]
     assert (tmp_path / "0.json").read_text() == (tmp_path / "1.json").read_text()
 
 

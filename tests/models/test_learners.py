@@ -45,9 +45,9 @@ from stablebag.models.learners import (
     Subspaces,
     Surroundings,
     isolated,
-    keeps_to_its_seeds,
     may_predict,
     random_state_names,
+    uses_only_its_seeds,
 )
 
 # ------------------------------------------------------------------------------------------------------------- learners
@@ -266,9 +266,9 @@ def test_only_splitters_that_shuffle_are_seeded():
 
 
 def test_only_learners_known_to_use_their_own_seeds_are_harmless():
-    assert keeps_to_its_seeds(make_pipeline(StandardScaler(), SGDRegressor()))
-    assert not keeps_to_its_seeds(SGDRegressor(random_state=np.random.RandomState(0)))
-    assert not keeps_to_its_seeds(make_pipeline(StandardScaler(), RowRecorder()))
+    assert uses_only_its_seeds(make_pipeline(StandardScaler(), SGDRegressor()))
+    assert not uses_only_its_seeds(SGDRegressor(random_state=np.random.RandomState(0)))
+    assert not uses_only_its_seeds(make_pipeline(StandardScaler(), RowRecorder()))
     assert Surroundings(Ridge()).may_run_beside_others
     assert not Surroundings(SVC()).may_run_beside_others  # libsvm has one generator for the whole process
 
