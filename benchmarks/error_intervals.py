@@ -64,11 +64,12 @@ class Design:
     targets: Callable[[np.random.Generator, np.ndarray], np.ndarray]
     loss: str
     interval: tuple[float, float] = (-10, 10)
+    bag_size: float = 0.5
 
     def fit(self, X: np.ndarray, y: np.ndarray, random_state: int = 0) -> Any:
         """Fit the bagged model."""
         learner = self.learner(len(y))
-        settings: dict[str, Any] = {"scheme": Subbagging(0.5), "n_bags": N_BAGS, "random_state": random_state}
+        settings: dict[str, Any] = {"scheme": Subbagging(self.bag_size), "n_bags": N_BAGS, "random_state": random_state}
         if self.targets is imbalanced:
             return BaggedClassifier(learner, **settings).fit(X, y)
         return BaggedRegressor(learner, prediction_range=FixedRange(*self.interval), **settings).fit(X, y)
@@ -79,8 +80,9 @@ class Design:
             all_columns = np.zeros((len(X), 2))
             all_columns[:, model.classes_.astype(int)] = model.predict_proba(X)
             chance = all_columns if places is None else all_columns[places]
-            wrong = (chance[:, 1] > 0.5) != (y == 1)
-            return np.asarray(2 * (chance[:, 1] - y) ** 2 if self.loss == "brier" else wrong.astype(float))
+            off = np.abs(chance[:, 1] - y)
+            of_losses = {"brier": 2 * off**2, "probability": off, "zero_one": (off > 0.5).astype(float)}
+            return np.asarray(of_losses[self.loss])
         predicted = model.predict(X) if places is None else model.predict(X)[places]
         return np.asarray(np.abs(predicted - y) ** (2 if self.loss == "squared" else 1))
 
@@ -99,6 +101,9 @@ DESIGNS = {
     "3-NN, heavy": Design(lambda n: KNeighborsRegressor(3), heavy, "absolute"),
     "trees, imbalanced": Design(lambda n: DecisionTreeClassifier(max_depth=4), imbalanced, "brier"),
     "trees, imbalanced, zero-one": Design(lambda n: DecisionTreeClassifier(max_depth=4), imbalanced, "zero_one"),
+    "trees, imbalanced, bags of 2%": Design(
+        lambda n: DecisionTreeClassifier(max_depth=4), imbalanced, "probability", bag_size=0.02
+    ),
     "Memorizer": Design(lambda n: Memorizer(), coin, "absolute", (0, 1)),
     "ThresholdCount": Design(lambda n: ThresholdCount(n, n // 2), coin, "absolute", (0, 1)),
 }
@@ -112,6 +117,8 @@ def _of_mean(losses: np.ndarray) -> tuple[float, float]:
 def _splits(design: Design, X: np.ndarray, y: np.ndarray, splits: Any) -> np.ndarray:
     means = []
     for train, test in splits.split(X):
+        if design.targets is imbalanced and len(np.unique(y[train])) < 2:
+            continue
         means.append(design.losses(design.fit(X[train], y[train]), X[test], y[test]).mean())
     return np.array(means)
 
@@ -152,9 +159,10 @@ def simulate(name: str, n: int, repetitions: int, seed: int = 0) -> dict[str, tu
         found = intervals(design, model, X, y)
         risk = float(design.losses(model, points, targets, places).mean())
         risks = dict.fromkeys(found, risk)
-        kept = design.fit(X[n // 5 :], y[n // 5 :])
-        found["held out"] = _of_mean(design.losses(kept, X[: n // 5], y[: n // 5]))
-        risks["held out"] = float(design.losses(kept, points, targets, places).mean())
+        if design.targets is not imbalanced or len(np.unique(y[n // 5 :])) == 2:
+            kept = design.fit(X[n // 5 :], y[n // 5 :])
+            found["held out"] = _of_mean(design.losses(kept, X[: n // 5], y[: n // 5]))
+            risks["held out"] = float(design.losses(kept, points, targets, places).mean())
         for method, (low, high) in found.items():
             covered.setdefault(method, []).append(low <= risks[method] <= high)
             widths.setdefault(method, []).append(high - low)

@@ -14,7 +14,7 @@ from stablebag import (
     forget,
     on_progress,
 )
-from stablebag.measuring.causes import kinds_of_points
+from stablebag.measuring.causes import kinds_of_points, single_rows
 
 
 class MeanOfTargets(RegressorMixin, BaseEstimator):
@@ -136,6 +136,17 @@ def test_parts_need_the_training_rows(first, second, words):
         compare_versions(tree(**first).fit(X, y), tree(**second).fit(X, y), X).with_parts()
 
 
+def test_parts_of_a_single_output_of_several_are_refused():
+    X, y = rows_of(100)
+    old, new = (tree().fit(X, np.column_stack([values, -y])) for values in (y, y + 1))
+    with pytest.raises(ValueError, match="Compare the whole models"):
+        compare_versions(old.output(0), new.output(0), X).with_parts()
+    parts = compare_versions(old, new, X[:5], rows=dict.fromkeys(range(100), "all"))
+    assert parts.change.shape == (5, 2)
+    with pytest.raises(ValueError, match="fewer than two rows in common"):
+        parts.with_parts()
+
+
 def test_parts_need_common_rows_and_columns():
     X, y = rows_of(120)
     old = tree().fit(X[:60], y[:60], row_ids=range(60))
@@ -239,6 +250,41 @@ def test_blocks_that_cannot_be_told_apart_or_have_no_labels_are_refused():
         compare_versions(old, old, points).blocks_to_frame()
 
 
+# ---------------------------------------------------------------------------------------------------------- single rows
+
+
+def test_a_single_row_with_a_part_beyond_noise_is_named():
+    X, y = rows_of(220)
+    changed = y.copy()
+    changed[213] += 60  # a gross mistake in one of the twenty rows that came
+    options = {"scheme": Subbagging(40), "n_bags": 200, "random_state": 0}
+    old = BaggedRegressor(Ridge(), **options).fit(X[:200], y[:200], row_ids=range(200))
+    new = BaggedRegressor(Ridge(), **options).fit(X[20:], changed[20:], row_ids=range(20, 220))
+    found = compare_versions(old, new, X[:30])
+    assert found.single_rows is None
+    found = found.with_parts()
+    first = found.single_rows[0]
+    assert (first.name, first.came) == (213, True)
+    assert first.change > 3 * first.noise
+    without = forget(new, [213])
+    refit = np.sqrt(((new.predict(X[:30]) - without.predict(X[:30])) ** 2).mean())
+    assert first.change == pytest.approx(refit, rel=0.3)
+    assert "a part beyond noise: 213 (came," in joined(found.summary())
+
+
+def test_single_rows_without_effect_are_seldom_named(seed):
+    """Bags that differ by noise alone. At 5%, more than 14 of 100 would come by chance once in 10,000."""
+    rng, named = np.random.default_rng(seed), 0
+    X, y = rows_of(100)
+    model = tree(scheme=Subbagging(20)).fit(X, y)
+    for _ in range(100):
+        differences = rng.standard_t(2, size=(150, 10))
+        named += bool(single_rows(model, np.arange(10), differences, came=True))
+    assert named <= 14
+    assert single_rows(model, np.arange(10), np.zeros((150, 10)), came=True) == []
+    assert single_rows(model, np.arange(0), np.ones((150, 10)), came=True) == []
+
+
 # ------------------------------------------------------------------------------------------------------ kinds of points
 
 
@@ -264,6 +310,17 @@ def test_kinds_of_points_are_named_in_words(seed):
     missing = kinds_of_points(1.0 * table["income"].isna(), table, "test")
     assert {kind.words for kind in missing.groups} == {"income is missing", "income is there"}
     assert sum(kind.n_points for kind in missing.groups) == 400
+    two = table.assign(plan=table["plan"].replace("none", "single"), flag=table["age"] > 50)
+    by_plan = kinds_of_points(1.0 * (two["plan"] == "family"), two[["plan"]], "test")
+    assert {kind.words for kind in by_plan.groups} == {"plan = family", "plan = single"}
+    by_flag = kinds_of_points(1.0 * two["flag"], two[["flag", "name"]], "test")
+    assert {kind.words for kind in by_flag.groups} == {"flag = yes", "flag = no"}
+    days = pd.DataFrame({"day": pd.to_datetime(np.where(two["flag"], "2024-05-01", "2024-06-01"))})
+    assert "day = 2024-05-01" in {kind.words for kind in kinds_of_points(1.0 * two["flag"], days, "test").groups}
+    nullable = pd.DataFrame(
+        {"n": pd.array([1, None] * 200, dtype="Int64"), "s": pd.array(["a", None] * 200, dtype="string")}
+    )
+    assert "is missing" in kinds_of_points(np.tile([0.0, 1.0], 200), nullable, "test").groups[0].words
 
 
 def test_columns_that_explain_nothing_are_not_named(seed):

@@ -227,8 +227,8 @@ def test_killed_worker_raises_an_error_with_the_likely_cause(tmp_path):
         _until(lambda: len(list(tmp_path.iterdir())) == 2, process)
         os.kill(int(next(tmp_path.iterdir()).name), signal.SIGKILL)
         output, _ = process.communicate(timeout=60)
-    assert output.splitlines()[1].startswith("A worker process was ended from outside or crashed. Most often this is")
-    assert "memory ran out: use fewer jobs (n_jobs=1 or --jobs 1)" in output
+    assert output.splitlines()[1].startswith("A worker process crashed or was killed, most often because")
+    assert "memory ran out. Use fewer jobs (n_jobs=1 or --jobs 1)" in output
 
 
 def test_learners_that_hash_strings_are_reproducible_with_a_fixed_hash_seed():

@@ -132,3 +132,22 @@ def test_of_equal_learners_few_are_called_better(noise, seed):
         wrong += found.better == ("a" if risk(a, noise, 1) > risk(b, noise, 1) else "b")
     assert called <= binom.isf(FALSE_ALARM, n_trials, 0.05)
     assert wrong <= called
+
+
+def test_the_best_of_several_models_is_in_the_set(seed):
+    n_trials, excluded, sizes = 100, 0, []
+    for trial in range(n_trials):
+        X, y = drawn(60, HEAVY, np.random.default_rng([seed, trial]))
+        learners = {
+            "deep": DecisionTreeRegressor(random_state=0),
+            "ridge": Ridge(),
+            "stump": DecisionTreeRegressor(max_depth=1),
+        }
+        settings = {"n_bags": 60, "prediction_range": RANGE, "random_state": trial}
+        models = {name: BaggedRegressor(learner, **settings).fit(X, y) for name, learner in learners.items()}
+        risks = {name: risk(model, HEAVY, 1) for name, model in models.items()}
+        found = compare_errors(models, loss="absolute")
+        excluded += min(risks, key=risks.get) not in found
+        sizes.append(len(found))
+    assert excluded <= binom.isf(FALSE_ALARM, n_trials, 0.05)
+    assert 1 <= np.mean(sizes) < 3

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from stablebag._checks import check_real, refuse_value
 from stablebag._wording import (
     ROUNDING,
     ROWS,
@@ -26,7 +25,12 @@ from stablebag.measuring.losses import LARGEST, BoundedLoss, Declared, declared
 from stablebag.models.average import BagAverage
 from stablebag.models.fitted import fitted
 from stablebag.models.rows import RowSource, take_rows
-from stablebag.proving.error_bounds import ErrorBound, expected_spread, largest_proving_size, spread_without_each
+from stablebag.proving.error_bounds import (
+    ErrorBound,
+    expected_spread,
+    largest_proving_size,
+    spread_without_each,
+)
 from stablebag.resampling.covariance import largest_eigenvalue
 from stablebag.resampling.schemes import Subbagging
 from stablebag.resampling.unequal import ClusterSubbagging, StratifiedSubbagging
@@ -37,14 +41,6 @@ SMALL_RHO = 0.1  # a share of the variance that changes an interval by less than
 _MOST_LEFT_OUT, _MOST_OTHERS = 4000, 1000  # units at which losses are measured, and others that are left out there
 _BLOCK_NUMBERS = 2**22
 _SEED = 20261119  # of which units these are, where there are more
-
-
-def check_level(value: Any, owner: str) -> float:
-    """Return a confidence level as a float in (0, 1)."""
-    level = check_real(value, "confidence_level", owner, high=1.0, open_low=True)
-    if level == 1:
-        raise refuse_value("confidence_level", owner, "below 1", level, "no finite interval is certain.")
-    return level
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 from scipy.optimize import minimize_scalar
 
+from stablebag._checks import check_real, refuse_value
 from stablebag._wording import count_bags, paragraphs, preformatted, rounded_up
 from stablebag.resampling.bags import Bags
 from stablebag.resampling.covariance import dense_eigenvalue
@@ -23,6 +24,14 @@ _MOST_PAIRS = 1e11  # operations to count the bags without each two rows
 _BLOCK_BYTES = 2**26
 _TAIL = 1e-12  # of how many bags are without a row
 _MOST_BAGS_LISTED = 2000  # beyond which a moment of their number is bounded in closed form
+
+
+def check_confidence_level(value: Any, owner: str) -> float:
+    """Return a confidence level as a float in (0, 1)."""
+    level = check_real(value, "confidence_level", owner, high=1.0, open_low=True)
+    if level == 1:
+        raise refuse_value("confidence_level", owner, "below 1", level, "no finite interval is certain.")
+    return level
 
 
 @dataclass(frozen=True)
@@ -252,7 +261,7 @@ def _largest_ratio(bags: Bags, weights: np.ndarray, without: np.ndarray, rows: n
 # ----------------------------------------------------------------------------------------------------------------- plan
 # How large bags may be, and how many rows it takes, for a proved interval of a wished width.
 
-_SPARED = 1.01  # the part of the width that is left for fewer bags
+_SIZE = 0.95  # of the largest bags that are proved: the last 5 % would take most of the bags
 _SHARES = (0.5, 0.1, 0.01)  # of the rows in a bag, for which the plan says how many rows it takes
 _MOST_ROWS = 10**9
 
@@ -331,7 +340,7 @@ def plan_error(
     max_bags: int | float = 10_000,
     max_bag_size: int | None = None,
 ) -> ErrorPlan:
-    """Find the largest subbags, and then the fewest of them, for a proved interval of the wished width."""
+    """Find large subbags, and then the fewest of them, for a proved interval of the wished width."""
     about = {"upper": upper, "lipschitz": lipschitz, "scale": range_length / 2}
 
     def width(n: int, size: int, n_bags: int | float) -> float:
@@ -361,13 +370,12 @@ def plan_error(
             f"No bags of {n_samples:,} rows, at most {count_bags(max_bags)}, prove an interval of width "
             f"{error_width:g} for the error. Possible: {', or '.join(ways) or 'nothing; use a larger error_width'}."
         )
-    most = n_samples - 2 if max_bag_size is None else min(n_samples - 2, max_bag_size)
-    spared = _SPARED if math.isfinite(max_bags) and width(n_samples, 1, max_bags) * _SPARED <= error_width else 1.0
-    low, high = 1, most
+    low, high = 1, n_samples - 2
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if width(n_samples, middle, max_bags) * spared <= error_width else (low, middle - 1)
-    size, n_bags = low, max_bags
+        low, high = (middle, high) if width(n_samples, middle, max_bags) <= error_width else (low, middle - 1)
+    size, n_bags = max(1, low if math.isinf(max_bags) else math.floor(_SIZE * low)), max_bags
+    size = size if max_bag_size is None else min(size, max_bag_size)
     if isinstance(max_bags, int):
         few, many = 1, max_bags
         while few < many:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from stablebag._checks import (
     check_bags,
@@ -18,13 +19,21 @@ from stablebag._wording import count_bags, paragraphs, preformatted, rounded_up,
 from stablebag.proving import bounds
 from stablebag.proving.certificate import Certificate, first_step, replace_bags
 from stablebag.proving.coupling import Coupling
+from stablebag.proving.leave_out import VersionsCertificate
 from stablebag.resampling.law import ResamplingScheme, ResolvedScheme
 from stablebag.resampling.schemes import SCHEMES, as_law
 
 _NUMBERS = tuple(step * 10**power for power in range(2, 9) for step in (1, 3))  # of bags, for other options
 _MOST_OPTIONS = 5
 _SPARED = 1.01  # the part of epsilon that is left for fewer bags
+_MOST_REPLACED = 10**6
 _MANY_BAGS = 10**9  # a plan that needs more bags is not offered
+
+
+_CALM = (
+    "The share of the rows in a bag decides: if the same share of rows is replaced, more rows do not make a retraining "
+    "calmer."
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ class Plan:
         How to draw bags.
     n_bags : int or math.inf
         How many.
-    certificate : Certificate
+    certificate : Certificate or VersionsCertificate
         What is then proved.
     epsilon : float
         The perturbation that was asked for.
@@ -73,7 +82,7 @@ class Plan:
 
     scheme: ResamplingScheme | ResolvedScheme
     n_bags: int | float
-    certificate: Certificate
+    certificate: Any
     epsilon: float
     delta: float
     options: tuple[PlanOption, ...] = ()
@@ -84,6 +93,9 @@ class Plan:
 
     def __str__(self) -> str:
         fewer = [f"{option.n_bags:,} of {written_size(option.bag_size)} rows" for option in reversed(self.options[:-1])]
+        if isinstance(self.certificate, VersionsCertificate):
+            use = [f"Use {self.certificate.law}, with {count_bags(self.n_bags)}, in both versions. {_CALM}"]
+            return f"{paragraphs(use)}\n{self.certificate.explain(self.delta)}"
         use = [f"Use {self.certificate.scheme}, with {count_bags(self.n_bags)}."]
         use += [f"Fewer bags keep the promise if they are smaller: {', '.join(fewer)}."] if fewer else []
         return f"{paragraphs(use)}\n{self.certificate.explain(self.delta)}"
@@ -104,6 +116,7 @@ def plan(
     range_length: float = 1.0,
     delta_range: float = 0.0,
     coupling: Coupling | str | None = None,
+    churn: float | None = None,
 ) -> Plan:
     """Find a large bag size, and then the smallest number of bags, that certify (epsilon, delta)-stability.
 
@@ -132,6 +145,10 @@ def plan(
         As in `Certificate`.
     coupling : {"any", "independent", "matched"} or None, default=None
         As in `Certificate`. None is "matched" if the scheme draws matched bags, and "any" otherwise.
+    churn : float or None, default=None
+        Plan for a retraining in place of leaving out one row: this share of the rows leaves, chosen at random, and as
+        many others come. Then `delta` is the chance that a prediction changes by more than `epsilon` between the two
+        versions, which have the same seed, row IDs and bag size (`compare_versions`).
 
     Returns
     -------
@@ -151,6 +168,12 @@ def plan(
     Subbagging(bag_size=148)
     >>> plan(10_000, epsilon=0.2, delta=0.05, max_bags=math.inf).scheme
     Subbagging(bag_size=9920)
+
+    A retraining in which 1% of the rows are replaced at random:
+
+    >>> calm = plan(10_000, epsilon=0.1, delta=0.1, churn=0.01)
+    >>> calm.scheme, calm.n_bags
+    (Subbagging(bag_size=1499), 8335)
 
     Finitely many bags take a part of epsilon, which enough of them make small:
 
@@ -187,6 +210,10 @@ def plan(
             reason = "the scheme keeps its own bag size. Give its name to plan for another."
             raise refuse_value("max_bag_size", "plan", f"at least {size:g}", max_bag_size, reason)
         largest = min(largest, max_bag_size)
+    if churn is not None:
+        return _calm_plan(
+            n_samples, epsilon, delta, of_size, largest, max_bags, range_length, delta_range, coupling, churn
+        )
     if coupling is None:
         coupling = "matched" if as_law(of_size(1), n_samples, "plan").is_matched else "any"
 
@@ -208,6 +235,54 @@ def plan(
         n_bags = first_step(1, max_bags, lambda n_bags: meets(size, n_bags))
     options = _options(certificate, epsilon, delta, size, n_bags)
     return Plan(of_size(size), n_bags, certificate(size, n_bags), epsilon, delta, options)
+
+
+def _calm_plan(
+    n_samples: int,
+    epsilon: float,
+    delta: float,
+    of_size: Callable[[int], Any],
+    largest: int,
+    max_bags: int | float,
+    range_length: float,
+    delta_range: float,
+    coupling: Any,
+    churn: float,
+) -> Plan:
+    """The largest bags, and then the fewest, that certify epsilon for a share of rows replaced at random."""
+    churn = check_real(churn, "churn", "plan", high=1.0, open_low=True, reason="it is a share of the rows: 1% is 0.01.")
+    if coupling not in (None, "matched") or delta_range:
+        name, value = ("delta_range", delta_range) if delta_range else ("coupling", coupling)
+        reason = "both versions have the same seed, and a fixed range."
+        raise refuse_value(name, "plan", "left out with churn", value, reason)
+    replaced = max(1, round(churn * n_samples))
+    if replaced > _MOST_REPLACED:
+        reason = f"{replaced:,} rows would be replaced. Plan for fewer rows: their share in a bag is what matters."
+        raise refuse_value("churn", "plan", f"such that at most {_MOST_REPLACED:,} rows are replaced", churn, reason)
+
+    def certificate(size: int, n_bags: int | float) -> VersionsCertificate:
+        law = as_law(of_size(size), n_samples, "plan")
+        return VersionsCertificate(law, replaced, replaced, n_bags, range_length)
+
+    def meets(size: int, n_bags: int | float, *, spared: float = 1.0) -> bool:
+        try:
+            return certificate(size, n_bags).epsilon(delta) * spared <= epsilon
+        except ValueError:  # every bag may have a row that is replaced
+            return False
+
+    if not meets(1, max_bags):
+        enough = math.isinf(max_bags) or not meets(1, math.inf)
+        way = "a larger epsilon or delta, or less churn" if enough else "more bags, or a larger epsilon or delta"
+        raise ValueError(
+            f"No plan with at most {count_bags(max_bags)} certifies epsilon={epsilon:g} for delta={delta:g} if "
+            f"{replaced:,} of {n_samples:,} rows are replaced. Ask for {way}."
+        )
+    spared = 1.0 if math.isinf(max_bags) or not meets(1, max_bags, spared=_SPARED) else _SPARED
+    size = first_step(1, largest, lambda size: size == largest or not meets(size + 1, max_bags, spared=spared))
+    n_bags = max_bags
+    if isinstance(max_bags, int):
+        n_bags = first_step(1, max_bags, lambda n_bags: meets(size, n_bags))
+    return Plan(of_size(size), n_bags, certificate(size, n_bags), epsilon, delta)
 
 
 def _options(
