@@ -153,7 +153,7 @@ def test_negative_intervals_of_positive_targets_come_with_advice(run, tmp_path):
     (("--model", "oak"), "There is no model 'oak'"),
     (("--confidence", 0.995), "At level 0.995 every interval of 120 rows would be infinite: it takes 199 rows. Use "
      "more of them, or --confidence 0.99 at the most."),
-    (("--method", "stable-jackknife"), "can change the range of predictions"),
+    (("--method", "stable-jackknife"), "can change the range, which may raise the miss probability"),
     (("--method", "stable-jackknife", "--locally-weighted"), "--locally-weighted is not for the stable-jackknife"),
     (("--test", "WORDS"), "The target 'cost' in WORDS is not a number in row 3 (the first row below the header is"),
     (("--test", "NARROW"), "has no column 'age', which the training table has"),

@@ -55,5 +55,5 @@ def test_reproduce_fails_early_without_a_folder(place, tmp_path, monkeypatch):
     (tmp_path / "file.txt").write_text("mine")
     done = CliRunner().invoke(main, ["reproduce", "--quick", "--output", str(tmp_path / place)])
     assert done.exit_code == 2
-    assert "is a file, so that there can be no folder" in done.output.replace("\n", " ")
+    assert "is a file. Choose another path." in done.output.replace("\n", " ")
     assert (tmp_path / "file.txt").read_text() == "mine"
