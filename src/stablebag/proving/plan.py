@@ -47,7 +47,7 @@ class PlanOption:
         The number of rows in a bag; its expectation if it is random.
     n_bags : int or float
         The number of bags.
-    epsilon : float or None, default=None
+    epsilon : float
         What is then proved.
     price : float
         How much less it would be with infinitely many bags.
