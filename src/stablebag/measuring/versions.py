@@ -31,7 +31,14 @@ from stablebag.measuring.causes import (
     some_points,
     steps,
 )
-from stablebag.measuring.differences import ChangedRows, Differences, changed_rows, points_for, refuse_other_targets
+from stablebag.measuring.differences import (
+    ChangedRows,
+    Differences,
+    changed_rows,
+    fixed_scheme,
+    points_for,
+    refuse_other_targets,
+)
 from stablebag.models.ensemble import check_bagged
 from stablebag.models.fitted import BagPredictions, fitted
 from stablebag.models.ranges import FixedRange
@@ -762,6 +769,8 @@ def compare_versions(old: Any, new: Any, X: Any, *, by: Any = None, rows: Any = 
     labels_of_rows = rows
     differences, rows = Differences.between(old, new), changed_rows(old, new)
     guarantee, why_not = _guarantee(old, new, rows, differences)
+    if labels_of_rows is not None:
+        differences.refuse_for_blocks(fixed_scheme(old.scheme_) == fixed_scheme(new.scheme_))
     blocks = None if labels_of_rows is None else Blocks(old, new, rows, labels_of_rows, owner)
     described = _described(X, by, owner)
     pairs = _Pairs(old, new)
