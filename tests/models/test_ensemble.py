@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import pickle
+import re
 
 import joblib
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, StackingClassifier, StackingRegressor
 from sklearn.exceptions import NotFittedError
@@ -41,6 +43,7 @@ from stablebag import (
     leave_one_out,
     leave_one_out_refit,
 )
+from stablebag.models.ensemble import changed_settings
 from stablebag.models.fitted import Fitted
 from stablebag.proving.outputs import ClassOutputs, UnboundedOutputs
 
@@ -707,6 +710,68 @@ def test_objects_that_are_not_learners_raise(kind, given, diabetes):
         TypeError, match=f"The 'estimator' parameter of {kind.__name__} must be a .*: it (has no fit|is a class|cannot)"
     ):
         kind(given).fit(*diabetes)
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    (KMeans(), "it is a clusterer. Pass a regressor."),
+    (LogisticRegression(), "it is a classifier. Use BaggedClassifier, or pass a regressor."),
+    (Ridge, "it is a class. Pass an instance, Ridge()."),
+    ("ridge", "it has no fit method. Pass an object like DecisionTreeRegressor()."),
+    (lambda X, y, seed: None, "it has no fit method. Wrap a function in FunctionRegressor."),
+    (StandardScaler(), "it cannot predict. Pass a regressor, or a pipeline that ends in one."),
+])  # fmt: skip
+def test_error_for_a_wrong_learner_says_what_to_pass(given, words, diabetes):
+    with pytest.raises(TypeError, match=rf"'estimator' parameter of BaggedRegressor .*{re.escape(words)}$"):
+        BaggedRegressor(given).fit(*diabetes)
+
+
+@pytest.mark.parametrize(("given", "words"), [
+    ({"n_estimators": 10}, "has no parameter 'n_estimators'. Use n_bags=10."),
+    ({"base_estimator": Ridge()}, "has no parameter 'base_estimator'. Use estimator=Ridge()."),
+    ({"max_samples": 0.4}, "Use scheme=Subbagging(0.4), or scheme=ClassicalBagging(0.4) to draw"),
+    ({"bootstrap": True}, "Use scheme=ClassicalBagging(1.0) to draw rows with replacement"),
+    ({"verbose": 1}, "Use on_progress to follow a fit."),
+    ({"n_trees": 10}, "unexpected keyword argument 'n_trees'"),
+])  # fmt: skip
+@pytest.mark.parametrize("kind", [BaggedRegressor, BaggedClassifier])
+def test_parameters_of_scikit_learns_bagging_raise_and_name_ours(kind, given, words):
+    with pytest.raises(TypeError, match=re.escape(words)):
+        kind(**given)
+
+
+def test_second_positional_argument_raises():
+    with pytest.raises(TypeError, match=r"got 2 arguments. Pass the others by name, .*n_bags=500"):
+        BaggedRegressor(Ridge(), 500)
+
+
+@pytest.mark.parametrize("kind", [BaggedRegressor, BaggedClassifier])
+def test_signature_lists_the_parameters_and_no_others(kind):
+    for what in (kind, kind.__init__):
+        parameters = inspect.signature(what).parameters
+        assert not any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        assert parameters.keys() - {"self"} == kind().get_params(deep=False).keys()
+
+
+@pytest.mark.parametrize("table", [lambda X: X, pd.DataFrame, lambda X: X.tolist()])
+@pytest.mark.parametrize("column", [lambda y: y, pd.Series, lambda y: y.tolist()])
+def test_swapped_x_and_y_raise(table, column, diabetes):
+    X, y = diabetes
+    with pytest.raises(ValueError, match=r"one column as X and 10 columns as y.*use fit\(X, y\)"):
+        BaggedRegressor(n_bags=2).fit(column(y), table(X))
+
+
+def test_changed_settings_are_named_by_part_or_parameter():
+    before = BaggedRegressor(make_pipeline(StandardScaler(), Ridge()))._fit_settings({})
+    for changes, names in (
+        ({"estimator__ridge__alpha": 2.0}, ["estimator__ridge__alpha"]),
+        ({"estimator__ridge": KNeighborsRegressor()}, ["estimator__ridge"]),
+        ({"estimator": Ridge()}, ["estimator"]),
+        ({"random_state": 1, "max_features": 0.5}, ["max_features", "random_state"]),
+        ({}, []),
+    ):
+        model = BaggedRegressor(make_pipeline(StandardScaler(), Ridge())).set_params(**changes)
+        assert changed_settings(model._fit_settings({}), before) == names
+        assert changed_settings(before, model._fit_settings({})) == names
 
 
 @pytest.mark.parametrize("given", [0, "a", 1.5, True, [2]])

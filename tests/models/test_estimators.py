@@ -70,6 +70,11 @@ def test_range_that_is_undefined_without_a_row_raises_in_fit():
         BaggedRegressor(n_bags=2, prediction_range=TrimmedRange(2)).fit(np.zeros((3, 1)), [1.0, 2.0, 3.0])
 
 
+def test_pair_of_numbers_as_a_range_raises_and_names_fixed_range():
+    with pytest.raises(TypeError, match=r"Got \(0, 1\): for a fixed interval use FixedRange\(0, 1\)\."):
+        BaggedRegressor(prediction_range=(0, 1)).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+
+
 def test_infinite_predictions_without_a_range_raise(diabetes):
     X, y = diabetes
     learner = FunctionRegressor(lambda X, y, seed: lambda points: np.full(len(points), np.inf))
