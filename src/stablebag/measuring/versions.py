@@ -71,7 +71,7 @@ def _guarantee(
     elif differences.is_more_than_rows:
         way = "both versions must have the same learner, columns, bag size, number of bags and random_state"
     elif not law.is_symmetric or not law.is_matched or not new.scheme_.is_matched:
-        way = "it is known only for bags that treat all rows alike, such as Subbagging(1000)"
+        way = "guarantees are known only for bags that treat all rows alike, such as Subbagging(1000)"
     elif regression and fitted(old).y.ndim > 1:
         way = "compare one output at a time: model.output(name)"
     elif regression and not isinstance(ranges, FixedRange):
