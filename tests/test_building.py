@@ -57,7 +57,7 @@ def test_without_a_compiler_the_wheel_is_for_every_platform(monkeypatch, tmp_pat
     assert native == set()
 
 
-def test_the_source_distribution_has_what_its_tests_read(tmp_path):
+def test_the_source_distribution_has_the_files_that_its_tests_read(tmp_path):
     file = next(SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"]))
     with tarfile.open(file) as opened:
         names = {name.split("/", 1)[1] for name in opened.getnames()}
@@ -74,7 +74,7 @@ def test_the_source_distribution_has_what_its_tests_read(tmp_path):
     ("pure", [], True, []),
     ("macos-aarch64", ["cc"], True, ["ziglang>=0.13"]),
 ])  # fmt: skip
-def test_a_compiler_is_asked_for_only_where_there_is_none_and_one_can_be_had(
+def test_a_compiler_is_requested_only_if_none_is_installed_and_one_is_available(
     hook, monkeypatch, wish, compiler, index, asked
 ):
     monkeypatch.setenv("STABLEBAG_BUILD", wish)
@@ -86,20 +86,20 @@ def test_a_compiler_is_asked_for_only_where_there_is_none_and_one_can_be_had(
 
 
 @pytest.mark.slow
-def test_a_package_that_no_index_has_cannot_be_had(hook, monkeypatch, tmp_path):
+def test_a_package_missing_from_the_index_is_not_available(hook, monkeypatch, tmp_path):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     monkeypatch.delenv("UV", raising=False)
     assert not hook.can_be_had("ziglang>=0.13")
 
 
-def test_a_wish_that_is_none_is_refused(hook, monkeypatch):
+def test_an_unknown_build_setting_raises(hook, monkeypatch):
     monkeypatch.setenv("STABLEBAG_BUILD", "fast")
     with pytest.raises(hook.BuildError, match="STABLEBAG_BUILD must be auto, pure or one of linux-x86_64, "):
         hook.wish()
 
 
-def test_libraries_end_as_python_looks_for_them(hook):
+def test_libraries_have_the_suffix_that_python_looks_for(hook):
     suffixes = {"linux": ".so", "musl": ".so", "macos": ".dylib", "windows": ".dll"}
     assert {name: target.suffix for name, target in hook.TARGETS.items()} == {
         name: suffixes[name.split("-")[0]] for name in hook.TARGETS
@@ -107,7 +107,7 @@ def test_libraries_end_as_python_looks_for_them(hook):
     assert hook.here().suffix == loading.PATH.suffix
 
 
-def test_an_editable_install_has_the_library_beside_the_sources_or_none(hook, tmp_path):
+def test_an_editable_install_puts_the_library_next_to_the_sources(hook, tmp_path):
     made, beside = tmp_path / "made.so", tmp_path / "_native.so"
     made.write_text("new")
     beside.write_text("old")
@@ -125,7 +125,7 @@ def test_the_c_files_compile_without_a_warning(hook, tmp_path):
     hook.compile_library(strict, sorted((ROOT / hook.SOURCES).glob("*.c")), tmp_path / "strict.so", try_it=True)
 
 
-def test_the_version_is_written_once_and_cited_as_it_is():
+def test_versions_of_package_citation_and_changelog_agree():
     assert WheelBuilder(str(ROOT)).metadata.version == stablebag.__version__
     cited = dict(re.findall(r"^([\w-]+): (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE))
     assert cited["version"] == stablebag.__version__
@@ -133,7 +133,7 @@ def test_the_version_is_written_once_and_cited_as_it_is():
     assert latest in ("Unreleased", f"{cited['version']} - {cited['date-released']}")
 
 
-def test_the_metadata_name_every_python_that_is_tested():
+def test_the_metadata_list_every_tested_python():
     core = WheelBuilder(str(ROOT)).metadata.core
     assert core.requires_python == ">=3.11"
     minor = [each.rsplit(".", 1)[1] for each in core.classifiers if re.search(r":: 3\.\d+$", each)]
@@ -142,7 +142,7 @@ def test_the_metadata_name_every_python_that_is_tested():
     assert core.license_expression == "BSD-3-Clause"
 
 
-def test_every_bound_is_one_that_can_be_installed_alone():
+def test_every_lower_bound_can_be_pinned():
     """`make lowest` pins each; a bound without a version, or two bounds for one package, would test another."""
     spec = importlib.util.spec_from_file_location("lowest", ROOT / "tests" / "lowest.py")
     lowest = importlib.util.module_from_spec(spec)

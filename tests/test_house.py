@@ -39,7 +39,7 @@ def imported_modules(path):
         assert not (isinstance(node, ast.ImportFrom) and node.level), f"relative import in {path}"
 
 
-def test_a_file_imports_only_from_its_own_room_and_those_before_it():
+def test_files_import_only_from_their_own_room_and_earlier_ones():
     backwards = [
         f"{path.relative_to(PACKAGE)} imports {other}"
         for path in FILES

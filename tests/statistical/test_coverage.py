@@ -34,7 +34,7 @@ def least_covered(n_trials, level):
 
 
 @pytest.mark.parametrize("scheme", [Subbagging(5), ClassicalBagging(5)], ids=str)
-def test_jackknife_plus_over_bags_covers_with_a_random_number_of_them(scheme, seed):
+def test_jackknife_plus_with_a_random_number_of_bags_covers(scheme, seed):
     # One test row for each data set, so that trials are independent. Nearest neighbours on ten rows, as a case that is
     # neither smooth nor large; the theorem says 1 - 2a = 0.6, and about 0.8 is typical.
     n_trials, covered = 200, 0
@@ -64,7 +64,7 @@ def test_minmax_and_the_stable_jackknife_cover_at_their_level(seed):
     assert stable >= least_covered(n_trials, 0.8)
 
 
-def test_regular_data_are_covered_near_the_level_by_all(seed):
+def test_all_methods_cover_regular_data_near_the_level(seed):
     n_trials = 100
     covered = dict.fromkeys(("jackknife", "jackknife+", "cv+"), 0)
     for trial in range(n_trials):
@@ -119,7 +119,7 @@ def test_locally_weighted_intervals_cover_with_a_random_number_of_bags(seed):
     assert covered["jackknife-minmax"] >= least_covered(n_trials, 0.8)
 
 
-def test_local_weights_even_out_the_coverage_of_low_and_high_prices(seed):
+def test_locally_weighted_intervals_cover_low_and_high_prices_evenly(seed):
     # Means of twelve data sets of 200 points. With one width, 0.995 of the lower half are covered and 0.80 of the upper
     # one, and 0.59 of the intervals begin below zero; with local weights it is 0.93, 0.91 and 0.10. The standard errors
     # of these means are below 0.02 (0.03 of the 0.59), and all margins below are four of them or more.

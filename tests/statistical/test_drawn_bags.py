@@ -65,7 +65,7 @@ def test_sizes_of_random_bags_have_their_laws(seed):
         assert within(np.sum(sizes == size), 5000, stats.poisson.pmf(size, 4), looks=21)
 
 
-def test_a_bag_tells_nothing_of_its_learners_seed(seed):
+def test_a_bag_is_independent_of_its_learner_seed(seed):
     n_bags, n = 8000, 16
     bags = ClassicalBagging(1).resolve(n).draw(n_bags, seed)
     first_row = np.array([bag[0] for bag in bags])

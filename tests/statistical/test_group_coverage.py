@@ -39,7 +39,7 @@ def least_covered(n_trials, level):
     return binom.ppf(FALSE_ALARM, n_trials, level)
 
 
-def test_by_refitting_new_units_are_covered_as_is_proved(seed):
+def test_refits_cover_new_groups_as_guaranteed(seed):
     # One row of one new unit for each data set, so that trials are independent. If every row counted the same, about
     # 0.56 and 0.74 would be covered, which so many trials tell from the 0.8 and 0.9 that are proved.
     n_trials, covered = 300, dict.fromkeys(METHODS, 0)
@@ -55,7 +55,7 @@ def test_by_refitting_new_units_are_covered_as_is_proved(seed):
 
 
 @pytest.mark.parametrize("scheme", [Subbagging(6), ClassicalBagging(6)], ids=str)
-def test_over_bags_of_units_new_units_are_covered_as_is_proved(scheme, seed):
+def test_bags_of_groups_cover_new_groups_as_guaranteed(scheme, seed):
     n_trials, covered = 100, dict.fromkeys(METHODS, 0)
     for trial in range(n_trials):
         X, y, groups, point, target = drawn(12, seed, trial)
@@ -69,7 +69,7 @@ def test_over_bags_of_units_new_units_are_covered_as_is_proved(scheme, seed):
     assert covered["jackknife-minmax"] >= least_covered(n_trials, LEVEL)
 
 
-def test_without_groups_new_units_are_not_covered(seed):
+def test_without_groups_new_groups_are_not_covered(seed):
     # About 0.43 are covered: these data tell rows and units apart. The chance of a false alarm is below the rate, too.
     n_trials, covered = 200, 0
     for trial in range(n_trials):
@@ -80,7 +80,7 @@ def test_without_groups_new_units_are_not_covered(seed):
 
 
 @pytest.mark.parametrize("method", ["jackknife", *METHODS, "cv+"])
-def test_units_of_one_row_give_the_intervals_without_groups(method, seed):
+def test_groups_of_one_row_give_the_intervals_without_groups(method, seed):
     rng = np.random.default_rng(seed)
     X, y, points = rng.normal(size=(30, 2)), rng.normal(size=30), rng.normal(size=(5, 2))
     names = [f"patient {number}" for number in rng.permutation(30)]

@@ -28,7 +28,7 @@ def drawn(n_units, seed, trial, *, groups):
 
 @pytest.mark.filterwarnings("ignore:These sets cover all classes together")
 @pytest.mark.parametrize("groups", [False, True])
-def test_new_rows_are_covered_as_is_proved(seed, groups):
+def test_new_rows_are_covered_as_guaranteed(seed, groups):
     # One new row for each data set, so that trials are independent; the number of bags is random, as the proof needs.
     # Labels of the rows or units in question are tosses of a coin, so a set that covers cannot be that of a good guess.
     n, covered, scheme = 16, 0, Subbagging(8)
@@ -51,7 +51,7 @@ IMBALANCED = {  # the number of rows, and the chance of each class
 
 @pytest.mark.filterwarnings("ignore:Every set has", "ignore:These sets cover all classes together")
 @pytest.mark.parametrize("name", IMBALANCED)
-def test_every_class_is_covered_as_is_proved_and_a_rare_one_is_not_without_by_class(seed, name):
+def test_every_class_is_covered_as_guaranteed_but_a_rare_one_only_by_class(seed, name):
     # One new row of each class for each data set, so that the trials of a class are independent. At level 0.8 at least
     # 0.6 of each class is proved; a class with fewer than four training rows is in every set. The chance of an alarm is
     # at most FALSE_ALARM for each class. Without by_class, 0.1 to 0.3 of the rarest class are covered.
@@ -75,7 +75,7 @@ def test_every_class_is_covered_as_is_proved_and_a_rare_one_is_not_without_by_cl
     assert overall < binom.ppf(FALSE_ALARM, trials, 2 * LEVEL - 1)
 
 
-def test_at_a_level_that_is_typical_the_sets_have_it():
+def test_coverage_of_sets_is_typically_near_the_level():
     # Not proved, but how the jackknife+ behaves: with many test rows of one data set, near the level.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2300, 2))

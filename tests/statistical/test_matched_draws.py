@@ -59,7 +59,7 @@ def test_bags_are_drawn_with_the_probabilities_of_the_support(law, kind, seed):
 
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("law", LAWS, ids=str)
-def test_bags_of_the_rows_that_are_left_have_the_law_without_one(law, kind, seed):
+def test_bags_of_the_remaining_rows_have_the_law_without_one(law, kind, seed):
     """After a row is gone: by the coupling, and as a law of its own."""
     n_bags, names = N_BAGS[kind], NAMES[kind] or [0, 1, 2, 3]
     smaller, rest = law.without_one(), [names[k] for k in (0, 2, 3)]
@@ -71,7 +71,7 @@ def test_bags_of_the_rows_that_are_left_have_the_law_without_one(law, kind, seed
 
 
 @pytest.mark.parametrize("scheme", [Subbagging(3), ClassicalBagging(3)], ids=str)
-def test_what_comes_in_for_a_row_that_is_gone_is_uniform_among_the_others(scheme, seed):
+def test_the_replacement_of_a_removed_row_is_uniform_among_the_others(scheme, seed):
     """The matched draw of theory.md, 13: a uniform row of those outside the bag, or of all others."""
     law, rest = scheme.resolve(6), np.array([1, 2, 3, 4, 5])
     newcomers, expected = np.zeros(6), np.zeros(6)
@@ -101,7 +101,7 @@ def test_rows_and_pairs_are_in_bags_as_often_as_p_and_q_say(law, kind, seed):
 
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("law", LAWS, ids=str)
-def test_a_bag_tells_nothing_of_the_next(law, kind, seed):
+def test_consecutive_bags_are_independent(law, kind, seed):
     numbers = {}
     which = [numbers.setdefault(tuple(np.unique(bag).tolist()), len(numbers)) for bag in drawn(law, kind, seed)]
     table = np.zeros((len(numbers), len(numbers)))
@@ -125,7 +125,7 @@ def test_repeats_are_in_every_order(seed):
     assert chi_square(list(seen.values()), np.full(8, 2_000)) > FALSE_ALARM
 
 
-def test_who_is_in_a_bag_tells_nothing_of_the_order(seed):
+def test_the_order_is_independent_of_the_rows_in_a_bag(seed):
     """The order of rows 0 and 1, beside who else is there, and beside whether they came in first."""
     table = np.zeros((3, 2))
     for bag in Subbagging(3).resolve(5).draw(20_000, seed):
@@ -137,7 +137,7 @@ def test_who_is_in_a_bag_tells_nothing_of_the_order(seed):
 
 
 @pytest.mark.parametrize("kind", ["counted", "numbers", "both"])
-def test_keys_are_uniform_and_those_of_two_rows_independent(kind, seed):
+def test_keys_are_uniform_and_independent_between_rows(kind, seed):
     n_bags = N_BAGS[kind]
     ids, seeds = RowIds(NAMES[kind], 4), Seeds(seed)
     keys = np.zeros((n_bags, 4))
@@ -151,7 +151,7 @@ def test_keys_are_uniform_and_those_of_two_rows_independent(kind, seed):
             assert stats.chisquare(table.ravel()).pvalue > FALSE_ALARM / looks
 
 
-def test_rows_of_one_block_do_not_arrive_together(seed):
+def test_rows_of_a_block_arrive_independently(seed):
     """Of 40 large whole numbers in one block, how many are in a bag is Binomial."""
     names = 2**16 + 3 * np.arange(40)
     sizes = BernoulliSubbagging(0.1).resolve(40).draw(2_000, seed, row_ids=names).sizes
