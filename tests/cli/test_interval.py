@@ -144,8 +144,8 @@ def test_negative_intervals_of_what_is_never_negative_come_with_advice(run, tmp_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("options", "sentence"), [
-    (("--confidence", 95), "--confidence is a level between 0 and 1, such as 0.9. Got 95. Did you mean 0.95?"),
-    (("--confidence", 0), "--confidence is a level between 0 and 1, such as 0.9. Got 0."),
+    (("--confidence", 95), "--confidence must be between 0 and 1, such as 0.9, got 95. Did you mean 0.95?"),
+    (("--confidence", 0), "--confidence must be between 0 and 1, such as 0.9, got 0."),
     (("--output", "/no/such/folder/i.csv"), "There is no folder /no/such/folder to write i.csv to."),
     (("--save", "/no/such/folder/m.skops"), "There is no folder /no/such/folder to write m.skops to."),
     (("--keep", "agee"), "There is no column 'agee' in the table. Did you mean 'age'?"),

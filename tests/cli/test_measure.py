@@ -381,7 +381,7 @@ def _held(seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.0, 1.0, -0.1, float("nan")])
 def test_a_share_of_rows_that_is_none_is_refused(share):
-    with pytest.raises(ValueError, match="--test-size is a share of the rows between 0 and 1"):
+    with pytest.raises(ValueError, match="--test-size must be between 0 and 1"):
         held_out(np.arange(9), np.arange(9.0), share, "regression", 0)
 
 

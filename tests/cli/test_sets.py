@@ -68,8 +68,8 @@ def test_stable_sets_of_units_are_stable_for_patients(run, clinic):
     (("--target", "cost"), "the target 'cost' has numbers. Use stablebag interval, or --task classification"),
     (("--target", "ill", "--confidence", 0.9), "--confidence is for sets that cover the true label. Leave it out, or"),
     (("--target", "ill", "--method", "jackknife+", "--delta", 0.1), "--delta is for stable sets. Leave it out, or"),
-    (("--target", "ill", "--delta", 5), "--delta is a share from 0 to 1, such as 0.05. Got 5. Did you mean 0.05?"),
-    (("--target", "ill", "--method", "jackknife+", "--confidence", 90), "Got 90. Did you mean 0.9?"),
+    (("--target", "ill", "--delta", 5), "--delta must be a share from 0 to 1, such as 0.05, got 5. Did you mean 0.05?"),
+    (("--target", "ill", "--method", "jackknife+", "--confidence", 90), "got 90. Did you mean 0.9?"),
     (("--target", "ill", "--keep", "agee"), "There is no column 'agee' in the table. Did you mean 'age'?"),
     (("--target", "ill", "--output", "/no/such/folder/x.csv"), "There is no folder /no/such/folder to write x.csv to."),
 ])  # fmt: skip

@@ -712,6 +712,8 @@ def study(
     metrics = tuple(map(checked_metric, metrics))
     learner, model = _both(model)
     n_bags, random_state, classifies = int(model.n_bags), model.random_state, is_classifier(model)
+    for name in metrics:
+        checked_metric(name, "classification" if classifies else "regression")
     in_memory, looked_at = not isinstance(X, RowSource), None
     if in_memory:
         if y is None:

@@ -113,7 +113,9 @@ def test_guarantee_next_to_a_measurement_covers_it(diabetes, tmp_path):
     text = without_scripts(write(tmp_path / "report.html", result).read_text())
     fact = result.facts()["guaranteed change"]
     sentence = re.search(r'<p id="guarantee">(.*?)</p>', text)[1]
-    assert sentence.startswith("At each of the 6 test points, at least 95% of the rows are guaranteed to change the")
+    assert sentence.startswith(
+        "Guaranteed: at each of the 6 test points, at least 95% of the rows change the prediction"
+    )
     guaranteed, measured = (float(one) for one in re.findall(r"by at most ([\d.]+)\.", sentence))
     assert guaranteed >= fact["proved"] >= result.bagged.epsilon(0.05, "max")
     assert measured == pytest.approx(result.bagged.epsilon(0.05, "max"), rel=0.01)
