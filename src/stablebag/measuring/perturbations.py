@@ -983,7 +983,9 @@ def _losses(
 def _summary(values: np.ndarray, over_points: str | None) -> Any:
     if over_points is None:
         return values
-    how = check_choice(over_points, "over_points", "Perturbations", ("max", "mean"), "None gives one for each point.")
+    how = check_choice(
+        over_points, "over_points", "Perturbations", ("max", "mean"), "use None for one value per point."
+    )
     return values.max(axis=0) if how == "max" else values.mean(axis=0)
 
 
