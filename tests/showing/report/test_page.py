@@ -548,3 +548,11 @@ def test_data_as_read_can_be_written_as_json():
         "name": "x1", "kind": "number", "missing": 0.0, "n_values": 2, "example": "a, b", "remark": "",
     }  # fmt: skip
     assert data.to_dict()["conclusion"] == data.conclusion()
+
+
+def test_the_error_of_numbers_has_an_interval_and_that_of_classes_a_standard_error(diabetes, cancer, tmp_path):
+    write(tmp_path / "numbers.html", diabetes[0])
+    write(tmp_path / "classes.html", cancer)
+    assert "the 95% interval for new rows like these is from " in (tmp_path / "numbers.html").read_text()
+    assert "of the bagged model is " in (tmp_path / "classes.html").read_text()
+    assert "(standard error " in (tmp_path / "classes.html").read_text()
