@@ -1,4 +1,4 @@
-"""Public names: where they are, what importing them costs, and that their documentation agrees with them."""
+"""Public names: where they are, what importing them loads, and whether their documentation agrees with them."""
 
 import ast
 import importlib
@@ -46,7 +46,7 @@ def test_modules_list_their_public_names_and_no_others():
 
 
 def test_type_checkers_see_the_same_names():
-    """Each `__init__` imports for type checkers, line by line, what it looks up when a name is first used."""
+    """Each `__init__` imports, for type checkers, the same names that it loads when they are first used."""
     for package in PACKAGES:
         module = importlib.import_module(package)
         with open(module.__file__) as file:
@@ -95,7 +95,7 @@ def documented_parameters(thing):
 
 
 def disagreements(thing):
-    """Where the section on parameters differs from the signature: names, their order, defaults."""
+    """Yield differences between the section on parameters and the signature: names, order and defaults."""
     parameters = {
         name: parameter.default
         for name, parameter in inspect.signature(thing).parameters.items()
@@ -114,7 +114,7 @@ def disagreements(thing):
 
 
 def with_methods(name):
-    """A public name, which documents its parameters if it is at the top, and its methods that document theirs."""
+    """Yield a public name, if it documents parameters or is at the top level, and its methods that document theirs."""
     thing = public(name)
     if documented_parameters(thing) or name in stablebag.__all__:
         yield name, thing

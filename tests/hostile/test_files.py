@@ -1,4 +1,4 @@
-"""Files that were damaged, cut off or made up: read as what they are, or refused in one sentence that names them."""
+"""Damaged, truncated or invented files: they load, or raise an error in one sentence that names them."""
 
 import json
 import math
@@ -54,7 +54,7 @@ def test_text_that_is_not_a_certificate_raises(wrong):
 
 
 def damaged(data, generator):
-    """The same bytes with one bit flipped, cut off, or with a part twice."""
+    """Yield the bytes with one bit flipped, truncated, or with a repeated part."""
     how = generator.randrange(4)
     place = generator.randrange(len(data))
     if how == 0:

@@ -1,6 +1,6 @@
-"""Every public name, given what nobody should pass: a right answer, or a refusal in a sentence of its own.
+"""Every public name with values that nobody should pass: the result is right, or the error is a clear sentence.
 
-Cases are drawn by hypothesis, the same ones every time. `make hostile` draws STABLEBAG_HOSTILE times as many.
+Hypothesis draws the cases, the same ones every time. `make hostile` draws STABLEBAG_HOSTILE times as many.
 """
 
 import inspect
@@ -17,7 +17,7 @@ from public import HOMES, public
 
 TIMES = int(os.environ.get("STABLEBAG_HOSTILE", "1"))
 BY_NAME = {subject.name: subject for subject in SUBJECTS}
-# The phases without shrinking: a case is one value, and there is nothing to make smaller.
+# No shrinking, because each case is a single value.
 CAMPAIGN = settings(
     max_examples=18 * TIMES,
     derandomize=TIMES == 1,

@@ -31,7 +31,7 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def hostile_table(tmp_path_factory):
-    """A table with a nasty name for every column, class and row, in a file with one, too."""
+    """Write a table with hostile names for its columns, classes, rows and file."""
     rng = np.random.default_rng(0)
     n = 60
     frame = pd.DataFrame({name: rng.normal(size=n) for name in NASTY})

@@ -22,7 +22,7 @@ from stablebag.paper.experiments import Cache, Result, first_class, run, run_all
 
 @pytest.mark.slow
 def test_script_trees_take_their_seeds_from_the_generator_of_the_data():
-    """The script's own loop: one generator for the data and for every tree, the one on all rows first."""
+    """Repeat the script's loop: one generator for the data and all trees, starting with the tree on all rows."""
     n, d = 40, 5
     setting = small(4, n, d)
     np.random.seed(1234567891)
@@ -170,7 +170,7 @@ def test_run_all_runs_several_settings(monkeypatch):
 
 
 def result_of(values, n_bags=100):
-    """A result whose subbagged learner has these perturbations at a single point."""
+    """Return a result whose subbagged learner has these changes at a single point."""
     values = np.asarray(values, dtype=float)
     moved = Perturbations(np.zeros(1), values[:, None], np.arange(len(values)), bags=BagSpread(np.ones(1), np.ones(1)))
     return Result(small(1, n=len(values)), "script", 0, n_bags, moved, moved, None, 1.0)
@@ -237,7 +237,7 @@ def test_an_excess_falls_with_the_square_of_the_unit():
 
 
 class Maker:
-    """Makes an array, and counts how often."""
+    """Make an array, and count the calls."""
 
     def __init__(self):
         self.made = 0

@@ -96,7 +96,7 @@ def theirs(rows, seed, X=X, y=Y, learner=None):
 
 
 def assert_same(job, rows, seed, points=POINTS):
-    """The solver's network of these rows is scikit-learn's, and predicts the same."""
+    """Assert that the solver's network of these rows equals scikit-learn's, and predicts the same."""
     solver = Networks(job)
     model = solver.fit(rows, seed)
     found, expected = solver.structure.estimator(model, seed), theirs(rows, seed, job.X, job.y, job.learner)

@@ -1,4 +1,4 @@
-"""Drawn bags have the law of their scheme. Each test says how often it would fail if nothing were wrong."""
+"""Drawn bags have the law of their scheme. Each test declares how often it may fail by chance."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ LAWS = [Subbagging(0.3).resolve(20), BernoulliSubbagging(0.3).resolve(20), Class
 
 
 def within(count, trials, probability, looks):
-    """Whether Binomial counts are no stranger than FALSE_ALARM over this many looks."""
+    """Return whether binomial counts are plausible at the rate FALSE_ALARM over this many looks."""
     tail = FALSE_ALARM / looks / 2
     return (count >= stats.binom.ppf(tail, trials, probability)) & (count <= stats.binom.isf(tail, trials, probability))
 

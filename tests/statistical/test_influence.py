@@ -1,4 +1,4 @@
-"""The error rate that `suspects` declares for rows that move predictions, in simulation where no row has an effect.
+"""The error rate of `suspects` for rows that change predictions, in simulations where no row has an effect.
 
 Each test fails by chance at most once in a million runs. benchmarks/suspects_error_rate.py has more of the same.
 """
@@ -23,7 +23,7 @@ OUTPUTS = {
 
 
 def most_lists(n):
-    """The largest number of lists that is not too many, if each of n is made with a chance of at most 5 %."""
+    """Return the largest plausible number of lists if each of n is made with probability at most 5%."""
     return stats.binom.isf(FALSE_ALARM, n, ALPHA)
 
 
@@ -55,7 +55,7 @@ def test_rows_next_to_one_with_an_effect_are_listed_at_most_at_the_declared_rate
 
 
 class Heavy(RegressorMixin, BaseEstimator):
-    """Learns nothing from the rows, and predicts Cauchy numbers."""
+    """Ignores the rows, and predicts Cauchy numbers."""
 
     def __init__(self, random_state=None):
         self.random_state = random_state
@@ -69,7 +69,7 @@ class Heavy(RegressorMixin, BaseEstimator):
 
 
 class Seldom(ClassifierMixin, BaseEstimator):
-    """Learns nothing from the rows, and seldom decides for the second class."""
+    """Ignores the rows, and rarely predicts the second class."""
 
     def __init__(self, random_state=None):
         self.random_state = random_state

@@ -1,4 +1,4 @@
-"""Measured perturbations: reuse and refitting agree, and the noise of the bags is what it is said to be."""
+"""Measured changes: reuse and refitting agree, and the estimated bagging noise is correct."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ def test_noise_equals_the_spread_of_repeated_draws(seed):
         for draw in range(60)
     )
     measured = [leave_one_out(model.fit(X, y), point) for model in models]
-    # Over draws of the bags, a difference varies as the noise says; its mean is the perturbation itself.
+    # Over draws of the bags, a difference varies by the noise around the true change.
     spread = np.var([moved.differences[:, 0] for moved in measured], axis=0, ddof=1).mean()
     stated = np.mean([moved.noise[0] ** 2 for moved in measured])
     # Each row's variance estimate has 59 degrees of freedom; rows are dependent, so this counts them as one.

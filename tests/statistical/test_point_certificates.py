@@ -1,4 +1,4 @@
-"""The confidence of certificates at points, over the draw of the bags, for outputs that hide how they vary."""
+"""The confidence of certificates at points, over the draw of the bags, for outputs that hide their variance."""
 
 import math
 
@@ -37,7 +37,8 @@ SCHEMES = [
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99])
 @pytest.mark.parametrize("n_bags", [2, 5, 20, 100, 1000])
 def test_zero_one_outputs_exceed_the_bound_at_most_at_the_declared_rate(n_bags, confidence):
-    # Exact, for every chance of a one: by how many ones the drawn bags have. The worst are rare ones that no bag has.
+    # Exact for every probability of a one, by the number of ones in the drawn bags. The worst case is a rare one that
+    # no bag has.
     ones, slack = np.arange(n_bags + 1), -2 * math.log(1 - confidence) / (n_bags - 1)
     estimate = np.sqrt(ones * (n_bags - ones) / (n_bags * (n_bags - 1)))
     bound = standard_deviation_bound(estimate, n_bags, confidence)
@@ -48,7 +49,7 @@ def test_zero_one_outputs_exceed_the_bound_at_most_at_the_declared_rate(n_bags, 
 
 
 def hiding(bags, chances, inside, n_bags, rng):
-    """Outputs of all bags: ones that the drawn bags may well lack, those that hinge on rows, and heavy-tailed ones."""
+    """Return outputs of all bags: rare ones that drawn bags may miss, ones that depend on rows, heavy-tailed ones."""
     for rare in (0.3, 1.0, 3.0):
         order = np.argsort(chances, kind="stable")
         few = order[: max(1, np.searchsorted(np.cumsum(chances[order]), rare / n_bags))]

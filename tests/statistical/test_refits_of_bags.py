@@ -1,4 +1,4 @@
-"""What refits of a bagged model change on average over its bags, and what is estimated of that, against enumeration.
+"""Changes of refitted bagged models on average over their bags, and their estimates, compared with enumeration.
 
 Each test says how often it would fail if nothing were wrong.
 """
@@ -38,7 +38,7 @@ class Largest(RegressorMixin, BaseEstimator):
 
 
 def enumerated(row):
-    """The mean, and the mean square, of the change of a bag: one that has the row takes another one in its place."""
+    """Return the mean and the mean square of the change of a bag in which another row replaces the one left out."""
     changes = []
     for bag in itertools.combinations(range(len(Y)), SIZE):
         others = [other for other in range(len(Y)) if other not in bag]
@@ -50,7 +50,7 @@ def enumerated(row):
 
 @pytest.fixture(scope="module", autouse=True)
 def always_estimated():
-    """Estimate whatever was not refitted, also where a study would not, because it is not close."""
+    """Estimate everything that was not refitted, even if a study would not because it is not close."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(comparison, "_CLOSE", math.inf)
         patched.setattr(comparison, "_FAR", 0.0)
@@ -59,7 +59,7 @@ def always_estimated():
 
 @pytest.fixture(scope="module")
 def many():
-    """Comparisons of many models that differ in their seeds: refitted, and estimated."""
+    """Return comparisons of many models with different seeds, refitted and estimated."""
     X, Z, rows = np.ones((len(Y), 1)), np.array([[1.0], [0.5]]), np.arange(len(Y))
     base, found = Perturbations(np.zeros(2), np.ones((len(Y), 2)), rows), []
     for seed in range(N_SEEDS):
