@@ -20,7 +20,7 @@ from stablebag import (
 from stablebag._wording import rounded_up
 from stablebag.proving import PointCertificate, ReusedBagsCertificate, VectorOutputs
 from stablebag.proving.bounds import vector_epsilon
-from stablebag.proving.certificate import TRIVIAL, Bound, Proof, StabilityCertificate, describe_price, enough_bags
+from stablebag.proving.certificate import TRIVIAL, Bound, Proof, StabilityCertificate, enough_bags
 from stablebag.proving.outputs import AdaptiveOutputs, Outputs, UnboundedOutputs
 from stablebag.proving.scope import Quantity, Rerun, Scope
 from stablebag.resampling import ResamplingScheme
@@ -566,89 +566,110 @@ def test_words_and_numbers_can_be_kept(certificate):
 # ---------------------------------------------------------------------------------------------------------------- price
 
 
-def like_a_root(n_bags):
-    return 1 + n_bags**-0.5
+class Threshold:
+    """A certificate that proves everything from some number of bags on, or up to one number later by `epsilon`."""
+
+    def __init__(self, n_bags, fewest, late):
+        self.n_bags, self.fewest, self.late = n_bags, fewest, late
+
+    def proves(self, epsilon, delta):
+        return self.n_bags >= self.fewest
+
+    def epsilon(self, delta):
+        return 0.0 if self.n_bags >= self.late else 1.0
 
 
-def like_one_over(n_bags):
-    return 1 + 10 / n_bags
-
-
-def test_the_fewest_bags_within_a_hundredth_of_the_limit_are_enough():
-    assert enough_bags(like_one_over) == 1000
-    assert enough_bags(like_a_root) == 10_000
-    assert enough_bags(lambda n_bags: 2.0) == 1
-    assert enough_bags(lambda n_bags: 0.0 if math.isinf(n_bags) else n_bags**-0.01) is None
-
-
-def test_with_few_bags_the_sentence_says_how_many_are_enough_and_what_then_holds():
-    assert describe_price(like_one_over, like_one_over, 100, 5.0) == (
-        "With 1,000 bags it would be 1.011, and with infinitely many 1."  # rounded up, like all bounds
-    )
-
-    def sharper(n_bags):
-        return 0.75 if math.isinf(n_bags) else like_one_over(n_bags)
-
-    assert describe_price(sharper, like_one_over, 100, 5.0) == (
-        "With 1,000 bags it would be 1.011, and more would lower it by at most 1 % in this proof. With infinitely "
-        "many, a sharper proof gives 0.75."
-    )
-    assert describe_price(sharper, like_one_over, 2000, 5.0) == (
-        "2,000 bags are enough for this proof: more would lower it by at most 1 %. With infinitely many, a sharper "
-        "proof gives 0.75."
-    )
-
-
-def test_no_number_of_bags_is_enough_where_another_proof_is_better_than_second_moments():
-    said = "Of it, 0.1001 is the price of drawing 100 bags at random: with infinitely many it would be 1."
-    for squares in (lambda n_bags: 1.2 * like_a_root(n_bags), lambda n_bags: like_a_root(n_bags) + (n_bags > 100)):
-        assert describe_price(like_a_root, squares, 100, 5.0) == said
-
-
-@pytest.mark.parametrize(("epsilon", "n_bags", "reach"), [
-    (like_a_root, math.inf, 5.0),  # all bags
-    (like_a_root, 100, 1.05),  # no more than what holds anyway
-    (lambda n_bags: 0.0, 100, 5.0),  # nothing moves
-    (lambda n_bags: 1 + 1 / n_bags, 100, 5.0),  # one percent is not worth a word
+@pytest.mark.parametrize(("fewest", "late", "near", "most", "found"), [
+    (1, 1, 1000, 10**9, 1), (7, 7, 1000, 10**9, 7), (99, 99, 3, 10**9, 99), (101, 101, 3, 10**9, 110),
+    (1234, 1234, 5, 10**9, 1300), (1234, 1234, 10**9, 10**9, 1300), (10**9, 10**9, 1, 10**9, 10**9),
+    (10**9 + 1, 1, 100, 10**9, None), (1234, 1234, 10**4, 1250, 1250), (1234, 1234, 2, 1200, None),
+    (1234, 1310, 10**4, 10**9, 1400),
 ])  # fmt: skip
-def test_nothing_is_said_where_there_is_nothing_to_say(epsilon, n_bags, reach):
-    assert describe_price(epsilon, epsilon, n_bags, reach) == ""
+def test_enough_bags_is_the_fewest_with_two_digits(fewest, late, near, most, found):
+    assert enough_bags(lambda n_bags: Threshold(n_bags, fewest, late), 0.5, 0.1, near, most) == found
 
 
 @pytest.mark.parametrize("scheme", [
     Subbagging(221), Subbagging(44), BernoulliSubbagging(0.3), ClassicalBagging(1.0), PoissonizedBagging(1.0),
 ], ids=str)  # fmt: skip
-@pytest.mark.parametrize("outputs", [None, VectorOutputs()])
-def test_so_many_bags_are_enough_indeed(scheme, outputs):
+def test_with_enough_bags_epsilon_is_within_ten_percent_of_infinitely_many(scheme):
     def of(n_bags):
-        return Certificate(scheme, 442, n_bags, coupling="matched", outputs=outputs)
+        return Certificate(scheme, 442, n_bags, coupling="matched")
 
-    certificate = of(50)
+    certificate, ideal = of(50), of(math.inf).epsilon(0.1)
     price, enough = certificate.price(0.1)
-    assert price == certificate.epsilon(0.1) - of(math.inf).epsilon(0.1)
-    limit = math.sqrt(certificate.scheme.constant / 4 / 0.1) * certificate.outputs.width  # as for any number of bags
-    assert of(enough).epsilon(0.1) <= 1.01 * limit
-    assert of(enough - 1).epsilon(0.1) > 1.01 * limit
+    assert price == certificate.epsilon(0.1) - ideal
+    assert 100 < enough < 10 * 442
+    assert of(enough).epsilon(0.1) <= 1.1 * ideal < of(math.ceil(0.9 * enough) - 1).epsilon(0.1)
     assert of(enough).price(0.1)[1] == enough
+    with_enough, with_all = rounded_up(of(enough).epsilon(0.1)), rounded_up(ideal)
     text = joined(certificate.explain(0.1))
-    assert f"With {enough:,} bags it would be {rounded_up(of(enough).epsilon(0.1))}" in text
-    assert "price" not in joined(of(math.inf).explain(0.1))
-    assert 100 < enough < 5 * 442
+    assert f"With {enough:,} bags it would be {with_enough}, and with infinitely many {with_all}." in text
+    text = joined(of(2 * enough).explain(0.1))
+    assert f"More bags would lower this by less than 10 %: with infinitely many it would be {with_all}." in text
+    assert of(math.inf).price(0.1) == (0.0, None)
+    assert "infinitely many it would be" not in joined(of(math.inf).explain(0.1))
 
 
-def test_bags_that_are_not_matched_pay_for_being_drawn():
-    text = joined(Certificate(Subbagging(221), 442, 500).explain(0.1))
-    ideal = Certificate(Subbagging(221), 442).epsilon(0.1)
-    price = Certificate(Subbagging(221), 442, 500).epsilon(0.1) - ideal
-    assert f"Of it, {rounded_up(price)} is the price of drawing 500 bags at random" in text
-    assert f"with infinitely many it would be {rounded_up(ideal)}." in text
+def test_bags_that_are_not_matched_need_many_more():
+    unmatched = Certificate(Subbagging(221), 442, 500)
+    enough = unmatched.price(0.1)[1]
+    assert enough > 50 * Certificate(Subbagging(221), 442, 500, coupling="matched").price(0.1)[1]
+    assert f"With {enough:,} bags it would be" in joined(unmatched.explain(0.1))
 
 
-def test_a_fitted_model_says_what_its_bags_cost():
+def test_vectors_have_enough_bags_too():
+    certificate = Certificate(Subbagging(221), 442, 50, coupling="matched", outputs=VectorOutputs())
+    enough = certificate.price(0.1)[1]
+    ideal = Certificate(Subbagging(221), 442, outputs=VectorOutputs()).epsilon(0.1)
+    within = Certificate(Subbagging(221), 442, enough, coupling="matched", outputs=VectorOutputs())
+    assert within.epsilon(0.1) <= 1.1 * ideal
+
+
+@pytest.mark.parametrize("certificate", [
+    Certificate(Subbagging(0.5), 100, 50, range_length=0.0),  # nothing moves
+    Certificate(Subbagging(0.5), 100, 50, coupling="matched", delta_range=0.2, reach=1.0),  # too many rows change it
+])  # fmt: skip
+def test_no_number_of_bags_is_enough_where_nothing_is_promised(certificate):
+    assert certificate.price(0.1) == (0.0, None)
+    assert "infinitely many" not in joined(certificate.explain(0.1))
+
+
+def test_no_number_of_bags_is_enough_if_a_whole_row_is_the_difference():
+    # With random bags, one row in a hundred may be the one that moves the prediction by p = 0.5. With all bags it is
+    # exactly one row, and the second one moves it by 0.2525 at most.
+    certificate = Certificate(Subbagging(0.5), 100, 1000, coupling="matched")
+    price, enough = certificate.price(0.01)
+    assert enough is None
+    assert price > 0.2
+    assert "With infinitely many bags it would be 0.25" in joined(certificate.explain(0.01))
+
+
+def test_a_fitted_model_says_what_more_bags_would_change():
     X = [[float(k)] for k in range(40)]
-    model = BaggedRegressor(n_bags=200, prediction_range=FixedRange(0, 1), random_state=0).fit(X, [0.0, 1.0] * 20)
-    text = joined(certify(model).explain(0.2))
-    assert "200 bags are enough for this proof: more would lower it by at most 1 %." in text
+    model = BaggedRegressor(n_bags=50, prediction_range=FixedRange(0, 1), random_state=0).fit(X, [0.0, 1.0] * 20)
+    price, enough = certify(model).price(0.22)
+    assert f"With {enough:,} bags it would be" in joined(certify(model).explain(0.22))
+    assert price > 0
+
+
+@pytest.mark.parametrize(("n_bags", "coupling"), [(math.inf, "any"), (200, "any"), (200, "matched")])
+def test_a_certificate_proves_what_its_epsilon_says(n_bags, coupling):
+    certificate = Certificate(Subbagging(0.3), 90, n_bags, range_length=7.0, delta_range=0.02, coupling=coupling)
+    for delta in (0.01, 0.05, 0.1, 0.4, 1.0):
+        epsilon = certificate.epsilon(delta)
+        assert certificate.proves(epsilon, delta)
+        assert epsilon in (0, math.inf) or not certificate.proves(0.98 * epsilon, delta)
+
+
+def test_the_curve_of_matched_bags_is_proved_and_near_epsilon():
+    certificate = Certificate(Subbagging(0.5), 200, 400, range_length=3.0, coupling="matched")
+    epsilons, deltas = certificate.curve()
+    assert (np.diff(epsilons) <= 0).all()
+    assert (np.diff(deltas) > 0).all()
+    for place in range(0, len(deltas), 7):
+        proved = certificate.epsilon(deltas[place])
+        assert proved <= epsilons[place] * 1.0001 <= 1.15 * proved * 1.0001
 
 
 # --------------------------------------------------------------------------------------------------------------- vector

@@ -1,6 +1,7 @@
 """Certificates: the bounds in units and sentences, before any data is seen."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
@@ -49,6 +50,7 @@ from stablebag.proving.outputs import (
     outputs_from_dict,
 )
 from stablebag.proving.scope import Quantity, Rerun, Scope
+from stablebag.proving.tails import Tail, tail_of
 from stablebag.resampling.law import ResamplingScheme, ResolvedScheme
 from stablebag.resampling.schemes import Scheme, as_law, scheme_from_words
 from stablebag.resampling.unequal import with_labels
@@ -194,50 +196,42 @@ class CertificateMixin:
 
 
 # ---------------------------------------------------------------------------------------------------------------- price
-# The price of finitely many bags: what of a bound is due to drawing them at random, and how many bags are enough.
+# What drawing finitely many bags costs, and how many bags are enough.
 
+ENOUGH = 1.1  # times the epsilon for infinitely many bags: from so many bags on, more lower it by less than 10 %
 _WORTH_A_WORD = 0.02  # of the bound
-_ENOUGH = 1.01  # times the bound for infinitely many bags
-_ENOUGH_TOLD = 0.99  # the same in words
 _MANY_BAGS = 10**9  # more are never advised
 
 
-def enough_bags(bound: Callable[[float], float]) -> int | None:
-    """Return the fewest bags with which a bound is within 1 % of itself for infinitely many; None above a billion.
+def enough_bags(
+    certificate: Callable[[int], "Certificate"], epsilon: float, delta: float, near: int, most: int = _MANY_BAGS
+) -> int | None:
+    """Return the fewest bags, rounded up to two digits, with which a certificate proves something; None above `most`.
 
-    >>> enough_bags(lambda n_bags: 1 + 1 / n_bags)
-    100
+    >>> from stablebag import Certificate, Subbagging
+    >>> enough_bags(lambda n_bags: Certificate(Subbagging(0.5), 500, n_bags), 0.1, 0.1, near=1000)
+    2800
     """
-    goal = _ENOUGH * bound(math.inf)
-    if bound(_MANY_BAGS) > goal:
-        return None
-    return first_step(1, _MANY_BAGS, lambda n_bags: bound(n_bags) <= goal)
+    numbers = [*range(1, 10), *(k * 10**power for power in range(8) for k in range(10, 100)), _MANY_BAGS]
+    numbers = [*numbers[: bisect_left(numbers, most)], most]
 
+    def holds(place: int) -> bool:
+        return certificate(numbers[place]).proves(epsilon, delta)
 
-def describe_price(
-    epsilon: Callable[[float], float], squares: Callable[[float], float], n_bags: float, reach: float
-) -> str:
-    """Say how many bags are enough, and what a bound is for these and for infinitely many; nothing if it is the same.
-
-    `epsilon` is the bound for a number of bags, and `squares` what second moments prove. `reach` is what holds without
-    any proof: about a bound that reaches it there is nothing to say.
-    """
-    if math.isinf(n_bags) or not 0 < (now := epsilon(n_bags)) < reach:
-        return ""
-    ideal, enough, limit = epsilon(math.inf), enough_bags(squares), squares(math.inf)
-    if now - ideal < _WORTH_A_WORD * now:
-        return ""
-    with_enough = math.inf if enough is None else epsilon(enough)
-    if now < squares(n_bags) * (1 - 1e-9) or enough is None or with_enough < squares(enough) * (1 - 1e-9):
-        price = f"Of it, {rounded_up(now - ideal)} is the price of drawing {int(n_bags):,} bags at random"
-        return f"{price}: with infinitely many it would be {rounded_up(ideal)}."
-    sharper = f"With infinitely many, a sharper proof gives {rounded_up(ideal)}."
-    if now * _ENOUGH_TOLD <= limit:
-        return f"{int(n_bags):,} bags are enough for this proof: more would lower it by at most 1 %. {sharper}"
-    most = f"With {enough:,} bags it would be {rounded_up(with_enough)}"
-    if with_enough <= (1 + _WORTH_A_WORD) * ideal:
-        return f"{most}, and with infinitely many {rounded_up(ideal)}."
-    return f"{most}, and more would lower it by at most 1 % in this proof. {sharper}"
+    last, step = len(numbers) - 1, 8
+    low = high = min(bisect_left(numbers, near), last)
+    if holds(high):
+        while low >= 0 and holds(low):
+            low, high, step = low - step, low, 2 * step
+    else:
+        while not holds(high):
+            if high == last:
+                return None
+            low, high, step = high, min(high + step, last), 2 * step
+    found = first_step(max(low, -1) + 1, high, holds)
+    while found < last and certificate(numbers[found]).epsilon(delta) > epsilon:
+        found += 1
+    return numbers[found]
 
 
 # ---------------------------------------------------------------------------------------------------------- certificate
@@ -789,7 +783,9 @@ class Certificate(CertificateMixin):
         return paragraphs(sentence for sentence in sentences if sentence)
 
     def price(self, delta: float = 0.05) -> tuple[float, int | None]:
-        """Return what of epsilon is due to drawing finitely many bags, and how many bags are enough.
+        """Return what drawing finitely many bags adds to epsilon, and how many bags are enough.
+
+        Both compare with `epsilon` for infinitely many bags. More bags than enough lower epsilon by less than 10 %.
 
         Parameters
         ----------
@@ -799,30 +795,96 @@ class Certificate(CertificateMixin):
         Returns
         -------
         price : float
+            How much lower epsilon would be with infinitely many bags.
         enough : int or None
-            The fewest bags with which the second moments that prove it are within 1 % of those for infinitely many.
-            None if the bags are not drawn, if nothing is promised for this share, or if it is more than a billion.
+            The fewest bags, rounded up to two digits, with which epsilon is at most 1.1 times that for infinitely many.
+            None if bags are not drawn, if nothing is promised for this share, or if it takes more than a billion.
+
+        Examples
+        --------
+        >>> from stablebag import Certificate, Subbagging
+        >>> certificate = Certificate(Subbagging(0.5), n_samples=500, n_bags=250, coupling="matched")
+        >>> price, enough = certificate.price(delta=0.1)
+        >>> round(price, 4), enough
+        (0.0252, 880)
         """
         delta = check_delta(delta, "Certificate.price")
-        if self._derandomized:
+        ideal = replace_bags(self, math.inf).epsilon(delta)
+        if self._derandomized or math.isinf(ideal):
             return 0.0, None
-        price = self.epsilon(delta) - replace_bags(self, math.inf).epsilon(delta)
-        is_vacuous = self.without_rows_changing_range(delta) <= 0
-        return price, None if is_vacuous else enough_bags(lambda n_bags: self._squares(delta, n_bags))
+        goal = min(ENOUGH * ideal, self.range_length * (1 - 1e-9))
+        enough = None
+        if 0 < ideal < goal:
+            enough = enough_bags(lambda n_bags: replace_bags(self, n_bags), goal, delta, near=2 * self.n_samples)
+        return self.epsilon(delta) - ideal, enough
+
+    def proves(self, epsilon: float, delta: float) -> bool:
+        """Return whether it is proved that at most a share `delta` of the rows changes the prediction by more than that.
+
+        Much faster than ``epsilon(delta) <= epsilon``. Both say the same, except that `epsilon` searches on a grid, and
+        may be up to a few percent above what can be proved.
+
+        Parameters
+        ----------
+        epsilon : float
+            A perturbation, in the units of the prediction.
+        delta : float
+            A share of the training rows, in [0, 1].
+
+        Returns
+        -------
+        bool
+        """
+        epsilon, delta = check_epsilon(epsilon, "Certificate.proves"), check_delta(delta, "Certificate.proves")
+        if self.quick_epsilon(delta) <= epsilon:
+            return True
+        rest = self.without_rows_changing_range(delta)
+        if (tail := self._tail) is not None and rest > 0 and tail.delta(epsilon / self.outputs.width) <= rest:
+            return True
+        return self._best(delta, "best", tail=False).value <= epsilon
+
+    def curve(self, over_points: str = "max") -> tuple[np.ndarray, np.ndarray]:
+        """Return what is proved as a curve: the smallest epsilon for each share of rows.
+
+        Parameters
+        ----------
+        over_points : {"max", "mean"}, default="max"
+            Of no use: the certificate is about every point.
+
+        Returns
+        -------
+        epsilon : ndarray
+        delta : ndarray
+        """
+        if (tail := self._tail) is None:
+            return super().curve(over_points)
+        check_choice(over_points, "over_points", "curve", ("max", "mean"))
+        n = self.n_samples
+        # The tail is worked out at some epsilons, whose deltas take their place among the shares of rows.
+        largest, smallest = (self._best(share, "best", tail=False).value for share in (1 / n, (n - 1) / n))
+        tried = np.geomspace(0.5 * smallest, largest, 40) if 0 < smallest < largest else np.array([])
+        known = np.array([tail.delta(epsilon / self.outputs.width) + self.delta_range for epsilon in tried])
+        shares = np.unique([*(np.unique(np.geomspace(1, n - 1, 50).astype(np.int64)) / n), *known[known < 1]])
+        epsilons = np.array([self._best(share, "best", tail=False).value for share in shares])
+        by_tail = np.array([min(tried[known <= share], default=math.inf) for share in shares])
+        epsilons = np.minimum(epsilons, by_tail)
+        proved = np.isfinite(epsilons)
+        return epsilons[proved], shares[proved]
 
     def _describe_price(self, delta: float) -> str:
-        if self.without_rows_changing_range(delta) <= 0:
+        """Say what more bags would change; nothing if it is next to nothing, or if nothing is promised anyway."""
+        if self._derandomized or not 0 < (now := self.epsilon(delta)) < self.range_length:
             return ""
-
-        def epsilon(n_bags: float) -> float:
-            return replace_bags(self, n_bags).epsilon(delta)
-
-        return describe_price(epsilon, lambda n_bags: self._squares(delta, n_bags), self.n_bags, self.range_length)
-
-    def _squares(self, delta: float, n_bags: float) -> float:
-        """What second moments prove for a share of the rows with so many bags, in the units of the prediction."""
-        rest = float(as_share(delta, self.n_samples) - as_share(self.delta_range, self.n_samples))
-        return self._second_moment_epsilon(rest, n_bags) * self.outputs.width
+        price, enough = self.price(delta)
+        ideal = rounded_up(now - price) + self.outputs.unit
+        if price < _WORTH_A_WORD * now:
+            return ""
+        if now <= ENOUGH * (now - price):
+            return f"More bags would lower this by less than 10 %: with infinitely many it would be {ideal}."
+        if enough is None:
+            return f"With infinitely many bags it would be {ideal}."
+        with_enough = replace_bags(self, enough).epsilon(delta)
+        return f"With {count_bags(enough)} it would be {rounded_up(with_enough)}, and with infinitely many {ideal}."
 
     def _second_moment_epsilon(self, delta: float, n_bags: float) -> float:
         squares = bounds.second_moment_epsilon(delta, self._constant, n_bags, self.coupling)
@@ -930,14 +992,19 @@ class Certificate(CertificateMixin):
         -------
         Bound
         """
-        delta = check_delta(delta, "Certificate.best")
+        return self._best(check_delta(delta, "Certificate.best"), self._checked_bound(bound, "Certificate.best"))
+
+    def _best(self, delta: float, bound: str, *, tail: bool = True) -> Bound:
+        """The smallest epsilon, with or without the tail for matched bags, which takes the longest."""
         if delta == 1:
             return Bound(0.0, Proof(f"counting all {self.noun.plural}"))
-        bound = self._checked_bound(bound, "Certificate.best")
         rest = self.without_rows_changing_range(delta)
         if rest < 0:
             return Bound(self.reach, TRIVIAL)
-        found = self._of_rank(whole_rows(rest, self.n_samples) + 1) if self._derandomized else self._drawn(rest, bound)
+        if self._derandomized:
+            found = self._of_rank(whole_rows(rest, self.n_samples) + 1)
+        else:
+            found = self._drawn(rest, bound, self._tail if tail else None)
         if found.value >= self.outputs.diameter:
             return Bound(self.range_length, TRIVIAL)
         theorem = self.outputs.theorem(self._derandomized)
@@ -999,6 +1066,15 @@ class Certificate(CertificateMixin):
         """How far any one row can move the average over all bags, in units of the width."""
         p, diameter = bounds.worst_case_epsilon(self.scheme.largest_inclusion), self.outputs.diameter
         return min(diameter, p * diameter + self._shift) if self.outputs.is_vector else p + self._shift
+
+    @property
+    def _tail(self) -> Tail | None:
+        """The tail for matched bags, if it is known and the outputs are numbers."""
+        if self._derandomized or self._shift > 0 or not self._has_frontier or not isinstance(self.coupling, Matched):
+            return None
+        if self.n_samples > _MOST_WITH_FRONTIER or self.outputs.width == 0:
+            return None
+        return tail_of(self.scheme, int(self.n_bags))
 
     @property
     def _has_frontier(self) -> bool:
@@ -1092,7 +1168,7 @@ class Certificate(CertificateMixin):
         without_cap = math.sqrt(self.n_samples * self._constant / (4 * rank)) if rank <= self.n_samples else 0.0
         return min(without_cap, self._largest)
 
-    def _drawn(self, delta: float, bound: str) -> Bound:
+    def _drawn(self, delta: float, bound: str, tail: Tail | None) -> Bound:
         """A bound for a share `delta` of the rows with finitely many bags."""
         n, constant, bags = self.n_samples, self._constant, self.n_bags
         for_bags = self.outputs.tail or self.coupling.describe_tail(self.noun)
@@ -1106,6 +1182,9 @@ class Certificate(CertificateMixin):
             proved.append(
                 Bound(squares, Proof(f"{before}second moments of the bags, {self.coupling.describe(self.noun)}"))
             )
+            if tail is not None and delta > 0:
+                shared = f"the exact frontier and tail bounds for the bags, {self.coupling.describe(self.noun)}"
+                proved.append(Bound(tail.epsilon(delta), Proof(shared)))
         # Of very many rows, the bags' part is nearly all of it.
         if bound == "best" and (n > _MOST_WITH_FRONTIER or not self._has_frontier):
             return min(proved)
@@ -1189,7 +1268,10 @@ class Certificate(CertificateMixin):
             n = self.n_samples
             return first_step(0, n, lambda rows: self._is_enough(rows, epsilon)) / n
         # With random bags delta is not a count. On a grid finer than any row, the next point up is still proved.
-        return first_step(0, 2**50, lambda step: self.best(step / 2**50, bound).value <= epsilon) / 2**50
+        known, tail = 2**50, self._tail if bound == "best" else None
+        if tail is not None:
+            known = min(known, math.ceil((tail.delta(epsilon / self.outputs.width) + self.delta_range) * known) + 1)
+        return first_step(0, known, lambda step: self._best(step / 2**50, bound, tail=False).value <= epsilon) / 2**50
 
     def _is_enough(self, rows: int, epsilon: float) -> bool:
         """Whether at most so many rows can exceed `epsilon`, with infinitely many bags; the frontier comes last."""

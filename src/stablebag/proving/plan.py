@@ -16,20 +16,21 @@ from stablebag._checks import (
 )
 from stablebag._wording import count_bags, paragraphs, preformatted, rounded_up, written_size
 from stablebag.proving import bounds
-from stablebag.proving.certificate import Certificate, first_step, replace_bags
+from stablebag.proving.certificate import Certificate, enough_bags, first_step, replace_bags
 from stablebag.proving.coupling import Coupling
 from stablebag.resampling.law import ResamplingScheme, ResolvedScheme
 from stablebag.resampling.schemes import SCHEMES, as_law
 
-_NUMBERS = tuple(step * 10**power for power in range(2, 9) for step in (1, 3))  # of bags, for other options
-_MOST_OPTIONS = 5
-_SPARED = 1.01  # the part of epsilon that is left for fewer bags
-_MANY_BAGS = 10**9  # a plan that needs more bags is not offered
+_NUMBERS = tuple(step * 10**power for power in range(1, 9) for step in (1, 3))  # of bags, for other options
+_FEWER = 3  # options with fewer bags than the plan
+_NEARLY = 0.95  # of the largest bags: the last few percent of their size take most of the bags
+_TOLERANCE = 0.01  # of the size of a bag, for the search
+_FEW_ROWS = 300  # with more rows that may exceed epsilon, sizes are searched for by second moments, which are faster
 
 
 @dataclass(frozen=True)
 class PlanOption:
-    """One way to meet a request: bags of a size, so many of them.
+    """One way to get the guarantee: a bag size and a number of bags.
 
     Attributes
     ----------
@@ -38,9 +39,9 @@ class PlanOption:
     n_bags : int or float
         The number of bags.
     epsilon : float
-        What is then proved.
+        The guarantee: at most a share `delta` of the rows moves a prediction by more.
     price : float
-        How much less it would be with infinitely many bags.
+        How much lower epsilon would be with infinitely many bags.
     """
 
     bag_size: int | float
@@ -51,24 +52,25 @@ class PlanOption:
 
 @dataclass(frozen=True)
 class Plan:
-    """A scheme and a number of bags that meet the request (epsilon, delta), and the certificate that says so.
+    """A scheme and a number of bags for which (epsilon, delta)-stability is proved, with the certificate.
 
-    Made by `plan`; print it to see what to use and what is then proved.
+    Made by `plan`. Print it to see what to use and what is then guaranteed.
 
     Attributes
     ----------
     scheme : ResamplingScheme
         How to draw bags.
     n_bags : int or math.inf
-        How many.
+        How many bags to draw.
     certificate : Certificate
-        What is then proved.
+        What is then guaranteed.
     epsilon : float
-        The perturbation that was asked for.
+        The epsilon that you asked for.
     delta : float
-        The share of rows that was asked for.
+        The delta that you asked for.
     options : tuple of PlanOption
-        Other ways to meet the request: with fewer bags, bags must be smaller.
+        Ways to get the same guarantee, by their number of bags. The plan is one of them. Fewer bags have to be smaller;
+        the last option has as many bags as were allowed.
     """
 
     scheme: ResamplingScheme | ResolvedScheme
@@ -79,13 +81,18 @@ class Plan:
     options: tuple[PlanOption, ...] = ()
 
     def explain(self) -> str:
-        """Explain in sentences what to use, and what is then proved."""
+        """Explain in sentences what to use and what is then guaranteed."""
         return str(self)
 
     def __str__(self) -> str:
-        fewer = [f"{option.n_bags:,} of {written_size(option.bag_size)} rows" for option in reversed(self.options[:-1])]
+        def ways(options: list[PlanOption]) -> str:
+            return ", ".join(f"{count_bags(each.n_bags)} of {written_size(each.bag_size)} rows" for each in options)
+
+        fewer = [option for option in self.options if option.n_bags < self.n_bags]
+        more = [option for option in self.options if option.n_bags > self.n_bags]
         use = [f"Use {self.certificate.scheme}, with {count_bags(self.n_bags)}."]
-        use += [f"Fewer bags keep the promise if they are smaller: {', '.join(fewer)}."] if fewer else []
+        use += [f"Fewer bags have to be smaller: {ways(fewer[::-1])}."] if fewer else []
+        use += [f"More bags can be a little larger: {ways(more)}."] if more else []
         return f"{paragraphs(use)}\n{self.certificate.explain(self.delta)}"
 
     def _repr_html_(self) -> str:
@@ -105,27 +112,28 @@ def plan(
     delta_range: float = 0.0,
     coupling: Coupling | str | None = None,
 ) -> Plan:
-    """Find a large bag size, and then the smallest number of bags, that certify (epsilon, delta)-stability.
+    """Find a large bag size, and a small number of bags, for which (epsilon, delta)-stability is proved.
 
-    Large bags cost the least accuracy but the most stability; many bags cost time. From some number on, more matched
-    bags lower epsilon by less than 1 %. So this takes the largest bags that can be certified for epsilon / 1.01 with
-    `max_bags` of them, and then the fewest bags of that size that are enough for epsilon.
+    Large bags usually predict better, but with them single rows can move predictions further. Many bags take time. So
+    `plan` looks for the largest bags that are proved with `max_bags` of them, takes 95 % of that size, and then the
+    fewest bags that are proved at this size. The last 5 % would take most of the bags.
 
     Parameters
     ----------
     n_samples : int
         The number of training rows.
     epsilon : float
-        The perturbation that few rows may exceed, in the units of the prediction.
+        How far a prediction may move when a row is left out, in the units of the prediction.
     delta : float
-        The share of the training rows that may exceed it, in [0, 1]; not a confidence level.
+        The share of the training rows that may move it further, in [0, 1]; not a confidence level.
     scheme : {"subbagging", "bernoulli", "classical", "poissonized"} or ResamplingScheme, default="subbagging"
         How bags are drawn. A scheme object keeps its own bag size, so only the number of bags is planned. Bags drawn
         with replacement are planned with at most as many draws as there are rows.
     max_bags : int or math.inf, default=10000
-        The largest number of bags that you can afford; ``math.inf`` plans for derandomized bagging.
+        The largest number of bags that you can afford. ``math.inf`` plans for averaging over all bags, and then takes
+        the largest bags that are proved.
     max_bag_size : int or None, default=None
-        The largest bag that you can afford to fit a learner to; None is all rows but one.
+        The largest bag that you can afford to fit a learner to. None allows all rows but one.
     range_length : float, default=1.0
         As in `Certificate`.
     delta_range : float, default=0.0
@@ -136,12 +144,12 @@ def plan(
     Returns
     -------
     Plan
-        With `scheme`, `n_bags`, `certificate`, and `options` with fewer and smaller bags.
+        With `scheme`, `n_bags`, `certificate`, and `options`, which lists other ways.
 
     Examples
     --------
-    The three regimes of the paper, for 10,000 rows and infinitely many bags. A moderate request allows bags in
-    proportion to the data; a strict one needs massive subsampling, and a mild one only minimal subsampling:
+    The three regimes of the paper, for 10,000 rows and all bags. A moderate request allows bags in proportion to the
+    data, a strict one needs very small bags, and a mild one allows nearly all rows:
 
     >>> import math
     >>> from stablebag import plan
@@ -152,25 +160,18 @@ def plan(
     >>> plan(10_000, epsilon=0.2, delta=0.05, max_bags=math.inf).scheme
     Subbagging(bag_size=9920)
 
-    Finitely many bags take a part of epsilon, which enough of them make small:
+    With finitely many bags:
 
-    >>> print(plan(10_000, epsilon=0.05, delta=0.05))
-    Use subbagging, 8,305 of 10,000 rows, with 3,323 bags.
-    Fewer bags keep the promise if they are smaller: 3,000 of 7,499 rows, 1,000 of 2,499 rows, 300
-    of 749 rows, 100 of 249 rows.
-    For every learner, every data set of 10,000 rows and every test point: the chance, over the
-    draw of bags and seeds, that leaving out a row moves the prediction by more than 0.05 is at
-    most 0.05 on average over the rows.
-    Proved by second moments of the bags, the same seed and names of rows with and without the
-    row, so that bags without it stay as they are (subbagging, 8,305 of 10,000 rows: p = 0.8305, q
-    = 1.41e-05; 3,323 bags; predictions in a range of length 1).
-    3,323 bags are enough for this proof: more would lower it by at most 1 %. With infinitely
-    many, a sharper proof gives 0.03948.
-    The mean over rows, in expectation over bags and seeds, is at most 0.01118 (second moments of
-    the bags).
-    Replacing a row by another that takes its name moves it by at most 0.8306, in expectation over
-    the bags; for independent rows from one distribution, by at most 0.02236 in expectation
-    (Corollary 17).
+    >>> found = plan(1000, epsilon=0.2, delta=0.05)
+    >>> found.scheme, found.n_bags
+    (Subbagging(bag_size=876), 120)
+    >>> for option in found.options:
+    ...     print(f"{option.n_bags:>6} bags of {option.bag_size} rows")
+        10 bags of 40 rows
+        30 bags of 202 rows
+       100 bags of 778 rows
+       120 bags of 876 rows
+     10000 bags of 922 rows
     """
     n_samples = check_samples(n_samples, "plan")
     range_length = check_real(range_length, "range_length", "plan", open_low=True, finite=True)
@@ -194,45 +195,50 @@ def plan(
         lengths = {"range_length": range_length, "delta_range": delta_range}
         return Certificate(of_size(size), n_samples, n_bags, **lengths, coupling=coupling)  # type: ignore[arg-type]
 
-    def meets(size: int, n_bags: int | float, *, spared: float = 1.0) -> bool:
-        return certificate(size, n_bags).epsilon(delta) * spared <= epsilon
+    def meets(size: int, n_bags: int | float) -> bool:
+        return certificate(size, n_bags).proves(epsilon, delta)
 
     if not meets(1, max_bags):
-        enough = [first_step(1, _MANY_BAGS, lambda n_bags: meets(1, n_bags)), math.inf]
-        enough = [n_bags for n_bags in enough if meets(1, n_bags)]
-        raise ValueError(_impossible(certificate(1, max_bags), epsilon, delta, enough))
-    spared = 1.0 if math.isinf(max_bags) or not meets(1, max_bags, spared=_SPARED) else _SPARED
-    size = first_step(1, largest, lambda size: size == largest or not meets(size + 1, max_bags, spared=spared))
-    n_bags = max_bags
-    if isinstance(max_bags, int):
-        n_bags = first_step(1, max_bags, lambda n_bags: meets(size, n_bags))
-    options = _options(certificate, epsilon, delta, size, n_bags)
+        raise ValueError(_impossible(certificate(1, max_bags), epsilon, delta))
+    if isinstance(max_bags, float):
+        size = first_step(1, largest, lambda size: size == largest or not meets(size + 1, max_bags))
+        proved = certificate(size, max_bags)
+        return Plan(of_size(size), max_bags, proved, epsilon, delta, (_option(proved, delta),))
+
+    # The tail of classical bagging takes seconds for each size of thousands of draws.
+    is_slow = certificate(largest, max_bags).scheme.count_law_roundings(1) > 1000
+
+    def largest_size(n_bags: int, most: int) -> int:
+        """The largest bags that are proved with so many bags, or nearly so."""
+        if meets(most, n_bags):
+            return most
+        low = first_step(1, most, lambda m: m == most or certificate(m + 1, n_bags).quick_epsilon(delta) > epsilon)
+        if is_slow or delta * n_samples > _FEW_ROWS:
+            return low
+        high = most
+        while high - low > max(1, _TOLERANCE * low):
+            middle = (low + high) // 2
+            low, high = (middle, high) if meets(middle, n_bags) else (low, middle)
+        return low
+
+    most = largest_size(max_bags, largest)
+    size = most if most == largest else max(1, math.ceil(_NEARLY * most))
+    found = enough_bags(lambda n_bags: certificate(size, n_bags), epsilon, delta, near=n_samples, most=max_bags)
+    n_bags = max_bags if found is None else found
+    ways = {n_bags: size}
+    for number in [number for number in _NUMBERS if number < n_bags][: -_FEWER - 1 : -1]:
+        if is_slow or not meets(1, number):
+            break
+        ways[number] = largest_size(number, size)
+    if most > size:
+        ways[max_bags] = most
+    options = tuple(_option(certificate(ways[number], number), delta) for number in sorted(ways))
     return Plan(of_size(size), n_bags, certificate(size, n_bags), epsilon, delta, options)
 
 
-def _options(
-    certificate: Callable[[int, int | float], Certificate], epsilon: float, delta: float, size: int, n_bags: int | float
-) -> tuple[PlanOption, ...]:
-    """The largest bags for each of some smaller numbers of bags, and the plan itself."""
-    fewer = [number for number in _NUMBERS if number < n_bags]
-    found: list[PlanOption] = []
-    for number in [*fewer[-_MOST_OPTIONS:], n_bags]:
-        if certificate(1, number).quick_epsilon(delta) > epsilon and number != n_bags:
-            continue
-        largest = size
-        if number != n_bags:
-            largest = first_step(
-                1,
-                size,
-                lambda m, number=number: m == size or certificate(m + 1, number).quick_epsilon(delta) > epsilon,  # type: ignore[misc]
-            )
-        proved = certificate(largest, number)
-        bag_size = _size_of(proved.scheme)
-        if number != n_bags and found and bag_size == found[-1].bag_size:
-            continue  # more bags that are no larger
-        value, ideal = proved.epsilon(delta), replace_bags(proved, math.inf).epsilon(delta)
-        found.append(PlanOption(bag_size, number, value, value - ideal))
-    return tuple(found)
+def _option(proved: Certificate, delta: float) -> PlanOption:
+    value, ideal = proved.epsilon(delta), replace_bags(proved, math.inf).epsilon(delta)
+    return PlanOption(_size_of(proved.scheme), proved.n_bags, value, value - ideal)
 
 
 def _size_of(law: ResolvedScheme) -> int | float:
@@ -254,15 +260,18 @@ def _candidates(
     return SCHEMES[scheme], n_samples if SCHEMES[scheme].repeats else n_samples - 1 - n_samples // 2**51
 
 
-def _impossible(best: Certificate, epsilon: float, delta: float, enough_bags: list[float]) -> str:
+def _impossible(best: Certificate, epsilon: float, delta: float) -> str:
     """Say what would be possible instead."""
     possible = []
+    more_bags = enough_bags(lambda n_bags: replace_bags(best, n_bags), epsilon, delta, near=best.n_samples)
+    if more_bags is None and replace_bags(best, math.inf).proves(epsilon, delta):
+        more_bags = math.inf
     if (smallest_epsilon := best.epsilon(delta)) < best.range_length:
         possible.append(f"epsilon >= {rounded_up(smallest_epsilon)} for this delta")
     if (smallest_delta := best.delta(epsilon)) < 1:
         possible.append(f"delta >= {rounded_up(smallest_delta)} for this epsilon")
-    if enough_bags:
-        possible.append(f"the same request with max_bags={enough_bags[0]:,}")
+    if more_bags is not None:
+        possible.append(f"the same request with max_bags={more_bags:,}")
     # However many rows there are, the bags' part of epsilon remains.
     rest = max(0.0, delta - best.delta_range)
     of_bags = bounds.second_moment_epsilon(rest, 0.0, best.n_bags, best.coupling) if rest else math.inf
